@@ -325,6 +325,7 @@ def test_memory_is_bounded_in_every_thread():
         ValueError("malformed node or string on line 1: <ast.Call object at 0x7f6e871cd420>"),
         RuntimeError("set_() received an invalid combination of arguments - got (int), but expected one of"),
         OSError("[Errno 22] Invalid argument"),
+        RuntimeError("storage has wrong byte size: expected %ld got %ld137168388"),
         ValueError("9" * 6000),
         ValueError(""),
         EOFError(),

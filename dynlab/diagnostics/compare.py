@@ -245,8 +245,8 @@ def _verdict(ds: xr.Dataset) -> str:
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). A linear map is "
-        f"fitted to each run of {each}. {_of_runs(ds)} Of the {exchanges} ways to exchange runs between the two, "
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). A linear map "
+        f"is fitted to each run of {each}. {_of_runs(ds)} Of the {exchanges} ways to exchange runs between the two, "
         f"the one without any exchange included, {as_far} {agree(as_far, 'leaves', 'leave')} them at least as far "
         f"apart. {_of_steps(ds)}"
     )
@@ -259,9 +259,9 @@ def _of_runs(ds: xr.Dataset) -> str:
     first, second = (number(value, 2) for value in within)
     vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
     return (
-        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 2)}; it is "
-        f"{interval(ds['relabelled_distance'].values[1:], 2)} where runs are exchanged. Between two runs of {one} it is "
-        f"{first}, and between two of {two} {second}."
+        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 2)}; it "
+        f"is {interval(ds['relabelled_distance'].values[1:], 2)} where runs are exchanged. Between two runs of {one} "
+        f"it is {first}, and between two of {two} {second}."
         + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
     )
 

@@ -48,13 +48,13 @@ def compute(fast: bool) -> Results:
 def draw(results: Results) -> Made:
     """How far the rule is off, and what it does to the training."""
     training, starts, columns = (results[name] for name in ("training", "starts", "columns"))
-    with style.style((10.4, 7.2)) as size:
+    with style.style((10.4, 8.6)) as size:
         figure, axes = plt.subplots(2, 2, figsize=size)
         _draw_starts(starts, float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
         _draw_columns(columns, axes[0, 1])
-        _draw_training(training["angle"], axes[1, 0], "trained {}", "Angle between the two as the network learns")
+        _draw_training(training["angle"], axes[1, 0], "trained {}", "Angle between rule and gradient")
         axes[1, 0].set_ylabel("angle for W (degrees)")
-        _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "It learns all the same, a little worse")
+        _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "For this loss it ends a little worse")
         axes[1, 1].set_ylabel("error (r.m.s.) in training")
         axes[1, 1].set_yscale("log")
     return Made(
@@ -221,7 +221,8 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
     )
     for named in NAMED:
         mean = float(starts["error"].sel(scale=named).mean())
-        ax.annotate(f"{percent(mean)}", (named, mean), (-4, 7), textcoords="offset points", ha="right")
+        ax.plot(named, mean, "o", ms=8, mfc="none", mew=1.4, color=style.BLACK)
+        ax.annotate(f"{percent(mean)}", (named, mean), (4, -22), textcoords="offset points")
     ax.set(xscale="log", yscale="log", xlabel="s, entries of W ~ s N(0, 1/n)", ylabel="‖rule − gradient‖/‖gradient‖")
     ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
@@ -233,11 +234,11 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
         error = columns["error"].sel({schema.NETWORK: name})
         ax.plot(columns[schema.TIME], error, color=color, marker=marker, ms=4.5, label=str(name))
     ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
-    ax.annotate("as wrong as 0 would be", (1, 1), (0, -11), textcoords="offset points", color="#555555")
+    ax.annotate("as wrong as 0 would be", (1, 1), (0, -4), textcoords="offset points", va="top", color=style.GREY)
     ax.set_ylim(bottom=-0.08)
     ax.set(xlabel="step t whose input the weights read", ylabel="‖rule − gradient‖/‖gradient‖")
-    ax.set_title("Of the six input columns, only the last is right")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 0.1))
+    ax.set_title("Only the last input column is right")
+    ax.legend(loc="lower left")
 
 
 def _draw_training(training: xr.DataArray, ax: Axes, said: str, title: str) -> None:

@@ -27,6 +27,7 @@ RECORDED = Path(__file__).parent / "copying.nc"
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 CEILING = 5.0  # a larger loss is drawn there
 FLOOR = 1e-7  # of the loss that is drawn: in float32 a smaller one is rounding
+OFFSET: dict[str, Any] = {"textcoords": "offset points"}
 STEPS_PER_EPOCH = 100
 STAYS = 0.9  # of the baseline: what a loss does not fall below that stays there
 TITLE = "Copying memory (asRNN)"
@@ -119,7 +120,7 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded losses, a panel for each delay; there is nothing to compute again, and nothing to leave out."""
     found = curves()
     delays = [delay for delay in DELAYS if sum(bool(len(one.losses)) for one in found if one.delay == delay) > 1]
-    with style.style((10.6, 4.8)) as size:
+    with style.style((10.6, 5.4)) as size:
         figure, panels = plt.subplots(1, len(delays), figsize=size, sharey=True)
         for ax, delay in zip(panels, delays, strict=True):
             _draw([one for one in found if one.delay == delay], ax)
@@ -137,12 +138,14 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
         (0.99, guess),
         (0, 3),
         xycoords=ax.get_yaxis_transform(),
-        textcoords="offset points",
         ha="right",
+        **OFFSET,
     )
     for one in found:
         ax.plot(one.steps, np.clip(one.losses, FLOOR, CEILING), label=one.name, ms=3, lw=1, **LOOK[one.name])
-    ax.set(yscale="log", xlabel="step of the optimiser", title=f"Copying {SYMBOLS} symbols over {delay:,} steps")
+    ax.set(yscale="log", xlabel="step of the optimiser", title=f"Over {delay:,} steps")
+    if any((one.losses <= FLOOR).any() for one in found):
+        ax.annotate("1e−7 or less", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
 
 
 def dataset(found: list[LossCurve]) -> xr.Dataset:

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MultipleLocator
 
 from dynlab import io, schema, zoo
 from dynlab.driven import drive
@@ -30,6 +31,7 @@ NETWORKS = ("exprnn", "dtriv", "scornn", "asrnn")
 DELAY, SEED = 2000, 0
 KNOWN = 0.1  # of ln σ: a value that is less sure is left out
 KEPT = np.log(0.1)  # a direction with a larger σ keeps a tenth of its length
+APART = 2000  # steps between two numbers below a panel
 LOWEST = -12.0  # of ln σ that is drawn
 TITLE = "Copying memory (asRNN): what ∂h_T/∂h_0 keeps while networks learn"
 CLAIM = (
@@ -63,8 +65,11 @@ def _panel(one: xr.Dataset, name: str, ax: Axes) -> None:
     ax.plot(steps, np.nanmax(values, axis=1), color=style.VERMILION, marker="^", ms=6, label="the largest σ")
     middle: dict[str, Any] = {"color": style.BLUE, "marker": "o", "ms": 4, "label": "the middle σ"}
     ax.plot(steps, values[:, int(one["units"]) // 2], **middle)
+    if not values[-1, int(one["units"]) // 2] > LOWEST:
+        ax.text(0.97, 0.03, "↓ middle σ", transform=ax.transAxes, ha="right", color=style.BLUE, bbox=style.ground(ax))
     ax.axhline(KEPT, color=style.BLACK, ls="--", lw=0.8, label="σ = 1/10")
     ax.set(xlabel="step of the training", title=name)
+    ax.xaxis.set_major_locator(MultipleLocator(APART))
 
 
 def record() -> xr.Dataset:

@@ -29,6 +29,7 @@ PAIRS, FEW = 20_000, 640  # (window, step) pairs, of each step as many
 SEED = 0
 AT_ONCE = 512  # windows whose states are held
 EDGES = np.linspace(-4.0, 2.0, 121)
+RANGE = -2.5, 1.0  # of the axis, the same for all networks
 SIGN = 1e3  # times ε ‖matrix‖: a real part nearer to 0 has no sign
 GROUPS = {"below": "below 0", "zero": "0", "above": "above 0"}
 
@@ -150,8 +151,8 @@ def _shares(ds: xr.Dataset) -> dict[str, float]:
 
 def draw(results: Results) -> Made:
     """One histogram for each network."""
-    with style.style((13.0, 4.2)) as size:
-        figure, axes = subplots(1, 3, figsize=size, sharey=True)
+    with style.style((13.0, 5.6)) as size:
+        figure, axes = subplots(1, 3, figsize=size, sharex=True, sharey=True)
         for ax, (key, ds) in zip(axes, results.items(), strict=True):
             _draw(ds, ax)
             ax.set_title(f"trained ERNN, {_label(key)}")
@@ -171,8 +172,9 @@ def _caption(results: Results) -> str:
     pairs = max(schema.settings(ds)["pairs"] for ds in results.values())
     singular = joined([f"{share(_shares(ds)['singular'])} ({_label(key)})" for key, ds in results.items()])
     return (
-        f"Eigenvalues of ∇F = diag(φ′)PU − I over {pairs:,} (window, step) pairs of training and test. Not all are "
-        f"below 0: ∇F is singular at {singular} of the pairs, and has eigenvalues above 0."
+        f"Eigenvalues of ∇F = diag(φ′)PU − I over {pairs:,} (window, step) pairs. Not all are "
+        f"below 0: ∇F is singular at {singular} of the pairs, and has eigenvalues above 0. Every inactive ReLU unit "
+        "gives the eigenvalue −1: the highest bar."
     )
 
 
@@ -185,9 +187,7 @@ def _draw(ds: xr.Dataset, ax: Axes) -> None:
         heights = [found["zero"]] if name == "zero" else ds[name]
         label = f"{GROUPS[name]}: {share(found[name])}"
         ax.bar(where, heights, width, color=colour, hatch=hatch, edgecolor="white", linewidth=0.2, label=label)
-    filled = ds["bin"].values[(ds["below"].values + ds["above"].values) > 0]
-    ax.set_xlim(filled.min() - 3 * width, filled.max() + 3 * width)
-    ax.set(yscale="log", xlabel=style.label(ds["bin"]), ylabel="share of the eigenvalues")
+    ax.set(yscale="log", xlabel="real part (1/s)", ylabel="share of the eigenvalues", xlim=RANGE)
     style.legend_below(ax, 3, columnspacing=1.0)
 
 

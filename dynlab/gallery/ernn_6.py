@@ -1,14 +1,13 @@
 """Figure 6 of the ERNN paper: linear convergence to the equilibrium, on a dense tanh ERNN and on the trained ones."""
 
 import re
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import xarray as xr
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.ernn.convergence import ernn_convergence, verdict
@@ -58,11 +57,12 @@ def draw(results: Results) -> Made:
     shown = {title: ds for title, ds in shown.items() if ds["outcome"].size}
     with style.style((12.0, 5.2)) as size:
         figure, axes = plt.subplots(1, len(shown), figsize=size)
-        named: dict[str, Any] = {}
+        named: dict[str, Artist] = {}
         for ax, (title, ds) in zip(axes, shown.items(), strict=True):
             plot_ernn_convergence(ds, ax=ax)
             ax.set_title(title)
-            named |= _entries(ax, ds, results["dense" if ds is results["dense"] else "trained"]["outcome"].size)
+            whose = "dense" if ds is results["dense"] else "trained"
+            named |= _entries(ax, ds, whose, results[whose]["outcome"].size)
             ax.get_legend().remove()
         style.caption(figure, TITLE, _caption(results), named)
     return Made(
@@ -81,15 +81,15 @@ def _some(ds: xr.Dataset, where: xr.DataArray) -> xr.Dataset:
     return flat.isel({STEP: where.values.ravel()})
 
 
-def _entries(ax: Axes, ds: xr.Dataset, steps: int) -> dict[str, Line2D]:
+def _entries(ax: Axes, ds: xr.Dataset, whose: str, steps: int) -> dict[str, Artist]:
     """The legend's, which say of how many steps, and of an equilibrium that repels whether its step ends nearer."""
     distance, repelled = ds["distance"].values, ds["outcome"].values == REPELS
     nearer = (distance[repelled, -1] < distance[repelled, 0]).all()
     still = ", though it is nearer at the end than at the start" if nearer else ""
-    entries = {}
+    entries: dict[str, Artist] = {}
     for line, words in zip(*ax.get_legend_handles_labels(), strict=True):
-        count = words.partition(" step")[0]
-        said = re.sub(r"^\d+ steps?: ", f"{count} of {steps} steps: ", words)
+        said = re.sub(r"^(\d+) steps?: ", rf"\1 of {steps} steps: ", words)
+        said = re.sub(r"^predicted rate", f"{whose}: predicted rate", said)
         entries[said.replace("cannot converge", f"the equilibrium repels{still}")] = line
     return entries
 

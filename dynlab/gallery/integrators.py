@@ -32,8 +32,8 @@ LEFT, RIGHT, TALL = -3.4, 1.2, 3.3  # the window of the regions
 REACH = 1.3  # half the width of that of the orbits
 LINEAR = 1e-3  # of the scale of the energy's change, logarithmic beyond
 TURN = 35  # steps, a little more than those of one turn
-THIN, THICK = 0.25, 1.6  # points, of all steps and of the last turn
-APART = 0.14  # of the height of the energy's panel: names at the lines' ends
+THIN, THICK = 0.3, 1.6  # points, of all steps and of the last turn
+APART = 0.085  # of the height of the energy's panel: names at the lines' ends
 ROUNDING = 1e-14  # a modulus nearer to 1 is 1
 
 
@@ -158,10 +158,11 @@ def _change(drift: xr.Dataset, name: str) -> Any:
     return drift["energy"].sel({schema.INTEGRATOR: name}).values[0] / float(drift["exact_energy"][0, 0]) - 1
 
 
-def _largest(region: xr.Dataset) -> str:
-    """The largest modulus by its distance from 1."""
-    off = float(region["step_modulus"].max()) - 1
-    return "1" if abs(off) < ROUNDING else f"1 {'+' if off > 0 else '−'} {number(abs(off), 1)}"
+def _moduli(region: xr.Dataset) -> str:
+    """The smallest and the largest modulus, each by its distance from 1."""
+    ends = (float(region["step_modulus"].min()) - 1, float(region["step_modulus"].max()) - 1)
+    said = ["1" if abs(off) < ROUNDING else f"1 {'+' if off > 0 else '−'} {number(abs(off), 1)}" for off in ends]
+    return " to ".join(dict.fromkeys(said))
 
 
 def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> str:
@@ -169,7 +170,7 @@ def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> 
     parts = []
     for name in drift[schema.INTEGRATOR].values.tolist():
         change = number(_change(drift, name)[-1], 3)
-        parts.append(f"{LOOKS[name]['label']} {change} (largest |R(ελ)| = {_largest(regions[name])})")
+        parts.append(f"{LOOKS[name]['label']} {change} (|R(ελ)| = {_moduli(regions[name])})")
     kept = np.abs(_change(drift, "implicit-midpoint")).max()
     return (
         f"The flow keeps its energy to {number(exact, 1)}. After {steps:,} steps of ε = {STEP:g} its relative change "

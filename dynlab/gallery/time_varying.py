@@ -21,15 +21,16 @@ from dynlab.wording import power, ranging
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
-ROOM = 0.15  # of the height, above and below the lines: the legend covers none
+LETTERS = 104  # in a line of the words below
 FEW = 9.0  # seconds that the plane shows
+MATRIX = "A(t) = (1.5 cos²t − 1, 1 − 1.5 sin t cos t; −1 − 1.5 sin t cos t, 1.5 sin²t − 1), rows parted by “;”."
 WHY = (
     "Why: at every t the matrix A(t) has the eigenvalues −0.25 ± 0.66i, so that frozen at any moment the flow decays. "
     "But A(t) is not normal and stretches one direction. It turns, and the solution turns with it along that "
     "direction. Seen from a frame that turns as well, the matrix is constant, with the eigenvalues +1/2 and −1. In the "
     "same way each of the two shears has the spectral radius 1/2 and stretches what the other has laid before it: "
-    "their product has the spectral radius 4.49. So “Re λ(t) ≤ 0 for all t” makes no trajectory stable, and |μ| < 1 at "
-    "every step keeps no gradient bounded: products of Jacobians decide (dynlab gradient, dynlab lyapunov)."
+    "their product has the spectral radius 4.49. So “Re λ(t) ≤ 0 for all t” guarantees no stability, and |μ| < 1 at "
+    "every step no bounded gradient: products of Jacobians decide (dynlab gradient, dynlab lyapunov)."
 )
 
 
@@ -48,16 +49,16 @@ def draw(results: Results) -> Made:
     """Both beside what their eigenvalues promise."""
     solution, flow, shears = (results[name] for name in ("solution", "growth", "shears"))
     states, times = solution["trajectory"].values[0], solution[schema.TIME].values
-    with style.style((12.5, 5.8)) as whole:
+    with style.style((12.5, 8.2)) as whole:
         figure = plt.figure(figsize=whole)
-        grid = figure.add_gridspec(2, 3, height_ratios=[3.6, 1.3])
+        grid = figure.add_gridspec(2, 3, height_ratios=[3.6, 1.65])
         plane, growth, products = (figure.add_subplot(grid[0, column]) for column in range(3))
         _draw_plane(states, times, plane)
         _draw_growth(flow, growth)
         _draw_products(shears, products)
         words = figure.add_subplot(grid[1, :])
         words.axis("off")
-        words.text(0, 0.95, textwrap.fill(WHY, 132), va="top")
+        words.text(0, 0.95, f"{MATRIX}\n{textwrap.fill(WHY, LETTERS)}", va="top")
     size, last = float(flow["log_norm"][-1]), float(shears["log_norm"][-1])
     radius = float(shears["product_radius"])
     real = flow["eigenvalue"].values.real
@@ -118,18 +119,17 @@ def _draw_plane(states: NDArray[np.float64], times: NDArray[np.float64], ax: Axe
     ax.plot(*y[0, :2], "*", color=style.BLACK, ms=11, label="start")
     ax.plot(*y[-1, :2], "o", color=style.VERMILION, ms=6, label=f"t = {FEW:g} s")
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set(xlabel="y₁", ylabel="y₂", title="y' = A(t) y winds outwards …")
-    ax.legend(loc="upper left")
+    ax.set(xlabel="y₁", ylabel="y₂", title="y' = A(t) y winds\noutwards …")
+    style.legend_below(ax, 1)
 
 
 def _draw_growth(flow: xr.Dataset, ax: Axes) -> None:
     time, real = flow[schema.TIME].values, flow["eigenvalue"].values.real
-    ax.plot(time, np.exp(flow["log_norm"].values), color=style.BLUE, lw=1.8, label="|y(t)|, equal to $e^{t/2}$")
+    ax.plot(time, np.exp(flow["log_norm"].values), color=style.BLUE, lw=1.8, label="|y(t)| = $e^{t/2}$")
     promise = "$e^{-t/4}$, what Re λ promises"
     ax.plot(time, np.exp(real.max() * time), color=style.BLACK, ls="--", label=promise)
-    ax.set(yscale="log", xlabel="time (s)", ylabel="|y(t)|", title="… with Re λ = −0.25 at every t")
-    ax.margins(y=ROOM)
-    ax.legend(loc="upper left")
+    ax.set(yscale="log", xlabel="time (s)", ylabel="|y(t)|", title="… with Re λ = −0.25\nat every t")
+    style.legend_below(ax, 1)
 
 
 def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
@@ -137,6 +137,5 @@ def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
     ax.plot(step, norm, "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns")
     ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |μ| promises")
     ax.set(yscale="log", xlabel="step k", ylabel="norm of the product")
-    ax.margins(y=ROOM)
-    ax.set_title("Steps: [[½, 2], [0, ½]]\nand [[½, 0], [2, ½]]")
-    ax.legend(loc="upper left")
+    ax.set_title("Steps: (½, 2; 0, ½)\nand (½, 0; 2, ½)")
+    style.legend_below(ax, 1)

@@ -41,7 +41,7 @@ LOWEST = -20.0  # of the gradients' axes: what has shrunk further is off the pic
 TITLE = "The zoo on HAR-2: spectra and gradients side by side"
 CAPTION = (
     "A network a column. Above: eigenvalues of ∂h_t/∂h_{t−1} at its steps beside the circle |μ| = 1. Middle: its "
-    "gradient from T back to t. Below: eigenvalues at its fixed points, the leading ones large. RNN, with tanh, learned "
+    "gradient from T back to t. Below: eigenvalues at its fixed points, the leading ones large. RNN, with tanh, is "
     "from torch's random weights, ReLU RNN from W = I. In small squares eigenvalues that are all near 1, seen larger."
 )
 NEAR = 0.2  # of 1: where all eigenvalues are nearer, they are seen larger
@@ -186,7 +186,7 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
     for drawn in spectra.collections:
         if drawn.colorbar is not None:
             drawn.colorbar.remove()  # the same steps in every column: the legend says what the colours are
-    spectra.set_title(title, fontsize="medium", fontweight="bold")
+    spectra.set_title(title, fontsize="medium")
     plot_gradient(found["gradient"], ax=gradients)
     gradients.get_legend().remove()
     for factors in gradients.child_axes:  # five scales at the right would leave the panels no width

@@ -54,7 +54,8 @@ MARKERS = {
 SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
 WORDS = {"flip": "flip (period doubling)"}
 SETTLED: dict[str, Any] = {"ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.10}
-MOVING: dict[str, Any] = {"ms": 3.6, "mew": 0.7, "mfc": "white", "mec": style.BLACK}
+MOVING: dict[str, Any] = {"ms": 5.0, "mew": 0.7, "mfc": "white", "mec": style.BLACK}
+MANY, SMALL = 0.05, 2.2  # of the orbits: more that have not settled are drawn in this size
 LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
 WIDEST = 60  # letters of a line of the legend
 MOST_NUMBERS = 4  # values of one kind that the legend lists
@@ -111,8 +112,9 @@ def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
     at = np.broadcast_to(ds[schema.PARAMETER].values[:, None, None], visited.shape)
     moving = _moving(ds)
     look: dict[str, Any] = {"ls": "none", "rasterized": True}
+    hollow = MOVING | ({"ms": SMALL} if moving.mean() > MANY else {})
     ax.plot(at[~moving].ravel(), visited[~moving].ravel(), marker=".", **SETTLED, **look, zorder=1.5)
-    ax.plot(at[moving].ravel(), visited[moving].ravel(), marker="o", **MOVING, **look, zorder=2)
+    ax.plot(at[moving].ravel(), visited[moving].ravel(), marker="o", **hollow, **look, zorder=2)
 
 
 def _moving(ds: xr.Dataset) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ PROVED = style.BLUE  # the norm, and the bound, which is proved of it
 FAR = 2.0  # times what is sampled: a bound farther off is an arrow
 SPREAD = 0.22  # half the height of a row of dots
 APART = 5  # points from a line to its words
+WIDE, ROOM = 0.35, 0.4  # of the axis: words fit between two lines, and beside the last of them
 BASIS = "T: one fixed change of basis"
 # (sampled of the norm, sampled of the eigenvalues, proved bound, the border between growth and decay)
 NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound", 1.0)
@@ -74,26 +75,37 @@ def _draw_panel(
         heights = height + generator.uniform(-SPREAD, SPREAD, len(values))
         look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0}
         ax.scatter(values, heights, **(look | artist))
-    bound = float(ds[proved])
-    proven = f"proved ≤ {at_most(bound) if np.isfinite(bound) else number(bound)}"
-    by = "(by the norm)" if proved == "norm_bound" else "(by the logarithmic norm)"
-    side, other = ("right", "left") if bound >= border else ("left", "right")
-    seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
-    if bound - seen.max() > FAR * np.ptp(seen) or np.isinf(bound):  # an arrow, so that the dots keep their room
-        where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": "right", "va": "center", "color": PROVED}
-        arrow = {"arrowstyle": "->", "color": PROVED, "lw": 1.6}
-        ax.annotate(f"{proven}, off the scale {by} ", (1.0, 1.75), (0.9, 1.75), arrowprops=arrow, **where)
-        other = "left"
-    else:
-        ax.axvline(bound, color=PROVED, lw=1.6)
-        _write_beside(ax, f"{proven} {by}", (bound, 1.75), side, PROVED)
-    if proved == "norm_bound" or ds[proved].attrs["units"] == schema.PER_SECOND:  # 0 is no border of a step's Re λ
-        ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
-        _write_beside(ax, "1: contracts below" if border else "0: decays below", (border, 1.42), other, style.GREY)
     ax.set_yticks([0, 1], [textwrap.fill(ds[name].attrs["long_name"], 18) for name in rows])
     ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states", title=title)
     ax.margins(x=0.12)
+    seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
+    _draw_bounds(ds, ax, proved, border, seen)
     return ax
+
+
+def _draw_bounds(ds: xr.Dataset, ax: Axes, proved: str, border: float, seen: np.ndarray) -> None:
+    """The proved bound and the border, with words between the two, or beside them where they are near each other."""
+    bound, is_norm = float(ds[proved]), proved == "norm_bound"
+    proven = f"proved ≤ {at_most(bound) if np.isfinite(bound) else number(bound)}"
+    by = "(by the norm)" if is_norm else "(by the logarithmic norm)"
+    has_border = is_norm or ds[proved].attrs["units"] == schema.PER_SECOND  # 0 is no border of a step's Re λ
+    far = bound - seen.max() > FAR * np.ptp(seen) or np.isinf(bound)
+    between = far or not has_border or abs(bound - border) > WIDE * np.ptp(np.append(seen, bound))
+    before = (bound >= border or not has_border) == between  # whether the bound's words end at its line
+    if far:  # an arrow, so that the dots keep their room
+        where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": "right", "va": "center", "color": PROVED}
+        arrow = {"arrowstyle": "->", "color": PROVED, "lw": 1.6}
+        ax.annotate(f"{proven}, off the scale\n{by}", (1.0, 1.75), (0.9, 1.75), arrowprops=arrow, **where)
+    else:
+        ax.axvline(bound, color=PROVED, lw=1.6)
+        _write_beside(ax, f"{proven}\n{by}", (bound, 1.75), "right" if before else "left", PROVED)
+    if has_border:
+        ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
+        words, side = "1: contracts below" if border else "0: decays below", "left" if before else "right"
+        _write_beside(ax, words, (border, 1.42), side, style.GREY)
+    if not between:
+        low, high = ax.get_xlim()
+        ax.set_xlim(low, high + ROOM * (high - low))
 
 
 def _write_beside(ax: Axes, words: str, at: tuple[float, float], side: str, colour: str) -> None:

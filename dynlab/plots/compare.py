@@ -14,6 +14,7 @@ from dynlab.wording import number
 
 SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
+OWN = ", each axis on its own scale"
 ALIKE = 1e-9  # of their size: distances that differ by less are one
 BINS = 12
 FLAT, ROOM, SMALLEST = 2.0, 0.08, 1e-6  # how many times longer one axis is, room beside what is shown, the least
@@ -47,26 +48,27 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
         ax.scatter(runs.real, runs.imag, s=6, marker=marker, color=colour, alpha=0.35, linewidths=0, zorder=2)
         look: dict[str, Any] = {"s": 34, "marker": marker, "facecolors": "none", "edgecolors": colour, "zorder": 3}
         ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
-    _set_window(ax, np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
+    own = _set_window(ax, np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
     ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1, zorder=1, label="unit circle: |μ| = 1")
-    ax.set(xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the linear maps fitted to runs")
+    ax.set(xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the linear maps fitted to runs" + OWN * own)
     ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label="small: of single runs")
     style.legend_below(ax, 2)
     return ax
 
 
-def _set_window(ax: Axes, values: np.ndarray) -> None:
-    """Around the values and 1; where these lie far closer along one axis, each axis is on its own scale."""
+def _set_window(ax: Axes, values: np.ndarray) -> bool:
+    """Around the values and 1; where these lie far closer along one axis, each has its own scale: whether it has."""
     ends = np.array([[part.min(), part.max()] for part in (np.append(values.real, 1.0), values.imag)])
     wide, tall = np.ptp(ends, axis=1)
     if min(wide, tall) * FLAT < max(wide, tall):
         for name, (low, high) in zip(("xlim", "ylim"), ends, strict=True):
             pad = ROOM * max(high - low, SMALLEST)
             ax.set(**{name: (low - pad, high + pad)})
-        return
+        return True
     half = (0.5 + ROOM) * max(wide, tall, SMALLEST)
     (x, y) = ends.mean(axis=1)
     ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal")
+    return False
 
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:

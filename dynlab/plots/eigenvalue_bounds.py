@@ -139,7 +139,7 @@ def _number_axis(ax: Axes, one: xr.Dataset) -> None:
     """The measured numbers along the axis of a single row, which ends near them, and the bound at its line."""
     limit, scale = float(one["limit"]), _scale(one)
     reach = REACH * scale
-    values = np.asarray(MaxNLocator(TICKS).tick_values(limit - reach, limit + reach))
+    values = np.asarray(MaxNLocator(TICKS, steps=[1, 2, 5, 10]).tick_values(limit - reach, limit + reach))
     places = _sign(one) * (values - limit) / scale
     ends = np.array([*_ends(one), -float(one["margin"])]) / scale
     high = min(REACH, float(ends[np.isfinite(ends)].max(initial=0.0)) + OUTSIDE)

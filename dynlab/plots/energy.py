@@ -64,7 +64,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     if highest > top:
         note: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "color": style.GREY, "bbox": style.ground(ax)}
         ax.text(0.02, 0.99, "higher values are cut off", **note)
-    ax.set_title("H along the flow and each integrator's orbits")
+    ax.set_title("H of the flow and of each integrator")
     style.legend_below(ax, 3)
     return ax
 

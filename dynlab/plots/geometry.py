@@ -164,7 +164,15 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     shares = ds["explained_variance"].values[:MOST_BARS]
     errors = np.nan_to_num(ds["explained_variance_error"].values[:MOST_BARS])
     index = np.arange(1, len(shares) + 1)
-    ax.bar(index, np.nan_to_num(shares), yerr=errors, color=style.SKY, ecolor=style.BLACK, capsize=2, label="each, with its error")
+    ax.bar(
+        index,
+        np.nan_to_num(shares),
+        yerr=errors,
+        color=style.SKY,
+        ecolor=style.BLACK,
+        capsize=2,
+        label="each, with its error",
+    )
     ratio = float(ds["participation_ratio"])
     if not np.isfinite(ratio):
         style.say(ax, "nothing varies")
@@ -172,7 +180,8 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
         ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
         ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
         style.legend_below(ax, 1)
-    ax.set(ylim=(0, 1.03), xticks=index, xlabel="principal component (PC)", title=capital(style.label(ds["explained_variance"])))
+    title = capital(style.label(ds["explained_variance"]))
+    ax.set(ylim=(0, 1.03), xticks=index, xlabel="principal component (PC)", title=title)
 
 
 def _trajectories(ds: xr.Dataset) -> str:

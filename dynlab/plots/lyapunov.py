@@ -58,9 +58,8 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     drawn = np.flatnonzero(np.isfinite(values).any(axis=0))
     if not len(drawn):
         style.say(ax, "−∞" if gone.all() else "none is known")
-    last = min(
-        int(max(drawn, default=0)) + 2, values.shape[1]
-    )  # of those that are nowhere finite the first has its mark
+    # of those that are nowhere finite the first has its mark
+    last = min(int(max(drawn, default=0)) + 2, values.shape[1])
     _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
     ax.set(xlim=(0.4, last + 0.6), xlabel="index i", ylabel=_label(ds[name]), title="Final estimates")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -82,10 +81,9 @@ def _draw_exponents(ax: Axes, values: Numbers, mean: Numbers, error: Numbers, **
         grey: dict[str, Any] = {"ls": "none", "marker": ".", "color": style.GREY}
         ax.plot([], [], ms=4, label=f"each of {len(values)} samples", **grey)
         ax.plot(index + BESIDE, values.T, ms=3, alpha=0.5, zorder=2, **grey)
-    look: dict[str, Any] = (
-        {"fmt": "o", "ms": 4, "capsize": 2.5} if len(mean) < MANY else {"fmt": ".", "elinewidth": 0.8}
-    )
-    ax.errorbar(index, mean, yerr=error, label=label, **{"color": style.BLUE, "zorder": 3} | look | artist)
+    look: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2.5, "color": style.BLUE, "zorder": 3}
+    look |= {"ms": 3, "capsize": 0, "elinewidth": 0.8} if len(mean) > MANY else {}
+    ax.errorbar(index, mean, yerr=error, label=label, **look | artist)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
 
 
@@ -145,9 +143,9 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=_label(ds["running_exponent"]))
     which = f"Running estimates of Λ₁ to Λ{subscript(count)}" if 1 < count < running.shape[2] else "Running estimates"
     ax.set_title(which + (", means of samples" if len(running) > 1 else ""))
-    ends = [each(running[:, :, drawn], axis=(0, 1)) for each in (np.min, np.max)]
-    if squeezed := _squeezed(*ends):
-        inset = _close_up(ax, *ends, squeezed)
+    low, high = (each(running[:, :, drawn], axis=(0, 1)) for each in (np.min, np.max))
+    if squeezed := _squeezed(low, high):
+        inset = _close_up(ax, low, high, squeezed)
         for mode in drawn[:squeezed]:
             _draw_estimate(inset, time, running[:, :, mode], mode)
         inset.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)

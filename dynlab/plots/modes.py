@@ -15,6 +15,7 @@ from dynlab.wording import joined, number, of_map
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
 HEIGHT, ROW, FRAME = 5.2, 0.36, 1.9  # inches of a figure at least, of a table's row, and around the tables
+ROOM = 2.0  # inches for the names of the rows
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
 SMALL, CROWD = 12, 200  # a marker among more than so many modes
@@ -139,12 +140,11 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
     """Time constants at the left, beside them a row of tables for each point."""
     tables = [name for name in ("input_share", "output_read") if name in ds and ds[name].size]
     widths = [4.4, *(min(4.2, 1.6 + 0.42 * ds[name].shape[-1]) for name in tables)]
-    if tables:
-        widths[1] += 2.0  # for the rows' names
     rows = [_rows(ds, point, MOST_ROWS // len(points)) for point in points if point < ds.sizes[schema.FIXED_POINT]]
     height = max(HEIGHT, FRAME + ROW * sum(map(len, rows)))
     options: dict[str, Any] = {"fixed_point": points[0]} if len(points) == 1 else {}
-    with style.style((sum(widths), height)) as size:
+    names = ROOM if tables else 0.0
+    with style.style((sum(widths) + names, height)) as size:
         figure = plt.figure(figsize=size)
         grid = figure.add_gridspec(max(1, len(rows)), len(widths), width_ratios=widths)
         first = plot_modes(ds, ax=figure.add_subplot(grid[:, 0]), **options | artist)
@@ -170,9 +170,9 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
 
 def _moved_legend(ax: Axes) -> dict[str, Any]:
     """The entries of a legend that is taken from its axes, to lie below tables, too."""
-    if ax.get_legend() is None:
+    if (legend := ax.get_legend()) is None:
         return {}
-    ax.get_legend().remove()
+    legend.remove()
     handles, labels = ax.get_legend_handles_labels()
     return dict(zip(labels, handles, strict=True))
 

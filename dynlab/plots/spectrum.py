@@ -130,9 +130,8 @@ def _draw_points(
     values, steps = _shown(ds, name)
     style.cross(ax)
     if len(values) > MANY and not artist:
-        found = ax.hist2d(
-            values.real, values.imag, CELLS, (wide, high), cmin=1, cmap=style.COUNT, norm=LogNorm(), rasterized=True
-        )[3]
+        look: dict[str, Any] = {"cmin": 1, "cmap": style.COUNT, "norm": LogNorm(), "rasterized": True}
+        found = ax.hist2d(values.real, values.imag, bins=CELLS, range=(wide, high), **look)[3]
         _name(ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02), "in a cell")
         return
     # Mixed, so that late points do not hide the early ones under them; the same way each time.

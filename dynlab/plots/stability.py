@@ -72,7 +72,9 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
             alone = len(drawn) > 1 and index == len(drawn) - 1 and len(drawn) % columns
             draw(ds, ax=figure.add_subplot(grid[rows - 1, :] if alone else grid[index]), **options)
         if tables:
-            plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
+            table = plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
+            for text in table.texts:  # its words are wider than the panels' own axes, and would make these narrow
+                text.set_in_layout(not drawn)
         style.finish(ds, figure, f"Stability of {_step(ds)}")
     return figure.axes[0]
 

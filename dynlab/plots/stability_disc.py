@@ -48,7 +48,8 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     style.cross(ax)
     if is_flow and is_map:
         _draw_rays(ds, ax, close_up or not needs_close_up(ds))  # the whole disc would show them on top of ελ
-    sides = [_side(value, int(decided), is_map, centre) for row, decided in zip(values, stable, strict=True) for value in row]
+    pairs = zip(values, stable, strict=True)
+    sides = [_side(value, int(decided), is_map, centre) for row, decided in pairs for value in row]
     for place, (value, side) in enumerate(zip(values.flat, sides, strict=True)):
         options = marker(side, 6.5) | {"label": SIDES[side] if side not in sides[:place] else ""} | artist
         ax.plot(value.real, value.imag, linestyle="none", zorder=5, **options)
@@ -130,8 +131,9 @@ def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
         return "Multipliers μ and |μ| ≤ 1"
     critical = ds["critical_step"].values
     if not is_map:
-        disc = len(critical) and np.isfinite(critical).all() and critical.min() > 0
-        return f"λ and Euler's disc at the\ncritical step {critical.min():.3g} s" if disc else "Eigenvalues λ and Re λ ≤ 0"
+        if len(critical) and np.isfinite(critical).all() and critical.min() > 0:
+            return f"λ and Euler's disc at the\ncritical step {critical.min():.3g} s"
+        return "Eigenvalues λ and Re λ ≤ 0"
     if close_up:
         return "Close-up, stretched" if (critical > 0).any() else "Close-up: outside for every ε > 0"
     return f"ελ at ε = {schema.settings(ds)['step_size']:.3g} s, Euler's disc"

@@ -34,7 +34,7 @@ def test_json_is_one_strict_document(printed_json):
     [
         (["--kind", "flow"], "The flow's equilibrium is a stable focus", "phase-diff-flow"),
         (["--matrix", "identity", "--kind", "vanilla"], "undecided kind", "phase-identity-vanilla"),
-        (["--step", "0.07"], "is stable and so is Euler's map", "phase-diff"),
+        (["--step", "0.07"], "is stable, and so is that of Euler's map", "phase-diff"),
         (["--panel", "g"], "The flow has a center", "phase-panel-g"),
         (["--matrix", "1,0;0,-1"], "The flow has a saddle", "phase-1_0_0_-1"),
         (["--panel", "all"], "With it (h) the flow's focus is stable, Euler's map", "phase-panels"),

@@ -55,7 +55,7 @@ def test_two_basins_do_not_decide_whether_their_border_is_smooth():
     )
     assert float(ds["boundary_basin_entropy"]) <= np.log(2)
     assert (
-        "With two basins it cannot exceed ln 2 = 0.693 nat, and so cannot show a fractal border" in ds.attrs["verdict"]
+        "it is at most ln 2 = 0.693 nat, and so tells nothing of whether their border is fractal" in ds.attrs["verdict"]
     )
 
 
@@ -433,8 +433,9 @@ def test_the_verdict_says_which_plane_and_how_far_ends_lie_off_it(given, spanned
     away = np.full(3, 2.0) - ds["origin"].values
     away -= away @ ds["direction"].values.T @ ds["direction"].values
     distance = np.linalg.norm(away)
-    off = f"What they end on lies up to {distance:.3g} off the plane; what" if distance > 1e-5 else "What"
-    assert ds.attrs["verdict"].endswith(f" {off} no start in the plane leads to is not listed.")
+    off = f" The points they end on lie up to {distance:.3g} off the plane." if distance > 1e-5 else f" {spanned}."
+    missing = "Attractors that are reached from outside the plane alone are missing here."
+    assert ds.attrs["verdict"].endswith(f"{off.removeprefix(' ')} {missing}")
 
 
 def test_shares_are_never_rounded_to_none_or_all():

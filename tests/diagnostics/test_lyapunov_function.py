@@ -40,6 +40,22 @@ def test_without_proofs_v_is_sampled_out_to_where_it_grows(cubic):
     assert "--prove" not in ds.attrs["verdict"]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_growth_along_one_way_of_a_slow_direction_among_many_is_seen(sign):
+    """40 units halve their state; the first, slower, grows beyond 0.5 on one side only: no random direction is near it."""
+
+    def step(h, x):
+        first = 0.8 * h[..., :1] + 0.4 * (sign * h[..., :1]).clamp(min=0) ** 2 * sign
+        return torch.cat([first, 0.5 * h[..., 1:]], dim=-1)
+
+    ds = lyapunov_function(from_function(step, state_size=40), starts=4, prove=False)
+    row = ds.isel(fixed_point=int(np.argmax(ds.status.values == "sampled, not proved")))
+    reach = float(row.sampled_radius) / float(row.weights[0, 0])
+    assert 0.5 / float(row.level[1] / row.level[0]) <= reach <= 0.5
+    inside = np.hypot(*np.meshgrid(ds.x, ds.y)) * float(row.extent) <= float(row.sampled_radius)
+    assert not (row.ratio.values[inside] > 0).any()
+
+
 @pytest.mark.parametrize("matrix", [[[0.5, 0.3], [0.0, 0.2]], [[0.3, 4.0], [0.0, -0.4]], [[0.99]]])
 def test_a_linear_map_falls_everywhere_at_its_norm(matrix):
     ds = lyapunov_function(LinearMap(matrix), starts=4)

@@ -64,7 +64,7 @@ def test_orbits_that_have_not_settled_are_open_and_named(logistic):
     np.testing.assert_array_equal(cloud.get_ydata(), moving["visited"].values[3].ravel())
     assert cloud.get_markerfacecolor() == "white"
     words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words[2:4] == ["what settled orbits visit,\ndarker where more often", "orbits that have\nnot settled"]
+    assert words[2:4] == ["what settled orbits visit, darker where more often", "orbits that have not settled"]
 
 
 def test_the_plane_has_the_border_of_stability_and_the_periods_by_their_words():

@@ -60,7 +60,7 @@ def test_bars_count_all_relabellings_and_those_at_least_as_far_from_the_line_on(
 def test_the_distance_within_a_network_is_a_line_or_an_arrow_to_it(ds, factor, arrow):
     within = ds["within_runs"].copy(data=[factor * float(ds["between_runs"])] * 2)
     ax, _, _, lines = distances_panel(ds.assign(within_runs=within))
-    words = f"two runs of vanilla: {number(float(within[0]), 2)}"
+    words = f"two runs of vanilla: {number(float(within[0]), 3)}"
     assert (lines.get(words) == float(within[0])) == (not arrow)
     assert (arrow.format(words) in [text.get_text() for text in ax.texts]) == bool(arrow)
     assert overlapping(ax.figure) == []

@@ -18,7 +18,7 @@ def test_a_number_stands_as_far_from_the_bound_as_its_margin_says():
     assert bar.get_label() == "violated"
     assert bar.lines[0].get_xdata()[0] == pytest.approx(2 / 3)
     assert {text.get_text(): text.xy[0] for text in ax.texts if hasattr(text, "xy")} == pytest.approx(
-        {"0.5": -1.0, "3": 2 / 3}
+        {"0.5": -1.0, "3": 2 / 3, "bound 2": 0.0}
     )
     said = {label.get_text(): float(place) for place, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)}
     assert said["2"] == 0  # the bound

@@ -77,7 +77,7 @@ def test_the_title_counts_the_running_estimates_that_are_drawn():
     running = plot_lyapunov(driven_by(lyapunov, matrices)).figure.axes[1]
     drawn = [line for line in running.lines if str(line.get_label()).startswith("$")]
     assert len(drawn) == 2
-    assert running.get_title(loc="left").startswith("Running estimates of the 2 largest")
+    assert running.get_title(loc="left").startswith("Running estimates of Λ₁ to Λ₂")
     plt.close("all")
 
 
@@ -93,4 +93,30 @@ def test_an_orbit_that_stays_at_a_state_has_no_cobweb(henon):
     _, ax = plt.subplots()
     plot_attractor(still, ax=ax)
     assert [text.get_text() for text in ax.texts] == ["the orbit stays at h = (0, 0)"]
+    plt.close("all")
+
+
+def test_exponents_far_above_the_last_have_a_close_up_and_others_none(henon):
+    rates = np.random.default_rng(0).normal([0.5, -0.2, -14.0], 0.1, (1, 60, 3))
+    ds = driven_by(lyapunov, np.exp(rates)[..., None] * np.eye(3))
+    first, running = plot_lyapunov(ds).figure.axes
+    for ax in (first, running):
+        (inset,) = ax.child_axes
+        assert np.ptp(inset.get_ylim()) < 0.2 * np.ptp(ax.get_ylim())
+    (bars,) = first.child_axes[0].containers
+    np.testing.assert_allclose(bars.lines[0].get_ydata(), ds["mean_exponent"][:2])
+    for mode in (0, 1):
+        np.testing.assert_allclose(running.child_axes[0].lines[mode].get_ydata(), ds["running_exponent"][0, :, mode])
+    assert all(not ax.child_axes for ax in plot_lyapunov(henon).figure.axes)
+    plt.close("all")
+
+
+def test_the_states_of_a_flow_lie_on_a_smooth_curve(henon):
+    place = np.linspace(0, 6, 40)
+    visited = np.stack([np.cos(place), np.sin(place)], axis=1)
+    flow = henon.drop_vars("visited").assign(visited=(("iteration", "state"), visited))
+    flow["time"].attrs["units"] = "s"
+    curve = plot_attractor(flow, ax=plt.subplots()[1]).lines[0].get_xydata()
+    np.testing.assert_allclose(curve[::8], visited, atol=1e-12)
+    np.testing.assert_allclose(np.hypot(*curve.T), 1.0, atol=1e-3)
     plt.close("all")

@@ -62,7 +62,7 @@ def test_the_tables_hold_drives_and_read_outs():
     outputs = ds["output_read"].values[0].ravel()
     np.testing.assert_allclose([float(text.get_text()) for text in read.texts], outputs, rtol=0.051)
     assert read.get_title(loc="left") == "Outputs per unit\nof the mode"
-    assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles 3.8", "τ 4.48"]
+    assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles in 3.8 steps", "τ 4.48 steps"]
     assert left.get_title(loc="left") == "Time constants of point 0, saddle"
 
 

@@ -83,10 +83,10 @@ def test_the_verdict_is_the_caption(diff):
 
 
 def test_the_disc_shows_the_eigenvalues_and_where_the_critical_step_puts_them(diff):
-    ax = plot_stability_disc(diff)
+    ax = plot_stability_disc(diff, close_up=True)
     points = [line.get_xydata()[0] for line in ax.get_lines() if line.get_marker() == "o"]
     np.testing.assert_allclose(sorted(map(tuple, points)), [(-0.015, -0.2), (-0.015, 0.2)], atol=1e-15)
-    crosses = [complex(*line.get_xydata()[0]) for line in ax.get_lines() if line.get_marker() == "X"]
+    crosses = [complex(*xy) for line in ax.get_lines() if line.get_marker() == "X" for xy in line.get_xydata()]
     assert np.abs(1 + np.array(crosses)) == pytest.approx(1.0)
     (disc,) = ax.patches
     assert (disc.center, disc.radius) == ((-1.0, 0.0), 1.0)
@@ -131,9 +131,9 @@ def test_eight_panels_each_with_its_kinds():
 @pytest.mark.parametrize(
     "kind, arrows, title",
     [
-        ("feedback", "velocity", "Euler's disc, ○ ελ at ε = 0.1 s,\n— its way as ε grows"),
-        ("flow", "velocity", "● eigenvalues λ, Euler's disc\nat the critical step 0.0746"),
-        ("vanilla", "displacement in a step", "○ multipliers μ,\nshaded: |μ| ≤ 1"),
+        ("feedback", "velocity", "ελ at ε = 0.1 s, Euler's disc"),
+        ("flow", "velocity", "λ and Euler's disc at the\ncritical step 0.0746 s"),
+        ("vanilla", "displacement in a step", "Multipliers μ and |μ| ≤ 1"),
     ],
 )
 def test_arrows_circles_and_lines_are_named(kind, arrows, title):
@@ -144,12 +144,28 @@ def test_arrows_circles_and_lines_are_named(kind, arrows, title):
 
 
 @pytest.mark.parametrize(
-    "matrix, kind, sign",
-    [("0.5,0;0,2", "vanilla", "●○"), ("0.5,0;0,0.2", "vanilla", "●"), ("1,-3;1,-1", "flow", "◐")],
+    "matrix, kind, named",
+    [
+        ("0.5,0;0,2", "vanilla", ["unstable", "stable"]),
+        ("0.5,0;0,0.2", "vanilla", ["stable"]),
+        ("1,-3;1,-1", "flow", ["undecided"]),
+        ("-1,2;-2,-1", "feedback", ["as ε grows", "critical step\n0.4 s", "stable"]),
+        ("0.5,2;-2,0.5", "feedback", ["as ε grows", "unstable"]),
+    ],
 )
-def test_the_titles_signs_are_the_markers_that_are_drawn(matrix, kind, sign):
+def test_the_legend_names_what_is_drawn_and_nothing_else(matrix, kind, named):
     ax = plot_stability_disc(planar_portrait(matrix, kind), ax=plt.subplots()[1])
-    assert ax.get_title().partition(" ")[0] == sign
+    assert ax.get_legend_handles_labels()[1] == named
+    plt.close("all")
+
+
+def test_the_critical_step_is_marked_once_where_the_whole_disc_would_show_it_upon_the_eigenvalue(diff):
+    whole, close = (plot_stability_disc(diff, ax=plt.subplots()[1], close_up=near) for near in (False, True))
+    marked = [
+        [line for line in ax.lines if line.get_marker() == "X" and len(line.get_xdata())] for ax in (whole, close)
+    ]
+    assert [len(each) for each in marked] == [0, 2]
+    assert "critical step\n0.0746 s" in whole.get_legend_handles_labels()[1]
     plt.close("all")
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from matplotlib.collections import PathCollection
+from matplotlib.collections import PathCollection, QuadMesh
 from small_results import first_call
 
 from dynlab.diagnostics.spectrum import spectrum
@@ -31,6 +31,17 @@ def test_every_eigenvalue_is_drawn_where_it_lies_and_when(rotating):
     assert np.unique(places.round(12), axis=0) == pytest.approx(np.array([[0.985, -0.2], [0.985, 0.2]]))
     (circle,) = ax.patches
     assert (circle.center, circle.radius) == ((0, 0), 1)
+
+
+def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
+    torch.manual_seed(0)
+    system = from_function(lambda h, x: x * torch.tanh(h) * 0.9, state_size=200, input_size=200)
+    ds = spectrum(system, np.random.default_rng(0).standard_normal((2, 15, 200)))
+    ax = plot_spectrum(ds, ax=plt.subplots()[1])
+    (mesh,) = [each for each in ax.collections if isinstance(each, QuadMesh)]
+    assert mesh.get_array().sum() == ds["eigenvalue"].size == 6000
+    assert "in a cell" in [other.get_title() for other in ax.figure.axes]
+    plt.close("all")
 
 
 def test_the_window_holds_every_eigenvalue(rotating):
@@ -77,7 +88,7 @@ def test_the_radius_over_time_with_its_median():
     drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert drawn["median of the samples"] == pytest.approx(np.full(4, 0.7))
     assert "each of 3 samples" in drawn
-    assert list(drawn["1: neither shrinks nor grows"]) == [1, 1]
+    assert list(drawn["|μ| = 1"]) == [1, 1]
 
 
 def test_modes_that_a_step_forgets_hide_no_others():

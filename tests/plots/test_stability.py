@@ -105,10 +105,24 @@ def test_numbers_and_outcomes_of_the_bounds_are_apart_however_long_they_are(ds):
     ends = {"theory_low": -0.01, "theory_high": -6.042e-13, "measured_low": -0.009719, "measured_high": -2.197e-11}
     long = ds.assign({name: xr.full_like(ds[name], value) for name, value in ends.items()})
     long["quantity"] = long["quantity"].astype(object).where(False, "Re λ of the flow, in [−γ d_max, −γ d_min]")
-    figure = dl.plot_stability(long).figure
+    figure = plot_theory_bounds(long).figure
     figure.canvas.draw()
     assert overlapping(figure) == []
     assert outside(figure) == []
+
+
+def test_several_bounds_are_a_table_below_the_panels_and_one_is_in_the_caption_alone(ds):
+    torch.manual_seed(0)
+    several = dl.stability(create("ernn", input_size=2, state_size=4).double(), np.zeros((2, 5, 2)))
+    assert several.sizes[schema.BOUND] > 1 == ds.sizes[schema.BOUND]
+    figure = dl.plot_stability(several).figure
+    figure.canvas.draw()
+    assert overlapping(figure) == []
+    assert outside(figure) == []
+    words = [text.get_text() for text in figure.axes[-1].texts]
+    assert sum("measured" in each for each in words) == several.sizes[schema.BOUND]
+    assert not any("measured" in text.get_text() for ax in dl.plot_stability(ds).figure.axes for text in ax.texts)
+    plt.close("all")
 
 
 def test_of_a_system_without_a_flow_the_bounds_alone():

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.wording import agree, capital, counted, joined, number, of_map, share, why_cut
+from dynlab.wording import agree, counted, joined, number, of_map, share, why_cut
 
 SURE = 3.0  # standard errors
 FEW = 3  # starts, which are counted in place of told as a share
@@ -77,8 +77,8 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
     more = MANY_MEET if surely else TWO if basins == 2 else BELOW
     return (
-        f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)} nat; it would be 0 if all starts in each "
-        f"box of 5 × 5 ended alike. In boxes that hold a border it is {number(border, 3)} nat{more}."
+        f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)} nat; it would be 0 if in each box of "
+        f"5 × 5 all starts ended alike. In boxes that hold a border it is {number(border, 3)} nat{more}."
     )
 
 

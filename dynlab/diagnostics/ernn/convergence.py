@@ -223,7 +223,7 @@ SAID = {  # of the iteration at the steps that have an equilibrium
     STAYS: "starts at it and stays at {}",
     APPROACHES: "still comes nearer to it at {}",
     NOT_YET: "has not come steadily nearer at {}",
-    FAILS: "cannot converge to it at {} (it repels what is near, or the iteration overflows), also where its distance has fallen",
+    FAILS: "cannot converge to it at {} (it repels what is near, or the iteration overflows), even if nearer by now",
 }
 WORDS = {ONE: "one", SEVERAL: "several", CONTINUUM: "a continuum", NONE: "none"}
 
@@ -287,8 +287,8 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
         predicted, steps = np.median(ds["predicted_rate"].values[converges]), counted(int(converges.sum()), "step")
         return (
             f"At the {steps} where it comes nearer, the eigenvalues at the equilibrium predict that an iteration "
-            f"multiplies the distance by {number(predicted)} (median); the measured factor still changes, and cannot be "
-            f"compared."
+            f"multiplies the distance by {number(predicted)} (median); the measured factor still changes, and cannot "
+            f"be compared."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))

@@ -302,7 +302,12 @@ def _directions(axes: Real, generator: np.random.Generator) -> Real:
     slowest = axes.T[:MOST_AXES]
     around = np.exp(2j * np.pi * np.arange(AROUND) / AROUND)
     plane = np.outer(around.real, slowest[0]) + np.outer(around.imag, slowest[min(1, len(slowest) - 1)])
-    parts = [slowest, -slowest, plane[: AROUND * (len(slowest) > 1)], drawn / np.linalg.norm(drawn, axis=1, keepdims=True)]
+    parts = [
+        slowest,
+        -slowest,
+        plane[: AROUND * (len(slowest) > 1)],
+        drawn / np.linalg.norm(drawn, axis=1, keepdims=True),
+    ]
     return np.concatenate(parts)
 
 

@@ -20,7 +20,7 @@ def verdict(ds: xr.Dataset) -> str:
     parts = [counted(points - lines, "fixed point")] if points > lines else []
     held = joined([*parts, counted(lines, "continuum of fixed points")] if lines else parts)
     held = f"all {held}" if points - lines > 1 else f"the {held[2:]}" if points == 1 else held
-    where = f"Among the modes at {held}"
+    where = f"Of the modes at {held}"
     slowest, fastest = extremes(ds)
     said = []
     if slowest:

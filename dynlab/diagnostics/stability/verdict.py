@@ -28,7 +28,9 @@ from dynlab.wording import (
 )
 
 DIGITS = 5  # of the modulus of a multiplier that is not near 1
-OF_FORM = "the flow's Jacobian is diag(c) (A − γI), with A antisymmetric and c the slopes, so that −γ max c ≤ Re λ ≤ −γ min c"
+OF_FORM = (
+    "the flow's Jacobian is diag(c) (A − γI), with A antisymmetric and c the slopes, so that −γ max c ≤ Re λ ≤ −γ min c"
+)
 POSSESSIVE = {
     "euler": "Euler's step",
     "midpoint": "the explicit midpoint step",
@@ -77,8 +79,8 @@ def _of_one(ds: xr.Dataset) -> str:
     own = f"{flow} (largest Re λ {number(leading)} per second), {name} at ε = {number(used)} s"
     if not (inside or outside):
         own = (
-            f"The flow's largest Re λ is {number(leading)} per second, 0 within its error, so that the linear part does "
-            f"not decide whether the flow is stable. {capital(name)} at ε = {number(used)} s"
+            f"The flow's largest Re λ is {number(leading)} per second, 0 within its error, so that the linear part "
+            f"does not decide whether the flow is stable. {capital(name)} at ε = {number(used)} s"
         )
     text = f"{own} {said}{joint}: its largest multiplier has modulus {near_one(modulus, DIGITS)}"
     if np.isfinite(critical) and critical > 0:
