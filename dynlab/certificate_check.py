@@ -40,6 +40,9 @@ FORMAT = "dynlab certificate 1"
 NUMBER = re.compile("(-?(?:0|[1-9a-f][0-9a-f]{0,39999}))p(-?[0-9]{1,18})")  # a hexadecimal integer, an exponent of 2
 DIGEST = re.compile("[0-9a-f]{64}")
 MOST_BYTES = 2**27  # of a file: about what a proof about 600 units takes
+MOST_DEPTH = 200  # of lists and objects in one another: honest certificates have 5, and no reader's stack is filled
+MOST_DIGITS = 4300  # of an integer, as Python reads
+TOO_DEEP = f"lists and objects stand more than {MOST_DEPTH} deep in one another"
 MOST_BITS = 2**13  # more would only take time
 EXTRA_BITS = 64  # beyond twice the precision of the proof, so that its own rounding decides what stands
 GUARD = 64  # more bits inside the exponential, whose squarings double the error
@@ -67,6 +70,13 @@ READS = {
     "join": None,
 }
 HOLDS = {"constant": "values", "linear": "values", "modrelu": "values", "part": "span"}  # a key beyond name and reads
+
+
+USAGE = """usage: python certificate_check.py FILE...
+
+Checks each certificate of a fixed point. The exit code is 0 where all are correct, 1 where one is rejected and 2 where
+one is no certificate.
+"""
 
 
 class Rejected(Exception):
@@ -621,7 +631,7 @@ def check(document: Any) -> str:
 
 
 def load(name: str) -> Any:
-    """The JSON document in a file; what JSON leaves open (a key twice, NaN, numbers with a point) is refused.
+    """The JSON document in a file; what JSON leaves open (a key twice, NaN, numbers with a point, depth) is refused.
 
     Raises
     ------
@@ -636,23 +646,55 @@ def load(name: str) -> Any:
     def refused(text: str) -> Any:
         raise Malformed("a number is written with a point or an exponent of 10, or is none")
 
+    def whole(digits: str) -> int:
+        if len(digits.removeprefix("-")) > MOST_DIGITS:
+            raise Malformed(f"an integer has more than {MOST_DIGITS} digits")
+        return int(digits)
+
+    try:
+        document = json.loads(
+            _content(name).decode("utf-8"),
+            object_pairs_hook=once,
+            parse_float=refused,
+            parse_int=whole,
+            parse_constant=refused,
+        )
+    except RecursionError as error:
+        raise Malformed(TOO_DEEP) from error
+    except ValueError as error:
+        raise Malformed("it is no JSON that can be read") from error
+    _check_depth(document)
+    return document
+
+
+def _content(name: str) -> bytes:
     if not stat.S_ISREG(os.stat(name).st_mode):  # another program's pipe would be waited for without end
         raise Malformed("it is no regular file")
     with open(name, "rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise Malformed(f"it is longer than {MOST_BYTES} bytes")
-    try:
-        return json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_float=refused, parse_constant=refused)
-    except (ValueError, RecursionError) as error:
-        raise Malformed("it is no JSON that can be read") from error
+    return content
+
+
+def _check_depth(document: Any) -> None:
+    """Refuse lists and objects that stand more than `MOST_DEPTH` deep in one another."""
+    level = [[document]]
+    for _ in range(MOST_DEPTH + 1):
+        inside = (inner for each in level for inner in (each.values() if type(each) is dict else each))
+        level = [inner for inner in inside if type(inner) in (dict, list)]
+    if level:
+        raise Malformed(TOO_DEEP)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Check the files; 0 where all are correct, 1 where one is rejected, 2 where one is no certificate."""
     if not arguments:
-        sys.stderr.write("usage: python certificate_check.py FILE...\n")
+        sys.stderr.write(USAGE)
         return 2
+    if {"-h", "--help"} & set(arguments):  # a file of that name is ./--help
+        sys.stdout.write(USAGE)
+        return 0
     code = 0
     for name in arguments:
         shown = name if name.isascii() and name.isprintable() else ascii(name)  # no line of its own making

@@ -7,10 +7,8 @@ from matplotlib.figure import Figure
 from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
-from dynlab.gallery.portraits import draw_portraits
-from dynlab.matrices import planar_matrix
+from dynlab.gallery.portraits import draw_portraits, matrix_in_words
 from dynlab.plots.phase_plane import plot_phase_plane
-from dynlab.wording import number
 
 PANELS_TITLE = "AntisymmetricRNN, Figure 1: eight planar systems"
 MODULUS = "|μ| is the largest modulus of the map's multipliers."
@@ -37,23 +35,16 @@ def _panels(fast: bool) -> Results:
 def _draw_panels(results: Results) -> Made:
     """The eight panels."""
     ds = results["panels"]
+    words = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
     return Made(
         PANELS_TITLE,
         "Feedback with imaginary eigenvalues (g) keeps its distance from the origin but for the discretisation's drift "
         "outward, and diffusion (h) makes up for that drift (section 5). The paper gives no generator for the seeds of "
         "(a), (c) and (d): these panels are of its families, not its pixels.",
         ds.attrs["verdict"],
-        draw_portraits(ds, PANELS, PANELS_TITLE, f"{ds.attrs['verdict']} {MODULUS}", MATRICES.format(**_matrices())),
+        draw_portraits(ds, PANELS, PANELS_TITLE, f"{ds.attrs['verdict']} {MODULUS}", words),
         results,
     )
-
-
-def _matrices() -> dict[str, str]:
-    """The paper's matrices in words, their rows parted by semicolons."""
-    return {
-        name: "; ".join(", ".join(number(float(entry)) for entry in row) for row in planar_matrix(name))
-        for name in ("plus", "minus", "zero", "diff")
-    }
 
 
 def _portrait(fast: bool) -> Results:

@@ -98,7 +98,7 @@ def draw(results: Results) -> Made:
     names = ds[schema.NETWORK].values.tolist()
     others = [name for name in names if not name.startswith("ε")]
     columns = {" and ".join(others): others}
-    columns |= {f"AntisymmetricRNN, ε = {s:g}": [n for n in names if n.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
+    columns |= {f"AntisymmetricRNN,\nε = {s:g}": [n for n in names if n.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
     title = "AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian"
     with style.style((12.0, 7.4)) as size:
         figure, axes = plt.subplots(2, 3, figsize=size, sharex=True, sharey="col")
@@ -110,7 +110,7 @@ def draw(results: Results) -> Made:
                 line = _lines(one, ("mean", "spread"), colour, above)
                 _lines(one, ("largest", "middle"), colour, below)
                 named[name.rpartition(", ")[2]] = line
-            above.set_title(f"{group.replace('RNN, ', 'RNN,' + chr(10))}\neigenvalues μ", fontsize="medium")
+            above.set_title(f"{group}\neigenvalues μ", fontsize="medium")
             below.set_title("singular values σ", fontsize="medium")
             below.set(xlabel="step t", ylim=limits)
         axes[0, 0].set_ylabel("ln of mean and deviation of |μ|")

@@ -145,7 +145,7 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
         ax.plot(one.steps, np.clip(one.losses, FLOOR, CEILING), label=one.name, ms=3, lw=1, **LOOK[one.name])
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Over {delay:,} steps")
     if any((one.losses <= FLOOR).any() for one in found):
-        ax.annotate("1e−7 or less", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
+        ax.annotate("≤ 1e−7: rounding", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
 
 
 def dataset(found: list[LossCurve]) -> xr.Dataset:

@@ -11,13 +11,13 @@ from dynlab import schema
 from dynlab.diagnostics.phase_plane import phase_plane
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
+from dynlab.gallery.portraits import matrix_in_words
 from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.phase_panels import legend_entries
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.simulation import simulate
 from dynlab.systems.planar import planar_system
-from dynlab.wording import number
 
 PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)
@@ -39,7 +39,6 @@ def draw(results: Results) -> Made:
     """Both portraits, and the closed curve that grows beside them."""
     below, above, sweep = (results[name] for name in ("below", "above", "radius"))
     critical = float(above["critical_step"][0])
-    matrix = "; ".join(", ".join(number(float(entry)) for entry in row) for row in planar_matrix("diff"))
     with style.style((11.0, 4.4)) as size:
         figure, (*portraits, last) = plt.subplots(1, 3, figsize=size)
         for ax, ds, step in zip(portraits, (below, above), (BELOW, PAPER_STEP), strict=True):
@@ -51,7 +50,7 @@ def draw(results: Results) -> Made:
         named = legend_entries(portraits) | dict(zip(labels, handles, strict=True))
         words = (
             f"A Neimark–Sacker bifurcation: at the critical step ε = {critical:.4f} the focus of Euler's map loses its "
-            f"stability, and an attracting closed curve grows out of it. $W_{{diff}}$ = {matrix}."
+            f"stability, and an attracting closed curve grows out of it. $W_{{diff}}$ = {matrix_in_words('diff')}."
         )
         style.caption(figure, "The critical step of $W_{diff}$", words, named)
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")

@@ -7,7 +7,7 @@ from dynlab import schema
 from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.gallery.kept import Results, Script, kept
 from dynlab.gallery.made import Made, Table
-from dynlab.gallery.portraits import draw_portraits
+from dynlab.gallery.portraits import draw_portraits, matrix_in_words
 from dynlab.systems.planar import Panel
 from dynlab.wording import capital
 
@@ -49,14 +49,9 @@ def compute(fast: bool) -> Results:
 def draw(results: Results) -> Made:
     """The six portraits."""
     ds = results["panels"]
-    named = {letter: f"W = {_rows(row[4])}" for letter, row in zip("abcdef", KINDS, strict=True)}
+    named = {letter: f"W = {matrix_in_words(row[4])}" for letter, row in zip("abcdef", KINDS, strict=True)}
     words = f"{ds.attrs['verdict']} |μ| is the largest modulus of the map's multipliers."
     return Made(TITLE, CLAIM, ds.attrs["verdict"], draw_portraits(ds, named, TITLE, words), results)
-
-
-def _rows(matrix: str) -> str:
-    """The entries of a matrix as a sentence has them: "−1/2, −2; 2, −1/2"."""
-    return matrix.replace("-", "−").replace(",", ", ").replace(";", "; ")
 
 
 def measured(ds: xr.Dataset) -> str:

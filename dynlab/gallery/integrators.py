@@ -98,8 +98,8 @@ def _named(shown: int) -> dict[str, Any]:
         "|R(ελ)| ≤ 1": Patch(facecolor=style.SHADED, edgecolor=style.BLACK),
         "ελ along the orbit": Line2D([], [], color=style.GREY, lw=4),
         "path of the exact flow": Line2D([], [], color=style.BLACK, ls=":"),
-        f"{shown} steps": Line2D([], [], color=style.GREY, lw=THIN),
-        f"the last {TURN} of them": Line2D([], [], color=style.GREY, lw=THICK),
+        f"{shown} steps": Line2D([], [], color=style.BLACK, lw=THIN),
+        f"the last {TURN} of them": Line2D([], [], color=style.BLACK, lw=THICK),
         "start": Line2D([], [], color=style.BLACK, marker="*", ms=9, ls="none"),
     }
 

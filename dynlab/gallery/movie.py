@@ -21,7 +21,7 @@ from dynlab.simulation import end_of_orbit
 from dynlab.tasks import create as create_task
 
 EPOCHS, FEW = 2000, 60
-FRAMES = 26  # a GIF below 200 KiB
+FRAMES, DRAWN = 26, 20  # epochs that are kept at most, and of them drawn: a GIF below 200 KiB
 BETA, MIX = 0.025, 0.5  # the tutorial's cutoff, and a half of each norm where it names no share
 SOFT = "L2 near 0, L1 beyond"
 LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -77,6 +77,8 @@ def _training(
 def draw(results: Results) -> Made:
     """The last frame, with the movie that leads to it."""
     ds = results["predictions"]
+    chosen = np.unique(np.linspace(0, ds.sizes[schema.TRAINING_STEP] - 1, DRAWN).round().astype(int))
+    ds = ds.isel({schema.TRAINING_STEP: chosen})
     with style.style((12.0, 4.4)) as size:
         figure, panels = plt.subplots(1, len(LOSSES), figsize=size, sharey=True)
         lines = [_draw(ds, name, ax) for name, ax in zip(LOSSES, panels, strict=True)]
@@ -111,7 +113,7 @@ def draw(results: Results) -> Made:
         "elastic net is not given; here it is a half.",
         measured(ds),
         figure,
-        results,
+        {"predictions": ds},
         movie,
     )
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 
+from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.phase_panels import legend_entries, panel
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
@@ -51,6 +52,11 @@ def draw_portraits(ds: xr.Dataset, named: Mapping[str, str], title: str, words: 
         time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
         style.caption(figure, title, words, legend_entries(drawn))
     return figure
+
+
+def matrix_in_words(matrix: str) -> str:
+    """The entries of a planar matrix, given by its name or its entries, the rows parted by a semicolon."""
+    return "; ".join(", ".join(number(float(entry)) for entry in row) for row in planar_matrix(matrix))
 
 
 def _draw(one: xr.Dataset, ax: Axes, title: str) -> Axes:

@@ -175,7 +175,7 @@ def _kinds(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> dict[str, Line2D
     """The legend's entries of the kinds of fixed points there are."""
     every = [found["fixed_points"] for found in analysed.values()]
     kinds = {key for ds in every for key in zip(ds["kind"].values.tolist(), ds["stable"].values.tolist(), strict=True)}
-    looks = {of_map(kind): style.kind_look(kind, stable) for kind, stable in sorted(kinds)}
+    looks = {f"at a {of_map(kind)}": style.kind_look(kind, stable) for kind, stable in sorted(kinds)}
     return {name: Line2D([], [], ls="none", marker=marker, color=colour) for name, (marker, colour) in looks.items()}
 
 

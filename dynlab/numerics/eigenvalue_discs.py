@@ -143,7 +143,7 @@ def _discs(A: Real, values: Complex, right: Real, left: Real, error: Real) -> Di
     M += np.stack([both(_lengths(W)), both(g), of_norm], axis=2) @ np.stack([rho, p, x], axis=1)
     M *= np.sqrt(2)
     M += of_entries
-    centers, left_out = _corrected(values, P, partner)
+    centers, left_out = _corrected(values, P, partner, np.sqrt(np.einsum("kij,kij->k", B, B)))
     itself = both(_lengths(W)) * both(rho) + both(g) * both(p) + moves
     itself += left_out + 6 * UNIT * np.abs(centers)
     radii, alone, turned = shrunk(centers, itself, M, partner)
@@ -282,12 +282,17 @@ def _split(v: Real, bits: int) -> tuple[Real, Real]:
     return high, v - high
 
 
-def _corrected(values: Complex, P: Real, partner: NDArray[np.intp]) -> tuple[Complex, Real]:
-    """λ_i + P_ii of the complex P, and what is left out: all of a correction that might make a pair real."""
+def _corrected(values: Complex, P: Real, partner: NDArray[np.intp], norm: Real) -> tuple[Complex, Real]:
+    """λ_i + P_ii of the complex P, and what is left out.
+
+    That is all of a correction that might make a pair real, or that leads out of the disc of the `norm` (k,), in which
+    all eigenvalues lie: nearly parallel eigenvectors magnify rounding without limit.
+    """
     at, index = np.arange(len(P))[:, None], np.arange(P.shape[1])
     sign = np.sign(values.imag)
     along, across = P[:, index, index], P[at, index, partner] * sign
     shift = (along + along[at, partner]) / 2 + 1j * sign * (across + across[at, partner]) / 2
     size = np.abs(shift)
     small = (size < np.abs(values.imag)) | ((sign == 0) & np.isfinite(size))
+    small &= np.abs(values + shift) <= SAFE * norm[:, None]
     return np.where(small, values + shift, values), np.where(small, 4 * UNIT * size, size)

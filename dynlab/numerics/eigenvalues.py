@@ -275,9 +275,19 @@ def _meeting(matrix: Real, error: float, centers: Complex, radii: Real) -> tuple
     found, errors = eigenvalues_by_subspaces(matrix, error / size)
     if np.isfinite(errors).all():
         own = matched(centers / size, found)
-        errors = errors[own] + np.abs(centers / size - found[own])
+        apart = np.abs(centers / size - found[own])
+        if (apart <= errors[own]).all():
+            found, errors = centers / size, (errors[own] + apart) * (1 + 8 * UNIT)
+        elif _in_pairs(found[own]):
+            found, errors = found[own], errors[own]
     better = np.log(np.maximum(errors, UNIT)).sum() < np.log(np.maximum(first, UNIT)).sum()
-    return centers, size * (errors if better else first)
+    return (size * found, size * errors) if better else (centers, size * first)
+
+
+def _in_pairs(values: Complex) -> bool:
+    """Whether the members of each pair are neighbours, the positive imaginary part first."""
+    upper = np.flatnonzero(values.imag > 0)
+    return bool((upper + 1 < len(values)).all() and (values[upper + 1] == values[upper].conj()).all())
 
 
 def _of_blocks(matrix: Real, error: Real, group: NDArray[np.int32]) -> tuple[Complex, Real]:

@@ -61,7 +61,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     # of those that are nowhere finite the first has its mark
     last = min(int(max(drawn, default=0)) + 2, values.shape[1])
     _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
-    ax.set(xlim=(0.4, last + 0.6), xlabel="index i", ylabel=_label(ds[name]), title="Final estimates")
+    ax.set(xlim=(0.4 - last / 100, last + 0.6), xlabel="index i", ylabel=_label(ds[name]), title="Final estimates")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if count := _squeezed(shown - error, shown + error):
         inset = _close_up(ax, shown - error, shown + error, count)

@@ -12,6 +12,7 @@ from dynlab.cli.output import save_figure
 from dynlab.errors import lookup
 from dynlab.gallery import FIGURES, page
 from dynlab.gallery.kept import Script, kept
+from dynlab.gallery.movie import errors
 
 # What each sentence must say: facts of SYSTEMS, and of the sources' errors.
 KNOWN = {
@@ -121,4 +122,25 @@ def test_a_movie_is_written_as_a_gif(tmp_path):
     save_movie(Movie(made.animation(), 6.25), tmp_path / "movie.gif")
     with Image.open(tmp_path / "movie.gif") as movie:
         assert movie.n_frames == made.results["predictions"].sizes["step"]
+    plt.close("all")
+
+
+def test_each_frame_of_the_movie_tells_its_own_errors():
+    made = lookup(FIGURES, "movie", "figure")(fast=True)
+    own = errors(made.results["predictions"])
+    told = []
+    for figure in made.animation():
+        told.append([ax.get_title(loc="left").partition("\n")[2] for ax in figure.axes])
+    assert told == [
+        [f"error {own[loss, 0, frame]:.3f}, by the rule {own[loss, 1, frame]:.3f}" for loss in range(own.sizes["loss"])]
+        for frame in range(own.sizes["step"])
+    ]
+    plt.close("all")
+
+
+def test_orbits_are_said_to_go_in_only_where_the_linear_part_decides_nothing_and_all_of_them_do():
+    figure = lookup(FIGURES, "antisymmetric-1", "figure")().figure
+    titles = [ax.get_title(loc="left") for ax in figure.axes[:8]]
+    assert [title[1] for title in titles if "orbits go in slowly" in title] == ["b", "c", "d"]
+    assert any("−0.15, −2; 2, −0.15" in text.get_text() for ax in figure.axes for text in ax.texts)
     plt.close("all")

@@ -43,6 +43,11 @@ def test_the_points_that_the_verdict_names_are_numbered_in_the_picture():
     named = set(re.findall(r"at (point \d+)", ds.attrs["verdict"]))
     assert named
     assert {text.get_text().removeprefix("of ") for text in ax.texts} == named
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert all(any(words.startswith(f"{point}: ") for words in said) for point in named)
+    shapes = {marks.get_label(): marks.get_paths()[0].vertices.tobytes() for marks in ax.collections}
+    large = [shapes[words] for words in shapes if words.startswith("point")]
+    assert len(set(large)) == len(large)  # each point and each fate has its marker
 
 
 def test_an_undecided_mode_stands_at_infinity():

@@ -113,7 +113,7 @@ def test_numbers_and_outcomes_of_the_bounds_are_apart_however_long_they_are(ds):
 
 def test_several_bounds_are_a_table_below_the_panels_and_one_is_in_the_caption_alone(ds):
     torch.manual_seed(0)
-    several = dl.stability(create("ernn", input_size=2, state_size=4).double(), np.zeros((2, 5, 2)))
+    several = dl.stability(create("ernn", input_size=2, state_size=4, length=5, rank=4).double(), np.zeros((2, 5, 2)))
     assert several.sizes[schema.BOUND] > 1 == ds.sizes[schema.BOUND]
     figure = dl.plot_stability(several).figure
     figure.canvas.draw()
