@@ -40,8 +40,7 @@ FORMAT = "dynlab certificate 1"
 NUMBER = re.compile("(-?(?:0|[1-9a-f][0-9a-f]{0,39999}))p(-?[0-9]{1,18})")  # a hexadecimal integer, an exponent of 2
 DIGEST = re.compile("[0-9a-f]{64}")
 MOST_BYTES = 2**27  # of a file: about what a proof about 600 units takes
-MOST_DEPTH = 200  # of lists and objects in one another: honest certificates have 5, and no reader's stack is filled
-MOST_DIGITS = 4300  # of an integer, as Python reads
+MOST_DEPTH = 200  # of lists and objects in one another: certificates have 5, and no reader's stack is filled
 TOO_DEEP = f"lists and objects stand more than {MOST_DEPTH} deep in one another"
 MOST_BITS = 2**13  # more would only take time
 EXTRA_BITS = 64  # beyond twice the precision of the proof, so that its own rounding decides what stands
@@ -646,19 +645,9 @@ def load(name: str) -> Any:
     def refused(text: str) -> Any:
         raise Malformed("a number is written with a point or an exponent of 10, or is none")
 
-    def whole(digits: str) -> int:
-        if len(digits.removeprefix("-")) > MOST_DIGITS:
-            raise Malformed(f"an integer has more than {MOST_DIGITS} digits")
-        return int(digits)
-
     try:
-        document = json.loads(
-            _content(name).decode("utf-8"),
-            object_pairs_hook=once,
-            parse_float=refused,
-            parse_int=whole,
-            parse_constant=refused,
-        )
+        text = _content(name).decode("utf-8")
+        document = json.loads(text, object_pairs_hook=once, parse_float=refused, parse_constant=refused)
     except RecursionError as error:
         raise Malformed(TOO_DEEP) from error
     except ValueError as error:

@@ -15,14 +15,24 @@ from dynlab.reading import check_size
 
 KINDS = "biuf"  # of numpy: real numbers
 SUFFIX = ".npy"  # of an archive's members
+# How files begin that are taken for arrays and archives, with what they are and what to do.
+PICKLES = dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a pickle; save the array by numpy.save")
+BEGINNINGS = PICKLES | {
+    b"\x1f\x8b": "gzip; unpack it first",
+    b"PK": "an archive; its name must end in .npz",
+    b"\x93NUMPY": "a .npy file; its name must end so",
+}
 STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive, and of an empty one
+LONGEST_NAME = 1000  # letters of an array's name in an archive; of a longer one so many are told:
+TOLD = 60
+ENCRYPTED = 1  # the bit of a member that says so
 
 
 class NotNumbers(UserError):
     """An array holds something else than real numbers."""
 
 
-def read_numbers(path: Path, file: IO[bytes], size: int) -> np.ndarray:
+def read_numbers(path: Path, file: IO[bytes], size: int, member: str = "") -> np.ndarray:
     """The array of a .npy file of `size` bytes, which must be those of the array that its head describes.
 
     Parameters
@@ -31,6 +41,8 @@ def read_numbers(path: Path, file: IO[bytes], size: int) -> np.ndarray:
         What is read, as an error names it.
     file : file
     size : int
+    member : str
+        Its name in the archive that `path` is.
 
     Raises
     ------
@@ -39,21 +51,52 @@ def read_numbers(path: Path, file: IO[bytes], size: int) -> np.ndarray:
     UserError
         Where the head claims more than there is, or more than may be read. A damaged file raises other errors as well.
     """
-    version = np.lib.format.read_magic(file)
+    start, known = file.read(np.lib.format.MAGIC_LEN), np.lib.format.MAGIC_PREFIX
+    if not start.startswith(known):
+        named = f"{path} holds {cut(member)!r}, which" if member else path
+        raise UserError(f"{named} is no .npy file: {_beginning(start)}.")
+    version = tuple(start[len(known) :])
+    if len(version) < 2:
+        raise UserError(f"{path} is cut short: it ends with its first {len(start)} bytes. Copy the file again.")
     if version not in ((1, 0), (2, 0), (3, 0)):
         raise UserError(f"{path} has the format version {version[0]}.{version[1]}, which numpy does not know.")
     read_head: Any = np.lib.format.read_array_header_1_0
     if version != (1, 0):
         read_head = np.lib.format.read_array_header_2_0
     shape, by_columns, dtype = read_head(file)
-    if dtype.kind not in KINDS:
-        raise NotNumbers(f"{path} must hold real numbers, got {str(dtype)[:100]}.")
+    check_numbers(path, dtype)
+    if min(shape, default=0) < 0:
+        raise UserError(f"{path} says that its array has the shape {cut(str(shape))}: no length is negative.")
     needed = math.prod(shape) * dtype.itemsize
-    if needed > size - file.tell() or min(shape, default=0) < 0:
+    if needed > size - file.tell():
         raise UserError(f"{path} says that its array takes {needed:,} bytes, and has {size - file.tell():,}.")
     check_size(path, needed)
     array = np.frombuffer(file.read(needed), dtype)
     return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def check_numbers(path: Path, dtype: np.dtype) -> None:
+    """Refuse objects, texts, dates, complex numbers and records.
+
+    Raises
+    ------
+    NotNumbers
+    """
+    if dtype.kind not in KINDS:
+        raise NotNumbers(f"{path} must hold real numbers, got {cut(str(dtype))}.")
+
+
+def cut(name: str) -> str:
+    """A name from a file, of a length that a sentence can hold."""
+    return name if len(name) <= TOLD else f"{name[:TOLD]}…"
+
+
+def _beginning(start: bytes) -> str:
+    """What the first bytes of a file that is none of the expected kind say that it is."""
+    if not start:
+        return "it is empty"
+    found = next((kind for known, kind in BEGINNINGS.items() if start.startswith(known)), "")
+    return f"it begins as {found}" if found else "it does not begin as one"
 
 
 @contextmanager
@@ -63,22 +106,32 @@ def archive(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
     Raises
     ------
     UserError
-        Where the file does not begin as an archive, or gives two arrays one name.
+        Where the file does not begin as an archive, gives two arrays one name, or one a name without end.
     """
-    with path.open("rb") as file, zipfile.ZipFile(file) as opened:
-        file.seek(0)
-        if file.read(4) not in STARTS:  # zipfile would also read an archive that stands behind something else
-            raise UserError(f"{path} is no .npz file: it does not begin as one.")
-        inside: dict[str, Callable[[], np.ndarray]] = {}
-        for entry in opened.infolist():
-            name = entry.filename.removesuffix(SUFFIX)
-            if name in inside:
-                raise UserError(f"{path} holds two arrays with the name {name!r}: which is meant cannot be told.")
-            inside[name] = functools.partial(_member, path, opened, entry)
-        yield inside
+    with path.open("rb") as file:
+        start = file.read(np.lib.format.MAGIC_LEN)
+        if not start.startswith(STARTS):  # zipfile would also read an archive that stands behind something else
+            raise UserError(f"{path} is no .npz file: {_beginning(start)}.")
+        with zipfile.ZipFile(file) as opened:
+            yield _members(path, opened)
+
+
+def _members(path: Path, opened: zipfile.ZipFile) -> dict[str, Callable[[], np.ndarray]]:
+    """What reads each array of an archive, by its name."""
+    inside: dict[str, Callable[[], np.ndarray]] = {}
+    for entry in opened.infolist():
+        name = entry.filename.removesuffix(SUFFIX)
+        if len(name) > LONGEST_NAME:
+            raise UserError(f"{path} holds an array whose name {cut(name)!r} has {len(name):,} letters: shorten it.")
+        if name in inside:
+            raise UserError(f"{path} holds two arrays with the name {cut(name)!r}: which is meant cannot be told.")
+        inside[name] = functools.partial(_member, path, opened, entry)
+    return inside
 
 
 def _member(path: Path, opened: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
     check_size(path, entry.file_size)
+    if entry.flag_bits & ENCRYPTED:
+        raise UserError(f"{path} is encrypted: save it without a password.")
     with opened.open(entry) as file:
-        return read_numbers(path, file, entry.file_size)
+        return read_numbers(path, file, entry.file_size, entry.filename)

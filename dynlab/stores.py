@@ -110,19 +110,29 @@ def found_files(folder: Path) -> dict[str, int] | None:
     sizes: dict[str, int] = {}
     if not folder.is_dir():
         return None
-    waiting = [folder]
+    for entry in _entries(folder):
+        if not entry.is_file(follow_symlinks=False) or len(sizes) == MOST_FILES:
+            return None
+        sizes[Path(entry.path).relative_to(folder).as_posix()] = entry.stat(follow_symlinks=False).st_size
+    return sizes
+
+
+def no_ordinary_file(folder: Path) -> str | None:
+    """The name below a folder of a symbolic link, pipe or device there, which may be read without end; None without."""
+    odd = (entry for entry in _entries(folder) if not entry.is_file(follow_symlinks=False))
+    return next((Path(entry.path).relative_to(folder).as_posix() for entry in odd), None)
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """All below a folder that is no folder itself."""
+    waiting = [os.fspath(folder)]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(Path(entry.path))
-                elif entry.is_file(follow_symlinks=False):
-                    sizes[Path(entry.path).relative_to(folder).as_posix()] = entry.stat(follow_symlinks=False).st_size
+                    waiting.append(entry.path)
                 else:
-                    return None
-                if len(sizes) > MOST_FILES:
-                    return None
-    return sizes
+                    yield entry
 
 
 def listed_files(folder: Path, found: dict[str, int]) -> dict[str, int] | None:

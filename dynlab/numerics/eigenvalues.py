@@ -275,19 +275,19 @@ def _meeting(matrix: Real, error: float, centers: Complex, radii: Real) -> tuple
     found, errors = eigenvalues_by_subspaces(matrix, error / size)
     if np.isfinite(errors).all():
         own = matched(centers / size, found)
-        apart = np.abs(centers / size - found[own])
-        if (apart <= errors[own]).all():
-            found, errors = centers / size, (errors[own] + apart) * (1 + 8 * UNIT)
-        elif _in_pairs(found[own]):
-            found, errors = found[own], errors[own]
+        near = centers / size
+        if (np.abs(near - found[own]) > errors[own]).any():  # nearly parallel eigenvectors have led the centres astray
+            near = _as_pairs(near, found[own])
+        found, errors = near, (errors[own] + np.abs(near - found[own])) * (1 + 8 * UNIT)
     better = np.log(np.maximum(errors, UNIT)).sum() < np.log(np.maximum(first, UNIT)).sum()
     return (size * found, size * errors) if better else (centers, size * first)
 
 
-def _in_pairs(values: Complex) -> bool:
-    """Whether the members of each pair are neighbours, the positive imaginary part first."""
-    upper = np.flatnonzero(values.imag > 0)
-    return bool((upper + 1 < len(values)).all() and (values[upper + 1] == values[upper].conj()).all())
+def _as_pairs(centers: Complex, values: Complex) -> Complex:
+    """The values, made real where the centres are, and conjugate where these are a pair."""
+    sign = np.sign(centers.imag)
+    mean = (values + values[np.arange(len(centers)) + sign.astype(np.intp)].conj()) / 2
+    return np.asarray(mean.real + 1j * sign * np.abs(mean.imag))
 
 
 def _of_blocks(matrix: Real, error: Real, group: NDArray[np.int32]) -> tuple[Complex, Real]:

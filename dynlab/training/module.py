@@ -12,6 +12,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from dynlab import checkpoints
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
+from dynlab.training.loading import check_of_run, check_whole, move
 from dynlab.training.network import Network, loss_of, metric_of, training_loss
 from dynlab.training.settings import PLATEAU, Settings
 from dynlab.training.shares import gathered, own, rank_and_count, summed
@@ -145,6 +146,9 @@ class Training(LightningModule):
         checkpoint["processes"] = gathered({"generator": torch.get_rng_state(), "state": self._state})
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        check_of_run(checkpoint, self.facts["command"])
+        check_whole(checkpoint, self.trainer)
+        move(checkpoint["callbacks"], self.trainer)
         self.batches.load_state_dict(checkpoint["batches"])
         here = checkpoint["processes"][rank_and_count()[0]]
         self._generator_state, self._state = here["generator"], here["state"]

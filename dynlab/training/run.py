@@ -15,7 +15,9 @@ from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
 from dynlab.training.settings import Settings, option
 
+RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
 METRICS_FILE, STEPS_FILE, TENSORBOARD = "metrics.csv", "steps.csv", "tensorboard"
+BEST, LAST = "best", "last"
 LONGEST_REASON = 200  # letters of what torch says
 
 

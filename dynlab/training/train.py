@@ -3,14 +3,15 @@
 The folder holds ``run.json`` (what is trained), ``metrics.csv`` (a row an epoch), ``steps.csv`` (a row every
 so many steps), ``tensorboard`` (both, for that viewer), ``last.ckpt`` and ``best.ckpt``
 (Lightning's, readable by every analysis), with `keep_every` also ``step-000000.ckpt`` and so on, and, at the end,
-``network.pt``.
+``network.pt``. A run that replaces another keeps that one in ``replaced`` until then.
 """
 
 import dataclasses
 import functools
 import json
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -24,26 +25,21 @@ from dynlab.numerics.threads import torch_threads
 from dynlab.reading import check_readable
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
-from dynlab.training.run import METRICS_FILE, STEPS_FILE, TENSORBOARD, Run, Writes, checked_against_run
+from dynlab.training.loading import check_of_run
+from dynlab.training.run import BEST, LAST, NETWORK_FILE, RUN_FILE, Run, Writes, checked_against_run
+from dynlab.training.run_folder import REPLACED, check_no_links, claimed, put_back, remove_replaced, set_aside
 from dynlab.training.settings import Settings
 
-RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
-BEST, LAST = "best", "last"
 # What the values of a run's file may be.
 IN_WORDS = {
     bool: "true or false",
     int: "whole number",
     float: "number",
     str: "text",
-    tuple: "list",
+    tuple: "list of texts",
     Mapping: "table",
     Settings: "table",
 }
-# What a run writes into its folder; of these names alone is anything removed.
-OWN_FILES = (
-    *(RUN_FILE, NETWORK_FILE, METRICS_FILE, STEPS_FILE, f"{BEST}.ckpt", f"{LAST}.ckpt"),
-    *("step-" + "[0-9]" * 6 + "*.ckpt", f"{TENSORBOARD}/events.out.tfevents.*"),
-)
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,8 @@ def train(
         How many processes on the CPU, or GPUs, share each batch: the result is that of one up to rounding, but for
         dropout.
     overwrite : bool
-        Replace an earlier run in that folder.
+        Replace an earlier run in that folder. It lies in ``replaced`` until this one has its network, and is put back
+        where this one ends before its first checkpoint.
     checkpoint_every : int, optional
         Save ``last.ckpt`` after so many batches too, not only after each epoch.
     keep_every : int, optional
@@ -116,22 +113,57 @@ def train(
     Raises
     ------
     UserError
-        For unknown names and settings, data that cannot be had, an existing folder, and a training that diverges.
+        For unknown names and settings, data that cannot be had, an existing folder, one that another process trains
+        into, and a training that diverges.
     KeyboardInterrupt
         When interrupted; ``last.ckpt`` is then that of the last epoch.
     """
     folder = Path(folder)
-    if folder.exists() and not overwrite:
-        raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
+    if files.exists(folder) and not overwrite:
+        raise _exists(folder)
     writes = Writes(checkpoint_every, keep_every, log_every, monitor_every, test_every_epoch)
     making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
     prepared = making()
-    if folder.is_dir():
-        _remove(folder)
-    files.make_folder(folder)
+    _make(folder, overwrite)
     stored = dataclasses.asdict(run) | {"writes": dataclasses.asdict(writes), "devices": devices}
-    files.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
-    return _carry_out(prepared, making, None)
+    with claimed(folder), _replacing(folder):
+        files.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
+        return _carry_out(prepared, making, None)
+
+
+def _exists(folder: Path) -> UserError:
+    return UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
+
+
+def _make(folder: Path, overwrite: bool) -> None:
+    """Make the folder; of two processes that do so at once, one is told that it exists."""
+    files.make_folder(folder.parent)
+    with files.told_of_failure(folder):
+        try:
+            folder.mkdir(exist_ok=overwrite)
+        except FileExistsError as error:
+            if overwrite:  # it is no folder
+                raise
+            raise _exists(folder) from error
+
+
+@contextmanager
+def _replacing(folder: Path) -> Iterator[None]:
+    """Keep the run of that folder while another is trained inside of this block, until that has its network."""
+    from dynlab.training.history import Diverged
+
+    check_no_links(folder)
+    _check_is_of_a_run(folder)
+    set_aside(folder)
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Diverged):  # which is what came of the run
+            put_back(folder)
+        if isinstance(error, UserError) and (folder / REPLACED).exists():
+            error.args = (f"{error} The run that was to be replaced is kept in {folder / REPLACED}.",)
+        raise
+    remove_replaced(folder)
 
 
 def resume(
@@ -158,18 +190,28 @@ def resume(
     Raises
     ------
     UserError
-        Where the folder holds no run, or none that has got to a checkpoint.
+        Where the folder holds no run, or none that has got to a checkpoint, where the checkpoint is another run's, and
+        where another process trains into it.
     """
     folder = Path(folder)
     run, writes, devices = stored_run(folder)
     last = folder / f"{LAST}.ckpt"
-    if not last.is_file():
+    if not files.exists(last):
         raise UserError(
             f"{folder} has no {last.name}: the run stopped before its first; start it anew with --overwrite."
         )
-    checkpoints.read(last)  # which says what is wrong with a damaged one
-    making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
-    return _carry_out(making(), making, last)
+    if not last.is_file():
+        raise UserError(
+            f"{last} is a folder, a pipe, a device or a link that leads nowhere, where the checkpoint of the run should "
+            "be: move it away, and put the checkpoint there."
+        )
+    with claimed(folder):
+        check_no_links(folder)
+        checkpoints.read(last)  # which says what is wrong with a damaged one
+        making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
+        result = _carry_out(making(), making, last)
+        remove_replaced(folder)
+        return result
 
 
 def stored_run(folder: Path) -> tuple[Run, Writes, int]:
@@ -225,28 +267,21 @@ def _fields(kind: type, values: dict[str, Any], but: str = "") -> dict[str, Any]
 
 def _is(value: object, hint: Any) -> bool:
     kind = get_origin(hint) or hint
+    if kind is tuple:
+        return isinstance(value, tuple) and all(isinstance(each, get_args(hint)[0]) for each in value)
     if kind in (int, float):  # a truth value is an int to Python
         return type(value) is int or type(value) is kind
     return isinstance(value, kind)
 
 
-def _remove(folder: Path) -> None:
-    """Remove the files of an earlier run but `RUN_FILE`, and nothing that stands beside them.
-
-    Raises
-    ------
-    UserError
-        Where there is something, and no run.
-    """
+def _check_is_of_a_run(folder: Path) -> None:
+    """Refuse to write into a folder in which there is something, and no run."""
     if all(files.is_private(entry) for entry in folder.iterdir()):
         return
     try:
         stored_run(folder)
     except UserError as error:
         raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.") from error
-    for file in [file for pattern in OWN_FILES for file in folder.glob(pattern)]:
-        if file.name != RUN_FILE and not file.is_dir():  # which says whose folder this is, until another replaces it
-            file.unlink()
 
 
 def _carry_out(prepared: Prepared, making: Callable[[], Prepared], resume_from: Path | None) -> Result:
@@ -268,6 +303,7 @@ def _finish(prepared: Prepared) -> Result:
     network.cpu()
     with checked_against_run(chosen):
         stored = torch.load(chosen, map_location="cpu", weights_only=True)
+        check_of_run(stored, prepared.facts["command"])
         network.system.load_state_dict(stored["dynlab"]["state_dict"])
         network.readout.load_state_dict(stored["dynlab"]["readout"])
         found: dict[str, Any] = {"epoch": stored["epoch"] + 1}

@@ -1,0 +1,93 @@
+"""What is looked at in a checkpoint before its run goes on from it: whose it is, and whether Lightning finds all of it.
+
+Lightning begins anew, without a word, with what a checkpoint lacks.
+"""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lightning.pytorch import Callback, Trainer
+
+NO_STATE = "gd"  # the optimizer that remembers nothing
+
+
+def check_of_run(stored: Mapping[str, Any], command: str) -> None:
+    """Compare the run that a checkpoint was written of with the one that `command` is of.
+
+    Every checkpoint of a run has its command among the facts, with all settings that decide the result.
+
+    Raises
+    ------
+    ValueError
+        Where they differ, by what.
+    """
+    theirs, ours = (_parts(one) for one in (stored["dynlab"]["training"]["command"], command))
+    if theirs != ours:
+        of, here = (
+            f"`{' '.join(one)}`" if one else "its default"
+            for one in ([part for part in a if part not in b] for a, b in ((theirs, ours), (ours, theirs)))
+        )
+        raise ValueError(f"it is of a run with {of}, where this one has {here}")
+
+
+def _parts(command: str) -> list[str]:
+    """The options of a command, each with its value."""
+    parts: list[str] = []
+    for word in shlex.split(command):
+        if word.startswith("--") or not parts:
+            parts.append(word)
+        else:
+            parts[-1] += f" {shlex.quote(word)}"
+    return sorted(parts)
+
+
+def check_whole(stored: Mapping[str, Any], trainer: "Trainer") -> None:
+    """Look for the states of the optimizer, the loops, the processes and the callbacks.
+
+    Raises
+    ------
+    ValueError
+        Where one is missing.
+    """
+    optimizers, loops, callbacks = (stored.get(name) for name in ("optimizer_states", "loops", "callbacks"))
+    if not isinstance(optimizers, list) or len(optimizers) != 1:
+        raise ValueError("it has no state of the optimizer")
+    fit = loops.get("fit_loop") if isinstance(loops, Mapping) else None
+    places = [name for name in trainer.fit_loop.state_dict() if name.endswith("progress")]
+    if not isinstance(fit, Mapping) or any(name not in fit for name in places):
+        raise ValueError("it does not say where in the data it was")
+    needed = [one.state_key for one in trainer.callbacks if _matters(one)]  # type: ignore[attr-defined]
+    if not isinstance(callbacks, Mapping) or any(not isinstance(callbacks.get(name), Mapping) for name in needed):
+        raise ValueError("it lacks the rows of metrics or the best score so far")
+    if len(stored["processes"]) != trainer.world_size:
+        raise ValueError(f"it is of {len(stored['processes'])} processes, where this run has {trainer.world_size}")
+
+
+def _matters(callback: "Callback") -> bool:
+    """Whether a callback has a state on which the result or what is written of it depends."""
+    from lightning.pytorch.callbacks import ModelCheckpoint
+
+    if isinstance(callback, ModelCheckpoint):
+        return callback.monitor is not None
+    return bool(callback.state_dict())
+
+
+def move(states: Mapping[str, Any], trainer: "Trainer") -> None:
+    """Let the savers of a run that was moved or copied go on in its present folder.
+
+    Lightning forgets the best score of one that stands in another folder, with a warning of its own.
+    """
+    for saver in trainer.checkpoint_callbacks:
+        state, folder = states.get(saver.state_key), getattr(saver, "dirpath", None)
+        if not isinstance(state, dict) or folder is None:
+            continue
+        state["dirpath"] = folder
+        for name in ("best_model_path", "kth_best_model_path", "last_model_path"):
+            if state.get(name):
+                state[name] = str(Path(folder) / Path(state[name]).name)
+        state["best_k_models"] = {
+            str(Path(folder) / Path(path).name): score for path, score in (state.get("best_k_models") or {}).items()
+        }
