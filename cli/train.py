@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dynlab.errors import UserError, entry
+from dynlab.files import exists
 
 from .options import COUNT, FOLDER, Options, from_table
-from .output import print_json
+from .output import check_folder, print_json
 from .streams import echo
 from .values import pairs
 
@@ -207,10 +208,13 @@ def train(
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
         if given or any(writes.values()) or output is None:
             raise UserError("--resume takes --output, the run's folder, and none of what the run was started with.")
+        check_folder(output, "copy the run to another place, and name that with --output")
         result = training.resume(output, **show)
     else:
         run = run_of(**chosen)
         folder = output or Path("runs") / f"{run.system}-{run.task}-seed{run.settings.seed}"
+        if overwrite or not exists(folder):
+            check_folder(folder, "choose another place with --output")
         result = training.train(run, folder, overwrite=overwrite, **writes, **show)
     facts = result.facts
     if as_json:

@@ -668,7 +668,7 @@ def _content(name: str) -> bytes:
 
 def _check_depth(document: Any) -> None:
     """Refuse lists and objects that stand more than `MOST_DEPTH` deep in one another."""
-    level = [[document]]
+    level: list[Any] = [[document]]
     for _ in range(MOST_DEPTH + 1):
         inside = (inner for each in level for inner in (each.values() if type(each) is dict else each))
         level = [inner for inner in inside if type(inner) in (dict, list)]

@@ -15,14 +15,13 @@ from dynlab.reading import check_size
 
 KINDS = "biuf"  # of numpy: real numbers
 SUFFIX = ".npy"  # of an archive's members
-# How files begin that are taken for arrays and archives, with what they are and what to do.
-PICKLES = dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a pickle; save the array by numpy.save")
-BEGINNINGS = PICKLES | {
-    b"\x1f\x8b": "gzip; unpack it first",
-    b"PK": "an archive; its name must end in .npz",
-    b"\x93NUMPY": "a .npy file; its name must end so",
-}
 STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive, and of an empty one
+BEGINNINGS = {  # what else a file may be, with what to do about it, and how it begins
+    "gzip; unpack it first": (b"\x1f\x8b",),
+    "a pickle; save the array by numpy.save": (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+    "an archive; let its name end in .npz": STARTS,
+    "a .npy file; let its name end so": (np.lib.format.MAGIC_PREFIX,),
+}
 LONGEST_NAME = 1000  # letters of an array's name in an archive; of a longer one so many are told:
 TOLD = 60
 ENCRYPTED = 1  # the bit of a member that says so
@@ -95,7 +94,7 @@ def _beginning(start: bytes) -> str:
     """What the first bytes of a file that is none of the expected kind say that it is."""
     if not start:
         return "it is empty"
-    found = next((kind for known, kind in BEGINNINGS.items() if start.startswith(known)), "")
+    found = next((kind for kind, known in BEGINNINGS.items() if start.startswith(known)), "")
     return f"it begins as {found}" if found else "it does not begin as one"
 
 

@@ -24,6 +24,23 @@ def judged(texts):
     return in_node_of(FOLDER)(JUDGED, texts, "certificate_check", "strict_json", "rejected")
 
 
+# The same of files, byte by byte, with which kind of error it is.
+JUDGED_FILES = """given.map((path) => {
+  try { return ["Correct", certificate_check.check(strict_json.parsed(strict_json.decoded(readFileSync(path))))]; }
+  catch (error) {
+    if (!(error instanceof rejected.Rejected)) throw error;
+    return [error.constructor.name, error.message];
+  }
+})"""
+
+
+def judged_files(paths):
+    """What the report's own checker says of each file: ``Correct``, ``Rejected`` or ``Malformed``, and the sentence."""
+    return in_node_of(FOLDER)(
+        JUDGED_FILES, [str(path) for path in paths], "certificate_check", "strict_json", "rejected"
+    )
+
+
 def in_node_of(folder):
     """What runs a JavaScript expression of modules of `folder` and of `given`, and gives what it gives."""
     if NODE is None:

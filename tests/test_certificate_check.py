@@ -13,10 +13,10 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from node import judged
+from node import judged, judged_files
 
 from dynlab import certificate_check
-from dynlab.certificate_check import Arithmetic, Rejected, check, main
+from dynlab.certificate_check import Arithmetic, Rejected, check, load, main
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
@@ -178,7 +178,8 @@ def test_no_ball_proves_a_fixed_point_of_a_map_without_one(radius, inverse, cent
             check(document_of(SHIFTED, ball, disc, claims))
 
 
-def test_a_document_by_hand_of_a_true_fixed_point_is_accepted():
+def by_hand():
+    """A certificate of h/2, which is correct."""
     halved = [
         {"name": "state", "reads": []},
         {"name": "constant", "reads": [], "values": ["1p-1"]},
@@ -186,7 +187,11 @@ def test_a_document_by_hand_of_a_true_fixed_point_is_accepted():
     ]
     ball = {"center": ["0p0"], "radius": "1p0", "inverse": [["-1p1"]]}
     disc = {"real": "1p-1", "imag": "0p0", "radius": "1p-30"}
-    assert "It is stable: 0 of 1 directions grow and 1 decay" in check(document_of(halved, ball, disc, (0, 1, 0)))
+    return document_of(halved, ball, disc, (0, 1, 0))
+
+
+def test_a_document_by_hand_of_a_true_fixed_point_is_accepted():
+    assert "It is stable: 0 of 1 directions grow and 1 decay" in check(by_hand())
 
 
 # Each is (where, what is written there), in a document that is accepted as it was.
@@ -367,6 +372,92 @@ def test_the_checker_of_reports_takes_no_text_that_json_leaves_open(text):
     ((holds, sentence),) = judged([text])
     assert not holds
     assert "same key twice" in sentence or "no JSON" in sentence or "no object" in sentence
+
+
+def with_source(written):
+    """The bytes of a correct certificate whose source is written so."""
+    return json.dumps(by_hand()).encode().replace(b'"source": null', b'"source": ' + written)
+
+
+def nested(depth, opening=b"[", closing=b"]"):
+    return depth * opening + b"1" + depth * closing
+
+
+CORRECT, UNREADABLE = "Correct: the step", "it is no JSON that can be read"
+DEEP = f"lists and objects stand more than {certificate_check.MOST_DEPTH} deep in one another"
+POINTED = "a number is written with a point or an exponent of 10, or is none"
+INSIDE = certificate_check.MOST_DEPTH - 1  # of the document, which is an object itself
+BYTES = {
+    "no UTF-8 in the source": (with_source(b'"\xff\xfe"'), UNREADABLE),
+    "half a pair in the source": (with_source(b'"\xed\xa0\x80"'), UNREADABLE),
+    "a letter cut short": (with_source(b'"\xc3"'), UNREADABLE),
+    "an overlong letter in the name": (with_source(b"null").replace(b"by hand", b"\xc0\x80"), UNREADABLE),
+    "a letter of UTF-8": (with_source('"\u00fc\U0001f600"'.encode()), CORRECT),
+    "a byte order mark": (b"\xef\xbb\xbf" + with_source(b"null"), UNREADABLE),
+    "lists as deep as may be": (with_source(nested(INSIDE)), CORRECT),
+    "lists one deeper": (with_source(nested(INSIDE + 1)), DEEP),
+    "empty lists one deeper": (with_source((INSIDE + 1) * b"[" + (INSIDE + 1) * b"]"), DEEP),
+    "objects as deep as may be": (with_source(nested(INSIDE, b'{"a":', b"}")), CORRECT),
+    "objects one deeper": (with_source(nested(INSIDE + 1, b'{"a":', b"}")), DEEP),
+    "lists that fill a stack": (with_source(nested(3000)), DEEP),
+    "many lists beside each other": (with_source(b"[" + 3000 * b"[]," + b"[]]"), CORRECT),
+    "a deep program": (with_source(b"null").replace(b'"reads": [0]', b'"reads": ' + nested(1000)), DEEP),
+    "all digits that may be": (with_source(4300 * b"9"), CORRECT),
+    "all digits that may be and a sign": (with_source(b"-" + 4300 * b"9"), CORRECT),
+    "a digit more": (with_source(4301 * b"9"), UNREADABLE),
+    "a digit more and a sign": (with_source(b"-" + 4301 * b"9"), UNREADABLE),
+    "a point": (with_source(b"1.5"), POINTED),
+    "an exponent": (with_source(b"-1E+5"), POINTED),
+    "a point and an exponent": (with_source(b"[0.5e-5]"), POINTED),
+    "no number": (with_source(b"NaN"), POINTED),
+    "infinity": (with_source(b"-Infinity"), POINTED),
+    "a point without digits": (with_source(b"1."), UNREADABLE),
+    "an exponent without digits": (with_source(b"1e+"), UNREADABLE),
+    "a long text": (with_source(b'"' + 20_000_000 * b"x" + b'"'), CORRECT),
+    "many escapes": (with_source(b'"' + 100_000 * rb"\\\"\u00e9" + b'"'), CORRECT),
+    "an escape that is none": (with_source(rb'"\x41"'), UNREADABLE),
+    "a text without an end": (with_source(b'"\\'), UNREADABLE),
+    "a line feed in a text": (with_source(b'"\n"'), UNREADABLE),
+}
+
+
+def verdict(path):
+    """What Python's checker says of a file, as `node.judged_files` tells it."""
+    try:
+        return ["Correct", check(load(str(path)))]
+    except Rejected as error:
+        return [type(error).__name__, str(error)]
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_both_checkers_read_the_same_bytes_alike(name, tmp_path):
+    content, sentence = BYTES[name]
+    path = tmp_path / "file.json"
+    path.write_bytes(content)
+    kind, said = verdict(path)
+    assert said.startswith(sentence)
+    assert kind == ("Correct" if sentence == CORRECT else "Malformed")
+    assert judged_files([path]) == [[kind, said]]
+
+
+@pytest.mark.parametrize("more, kind", [(0, "Correct"), (1, "Malformed")])
+def test_both_checkers_read_files_up_to_the_same_length(more, kind, tmp_path):
+    path = tmp_path / "file.json"
+    content = with_source(b"null")
+    path.write_bytes(content + (certificate_check.MOST_BYTES + more - len(content)) * b" ")
+    found, (other,) = verdict(path), judged_files([path])
+    path.unlink()  # it is too large to be kept
+    assert found == other
+    assert found[0] == kind
+    assert kind == "Correct" or found[1] == f"it is longer than {certificate_check.MOST_BYTES} bytes"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["none.json", "--help"]])
+def test_its_usage_is_told_where_it_is_asked_for(arguments, capsys):
+    assert main(arguments) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("usage: python certificate_check.py FILE...")
+    assert told.err == ""
 
 
 def test_only_a_regular_file_is_opened(tmp_path, capsys):

@@ -1,9 +1,11 @@
 """Arrays and Datasets from files that are made to hang, crash or swell their reader: refused in a sentence, in time."""
 
 import contextlib
+import gzip
 import io
 import json
 import os
+import pickle
 import random
 import signal
 import struct
@@ -131,6 +133,64 @@ def test_an_archive_that_cannot_be_unpacked_is_refused_in_a_sentence(make, use, 
     with pytest.raises(UserError, match=r"x\.npz"):
         use(tmp_path / "x.npz")
     assert time.process_time() - before < QUICK
+
+
+def one_array():
+    made = io.BytesIO()
+    np.save(made, np.zeros((2, 3, 9)))
+    return made.getvalue()
+
+
+def zipped(name, content):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(name, content)
+    return made.getvalue()
+
+
+def locked():
+    """An archive with an array that is said to be encrypted."""
+    data = bytearray(zipped("inputs.npy", one_array()))
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)
+
+
+CAUSES = {
+    "gzip": ("x.npy", gzip.compress(b"x"), "x.npy is no .npy file: it begins as gzip; unpack it first."),
+    "a pickle": ("x.npy", pickle.dumps([1]), "x.npy is no .npy file: it begins as a pickle; save the array by"),
+    "an archive": ("x.npy", zipped("x.npy", b""), "x.npy is no .npy file: it begins as an archive; let its name end"),
+    "another start": ("x.npy", b"\x93NUMPX\x01\x00", "x.npy is no .npy file: it does not begin as one."),
+    "nothing": ("x.npy", b"", "x.npy is no .npy file: it is empty."),
+    "a start alone": ("x.npy", b"\x93NUMPY", "x.npy is cut short: it ends with its first 6 bytes."),
+    "a negative shape": ("x.npy", described("(2, 5, -3)"), "has the shape (2, 5, -3): no length is negative."),
+    "two negative lengths": ("x.npy", described("(-2, -3)") + bytes(48), "has the shape (-2, -3): no length"),
+    "too few bytes": ("x.npy", described("(2, 3)"), "says that its array takes 48 bytes, and has 0."),
+    "an array as archive": ("x.npz", one_array(), "x.npz is no .npz file: it begins as a .npy file; let its name end"),
+    "a pickle as archive": ("x.npz", pickle.dumps([1]), "x.npz is no .npz file: it begins as a pickle;"),
+    "nothing as archive": ("x.npz", b"", "x.npz is no .npz file: it is empty."),
+    "an encrypted archive": ("x.npz", locked(), "x.npz is encrypted: save it without a password."),
+    "a text in an archive": ("x.npz", zipped("a.txt", b"hello"), "holds 'a.txt', which is no .npy file: it does not"),
+    "a negative shape in an archive": ("x.npz", zipped("x.npy", described("(-2,)")), "the shape (-2,): no length"),
+    "a long name": (
+        "x.npz",
+        zipped(60_000 * "n" + ".npy", one_array()),
+        f"x.npz holds an array whose name '{60 * 'n'}…' has 60,000 letters: shorten it.",
+    ),
+    "a long name of no array": ("x.npz", zipped(900 * "n", b"hello"), f"x.npz holds '{60 * 'n'}…', which is no .npy"),
+}
+
+
+@pytest.mark.parametrize("name, content, sentence", CAUSES.values(), ids=CAUSES)
+def test_what_is_wrong_with_an_array_is_named(name, content, sentence, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    assert sentence in refused(read_array, tmp_path / name)
+
+
+def test_a_long_name_of_a_variable_is_cut(tmp_path):
+    with h5py.File(tmp_path / "x.nc", "w") as file:
+        file.create_dataset(5000 * "n", data=np.zeros(2, [("a", "f8"), ("b", "f8")]))
+    said = refused(read_array, tmp_path / "x.nc")
+    assert f"its variable {60 * 'n'}… holds neither numbers nor text" in said
 
 
 @pytest.mark.parametrize("kind", ["<f4", ">f8", "<f2", "<i2", ">u4", "|b1", "<f8"])

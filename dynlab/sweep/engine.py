@@ -15,7 +15,8 @@ import numpy as np
 from dynlab.errors import UserError, require_extra
 from dynlab.sweep.cells import Compute, Outcome, outcomes
 from dynlab.sweep.grid import Index, boxes, cell
-from dynlab.sweep.store import DONE, Store
+from dynlab.sweep.layout import DONE
+from dynlab.sweep.store import Store
 from dynlab.sweep.trial import Trial
 
 LENGTH = 1.0  # seconds that a task takes at least, where it can: far more than to hand it out

@@ -6,7 +6,7 @@ and the types that the sweep gave them; else it is left as it is.
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -125,10 +125,13 @@ def arrays_in(path: Path, group: Any, layout: Layout) -> dict[str, Any]:
 
 
 @contextmanager
-def reading(path: Path, name: str) -> Iterator[None]:
-    """Read an array of the store at `path` inside of this block: one that is damaged is a sentence."""
-    with bounded(path / name), damage_refused(path / name, "an array of a sweep"):
-        yield
+def reading(path: Path, name: str, fix: str = "") -> Iterator[None]:
+    """Read an array of the store at `path` inside of this block: one that is damaged is a sentence, and a `fix`."""
+    try:
+        with bounded(path / name), damage_refused(path / name, "an array of a sweep"):
+            yield
+    except UserError as error:
+        raise UserError(f"{error} {fix}".strip()) from error
 
 
 def damaged(path: Path, name: str, how: str) -> UserError:
@@ -162,8 +165,10 @@ def _checked(path: Path, name: str, array: Any, layout: Layout) -> Any:
     known = dict(zip(layout.dims, layout.lengths, strict=True))
     for dim, length, chunk in zip(dims, array.shape, array.chunks, strict=True):
         right = length == known[dim] if dim in known else 0 <= length <= layout.sizes.get(dim, -1)
-        if not right or not 1 <= chunk <= max(1, length):
+        if not right:
             raise damaged(path, name, f"has another length along {dim} than a sweep gives it, {length:,}")
+        if not 1 <= chunk <= max(1, length):
+            raise damaged(path, name, f"has other chunks along {dim} than a sweep gives it, of {chunk:,}")
     check_size(path / name, 8.0 * math.prod(array.shape if own else array.shape[axes:]))
     if not _same(array.fill_value, nothing_of(name, kind)):
         raise damaged(path, name, "has another value than a sweep gives it where there is none")

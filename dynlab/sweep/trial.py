@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dynlab import files
 from dynlab.errors import UserError
 from dynlab.reading import OWN
 from dynlab.sweep.cells import Compute, Outcome, outcomes
@@ -108,12 +109,13 @@ def opened(
     UserError
         Where `path` holds something else, and where the first, the last and the middle cell of a new sweep fail.
     """
-    if not path.exists():
+    if not files.exists(path):
         first = first_trial(compute, grid, once)
         store = Store.create(path, grid, about, first.outcomes[-1].dataset or xr.Dataset())
     else:
         store = Store(path)
         store.check_same(grid, about)
+        store.check_done()
         pending = store.pending()
         if not len(pending):
             return store, None

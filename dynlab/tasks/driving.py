@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynlab.errors import UserError, lookup
-from dynlab.reading import bounded
+from dynlab.numpy_files import check_numbers
+from dynlab.reading import bounded, check_size
 from dynlab.tasks.array_files import read_array
 from dynlab.wording import NO_INPUT, agree, counted
 
@@ -185,12 +186,16 @@ def _from_task(
 
 def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:
     inputs = read_array(path)
+    check_numbers(path, inputs.dtype)
     if inputs.ndim == 2:
         inputs = inputs[None]
     if inputs.ndim != 3:
         raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
+    check_size(path, inputs.nbytes + 8 * min(samples, len(inputs)) * math.prod(inputs.shape[1:]))  # both at once
     with bounded(path), np.errstate(over="ignore"):  # what is too large for a double is infinite, and refused as such
-        inputs = inputs[_choice(len(inputs), samples, generator)].astype(np.float64)
+        if len(inputs) > samples:
+            inputs = inputs[_choice(len(inputs), samples, generator)]
+        inputs = inputs.astype(np.float64)
     return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
 
 

@@ -136,7 +136,7 @@ class Task:
             For a name that the task does not have, or a strength that is no number.
         """
         chosen = []
-        for text in names:
+        for text in map(str, names):
             name, _, strength = text.partition(":")
             if not self.augmentations:
                 raise UserError(f"Task {self.name!r} has no augmentation, got {text!r}; leave it out.")

@@ -99,7 +99,18 @@ class History(Callback):
         return {"rows": self.rows}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.rows = list(state_dict["rows"])
+        rows = list(state_dict["rows"])
+        if any(not self._fits(row) for row in rows):
+            raise ValueError("its rows of metrics are not those of this run")
+        self.rows = rows
+
+    def _fits(self, row: object) -> bool:
+        """Whether a row has the names that this run gives its own, and numbers."""
+        if not isinstance(row, dict) or not all(type(value) in (int, float) for value in row.values()):
+            return False
+        held = {"validation_loss", f"validation_{self.task.metric}"} if self.task.validation is not None else set()
+        tested = {name for name in row if str(name).startswith("test_")}
+        return row.keys() - tested == {"epoch", "loss"} | held and bool(tested) == self.test
 
 
 def _ours(module: LightningModule) -> Training:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dynlab.training.settings import Settings
+
 if TYPE_CHECKING:
     from lightning.pytorch import Callback, Trainer
 
-NO_STATE = "gd"  # the optimizer that remembers nothing
+NO_STATE = {"gd", None}  # of optimizers, those that remember nothing
 
 
 def check_of_run(stored: Mapping[str, Any], command: str) -> None:
@@ -44,7 +46,7 @@ def _parts(command: str) -> list[str]:
     return sorted(parts)
 
 
-def check_whole(stored: Mapping[str, Any], trainer: "Trainer") -> None:
+def check_whole(stored: Mapping[str, Any], trainer: "Trainer", settings: Settings) -> None:
     """Look for the states of the optimizer, the loops, the processes and the callbacks.
 
     Raises
@@ -53,7 +55,8 @@ def check_whole(stored: Mapping[str, Any], trainer: "Trainer") -> None:
         Where one is missing.
     """
     optimizers, loops, callbacks = (stored.get(name) for name in ("optimizer_states", "loops", "callbacks"))
-    if not isinstance(optimizers, list) or len(optimizers) != 1:
+    remembers = stored["global_step"] and not {settings.optimizer, settings.constrained_optimizer} <= NO_STATE
+    if not isinstance(optimizers, list) or len(optimizers) != 1 or (remembers and not optimizers[0]["state"]):
         raise ValueError("it has no state of the optimizer")
     fit = loops.get("fit_loop") if isinstance(loops, Mapping) else None
     places = [name for name in trainer.fit_loop.state_dict() if name.endswith("progress")]

@@ -147,7 +147,7 @@ class Training(LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         check_of_run(checkpoint, self.facts["command"])
-        check_whole(checkpoint, self.trainer)
+        check_whole(checkpoint, self.trainer, self.settings)
         move(checkpoint["callbacks"], self.trainer)
         self.batches.load_state_dict(checkpoint["batches"])
         here = checkpoint["processes"][rank_and_count()[0]]

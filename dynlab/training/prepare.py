@@ -94,6 +94,8 @@ def prepare(
             f"A batch of {run.settings.batch_size} has no rows for --devices {processes}: lower one of them."
         )
     version = require_extra("lightning", "train").__version__
+    if "data_dir" in run.task_settings:
+        raise UserError("data_dir is no setting of a run: name the folder of the data with --data-dir or DYNLAB_DATA.")
     task_settings = {"seed": run.settings.seed} | dict(run.task_settings)
     with _reading(run.task, progress, say):
         task = tasks.create(run.task, **task_settings, data_dir=data_dir)

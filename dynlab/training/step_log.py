@@ -60,7 +60,8 @@ class StepLog(Callback):
         lines = [",".join(self.columns), *(",".join(row[name] for name in self.columns) for row in kept)]
         write_text(self.path, "\n".join(lines) + "\n")
         writer = require_extra("tensorboardX", "train").SummaryWriter
-        self._writer = writer(str(self.board), purge_step=done + 1 if done else None)
+        with told_of_failure(self.board):
+            self._writer = writer(str(self.board), purge_step=done + 1 if done else None)
 
     def _whole(self, row: dict[str, str]) -> bool:
         """Not the last row of a run that was killed while it wrote it."""

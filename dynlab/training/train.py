@@ -23,9 +23,9 @@ from dynlab import checkpoints, files
 from dynlab.errors import UserError
 from dynlab.numerics.threads import torch_threads
 from dynlab.reading import check_readable
+from dynlab.training.loading import check_of_run
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
-from dynlab.training.loading import check_of_run
 from dynlab.training.run import BEST, LAST, NETWORK_FILE, RUN_FILE, Run, Writes, checked_against_run
 from dynlab.training.run_folder import REPLACED, check_no_links, claimed, put_back, remove_replaced, set_aside
 from dynlab.training.settings import Settings
@@ -202,8 +202,8 @@ def resume(
         )
     if not last.is_file():
         raise UserError(
-            f"{last} is a folder, a pipe, a device or a link that leads nowhere, where the checkpoint of the run should "
-            "be: move it away, and put the checkpoint there."
+            f"{last} is a folder, a pipe, a device or a link that leads nowhere: move it away, and put the checkpoint of "
+            "the run there."
         )
     with claimed(folder):
         check_no_links(folder)

@@ -594,7 +594,9 @@ def test_the_verdict_has_the_numbers(henon):
     assert henon.attrs["verdict"].startswith("Over the last 4,500 of 5,000 steps the largest Lyapunov exponent is 0.4")
     assert "sum of all exponents, −1.20397 nat/step, equals the mean of ln |det J| over the" in henon.attrs["verdict"]
     assert "(99.8 % confidence)" in henon.attrs["verdict"]
-    assert "entropy rate is at most Λ₁, the one positive exponent." in henon.attrs["verdict"]
+    assert "entropy rate is at most the sum of the positive exponents, " in henon.attrs["verdict"]
+    one = lyapunov(create("henon"), steps=2000, initial_state=[0.1, 0.1]).attrs["verdict"]
+    assert "entropy rate is at most Λ₁, the one positive exponent." in one
 
 
 # --- Motion whose exponents are 0, and starts that share their drift ---
@@ -898,3 +900,34 @@ def test_exponents_that_lie_dense_are_within_errors_that_count_how_long_a_frame_
         outside += (np.abs(ds["exponent"].values[0] - true[:10]) > ds["exponent_error"].values[0]).tolist()
         assert float(ds["exponent_error"].max()) < off
     assert np.mean(outside) <= 0.025  # at most 2 of 80
+
+
+SYMMETRIC = [[1.5, -2.5], [-2.5, 1.5]]  # equal units stay equal, and multiply what parts them by up to 4 a step
+
+
+@pytest.mark.parametrize("drive", ["noise", "silence but for the last step"])
+def test_a_driven_orbit_that_its_neighbours_leave_is_said_to_be_one(drive):
+    matrix = torch.tensor(SYMMETRIC, dtype=torch.float64)
+    system = from_function(lambda h, x: torch.tanh(h @ matrix.T + x), state_size=2, input_size=1)
+    inputs = 0.3 * generator(0).standard_normal((2, 600, 1)) if drive == "noise" else np.zeros((2, 600, 1))
+    inputs[:, -1] = 0.1
+    ds = lyapunov(system, inputs)
+    beside = lyapunov(system, inputs, initial_state=[1e-6, -1e-6])
+    assert ds["mean_exponent"][0] > 0.5
+    assert beside["mean_exponent"][0] < -0.5
+    assert ds["neighbours_leave"].values.tolist() == [1, 1]
+    assert beside["neighbours_leave"].values.tolist() == [0, 0]
+    assert ds.attrs["verdict"].startswith(
+        "2 of 2 orbits stayed on a set that orbits beside it leave: from starts 1e−06"
+    )
+    assert "Kaplan" not in ds.attrs["verdict"]
+    assert "beside it leave" not in beside.attrs["verdict"]
+
+
+def test_chaos_that_all_neighbours_share_is_not_said_to_be_left():
+    generator_ = generator(1)
+    matrix = torch.as_tensor(2.5 * generator_.standard_normal((40, 40)) / 40**0.5)
+    system = from_function(lambda h, x: torch.tanh(h @ matrix.T + x), state_size=40, input_size=1)
+    ds = lyapunov(system, 0.1 * generator_.standard_normal((2, 500, 1)), k=1)
+    assert ds["mean_exponent"][0] > 0.1
+    assert ds["neighbours_leave"].values.tolist() == [0, 0]

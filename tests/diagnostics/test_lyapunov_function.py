@@ -42,7 +42,7 @@ def test_without_proofs_v_is_sampled_out_to_where_it_grows(cubic):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_growth_along_one_way_of_a_slow_direction_among_many_is_seen(sign):
-    """40 units halve their state; the first, slower, grows beyond 0.5 on one side only: no random direction is near it."""
+    """Units halve their state; the first, slower, grows beyond 0.5 on one side: no random direction is near it."""
 
     def step(h, x):
         first = 0.8 * h[..., :1] + 0.4 * (sign * h[..., :1]).clamp(min=0) ** 2 * sign

@@ -252,7 +252,7 @@ def test_discs_count_the_eigenvalues_of_nearly_defective_matrices():
 @pytest.mark.parametrize("n", [2, 3, 4, 6])
 @pytest.mark.parametrize("corner", [1e-6, -1e-12, 1e-15, 1e-16, -3e-17, 1e-18, 1e-30, 1e-300])
 def test_of_a_jordan_block_closed_by_rounding_no_eigenvalue_leaves_its_neighbourhood(n, corner):
-    """λ + corner^{1/n} ω, ω the n-th roots of 1: eigenvectors are parallel to rounding, and magnify it without limit."""
+    """λ + corner^{1/n} ω, ω the n-th roots of 1: eigenvectors are parallel, and magnify rounding without limit."""
     for value in (0.9, -0.5):
         matrix = value * np.eye(n) + np.diag(np.ones(n - 1), 1)
         matrix[-1, 0] = corner

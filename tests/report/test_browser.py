@@ -64,11 +64,14 @@ def test_a_file_of_ones_own_is_checked(page, written, tmp_path):
     document["ball"]["radius"] = "1p-200"
     false = tmp_path / "changed.json"
     false.write_text(json.dumps(document))
-    page.set_input_files("#file", [str(true), str(false)])
-    page.wait_for_function("document.querySelectorAll('#file-results li').length === 2")
-    first, second = page.locator("#file-results li").all_inner_texts()
+    garbled = tmp_path / "garbled.json"
+    garbled.write_bytes(true.read_bytes().replace(b'"system": "', b'"system": "\xff'))
+    page.set_input_files("#file", [str(true), str(false), str(garbled)])
+    page.wait_for_function("document.querySelectorAll('#file-results li').length === 3")
+    first, second, third = page.locator("#file-results li").all_inner_texts()
     assert first.startswith("fixed-point-0.json: Correct")
     assert second.startswith("changed.json: REJECTED: Krawczyk's test fails")
+    assert third == "garbled.json: No certificate: it is no JSON that can be read."
 
 
 def test_tables_sort_and_the_theme_turns(page):

@@ -1,8 +1,11 @@
 """What drives a network: each way to say it, what is chosen where nothing is said, and that nothing is downloaded."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
 from dynlab import io, schema
 from dynlab.errors import UserError
@@ -169,8 +172,47 @@ def test_bad_arrays_are_named(array, message, tmp_path):
 def test_files_that_are_none_are_named(suffix, content, tmp_path):
     path = tmp_path / f"x{suffix}"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=r"cannot be read"):
+    with pytest.raises(UserError, match=r"cannot be read|is no \.np"):
         driving_inputs(str(path), network())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.full((2, 5, 9), "x"),
+        np.full((2, 5, 9), "x", object),
+        np.ones((2, 5, 9), complex),
+        np.zeros((2, 5, 9), "M8[ns]"),
+        np.zeros((2, 5, 9), "m8[ns]"),
+    ],
+    ids=lambda values: values.dtype.name,
+)
+def test_what_holds_no_real_numbers_is_named_in_netcdf_too(values, tmp_path):
+    io.save(xr.Dataset({"x": ((schema.SAMPLE, schema.TIME, schema.INPUT), values)}), tmp_path / "x.nc")
+    with pytest.raises(UserError, match=r"x\.nc must hold real numbers, got"):
+        driving_inputs(str(tmp_path / "x.nc"), network())
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.int8, bool])
+def test_numbers_that_grow_too_large_as_doubles_are_refused_before_they_grow(kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("DYNLAB_READ_GIB", "0.25")
+    values = np.zeros((16, 250_000, 9), kind)
+    np.save(tmp_path / "x.npy", values)
+    size = values.nbytes
+    del values
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match=r"To read .*x\.npy takes more memory than 0\.25 GiB"):
+            driving_inputs(str(tmp_path / "x.npy"), network())
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * size
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_large_file_of_which_few_sequences_are_drawn_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("DYNLAB_READ_GIB", "0.25")
+    np.save(tmp_path / "x.npy", np.zeros((1000, 4000, 9), np.int8))
+    assert driving_inputs(str(tmp_path / "x.npy"), network()).inputs.shape == (16, 4000, 9)
 
 
 @pytest.mark.parametrize("before", [b"x", b"PK" * 49])

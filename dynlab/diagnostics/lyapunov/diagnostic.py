@@ -95,7 +95,9 @@ def lyapunov(
         ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For
         driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under the same input meet, by
         the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast nearby starts separate, to
-        be held against the largest exponent.
+        be held against the largest exponent. ``neighbours_leave(sample)`` is 1 where an orbit that starts 1e-6 beside
+        leaves this one, along which states separate, and ends where they approach each other: at the
+        ``neighbour_rate(sample)``, over the second half of the steps.
 
     Raises
     ------
@@ -196,6 +198,10 @@ def _of_map(
             "echo_state": schema.variable(each, test.outcome, f"what becomes {words}"),
             "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
             "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", schema.NAT_PER_STEP),
+            "neighbour_rate": schema.variable(
+                each, test.neighbour_rate, "separation rate along an orbit beside, second half", schema.NAT_PER_STEP
+            ),
+            "neighbours_leave": schema.variable(each, test.left, "1: orbits beside this one leave it"),
         }
     measured = Measured(
         growth=growth,

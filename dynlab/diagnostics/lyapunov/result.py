@@ -331,6 +331,7 @@ def _flags(
         "positive_exponent_sum": SUM,
         "separation_rate": "-inf where two orbits under the same input became one; NaN where the orbit was cut",
         "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
+        "neighbour_rate": "-inf where two orbits under the same input became one; NaN where the orbit was cut",
     }
     arrays = values | {name: variable.values for name, variable in extra.items() if name in specific}
     return {

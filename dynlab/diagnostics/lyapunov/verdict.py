@@ -5,7 +5,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, OrbitEnds
-from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, FAR, MEET, NEITHER, STAY_APART
+from dynlab.diagnostics.lyapunov.separation import BESIDE, DRAW_NEARER, FAR, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, WRONG, with_signs
 from dynlab.wording import (
     agree,
@@ -56,12 +56,14 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
         return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
-    before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
+    before, after = (_left(some), "") if ends is None else _whereabouts(some, name, ends, known)
     larger = _larger(some)
     which = "first" if larger else "largest"
     text = f"{before}Over {averaged} the {which} {words} is {_largest(some, name)}: {_meaning(some, name)}.{larger}"
     text += _aligned(some) + _differing(some, name) + after
-    if ends is None or not (ends.periods[known].all() or (ends.dimensions[known] >= 0).any()):  # only of what attracts
+    if ends is None:
+        text += "" if before else _dimension(some)
+    elif not (ends.periods[known].all() or (ends.dimensions[known] >= 0).any()):  # only of what attracts
         text += _dimension(some)
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
@@ -193,6 +195,20 @@ def _by_sample(ds: xr.Dataset, name: str) -> str:
     return f"nearby orbits {said} of {counted(len(values), 'sample')}{undecided}"
 
 
+def _left(ds: xr.Dataset) -> str:
+    """A sentence before all others where driven orbits stayed on what their neighbours leave."""
+    if "neighbours_leave" not in ds or not (left := ds["neighbours_leave"].values == 1).any():
+        return ""
+    which = f"{int(left.sum())} of {len(left)} orbits" if len(left) > 1 else "The orbit"
+    rates = -ds["neighbour_rate"].values[left]
+    theirs = "their exponents" if left.sum() > 1 else "its exponents"
+    return (
+        f"{which} stayed on a set that orbits beside it leave: from starts {number(BESIDE)} away nearby states "
+        f"approach each other at last, at {interval(rates, 2)} {ds['neighbour_rate'].attrs['units']}. These are "
+        f"{theirs}, and other starts have others. "
+    )
+
+
 def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) -> tuple[str, str]:
     """A sentence before all others where orbits stayed on what their neighbours leave, and one for where others end."""
     errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
@@ -316,6 +332,8 @@ def _echo_state(ds: xr.Dataset) -> str:
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."
-    rate = f"{interval(finite, 2)} {rates.attrs['units']}"
-    which = " from sample to sample" if finite.size > 1 else ""
-    return f"{text}. Two that begin very near to each other separate at {rate}{which}."
+    rate = f"{interval(finite if finite.max() > 0 else -finite, 2)} {rates.attrs['units']}"
+    which = ", from sample to sample" if np.ptp(finite) > 0 else ""
+    part = "separate at" if finite.max() > 0 else "approach each other at"
+    below = ", where below 0 they approach each other" if finite.max() > 0 > finite.min() else which
+    return f"{text}. Two that begin very near to each other {part} {rate}{below}."
