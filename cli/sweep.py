@@ -190,7 +190,7 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     UserError
         Where every cell fails, and none by a fault of dynlab's own.
     """
-    from dynlab import sweep
+    from dynlab import sweep, wording
 
     failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
     own = [_shown(*each) for each in failed if each[1].startswith(OWN)]
@@ -201,10 +201,13 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     done = store.status.size - len(store.pending()) - ready
     if as_json:
         counts = {"cells": store.status.size, "done_before": ready, "done": done, "failed": len(failed)}
+        counts["computed_again"] = store.lost
         problems = [{"cell": cell, "problem": problem} for cell, problem in failed]
         files = {"data": str(store.path)}
         print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
         return OWN_ERROR if own else 0
+    if store.lost:
+        echo(f"Not what this sweep had written, and computed again: {wording.counted(store.lost, 'cell')}.")
     before = f", {ready:,} were before" if ready else ""
     echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
     for each in failed[:MOST_SAID]:

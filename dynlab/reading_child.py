@@ -191,7 +191,7 @@ def _tell(ds: Any, out: IO[bytes]) -> None:
         variables.append((str(name), array.dims, dtype, values.shape, _told(array.attrs), told, coordinate))
     out.write(json.dumps({"variables": variables, "attributes": _told(ds.attrs)}).encode() + b"\n")
     for part in parts:
-        out.write(part.data.cast("B") if part.size else b"")
+        out.write(part.reshape(-1).view(np.uint8).data)  # of dates numpy gives no buffer
 
 
 def _told(attributes: Any) -> dict[str, Any]:

@@ -371,7 +371,7 @@ def test_the_checker_of_reports_judges_as_this_one(folder):
 def test_the_checker_of_reports_takes_no_text_that_json_leaves_open(text):
     ((holds, sentence),) = judged([text])
     assert not holds
-    assert "same key twice" in sentence or "no JSON" in sentence or "no object" in sentence
+    assert any(words in sentence for words in ("same key twice", "no JSON", "no object", POINTED))
 
 
 def with_source(written):
@@ -401,7 +401,7 @@ BYTES = {
     "objects one deeper": (with_source(nested(INSIDE + 1, b'{"a":', b"}")), DEEP),
     "lists that fill a stack": (with_source(nested(3000)), DEEP),
     "many lists beside each other": (with_source(b"[" + 3000 * b"[]," + b"[]]"), CORRECT),
-    "a deep program": (with_source(b"null").replace(b'"reads": [0]', b'"reads": ' + nested(1000)), DEEP),
+    "a deep program": (with_source(b"null").replace(b'"reads": []', b'"reads": ' + nested(1000)), DEEP),
     "all digits that may be": (with_source(4300 * b"9"), CORRECT),
     "all digits that may be and a sign": (with_source(b"-" + 4300 * b"9"), CORRECT),
     "a digit more": (with_source(4301 * b"9"), UNREADABLE),

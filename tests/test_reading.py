@@ -186,6 +186,14 @@ def test_what_is_wrong_with_an_array_is_named(name, content, sentence, tmp_path)
     assert sentence in refused(read_array, tmp_path / name)
 
 
+@pytest.mark.parametrize("kind", ["M8[ns]", "m8[ns]", "bool", "c8"])
+@pytest.mark.parametrize("shape", [(), (3,), (0, 2)])
+def test_a_dataset_of_any_kind_of_numbers_is_read_as_it_was_saved(kind, shape, tmp_path):
+    ds = xr.Dataset({"a": (("x", "y")[: len(shape)], np.ones(shape, kind))})
+    dl.save(ds, tmp_path / "x.nc")
+    xr.testing.assert_identical(dl.open(tmp_path / "x.nc"), ds)
+
+
 def test_a_long_name_of_a_variable_is_cut(tmp_path):
     with h5py.File(tmp_path / "x.nc", "w") as file:
         file.create_dataset(5000 * "n", data=np.zeros(2, [("a", "f8"), ("b", "f8")]))

@@ -21,7 +21,10 @@ from matplotlib.transforms import Bbox, ScaledTranslation
 from dynlab.letters import shown
 from dynlab.plots.shrinking import shrink
 
-PIXELS, PAGE = 12.4, 800.0  # the size of the smallest text, whose capitals are 9 high, where a picture is 800 wide
+PAGE = 800.0  # pixels
+# The size of the smallest text where a picture is that wide: its capitals are 9 pixels high. In a size that was asked
+# for, where the picture cannot grow, all of a letter is.
+PIXELS, IN_LITTLE_ROOM = 12.4, 9.8
 POINTS = 72.0  # of an inch
 LETTER = 0.55  # of the height of text: the mean width of its letters, a little more than they are
 LINE = 1.35  # of the height of text: from one line to the next
@@ -32,7 +35,8 @@ UNDER = 3.4  # lines below the axes: their numbers and their label, until these 
 PAD = 0.5  # lines between what is below the axes and the legend
 MOST_TICKS = 6  # to begin with, where they touch
 TOUCH = 0.4  # of the height of text: numbers so near to each other are not told apart
-ROUNDS = 2  # what is broken makes other room for the axes, and so for other text
+SQUEEZED, TALLER, GROWTHS = 0.4, 1.25, 4  # of a panel's own height; times; and how often a figure becomes taller
+ROUNDS = 3  # what is broken makes other room for the axes, and so for other text
 
 TIED = re.compile(r" (?=[=±−≤≥<>×≈%] |% |[=±−≤≥<>×≈] |%[.,;)]|[\d.,]+[).][.,;]?(?:\s|$))|(?<= [=±−≤≥<>×≈]) ")
 FORMULA, SET = "\x01", "\x02"  # stand for the letters of a formula while lines are broken
@@ -43,9 +47,9 @@ _FITTED: WeakSet[Figure] = WeakSet()  # a figure has one title
 _BELOW: WeakKeyDictionary[Axes, tuple[int, Options]] = WeakKeyDictionary()  # columns and options of legends
 
 
-def points(width: float) -> float:
-    """The size of the smallest text of a figure of `width` inches, in points."""
-    return PIXELS / PAGE * POINTS * width
+def points(width: float, grows: bool = True) -> float:
+    """The size of the smallest text of a figure of `width` inches, in points; `grows` as for `fit`."""
+    return (PIXELS if grows else IN_LITTLE_ROOM) / PAGE * POINTS * width
 
 
 def broken(text: str, letters: float) -> str:
@@ -152,18 +156,38 @@ def _as_can_be_set(text: str) -> str:
 def _fit(
     figure: Figure, engine: Any, title: str, caption: str, named: Mapping[str, Artist] | None, grows: bool
 ) -> None:
-    size = points(figure.get_figwidth())
+    size, height = points(figure.get_figwidth(), grows), figure.get_figheight()
     room = figure.get_figwidth() * POINTS * (1 - 2 * EDGE) / (LETTER * size)
     legend = _legend_of_all(figure, named) if named else None
-    _frame(figure, broken(title, room / 1.5), _within(figure, caption, room, size), legend, grows)
-    for ax in filter(_BELOW.__contains__, figure.axes):  # one that is too wide would leave its axes no width
-        _set_aside(ax)
-    for _ in range(ROUNDS):
-        engine.execute(figure)  # no drawing, which takes its time
-        extents = {ax: _extent(ax) for ax in figure.axes}
-        for ax in figure.axes:
-            if ax.axison or ax.get_legend() is not None:
-                _fit_axes(figure, ax, extents)
+    above, below = (figure.text(EDGE, 0, "", fontsize=each * size) for each in (1.4, 1.0))
+    above.set(text=broken(title, room / 1.5), fontweight="bold", va="top")
+    below.set(text=_within(figure, caption, room, size), va="bottom", linespacing=LINE / 1.2)
+    for times in range(GROWTHS + 1):
+        _frame(figure, above, below, legend, height * TALLER**times, grows)
+        for ax in filter(_BELOW.__contains__, figure.axes):  # one that is too wide would leave its axes no width
+            _set_aside(ax)
+        with warnings.catch_warnings():
+            if grows and times < GROWTHS:
+                warnings.filterwarnings("ignore", "constrained_layout not applied")
+            for _ in range(ROUNDS):
+                engine.execute(figure)  # no drawing, which takes its time
+                extents = {ax: _extent(ax) for ax in figure.axes}
+                for ax in figure.axes:
+                    if ax.axison or ax.get_legend() is not None:
+                        _fit_axes(figure, ax, extents)
+        if not grows or not _squeezed(figure, height * TALLER**times):
+            break
+
+
+def _squeezed(figure: Figure, height: float) -> bool:
+    """Whether what stands around a panel leaves it little of its own part of so many inches."""
+    for ax in figure.axes:
+        place = ax.get_subplotspec()
+        if place is not None and ax.axison:
+            own = height * len(place.rowspan) / place.get_gridspec().nrows
+            if ax.get_position(original=True).height * figure.get_figheight() < SQUEEZED * own:
+                return True
+    return False
 
 
 def _within(figure: Figure, caption: str, letters: float, size: float) -> str:
@@ -186,12 +210,13 @@ def _legend_of_all(figure: Figure, named: Mapping[str, Artist]) -> Legend:
     return legend
 
 
-def _frame(figure: Figure, title: str, caption: str, legend: Legend | None, grows: bool) -> None:
-    """Title, caption and legend, and the room that they need."""
-    width, height = figure.get_size_inches()
-    size, edge = points(width), EDGE * width
-    above = 1.4 * size * LINE * (title.count("\n") + 1) / POINTS + edge
-    below = size * LINE * (caption.count("\n") + 1) / POINTS + 2 * edge if caption else edge
+def _frame(figure: Figure, title: Text, caption: Text, legend: Legend | None, height: float, grows: bool) -> None:
+    """Title, caption and legend in their places, and the room that they need beside or within that height in inches."""
+    width, size = figure.get_figwidth(), _size(caption)
+    edge = EDGE * width
+    above = 1.4 * size * LINE * (title.get_text().count("\n") + 1) / POINTS + edge
+    words = caption.get_text()
+    below = size * LINE * (words.count("\n") + 1) / POINTS + 2 * edge if words else edge
     named = legend.get_window_extent().height / figure.dpi + edge if legend else 0.0
     taller = height + (above + below + named if grows else 0.0)
     figure.set_size_inches(width, taller)
@@ -199,8 +224,8 @@ def _frame(figure: Figure, title: str, caption: str, legend: Legend | None, grow
     engine.set(rect=(EDGE / 2, (below + named) / taller, 1 - 2 * EDGE, 1 - (above + below + named) / taller))
     if legend:
         legend.set_bbox_to_anchor((EDGE, below / taller), figure.transFigure)
-    figure.text(EDGE, 1 - edge / taller, title, fontsize=1.4 * size, fontweight="bold", va="top")
-    figure.text(EDGE, edge / taller, caption, fontsize=size, va="bottom", linespacing=LINE / 1.2)
+    title.set_y(1 - edge / taller)
+    caption.set_y(edge / taller)
 
 
 def _fit_axes(figure: Figure, ax: Axes, extents: Mapping[Axes, Bbox]) -> None:

@@ -130,7 +130,7 @@ def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
     interactive, and with that undone no later figure of the notebook would show.
     """
     width, height = _ASKED.get() or size
-    settings = SETTINGS | {"font.size": fitting.points(width)}
+    settings = SETTINGS | {"font.size": fitting.points(width, _ASKED.get() is None)}
     before = {name: plt.rcParams[name] for name in settings}
     plt.rcParams.update(settings)
     outer = _SHRUNK.set(width / size[0])

@@ -9,8 +9,8 @@ import json
 import math
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +74,19 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        zarr = require_extra("zarr", "sweep")
+        require_extra("zarr", "sweep")
         check_files(path)
         self.path, self.lost = path, 0
-        self._alone()
-        self._layout = layout_of(path)
-        with bounded(path), damage_refused(path, "the store of a sweep"):
-            self._group = zarr.open_group(path, mode="r+")
-        self._arrays = arrays_in(path, self._group, self._layout)
+        self._lock = self._alone()
+        with self.free_where_refused():
+            self._open()
+
+    def _open(self) -> None:
+        """See what the store says of itself, and whether its arrays are so."""
+        self._layout = layout_of(self.path)
+        with bounded(self.path), damage_refused(self.path, "the store of a sweep"):
+            self._group = require_extra("zarr", "sweep").open_group(self.path, mode="r+")
+        self._arrays = arrays_in(self.path, self._group, self._layout)
         self._sizes = dict(zip(self.dims, self._layout.lengths, strict=True)) | self._layout.sizes
         self._coordinates: dict[str, np.ndarray] = {}
         for name in [name for name, array in self._arrays.items() if dims_of(array) == (name,)]:
@@ -89,8 +94,16 @@ class Store:
                 del self._arrays[name]  # a process ended while it wrote it
             else:
                 self._coordinates[name] = self._coordinate(name)
-        with reading(path, STATUS):
+        with reading(self.path, STATUS):
             self.status: np.ndarray = self._arrays[STATUS][...]
+
+    @contextmanager
+    def free_where_refused(self) -> Iterator[None]:
+        """Let others write to the store where this block ends with an error."""
+        with ExitStack() as refused:
+            refused.callback(self._lock)
+            yield
+            refused.pop_all()
 
     @property
     def grid(self) -> list[Axis]:
@@ -109,11 +122,9 @@ class Store:
         lengths = [len(each.values) for each in grid]
         plain = split_complex(first)
         coordinates = {str(dim): plain.variables[dim] for dim in plain.indexes}
-        arrays: dict[str, int | str | None] = {
-            dim: _stamp(dim, variable.values) for dim, variable in coordinates.items()
-        }
+        stamps: dict[str, int | str | None] = {dim: _stamp(dim, each.values) for dim, each in coordinates.items()}
         sizes = {dim: variable.size for dim, variable in coordinates.items()}
-        layout = Layout(dict(about), [*grid], tuple(dims), arrays, sizes)
+        layout = Layout(dict(about), [*grid], tuple(dims), stamps, sizes)
         attributes = {"dynlab_version": dynlab.__version__, SWEEP: layout.text(), "created": schema.created()}
         private = files.private_name(path)
 
@@ -166,10 +177,12 @@ class Store:
             self._add_digests(name, found)
         with reading(self.path, DIGEST):
             differing = (self.status == DONE) & (found != self._arrays[DIGEST][...])
-        self.status[differing] = WAITING
         self.lost = int(differing.sum())
-        with self._told_to_go_on():  # where a process ended while it lengthened a dimension
-            self._even()
+        with self._told_to_go_on():
+            if self.lost:
+                self.status[differing] = WAITING
+                self._arrays[STATUS][...] = self.status
+            self._even()  # where a process ended while it lengthened a dimension
             for name, values in self._coordinates.items():
                 if not np.array_equal(self._arrays[name][...], values):
                     self._arrays[name][...] = values
@@ -392,15 +405,18 @@ class Store:
                 f"in it stays. Make room or mend what is wrong, and the same line goes on with it."
             ) from error
 
-    def _alone(self) -> None:
+    def _alone(self) -> Callable[[], object]:
+        """Have the store for this process alone, until what is given back is called, or the store is forgotten."""
         handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW)
-        weakref.finalize(self, os.close, handle)
+        free = weakref.finalize(self, os.close, handle)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
+            free()
             raise UserError(f"Another process writes to {self.path}: wait until it is done.") from error
         except OSError:  # a file system that has no locks
             pass
+        return free
 
 
 def _stamp(name: str, values: np.ndarray) -> int | str:

@@ -114,8 +114,9 @@ def opened(
         store = Store.create(path, grid, about, first.outcomes[-1].dataset or xr.Dataset())
     else:
         store = Store(path)
-        store.check_same(grid, about)
-        store.check_done()
+        with store.free_where_refused():
+            store.check_same(grid, about)
+            store.check_done()
         pending = store.pending()
         if not len(pending):
             return store, None

@@ -31,6 +31,8 @@ Files = Path | dict[str, Path]  # an archive, or each file's path
 Parsed = TypeVar("Parsed")
 Found = TypeVar("Found")
 CHUNK = 1 << 20  # bytes read at a time
+MOST_BYTES = 1 << 26  # of a file that is held whole: the largest of the official ones has 15 MB
+MOST_INNER_BYTES = 1 << 30  # of an archive within another: the largest of the official ones has 170 MB
 # How a file may be packed, by what its name ends in, and what opens it.
 PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
 # RuntimeError: zipfile's of a packing that it does not know or a password, wave's of a length beyond the file
@@ -109,9 +111,26 @@ class Checked:
                 raise EOFError(f"it ends after {start + len(data)} of {len(flat)} bytes")
             piece[:] = np.frombuffer(data, np.uint8)
 
-    def rest(self) -> bytes:
-        """All that is left."""
-        return b"".join(iter(lambda: self.read(CHUNK), b""))
+    def rest(self, most: int = MOST_BYTES) -> bytes:
+        """All that is left.
+
+        Raises
+        ------
+        ValueError
+            Where that is more than `most` bytes.
+        """
+        pieces, size = [], 0
+        while piece := self.read(CHUNK):
+            size += len(piece)
+            if size > most:
+                raise ValueError(f"it goes on for more than {most:,} bytes")
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def skip(self) -> None:
+        """Go through all that is left."""
+        while self.read(CHUNK):
+            pass
 
 
 def read(
@@ -151,12 +170,14 @@ def find(
     NotAtHand
         Where nothing is found and nothing is to be downloaded, or can be.
     UserError
-        Where a download fails, and where `data_dir` is no folder.
+        Where a download fails, where `data_dir` is no folder, and where something else has a file's name.
     """
-    for folder in folders(dataset, data_dir):
+    places = folders(dataset, data_dir)
+    for folder in places:
         found = locate(folder)
         if found is not None:
             return found
+    _check_no_other_kind(dataset, places)
     if dataset.terms or not download:
         raise NotAtHand(f"{dataset.title} is not at hand: {by_hand(dataset)}.")
     cache = downloads.cache() / dataset.folder
@@ -166,6 +187,15 @@ def find(
     if found is None:
         raise UserError(f"The files of {dataset.title} vanished from {cache} while they were read; start again.")
     return found
+
+
+def _check_no_other_kind(dataset: DataSet, places: list[Path]) -> None:
+    """Refuse what has the name of one of the data set's files and is none."""
+    for path in (folder / name for folder in places for name in (*dataset.downloads, *dataset.files)):
+        if os.path.lexists(path) and not path.is_file():
+            lost = "a link that leads nowhere" if not path.exists() else "a pipe or a device"
+            kind = "a folder" if path.is_dir() else lost
+            raise UserError(f"{path} is {kind}, where a file of {dataset.title} should be: move it away.")
 
 
 def by_hand(dataset: DataSet) -> str:
@@ -207,7 +237,7 @@ def _parsed(dataset: DataSet, found: Files, parse: Callable[[str, Checked], Pars
         with damage_is_named(dataset, path):
             checked = Checked(stream)
             parsed[name] = parse(name, checked)
-            checked.rest()
+            checked.skip()
             if checked.sha256.hexdigest() != dataset.files[name]:
                 raise ValueError(f"{name} does not have its official checksum")
     if isinstance(found, Path) and len(parsed) < len(dataset.files):
@@ -233,10 +263,27 @@ def _streams(dataset: DataSet, found: Files) -> Iterator[tuple[str, Path, Any]]:
                 yield name, found, stream_or_none
 
 
-def content(path: Path) -> bytes:
-    """What an ordinary file of an unpacked folder holds; a pipe of that name is refused, and not waited for."""
-    check_readable(path)
+def content(path: Path, most: int = MOST_BYTES) -> bytes:
+    """What an ordinary file of an unpacked folder holds; a pipe of that name is refused, and not waited for.
+
+    Raises
+    ------
+    ValueError
+        Where it holds more than `most` bytes.
+    """
+    _check_bytes(path.name, check_readable(path), most)
     return path.read_bytes()
+
+
+def unzipped(archive: zipfile.ZipFile, name: str, most: int = MOST_BYTES) -> bytes:
+    """What a file of an archive holds, which is refused as `content` is."""
+    _check_bytes(name, archive.getinfo(name).file_size, most)
+    return archive.read(name)  # no more than it is said to hold, whatever is packed
+
+
+def _check_bytes(name: str, size: int, most: int) -> None:
+    if size > most:
+        raise ValueError(f"{name} has {size:,} bytes, more than the {most:,} that it may have")
 
 
 @contextmanager
@@ -246,6 +293,7 @@ def zipped(path: Path, inner: str) -> Iterator[zipfile.ZipFile]:
         archive = stack.enter_context(zipfile.ZipFile(path))
         within = [name for name in archive.namelist() if name.rpartition("/")[2] == inner]
         if within:
+            _check_bytes(inner, archive.getinfo(within[0]).file_size, MOST_INNER_BYTES)
             file = stack.enter_context(tempfile.TemporaryFile())
             with archive.open(within[0]) as packed:
                 shutil.copyfileobj(packed, file)

@@ -151,7 +151,7 @@ def _files(path: Path, *, checked: bool = False) -> Iterator[tuple[str, Callable
             for member in archive:
                 file = archive.extractfile(member)
                 if file is not None:
-                    yield member.name.removeprefix("./"), file.read
-        stream.rest()
+                    yield member.name.removeprefix("./"), official.Checked(file).rest
+        stream.skip()
     if checked and stream.sha256.hexdigest() != ARCHIVE_SHA256:
         raise ValueError("it does not have its official checksum")

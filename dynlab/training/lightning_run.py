@@ -123,6 +123,9 @@ def _quiet() -> Iterator[None]:
         with warnings.catch_warnings():
             # the folder of a resumed run is not empty, as it must be
             warnings.filterwarnings("ignore", "Checkpoint directory .* exists and is not empty")
+            # of a checkpoint by another version, or by a run that wrote other files beside; what matters is checked
+            warnings.filterwarnings("ignore", "The loaded checkpoint was produced with Lightning")
+            warnings.filterwarnings("ignore", "Be aware that when using `ckpt_path`, callbacks used to create")
             # Lightning 2.6 still makes what torch 2.13 deprecates
             warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated", FutureWarning)
             # a run on the whole training split holds nothing out

@@ -13,6 +13,7 @@ from dynlab.training.settings import Settings
 if TYPE_CHECKING:
     from lightning.pytorch import Callback, Trainer
 
+MOST_NAMED = 2  # of the options in which two runs differ
 NO_STATE = {"gd", None}  # of optimizers, those that remember nothing
 
 
@@ -28,11 +29,14 @@ def check_of_run(stored: Mapping[str, Any], command: str) -> None:
     """
     theirs, ours = (_parts(one) for one in (stored["dynlab"]["training"]["command"], command))
     if theirs != ours:
-        of, here = (
-            f"`{' '.join(one)}`" if one else "its default"
-            for one in ([part for part in a if part not in b] for a, b in ((theirs, ours), (ours, theirs)))
-        )
-        raise ValueError(f"it is of a run with {of}, where this one has {here}")
+        extra, lacking = (_named(one, other) for one, other in ((theirs, ours), (ours, theirs)))
+        raise ValueError(f"it is of a run with {extra}, where this one has {lacking}")
+
+
+def _named(parts: list[str], others: list[str]) -> str:
+    """What the others lack, the first few of them."""
+    found = [f"`{part}`" for part in parts if part not in others]
+    return ", ".join(found[:MOST_NAMED] + ["…"] * (len(found) > MOST_NAMED)) or "no such option"
 
 
 def _parts(command: str) -> list[str]:

@@ -202,8 +202,8 @@ def resume(
         )
     if not last.is_file():
         raise UserError(
-            f"{last} is a folder, a pipe, a device or a link that leads nowhere: move it away, and put the checkpoint of "
-            "the run there."
+            f"{last} is a folder, a pipe, a device or a link that leads nowhere: move it away, and put the run's "
+            "checkpoint there."
         )
     with claimed(folder):
         check_no_links(folder)

@@ -255,4 +255,19 @@ def test_a_store_of_pipes_and_links_is_left_as_it_is(folder, refused, capsys, ma
         path.unlink()
     path.parent.mkdir(parents=True, exist_ok=True)
     make(path)
-    refused([*HENON, *HERE, "--grid", "seed=0,1", "--data", "made.zarr"], "is not the store of a sweep")
+    refused([*HENON, *HERE, "--grid", "seed=0,1", "--data", "made.zarr"], f"has {name}, which is a link")
+
+
+def test_cells_that_lost_what_was_written_are_computed_again_and_said(folder, capsys, printed_json):
+    line = [*HENON, *HERE, "--grid", "a=1.1:1.4:4", "--data", "v.zarr"]
+    assert run(line) == 0
+    before = dl.open("v.zarr")["exponent"]
+    (folder / "v.zarr" / "exponent" / "c" / "0" / "0" / "0").unlink()
+    capsys.readouterr()
+    assert run(line) == 0
+    assert capsys.readouterr().out == (
+        "Not what this sweep had written, and computed again: 4 cells.\n4 cells: a (4). 4 are done, 0 failed: v.zarr.\n"
+    )
+    xr.testing.assert_identical(dl.open("v.zarr")["exponent"], before)
+    told = printed_json([*line, "--json"])
+    assert [told[name] for name in ("done_before", "done", "computed_again")] == [4, 0, 0]
