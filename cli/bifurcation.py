@@ -45,7 +45,8 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
     unfit = [name for name in (BRANCHES if second else PLANE) if own[name] is not None]
     if unfit:
         option = f"--{unfit[0].replace('_', '-')}"
-        raise UserError(f"{option} goes with{'out' if second else ''} --second: leave one of the two out.")
+        fix = "leave one of the two out" if second else f"give --second, the other parameter, or leave {option} out"
+        raise UserError(f"{option} goes with{'out' if second else ''} --second: {fix}.")
     if second and None in (own["second_from"], own["second_to"]):
         raise UserError(f"--second {second} needs its range: --second-from and --second-to.")
     asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}

@@ -54,6 +54,8 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
                 "Orbits, steps, integrators and seeds are of --matrix: name that too, such as --matrix diff."
             )
         return CommandResult(xr.Dataset(), None, "phase-plane", page=explorer_page())
+    if source.given & {"at", "at_step"}:
+        raise UserError("--at and --at-step hold the input of a network: --matrix has none, so leave them out.")
     from dynlab.explore.states import planar_fragment
     from dynlab.systems.planar import STARTS, STEP_SIZE
 

@@ -25,7 +25,7 @@ from dynlab.reading import OWN, in_words, interruption
 from . import COMMANDS, OTHERWISE
 from .examples import example, owners
 from .signals import INTERRUPTED, TERMINATED, Terminated, hear
-from .streams import OWN_ERROR, echo, lasting
+from .streams import OWN_ERROR, echo, lasting, occupy
 
 NO_NUMBER = re.compile(r"(['\"].*['\"]) is not a valid (integer|float)(?: range)?\.$")  # what click says
 NOT_IN_RANGE = re.compile(r"(-?[0-9.e+]+) is not in the range \S+\.$")  # as well
@@ -95,6 +95,7 @@ group.help = group.help or docstring(group.callback)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started runs what lies in the working folder
+    occupy()
     sys.stdout, sys.stderr = lasting(sys.stdout), lasting(sys.stderr)
     hear()
     code = run(arguments)
@@ -118,7 +119,7 @@ def _leave(code: int) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window, also where there is a screen
+    os.environ["MPLBACKEND"] = "Agg"  # figures go to files: no window, also where there is a screen or another is asked
     # Torch's threads that are done wait 0.2 ms for the others before they sleep, in place of 13 ms: on a machine with
     # other work that has been most of a command's time.
     if "OMP_WAIT_POLICY" not in os.environ:

@@ -12,10 +12,16 @@ from typing import Any, TextIO
 
 from dynlab.letters import shown
 
-STANDARD_OUTPUT = 1  # its file descriptor
+STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # their file descriptors
 OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 FALLBACK = "dynlab-plain"  # the name of `plain_letters` for encodings
-PLAIN = {"−": "-", "–": "-", "—": "-", "‖": "||", "∂": "d", "≤": "<=", "≥": ">=", "→": "->", "·": "*", "×": "x"} | {
+PLAIN = dict(zip("−–—─·×’", "----*x'", strict=True)) | {
+    "‖": "||",
+    "∂": "d",
+    "≤": "<=",
+    "≥": ">=",
+    "→": "->",
+    "↦": "->",
     "∞": "inf",
     "√": "sqrt",
     "≈": "~",
@@ -24,8 +30,6 @@ PLAIN = {"−": "-", "–": "-", "—": "-", "‖": "||", "∂": "d", "≤": "<=
     "Σ": "sum",
     "∑": "sum",
     "⁻": "-",
-    "’": "'",
-    "↦": "->",
 }
 
 
@@ -65,10 +69,21 @@ class _Lasting(io.FileIO):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
-            if isinstance(error, BrokenPipeError):
-                return super().write(content)
-            error.filename = "Standard output" if self.fileno() == STANDARD_OUTPUT else "Standard error"
+            if isinstance(error, BrokenPipeError) or self.fileno() != STANDARD_OUTPUT:
+                return super().write(content)  # what is told meanwhile is no result
+            error.filename = "Standard output"
             raise
+
+
+def occupy() -> None:
+    """Lead standard streams that were closed before the program began to nowhere, lest a file takes their numbers.
+
+    Standard error stays open as long as the program does.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= STANDARD_ERROR:
+        if number == STANDARD_ERROR:
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    os.close(number)
 
 
 def lasting(stream: TextIO | None) -> Any:

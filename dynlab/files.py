@@ -139,7 +139,7 @@ def told_of_failure(path: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise UserError(f"{path} exists: choose another name or allow overwriting it.") from error
+        raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).") from error
     except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
         if isinstance(error, UserError):
             raise

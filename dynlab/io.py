@@ -47,7 +47,7 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
     path = Path(path)
     suffix = _suffix(path)
     if files.exists(path) and not overwrite:
-        raise UserError(f"{path} exists: choose another name or allow overwriting it.")
+        raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).")
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} does not exist; create it first.")
     plain = split_complex(ds)

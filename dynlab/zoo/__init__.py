@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from dynlab import files
 from dynlab.checkpoints import read
 from dynlab.errors import UserError, unknown
 from dynlab.systems import Map
@@ -73,7 +74,7 @@ def locate(path_or_zoo_name: str | Path) -> Path:
     path = Path(path_or_zoo_name)
     if isinstance(path_or_zoo_name, str) and path_or_zoo_name in names:
         return names[path_or_zoo_name]
-    if path.exists():
+    if files.exists(path):
         return path
     if len(path.parts) > 1 or path.suffix or not names:
         raise UserError(f"There is no file {path}; check the path, or take a name that `dynlab zoo` lists.")

@@ -197,3 +197,19 @@ def test_a_folder_that_cannot_be_written_to(more, tmp_path, monkeypatch, refused
     # a superuser may write anywhere, so that a folder without the permission would prove nothing
     monkeypatch.setattr("os.access", lambda path, mode: str(path) == "sub")
     refused(["phase", *more], "cannot be written to")
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        (["phase", "--matrix=1e-320,0;0,-1e-320", "--kind", "flow"], "in another unit, 1e20 times as large"),
+        (["explore", "--matrix", "diff", "--at", "7,7"], "hold the input of a network: --matrix has none"),
+        (
+            ["bifurcation", "--system", "logistic", "--parameter", "r", "--from", "2", "--to", "2.1", "--grid", "7"],
+            "give --second",
+        ),
+        (["inspect", "a" * 300], "a" * 20),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_the_fix(line, words, refused):
+    refused(line, words)

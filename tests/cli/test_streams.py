@@ -61,6 +61,21 @@ def test_output_that_finds_no_room_is_a_sentence(line):
     assert err == "dynlab: Standard output could not be read or written: No space left on device.\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+@pytest.mark.parametrize("lost", ["2>&-", ">&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(
+    "line, code", [("$D phase --matrix diff -o a.png --overwrite", 0), ("$D spectrm", 2), ("{violated}", 1)]
+)
+def test_a_standard_error_that_takes_nothing_changes_neither_code_nor_files(line, code, lost, violated, tmp_path):
+    out, _ = shell(f"cd {tmp_path}; ( {line.format(violated=violated)} {lost} ); printf '%s ' $?")
+    assert out.split("codes")[0].split()[-1] == str(code)
+    assert ((tmp_path / "a.png").exists() and (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG") == (code != 2)
+
+
+def test_a_backend_that_is_none_is_not_asked(tmp_path):
+    assert shell(f"cd {tmp_path}; $D phase --matrix diff -o a.png", MPLBACKEND="nope")[0].endswith("codes 0\n")
+
+
 def test_output_that_was_closed_before_is_no_error():
     assert shell("$D zoo >&- 2>&-")[0] == "codes 0\n"
 

@@ -743,3 +743,11 @@ def test_a_coordinate_that_is_rounding_beside_the_other_is_told_as_zero():
     said = phase_plane(from_function(standard, 2), starts=[[0.3, 0.1]], extent=4.0, steps=5).attrs["verdict"]
     assert "(3.142, 0)" in said or "(−3.142, 0)" in said
     assert not re.search(r"e−1\d\)", said)
+
+
+@pytest.mark.parametrize(
+    "matrix, what", [("0,1;0,0", "slide along it"), ("1,2;2,4", "move away from it"), ("-1,0;0,0", "approach it")]
+)
+def test_what_states_do_beside_a_line_of_equilibria(matrix, what):
+    flow = planar_matrix(matrix)
+    assert f"states beside the line {what}." in phase_plane(planar_system(flow, "flow"), matrix=flow).verdict

@@ -173,14 +173,14 @@ def _differing(ds: xr.Dataset, name: str) -> str:
 
 
 def differ(ds: xr.Dataset, name: str) -> bool:
-    """Whether samples have exponents of their own, beyond their errors."""
+    """Whether samples have exponents of their own: no number lies within the errors of all."""
     errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
     values = with_signs(ds[name].values[:, 0], bounds)
     if np.isneginf(values).any():
         return not np.isneginf(values).all()
     mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
     known = name == "exponent" and np.isfinite(mean + error)
-    return bool(known and (np.abs(values - mean) > errors).any())
+    return bool(known and (values - errors).max() > (values + errors).min())
 
 
 def _by_sample(ds: xr.Dataset, name: str) -> str:

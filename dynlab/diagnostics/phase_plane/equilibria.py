@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.jacobians import cancelled, displacement_matrices, held_matrices, ungated_matrices
+from dynlab.jacobians import cancelled, displacement_matrices, finite_or_zero, held_matrices, ungated_matrices
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.turning import turns
 from dynlab.systems import System
@@ -207,7 +207,7 @@ def _not_slow(window: _Window, states: Tensor) -> tuple[Tensor, Tensor]:
     """
     values, matrices = window.value(states), window.matrices(states)
     for _ in range(NEWTON_STEPS):
-        step = -(torch.linalg.pinv(matrices, rtol=WEAK) @ values.unsqueeze(-1)).squeeze(-1)
+        step = -(torch.linalg.pinv(finite_or_zero(matrices), rtol=WEAK) @ values.unsqueeze(-1)).squeeze(-1)
         ahead = states + torch.where((step.norm(dim=-1) <= SMALL)[:, None], step, 0.0)
         there = window.value(ahead)
         nearer = there.norm(dim=-1) < values.norm(dim=-1)

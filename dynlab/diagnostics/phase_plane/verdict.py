@@ -155,11 +155,12 @@ def _along(ds: xr.Dataset) -> str:
 
 
 def _beside_line(ds: xr.Dataset) -> str:
-    """What states do beside a line of equilibria: the eigenvalue along it is 0, the other tells."""
+    """What states do beside a line of equilibria: the eigenvalue along it is 0, the other tells; of a shear it is 0."""
     if str(ds["flow_kind"].values[0]) != LINE:
         return ""
-    first, second = ds["flow_eigenvalue"].values[0].real
-    return f", and states beside the line {'move away from' if first + second > 0 else 'approach'} it"
+    across = float(ds["flow_eigenvalue"].values[0].real.sum())
+    what = "slide along it" if across == 0 else "move away from it" if across > 0 else "approach it"
+    return f", and states beside the line {what}"
 
 
 def _kind(ds: xr.Dataset, i: int) -> str:
