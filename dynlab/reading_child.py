@@ -175,14 +175,12 @@ def tell(path: Path, most: int, out: IO[bytes]) -> None:
 def _tell(ds: Any, out: IO[bytes]) -> None:
     import numpy as np
 
-    from dynlab.numpy_files import cut
-
     variables, parts = [], []
     for name, array in ds.variables.items():
         values = np.asarray(array.values)
         plain = values.dtype.kind in PLAIN
         if not plain and (values.dtype.kind not in TEXT or not all(isinstance(item, WORD) for item in values.flat)):
-            raise UserError(f"its variable {cut(str(name))} holds neither numbers nor text")
+            raise UserError(f"its variable {name} holds neither numbers nor text")
         if plain:
             parts.append(np.ascontiguousarray(values))
         dtype = values.dtype.str if plain or values.dtype.kind in "SU" else "object"

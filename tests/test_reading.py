@@ -186,19 +186,25 @@ def test_what_is_wrong_with_an_array_is_named(name, content, sentence, tmp_path)
     assert sentence in refused(read_array, tmp_path / name)
 
 
-@pytest.mark.parametrize("kind", ["M8[ns]", "m8[ns]", "bool", "c8"])
-@pytest.mark.parametrize("shape", [(), (3,), (0, 2)])
-def test_a_dataset_of_any_kind_of_numbers_is_read_as_it_was_saved(kind, shape, tmp_path):
-    ds = xr.Dataset({"a": (("x", "y")[: len(shape)], np.ones(shape, kind))})
+def test_numbers_of_every_kind_are_read_as_they_were_saved(tmp_path):
+    shapes, kinds = {"one": (), "x": (3,), "nothing": (0,)}, ("M8[ns]", "m8[ns]", "bool", "c8", ">f8")
+    ds = xr.Dataset(
+        {
+            f"{dim}-{kind}": ((dim,) * len(shape), np.ones(shape, kind))
+            for dim, shape in shapes.items()
+            for kind in kinds
+        }
+    )
     dl.save(ds, tmp_path / "x.nc")
     xr.testing.assert_identical(dl.open(tmp_path / "x.nc"), ds)
 
 
-def test_a_long_name_of_a_variable_is_cut(tmp_path):
+def test_records_are_no_numbers(tmp_path):
     with h5py.File(tmp_path / "x.nc", "w") as file:
-        file.create_dataset(5000 * "n", data=np.zeros(2, [("a", "f8"), ("b", "f8")]))
-    said = refused(read_array, tmp_path / "x.nc")
-    assert f"its variable {60 * 'n'}… holds neither numbers nor text" in said
+        file.create_dataset("n", data=np.zeros(2, [("a", "f8"), ("b", "f8")]))
+    assert "x.nc cannot be read as nc: its variable n holds neither numbers nor text" in refused(
+        read_array, tmp_path / "x.nc"
+    )
 
 
 @pytest.mark.parametrize("kind", ["<f4", ">f8", "<f2", "<i2", ">u4", "|b1", "<f8"])

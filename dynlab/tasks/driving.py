@@ -13,7 +13,7 @@ import numpy as np
 
 from dynlab.errors import UserError, lookup
 from dynlab.numpy_files import check_numbers
-from dynlab.reading import bounded, check_size
+from dynlab.reading import bounded, limits, too_much
 from dynlab.tasks.array_files import read_array
 from dynlab.wording import NO_INPUT, agree, counted
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dynlab.systems import System
 
 LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
+DOUBLE = 8  # bytes of a number of double precision
 FILES = (".npy", ".npz", ".nc")
 WAYS = "task:har2, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2 or zero"
 
@@ -191,7 +192,10 @@ def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driv
         inputs = inputs[None]
     if inputs.ndim != 3:
         raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
-    check_size(path, inputs.nbytes + 8 * min(samples, len(inputs)) * math.prod(inputs.shape[1:]))  # both at once
+    needed = inputs.nbytes + DOUBLE * min(samples, len(inputs)) * math.prod(inputs.shape[1:])  # both are held at once
+    if needed > limits().bytes:
+        del inputs  # which the error would keep
+        raise too_much(path)
     with bounded(path), np.errstate(over="ignore"):  # what is too large for a double is infinite, and refused as such
         if len(inputs) > samples:
             inputs = inputs[_choice(len(inputs), samples, generator)]
@@ -201,7 +205,7 @@ def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driv
 
 def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
     """Of inputs, where the states that they lead to can be held."""
-    needed = 8 * samples * steps * max(system.network_input_size, system.state_size)
+    needed = DOUBLE * samples * steps * max(system.network_input_size, system.state_size)
     if needed > LARGEST:
         raise UserError(
             f"{samples:,} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
