@@ -161,7 +161,7 @@ def _check_replaceable(path: Path, overwrite: bool) -> None:
     if not files.exists(path):
         return
     if not overwrite:
-        raise UserError(f"{path} exists: choose another name or allow overwriting it.")
+        raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).")
     if not _is_own(path):
         raise UserError(
             f"{path} holds something else than the Zarr store that dynlab writes, so it is not replaced: choose "

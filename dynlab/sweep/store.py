@@ -301,11 +301,11 @@ class Store:
         array = self._arrays.get(name)
         if array is None:
             self._begin([name])
-            self._arrays[name] = _create(self._group, name, variable)
-            self._layout.arrays[name] = _stamp(name, variable.values)
-            self._coordinates[name] = variable.values
             self._lengthen({name: variable.size})
-            self._tell()
+            self._arrays[name] = _create(self._group, name, variable)
+            self._coordinates[name] = variable.values
+            self._layout.arrays[name] = _stamp(name, variable.values)
+            self._tell()  # now that it has its values
             self._even()
             return True
         stored = self._coordinates[name]
@@ -317,7 +317,7 @@ class Store:
         return True
 
     def _lengthen(self, sizes: Mapping[Any, int]) -> None:
-        longer = {str(dim): length for dim, length in sizes.items() if length > self._sizes.get(str(dim), 0)}
+        longer = {str(dim): length for dim, length in sizes.items() if length > self._sizes.get(str(dim), -1)}
         if longer:
             self._sizes |= longer
             self._layout.sizes.update(longer)

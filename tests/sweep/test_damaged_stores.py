@@ -1,6 +1,7 @@
 """Stores that lost or changed what a sweep wrote: it is computed again, or the store is refused and left as it is."""
 
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from sweep_cells import line
 import dynlab as dl
 from dynlab import sweep
 from dynlab.errors import UserError
-from dynlab.sweep import digests, store
+from dynlab.sweep import digests, engine, store
 
 GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
 ABOUT = {"function": "line"}
@@ -298,6 +299,47 @@ def test_a_coordinate_that_a_process_ended_in_is_made_whole(path, whole):
     assign("y", ..., np.nan)(path)
     assert swept(path)[1] == 12
     check_same(path, whole)
+
+
+def test_a_sweep_that_ends_between_any_two_writings_goes_on_to_the_same_store(tmp_path, monkeypatch):
+    """Of cells whose first one has nothing of what later ones have, so that arrays and lengths come one by one."""
+
+    class Killed(BaseException):
+        pass
+
+    def growing(values):
+        ds = line({"x": values["x"], "n": values["n"] - 1})
+        return ds.drop_dims("y") if values["n"] < 3 else ds
+
+    def go_on(path, most):
+        """Write a cell at a time, until so many files are written."""
+        left = iter(range(most))
+
+        def put(*arguments, **named):
+            if next(left, None) is None:
+                raise Killed
+            return written(*arguments, **named)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(zarr.storage._local, "_put", put)
+            opened, trial = sweep.opened(growing, grid, path, ABOUT)
+            found = [] if trial is None else sweep.run(growing, opened, trial, workers=0)
+            assert [each.problem for each in found if each.problem] == []
+            assert opened.lost == 0
+
+    written, grid = zarr.storage._local._put, [sweep.Axis("x", (1,)), sweep.Axis("n", (1, 2, 3, 4))]
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)  # a lock goes with its process
+    monkeypatch.setattr(engine, "BETWEEN", 0.0)
+    monkeypatch.setattr(engine, "MOST_IN_TASK", 1)
+    go_on(tmp_path / "line.zarr", 10**6)
+    path, most = tmp_path / "killed.zarr", 0
+    while True:
+        try:
+            go_on(path, most := most + 7)
+            break
+        except Killed:
+            continue
+    check_same(path, tmp_path / "line.zarr")
 
 
 @pytest.mark.parametrize("damage", [remove_chunks("time"), assign("time", 0, 5), assign("time", 7, 0)])
