@@ -30,7 +30,7 @@ TERMS = {
     "certificate": "Certificate",
     "chaos": "Chaos",
     "logarithmic norm": "Logarithmic norm",
-    "swap their runs": "Run",
+    "to exchange runs": "Run",
     "conditional": "Conditional exponent",
     "condition": "Condition number",
     "covariant": "Covariant vector",
