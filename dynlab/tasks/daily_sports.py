@@ -23,14 +23,15 @@ ARCHIVE = "daily+and+sports+activities.zip"
 # Of the file of 170,800,010 bytes; its home publishes no checksum. A copy that is there already is held against what
 # it must contain: every segment of everybody, each of its size, and the check sums within the zip.
 ARCHIVE_SHA256 = "f42ad7744ecf14151c9fa3a86dfb5b24de9d7cb7ffe956ef5de242983459c77e"
+INNER_ARCHIVE = "data.zip"  # what the set's older address serves; also looked for inside the newer one
 DATASET = official.DataSet(
     title="Daily and Sports Activities",
     folder="daily_sports",
     files={},
     downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/256/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
     unpacked="data",
+    forms=(INNER_ARCHIVE,),
 )
-INNER_ARCHIVE = "data.zip"  # what the set's older address serves; also looked for inside the one above
 
 ACTIVITIES, SUBJECTS, SEGMENTS = 19, 8, 60  # everybody does everything for five minutes, cut into 60 segments
 STEPS = 125  # 5 s at 25 Hz

@@ -59,6 +59,8 @@ class DataSet:
         What is published, by file name: the files, each packed, or one archive of them.
     unpacked : str
         The folder that the archive unpacks to.
+    forms : tuple of str
+        What else a copy of it may be called, a file.
     terms : str
         What its home asks for before it gives the files, as a clause: then they cannot be downloaded from here.
     """
@@ -68,6 +70,7 @@ class DataSet:
     files: Mapping[str, str]
     downloads: Mapping[str, tuple[str, str]]
     unpacked: str = ""
+    forms: tuple[str, ...] = ()
     terms: str = ""
 
     @property
@@ -191,7 +194,9 @@ def find(
 
 def _check_no_other_kind(dataset: DataSet, places: list[Path]) -> None:
     """Refuse what has the name of one of the data set's files and is none."""
-    for path in (folder / name for folder in places for name in (*dataset.downloads, *dataset.files)):
+    packed = (f"{name}{ending}" for name in dataset.files for ending in PACKINGS)
+    names = (*dataset.downloads, *dataset.forms, *packed)
+    for path in (folder / name for folder in places for name in names):
         if os.path.lexists(path) and not path.is_file():
             lost = "a link that leads nowhere" if not path.exists() else "a pipe or a device"
             kind = "a folder" if path.is_dir() else lost

@@ -20,15 +20,16 @@ from dynlab.tasks import official
 
 ARCHIVE = "human+activity+recognition+using+smartphones.zip"
 ARCHIVE_SHA256 = "c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031"
+INNER_ARCHIVE = "UCI HAR Dataset.zip"  # inside the other one, and what the set's older address serves
+FOLDER = "UCI HAR Dataset"
+PREPARED = "uci_har_inertial.npz"
 DATASET = official.DataSet(
     title="UCI HAR",
     folder="uci_har",
     files={},
     downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/240/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
+    forms=(INNER_ARCHIVE, PREPARED),
 )
-INNER_ARCHIVE = "UCI HAR Dataset.zip"  # inside the one above, and what the set's older address serves
-FOLDER = "UCI HAR Dataset"
-PREPARED = "uci_har_inertial.npz"
 
 CHANNELS = tuple(f"{sensor}_{axis}" for sensor in ("body_acc", "body_gyro", "total_acc") for axis in "xyz")
 ACTIVITIES = ("WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING")

@@ -24,17 +24,18 @@ from dynlab.tasks import official
 
 ARCHIVE = "yelp_dataset.tar"
 REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # its name differs between the releases
+# The forms in which a folder may hold it, the quickest to read first.
+FORMS = (
+    *(f"{name}{packing}" for name in REVIEWS for packing in official.PACKINGS),
+    *(ARCHIVE, "yelp_dataset.tgz", "yelp_dataset.tar.gz", "Yelp-JSON.zip"),
+)
 DATASET = official.DataSet(
     title="Yelp's data set",
     folder="yelp",
     files={},
     downloads={ARCHIVE: ("https://www.yelp.com/dataset/", "")},
+    forms=FORMS,
     terms="(where its terms have to be accepted first)",
-)
-# The forms in which a folder may hold it, the quickest to read first.
-FORMS = (
-    *(f"{name}{packing}" for name in REVIEWS for packing in official.PACKINGS),
-    *(ARCHIVE, "yelp_dataset.tgz", "yelp_dataset.tar.gz", "Yelp-JSON.zip"),
 )
 STARS = 5
 WORD = re.compile(r"\w+(?:'\w+)*")  # of a text in small letters

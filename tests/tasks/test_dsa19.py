@@ -158,6 +158,7 @@ DAMAGED = {
     r"a01/p1/s01.txt has \(124, 45\), not 125 rows of 45": {name(1, 1, 1): text(1, 1, 1).partition("\n")[2]},
     r"a01/p1/s02.txt has \(125, 45\), not .* finite": {name(1, 1, 2): text(1, 1, 2).replace(",0.25,", ",nan,")},
     "could not convert string 'x'": {name(1, 1, 3): text(1, 1, 3).replace(",0.25,", ",x,")},
+    "s01.txt has 5,000,000 bytes, more than the 180,000": {name(1, 1, 1): " " * 5_000_000},
     "a03/p1/s01.txt is none of its segments": {name(3, 1, 1): text(3, 1, 1)},
 }
 

@@ -6,9 +6,12 @@ import hashlib
 import http.server
 import io
 import lzma
+import os
 import re
 import tarfile
 import threading
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -255,3 +258,56 @@ def test_how_far_a_long_download_is_is_said(server, published, monkeypatch):
     whole = round(len(server.content) / 100)
     assert said[-1] == f"{ARCHIVE}: {whole} of {whole} MB"
     assert next(line for line in said if line.startswith(ARCHIVE)) == f"{ARCHIVE}: 0 of 0 MB"
+
+
+@pytest.mark.parametrize("place", ["", "set"])
+@pytest.mark.parametrize("name", [ARCHIVE, "a.bin"])
+@pytest.mark.parametrize("what", ["folder", "pipe", "link"])
+def test_what_has_the_name_of_a_file_and_is_none_is_said(what, name, place, folder):
+    path = folder / place / name
+    path.parent.mkdir(exist_ok=True)
+    make = {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path), "link": lambda: path.symlink_to("nowhere")}
+    make[what]()
+    with pytest.raises(UserError, match=rf"{name} is a {what}.*, where a file of SET should be: move it away"):
+        read(folder)
+
+
+def test_what_is_held_whole_is_bounded():
+    with pytest.raises(ValueError, match="goes on for more than 2,000,000 bytes"):
+        official.Checked(io.BytesIO(bytes(5_000_000))).rest(2_000_000)
+    assert official.Checked(io.BytesIO(bytes(5000))).rest(5000) == bytes(5000)
+
+
+@pytest.mark.parametrize("form", ["", ".gz", "archive"])
+def test_a_bomb_in_place_of_a_file_is_refused_before_it_is_held(form, folder, monkeypatch):
+    monkeypatch.setattr(official.Checked.rest, "__defaults__", (1_000_000,))
+    put(folder, form, CONTENT | {"a.bin": bytes(100_000_000)})
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match=r"cannot be read as SET .*it goes on for more than 1,000,000 bytes"):
+            read(folder)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 50_000_000  # tarfile unpacks a block at a time, a thousandfold at most
+
+
+def test_what_follows_the_end_of_a_file_is_not_held(folder):
+    put(folder, ".gz", CONTENT | {"a.bin": bytes(50_000_000)})
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match=r"a.bin does not have its official checksum"):
+            official.read(DATASET, lambda name, stream: stream.read(4), folder, download=False)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 10_000_000
+
+
+def test_a_bomb_within_an_archive_within_an_archive_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(official, "MOST_INNER_BYTES", 1000)
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w", zipfile.ZIP_DEFLATED) as outer:
+        outer.writestr("inner.zip", bytes(2000))
+    found = official.zipped(tmp_path / "outer.zip", "inner.zip")
+    with pytest.raises(ValueError, match=r"inner.zip has 2,000 bytes, more than the 1,000"), found:
+        pytest.fail("it was opened")
