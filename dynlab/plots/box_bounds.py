@@ -46,15 +46,14 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
         units = ds["abscissa_bound"].attrs["units"]
         whose = "of the step" if units == schema.ONE else f"of the flow ({units})"
         names = (
-            (NORM, "modulus or norm of the step's Jacobian", "Norm and spectral radius of the step"),
+            (NORM, f"modulus or norm of the step's Jacobian; {BASIS}", "Norm and spectral radius of the step"),
             (RATE, f"real part of eigenvalues, or logarithmic norm, {whose}", "Logarithmic norm and real part"),
         )
         drawn = [
-            (_draw_panel, artist | {"names": name, "label": label, "title": f"{title}; {BASIS}"})
-            for name, label, title in names
+            (_draw_panel, artist | {"names": name, "label": label, "title": title}) for name, label, title in names
         ]
         return style.panels(ds, drawn, SIZE, f"Bounds over {_box(ds)}", below=True)
-    return _draw_panel(ds, ax, NORM, "modulus or norm", f"Norm; {BASIS}", **artist)
+    return _draw_panel(ds, ax, NORM, f"modulus or norm; {BASIS}", "Norm", **artist)
 
 
 def _box(ds: xr.Dataset) -> str:

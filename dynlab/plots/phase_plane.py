@@ -13,12 +13,11 @@ from matplotlib.figure import Figure
 from dynlab import schema
 from dynlab.plots import phase_backward, phase_portrait, style
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
-from dynlab.wording import capital
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE = (10.0, 7.6)  # inches
 WIDTHS = (1.6, 1.0)  # of the portrait and of what stands beside it
-BAR = (1.05, 0.0, 0.06, 0.9)  # of the divergence, in parts of its axes: its highest number stays below the title
+BAR = (1.05, 0.0, 0.06, 0.8)  # of the divergence, in parts of its axes: its highest number stays below the title
 SHADE = 0.9  # how dark the extremes of the divergence are
 
 
@@ -78,7 +77,8 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     edges = (*ds[schema.X].values[[0, -1]], *ds[schema.Y].values[[0, -1]])
     image = ax.imshow(values, extent=edges, vmin=-shade, vmax=shade, **options)
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), anchor="W")
-    ax.set_title(capital(style.label(ds["divergence"])) if limit else "Divergence: 0 everywhere")
+    unit = ds["divergence"].attrs["units"]
+    ax.set_title(f"Divergence{'' if unit == schema.ONE else f' ({unit})'}" if limit else "Divergence: 0 everywhere")
     if limit:
         bar = ax.figure.colorbar(image, cax=ax.inset_axes(BAR))
         bar.outline.set_visible(False)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm, Normalize
@@ -147,13 +148,14 @@ def _draw_points(
         "zorder": 2,
     }
     drawn = ax.scatter(values[order].real, values[order].imag, **options | artist)
-    ticks = MaxNLocator(7, integer=True, min_n_ticks=1)
+    places = MaxNLocator(7, integer=True, min_n_ticks=1).tick_values(times[0], times[-1])
+    ticks = places[(places >= times[0]) & (places <= times[-1])]
     _name(ax.figure.colorbar(drawn, ax=ax, shrink=0.75, pad=0.02, ticks=ticks), style.label(ds[schema.TIME]))
 
 
 def _name(bar: Colorbar, words: str) -> None:
     """Above a scale of colours: beside it the words would stand next to those of the axis at its right."""
-    bar.ax.set_title(words, fontsize="medium")
+    bar.ax.set_title(words, fontsize="medium", pad=rcParams["font.size"])  # its last number reaches beyond it
 
 
 def window_of(values: NDArray[np.complex128]) -> tuple[float, float]:

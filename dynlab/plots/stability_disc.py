@@ -37,9 +37,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
     schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
     if ax is None:
-        ax = style.panels(ds, [(plot_stability_disc, artist)], SIZE, "Eigenvalues")
-        style.legend_below(ax, 2)
-        return ax
+        return style.panels(ds, [(_with_legend, artist)], SIZE, "Eigenvalues")
     values, stable, centre, radius = _values(ds, is_flow, is_map)
     if radius is not None:
         ax.add_patch(Circle((centre, 0.0), radius, facecolor=style.SHADED, edgecolor=style.BLUE, linewidth=1.2))
@@ -61,6 +59,11 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
         _show_all(ax, values, centre, radius)
     ax.set_title(_title(ds, is_flow, is_map, close_up))
     return ax
+
+
+def _with_legend(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    plot_stability_disc(ds, ax=ax, **artist)
+    style.legend_below(ax, 2)
 
 
 def needs_close_up(ds: xr.Dataset) -> bool:

@@ -21,7 +21,7 @@ def test_a_matrix_the_figure_and_the_data(folder, capsys, pictures):
         "The origin loses stability at step_size = 0.07458048 in a supercritical Neimark–Sacker bifurcation"
     )
     (legend,) = pictures["bifurcation-diff.png"].legends
-    assert "Neimark–Sacker at\n0.0745805" in [text.get_text() for text in legend.get_texts()]
+    assert "Neimark–Sacker at 0.0745805" in [" ".join(text.get_text().split()) for text in legend.get_texts()]
     assert io.shipped("a.nc")["bifurcation_kind"].values.tolist() == ["Neimark–Sacker"]
 
 

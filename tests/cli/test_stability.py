@@ -20,7 +20,7 @@ def document(capsys, *options):
 def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
     assert run(["stability", "--matrix", "diff"]) == 0
     said = capsys.readouterr().out
-    assert "The flow is stable (largest Re λ −0.15 per second), Euler's step at ε = 0.1 is not stable" in said
+    assert "The flow is stable (largest Re λ −0.15 per second), Euler's step at ε = 0.1 s is not stable" in said
     assert "the critical step is 0.07458" in said
     assert "implicit midpoint and exponential Euler would be stable at any." in said
     z = pictures["stability-diff.png"].axes[0].collections[-1].get_offsets()

@@ -158,7 +158,7 @@ def test_a_nilpotent_product_is_zero():
 @pytest.mark.parametrize(
     "factors, words",
     [
-        ((0.0, 0.0), "is exactly 0. The number of its 2"),
+        ((0.0, 0.0), "is exactly 0. The number of singular values, 2"),
         ((0.0, 0.5), "is exactly 0 in 1 of 2 samples, in the others e^−2.08 ≈ 0.1"),
         ((0.5, 0.5), "is e^−2.08 ≈ 0.1"),
     ],

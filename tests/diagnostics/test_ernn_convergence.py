@@ -84,7 +84,7 @@ def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
     assert (
         "none of 1 step has reached an equilibrium of the inner flow. A search for equilibria found none at 1" in said
     )
-    assert "At the 1 step without one that was found, the iteration does not come to rest" in said
+    assert "At the 1 step no equilibrium was found, and the iteration has not come to rest" in said
 
 
 def test_an_unstable_step_diverges_at_the_predicted_rate():
@@ -195,7 +195,7 @@ def test_an_iteration_that_starts_at_the_equilibrium_stays_there(u, status, coun
     assert ds["outcome"].item() == "stays at the equilibrium"
     assert (ds["equilibrium_status"].item(), ds["equilibria"].item()) == (status, count)
     assert "after 200 iterations 1 of 1 step has reached an equilibrium of the inner flow." in ds.attrs["verdict"]
-    assert "Of the 1 step with an equilibrium 1 starts at it and stays." in ds.attrs["verdict"]
+    assert "Of the 1 step with an equilibrium the iteration starts at it and stays at 1." in ds.attrs["verdict"]
 
 
 def enumerated(matrix, shift):

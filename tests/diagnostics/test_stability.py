@@ -50,7 +50,7 @@ def test_w_diff_is_known_in_closed_form():
     assert ds["stable"].values.tolist() == [[0]]
     for said in (
         "The flow is stable",
-        "Euler's step at ε = 0.1 is not stable",
+        "Euler's step at ε = 0.1 s is not stable",
         "critical step is 0.07458",
         "γ of at least 0.2021",
     ):

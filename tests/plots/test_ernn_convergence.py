@@ -30,7 +30,7 @@ def test_lines_are_distances_and_the_dashed_one_is_the_prediction():
     assert ax.get_yscale() == "log"
     assert ax.get_xlabel() == ds["iteration"].attrs["long_name"]
     assert ax.get_ylabel() == ds["distance"].attrs["long_name"]
-    assert "2 × converges" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "2 steps: converges" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_without_equilibrium_the_speed_is_drawn_and_named():
@@ -59,7 +59,7 @@ def test_of_many_steps_the_median_of_each_outcome_is_drawn():
     ds = ernn_convergence(system, np.random.default_rng(0).standard_normal((3, 8, 1)), eta=0.5, iterations=30, times=3)
     chosen = ds["outcome"].values.ravel() == "converges"
     assert chosen.sum() > 3
-    label = f"{chosen.sum()} × converges"
+    label = f"{chosen.sum()} steps: converges"
     (median,) = [line for line in plot_ernn_convergence(ds).lines if str(line.get_label()).startswith(label)]
     distances = ds["distance"].values.reshape(9, -1)[chosen]
     assert (distances > 1e-17).all()
@@ -80,7 +80,8 @@ def test_every_outcome_has_a_panel_on_one_scale():
     ds["outcome"].values[0, 0] = "does not converge"
     figure = plot_ernn_convergence(ds).figure
     one, other = figure.axes
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["1 × converges", "1 × cannot: it repels, or overflow"]
+    titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes]
+    assert titles == ["1 of 2 steps: converges", "1 of 2 steps: it repels what is near it, or overflow"]
     np.testing.assert_array_equal(one.lines[0].get_ydata(), ds["distance"].values[0, 1])
     np.testing.assert_array_equal(other.lines[0].get_ydata(), ds["distance"].values[0, 0])
     assert one.get_ylim() == other.get_ylim()
@@ -91,7 +92,8 @@ def test_the_speed_where_no_equilibrium_was_found_has_a_scale_and_a_label_of_its
     ds = measured("tanh", rank=None)
     ds["outcome"].values[0, 0] = "no equilibrium to converge to"
     distance, speed = plot_ernn_convergence(ds).figure.axes
-    assert speed.get_title(loc="left") == "1 × no equilibrium found: the speed ‖F‖₂"
+    title = " ".join(speed.get_title(loc="left").split())
+    assert title == "1 of 2 steps: no equilibrium found: the speed ‖F‖₂"
     np.testing.assert_array_equal(speed.lines[0].get_ydata(), ds["speed"].values[0, 0])
     assert (distance.get_ylabel(), speed.get_ylabel()) == tuple(
         ds[each].attrs["long_name"] for each in ("distance", "speed")

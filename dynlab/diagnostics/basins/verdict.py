@@ -19,7 +19,7 @@ MANY_MEET = (
     "basins are as small as the boxes"
 )
 TWO = ". With two basins it is at most ln 2 = 0.693 nat, and so tells nothing of whether their border is fractal"
-BELOW = ". More than ln 2 = 0.693 nat would show a fractal border; less, as here, leaves it open"
+BELOW = ". A fractal border is shown by a value that exceeds ln 2 = 0.693 nat by more than its error, and not here"
 
 
 def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str) -> str:

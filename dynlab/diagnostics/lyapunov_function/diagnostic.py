@@ -44,6 +44,7 @@ LARGEST_PROVED = 256
 AROUND = 128  # directions in the plane of the two slowest
 MOST_AXES = 256  # of a set, the slowest, along which states are sampled
 BELOW = 0.9  # of the critical step: a step that is safely stable
+ROUNDED = 1e-6  # of the plane's width: nearer to h* rounding may be what grows
 GRID = 81  # points of the plane in each direction
 METHOD = (
     "P solves Lyapunov's equation with the identity, and T is its Cholesky factor. States are sampled on 81 levels, "
@@ -251,16 +252,17 @@ def _around(
     inside = levels <= proved.radius
     seen = float(fall[inside].max()) if inside.any() else np.nan
     plane = np.stack(np.meshgrid(np.linspace(-1, 1, GRID), np.linspace(-1, 1, GRID)), axis=-1)
-    distance = np.linalg.norm(plane, axis=-1)
     leading = along[:2] if len(state) > 1 else np.concatenate([along[:1], np.zeros((1, 1))])
     while True:  # until no state of the plane, which has many more of its two directions, grows within the level
         sampled = float(levels[falls - 1]) if falls else 0.0
         extent = 1.3 * max(proved.radius, sampled)
-        ratio = _rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
-        growing = extent * distance[(ratio >= 0) & (distance > 0)].min(initial=np.inf)
+        u = (extent * plane @ leading).reshape(-1, len(state))
+        rates, distance = _rates(at_rest, state, T, u), np.linalg.norm(u, axis=1)
+        growing = distance[(rates >= 0) & (distance > max(proved.radius, ROUNDED * extent))].min(initial=np.inf)
         if growing > sampled or sampled <= proved.radius:
             break
         falls = int((levels < growing).sum())
+    ratio = rates.reshape(GRID, GRID)
     return AtPoint(
         status,
         T,
