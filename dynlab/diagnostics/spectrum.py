@@ -332,4 +332,4 @@ def _of_flow(ds: xr.Dataset, grows: bool) -> str:
         f" The flow, of which this is Euler's step at ε = {step} s, has eigenvalues λ: Re λ {ranging(real)} per second"
     )
     calm = grows and (real < -errors)[np.isfinite(real)].all()
-    return f"{text}, so that the flow decays also where Euler's step does not." if calm else f"{text}."
+    return f"{text}: at each of these states it decays, also where Euler's step does not." if calm else f"{text}."

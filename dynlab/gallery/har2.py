@@ -59,7 +59,7 @@ UNKNOWN, ONE_SEED, DIVERGED = "not run", "one seed: too few to say", "diverged"
 BECAME = {  # in the caption
     REACHED: "are reached by runs that never look at the test split",
     LAST: "are reached at the last epoch",
-    EXPLAINED: "are within reach only where the epoch is chosen on the test split (“on test only”)",
+    EXPLAINED: "are within reach only where the epoch is chosen on the test split (“only if chosen on test”)",
     MORE: "lie below what the epoch chosen on the test split gives",
     NEITHER: "are not reached at any epoch",
     DIVERGED: "could not be put to the test, since a training of every seed diverged",
@@ -69,10 +69,10 @@ BECAME = {  # in the caption
 IN_SHORT = {  # in the panels' titles
     REACHED: "reached",
     LAST: "reached at the end",
-    EXPLAINED: "on test only",
+    EXPLAINED: "only if chosen on test",
     MORE: "below best on test",
     NEITHER: "not reached",
-    DIVERGED: "every seed diverged",
+    DIVERGED: "one of each seed's 2 runs diverged",
     ONE_SEED: "one seed only",
     UNKNOWN: "not run",
 }

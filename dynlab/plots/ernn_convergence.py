@@ -31,7 +31,7 @@ SHORT = {  # in titles
     "no equilibrium to converge to": "no equilibrium found: the speed ‖F‖₂",
     "still approaching": "still comes nearer",
     "has not come nearer yet": "not steadily nearer yet",
-    "does not converge": "it repels what is near it, or overflow",
+    "does not converge": "the equilibrium repels, or overflow",
 }
 WORDS = {"has not come nearer yet": "does not come steadily nearer yet", "does not converge": "cannot converge"}
 GOES_THERE = {"converges", "still approaching"}

@@ -13,7 +13,7 @@ from dynlab.plots.phase_portrait import marker
 
 SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
-SIDES = {1: "stable", 0: "unstable", -1: "undecided"}
+SIDES = {1: "stable", 0: "unstable", -1: "neutral or undecided"}
 CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
 
 
@@ -90,6 +90,8 @@ def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
     """1 inside, 0 outside, −1 undecided: of an unstable point's eigenvalues each by itself."""
     if stable != 0:
         return stable
+    if not is_map and value.real == 0:  # as along a line of equilibria: it tells nothing
+        return -1
     return int(abs(value - centre) < 1 if is_map else value.real < 0)
 
 

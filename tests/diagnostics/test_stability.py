@@ -52,7 +52,7 @@ def test_w_diff_is_known_in_closed_form():
         "The flow is stable",
         "Euler's step at ε = 0.1 s is not stable",
         "critical step is 0.07458",
-        "γ of at least 0.2021",
+        "stable at this ε is 0.2021",
     ):
         assert said in ds.attrs["verdict"]
     assert (

@@ -81,7 +81,7 @@ def test_every_outcome_has_a_panel_on_one_scale():
     figure = plot_ernn_convergence(ds).figure
     one, other = figure.axes
     titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes]
-    assert titles == ["1 of 2 steps: converges", "1 of 2 steps: it repels what is near it, or overflow"]
+    assert titles == ["1 of 2 steps: converges", "1 of 2 steps: the equilibrium repels, or overflow"]
     np.testing.assert_array_equal(one.lines[0].get_ydata(), ds["distance"].values[0, 1])
     np.testing.assert_array_equal(other.lines[0].get_ydata(), ds["distance"].values[0, 0])
     assert one.get_ylim() == other.get_ylim()

@@ -129,8 +129,8 @@ def _remedy(ds: xr.Dataset) -> str:
         least = at_most(math.nextafter(needed, math.inf))
         own = f"{number(float(ds['own_diffusion']))} per second" if "own_diffusion" in ds else "not known"
         text = (
-            f"A total diffusion γ of at least {least} per second would make the step stable at this ε; the network's "
-            f"own is {own}. "
+            f"The least total diffusion γ that would make the step stable at this ε is {least} per second; the "
+            f"network's own is {own}. "
         )
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
