@@ -15,7 +15,7 @@ from dynlab.plots import style
 from dynlab.plots.geometry import plot_geometry
 from dynlab.plots.phase_plane import plot_phase_plane
 from dynlab.plots.spectrum import plot_spectrum
-from dynlab.plots.stability_disc import plot_stability_disc
+from dynlab.plots.stability_disc import names_anything, plot_stability_disc
 from dynlab.progress import through
 from dynlab.wording import counted, number, of_map
 
@@ -51,7 +51,8 @@ def phase_frames(
             plot_phase_plane(ds, ax=figure.add_axes(LEFT))
             disc = plot_stability_disc(ds, ax=figure.add_axes(RIGHT))
             disc.set(**limits)
-            disc.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
+            if names_anything(disc):
+                disc.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
             kinds = map(of_map, ds["map_kind"].values) if "map_kind" in ds else iter(ds["flow_kind"].values)
             _title(figure, ": ".join([f"{name} = {number(value, 3)}", *itertools.islice(kinds, 1)]))
         yield figure

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from dynlab import schema
 from dynlab.plots import phase_backward, phase_portrait, style
-from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
+from dynlab.plots.stability_disc import names_anything, needs_close_up, plot_stability_disc
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE = (10.0, 7.6)  # inches
@@ -107,7 +107,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         column = grid[1].subgridspec(len(near) + 1, 1)
         for row, options in enumerate(near):
             disc = plot_stability_disc(ds, ax=figure.add_subplot(column[row]), **options)
-            if not row:
+            if not row and names_anything(disc):
                 style.legend_below(disc, 2)
         plot_divergence(ds, ax=figure.add_subplot(column[len(near)]))
         style.finish(ds, figure, "Phase portrait")

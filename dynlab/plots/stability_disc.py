@@ -63,7 +63,13 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
 
 def _with_legend(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     plot_stability_disc(ds, ax=ax, **artist)
-    style.legend_below(ax, 2)
+    if names_anything(ax):
+        style.legend_below(ax, 2)
+
+
+def names_anything(ax: Axes) -> bool:
+    """Whether there is something for a legend: a window may hold no equilibrium."""
+    return bool(ax.get_legend_handles_labels()[1])
 
 
 def needs_close_up(ds: xr.Dataset) -> bool:

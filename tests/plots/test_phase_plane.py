@@ -181,3 +181,12 @@ def test_a_smaller_picture_has_smaller_markers_which_cover_no_word(diff):
     for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
         assert handle.get_window_extent().x1 < text.get_window_extent().x0
     plt.close("all")
+
+
+def test_a_window_without_an_equilibrium_has_a_disc_without_a_legend(diff):
+    none = diff.isel(fixed_point=slice(0))
+    figure = plot_phase_plane(none).figure
+    discs = [ax for ax in figure.axes if "Euler" in ax.get_title() + ax.get_title(loc="left")]
+    assert [ax.get_legend() for ax in discs] == [None]
+    plot_stability_disc(none)
+    plt.close("all")
