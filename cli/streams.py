@@ -82,7 +82,7 @@ def occupy() -> None:
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= STANDARD_ERROR:
         if number == STANDARD_ERROR:
-            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            sys.stderr = os.fdopen(number, "w", encoding="utf-8", closefd=False)
     os.close(number)
 
 
