@@ -1,0 +1,80 @@
+"""Jacobians of a system whose input is held: as matrices, of its layers, of its displacement."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from dynlab.errors import UserError
+from dynlab.jacobians.of_system import jacobian
+from dynlab.numerics.block_triangular import parts_of
+from dynlab.operators import Cascade
+from dynlab.systems.held import Held
+
+MATRIX = 2  # dimensions
+MOST_TIMES = 5000  # of a flow's own time scale, 1/‖∂f/∂h‖₂ in the best units, that it is solved for: about two minutes
+
+
+def held_matrices(held: Held, states: Tensor) -> Tensor:
+    """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n), of its own memory: (..., n, n)."""
+    return held.in_unit(_own(jacobian(held.system, *held.given(states)).dense(), states))
+
+
+def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
+    """The blocks along the diagonal of `held_matrices` that have all eigenvalues: of a stack one for each layer."""
+    found = jacobian(held.system, *held.given(states))
+    if not isinstance(found, Cascade):  # of several steps it is a product, whose blocks are those of its matrix
+        whole = held.in_unit(_own(found.dense(), states))
+        return [whole[..., part, part] for part in parts_of(held.system.blocks)]
+    units = held.unit.split(held.system.blocks) if isinstance(held.unit, Tensor) else [held.unit] * len(found.layers)
+    return [
+        replace(held, unit=unit).in_unit(_own(layer.dense(), states))
+        for layer, unit in zip(found.layers, units, strict=True)
+    ]
+
+
+def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
+    """The derivative of `Held.displacement`, J − I of a map and J of a flow, shape (..., n, n); `rows` as there.
+
+    It is 0 at states where it is no number: as good as singular.
+    """
+    matrices = held_matrices(held, states)
+    if not held.is_flow:
+        matrices.diagonal(dim1=-2, dim2=-1).sub_(1)
+    return finite_or_zero(matrices)
+
+
+def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
+    """The derivative of `Held.ungated`, shape (k, n, n), as `displacement_matrices`."""
+    closed = held.system.closed_form_ungated_jacobian(*held.given(states))
+    if closed is None:
+        return finite_or_zero(torch.func.vmap(torch.func.jacrev(held.ungated))(states))
+    return finite_or_zero(held.in_unit(_own(closed.dense(), states)))
+
+
+def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
+    """Raise where a flow that is as fast as at one of the `states` would take minutes to be solved for that long."""
+    matrices = finite_or_zero(held_matrices(held, states))
+    speeds = torch.linalg.matrix_norm(matrices, 2)
+    if float(speeds.max()) * seconds > MOST_TIMES:
+        # the Perron root of |J| is the smallest norm of rows that coordinates in units of their own can give it
+        speeds = torch.minimum(speeds, torch.linalg.eigvals(matrices.abs()).abs().amax(-1))
+    speed = float(speeds.max())
+    if speed * seconds > MOST_TIMES:
+        raise UserError(
+            f"{seconds:g} s are {speed * seconds:,.6g} times the flow's own time scale of {1 / speed:.2g} s, "
+            f"of which at most {MOST_TIMES:,} are solved: take fewer steps, smaller ones, or other starts."
+        )
+
+
+def finite_or_zero(matrices: Tensor) -> Tensor:
+    """Those of the matrices (..., n, n) that are finite, 0 in place of others, which have no singular values."""
+    if torch.isfinite(matrices.sum()):  # a fraction of the time of a look at every entry
+        return matrices
+    return torch.where(torch.isfinite(matrices).all(-1, keepdim=True).all(-2, keepdim=True), matrices, 0.0)
+
+
+def _own(matrices: Tensor, states: Tensor) -> Tensor:
+    """One matrix for each of the states, in memory of its own: what is made for a batch is, what it shares is not."""
+    shape = (*states.shape[:-1], *matrices.shape[-2:])
+    return matrices if matrices.ndim > MATRIX and matrices.shape == shape else matrices.expand(shape).clone()
