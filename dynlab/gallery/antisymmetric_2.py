@@ -35,7 +35,9 @@ SEED = 0
 COLOURS = (style.BLUE, style.GREEN, style.ORANGE, style.VERMILION)
 OTHERS = (style.BLACK, style.PURPLE)
 RANGES = (-32.0, 10.0), (-12.0, 1.5), (-32.0, 10.0)  # of ln |μ| and ln σ that is drawn, in each column
-WIDE = 4.5  # points: the line of the least γ, on which the next one lies
+WIDE = 4.5  # points: the lines of the least γ, on which those of the next one lie
+DASHES = (3.7, 1.6)  # points: as long in wide lines as in thin ones
+LARGER = ", larger scale"  # of the column whose range is the shortest
 
 
 def compute(fast: bool) -> Results:
@@ -110,8 +112,9 @@ def draw(results: Results) -> Made:
                 line = _lines(one, ("mean", "spread"), colour, above)
                 _lines(one, ("largest", "middle"), colour, below)
                 named[name.rpartition(", ")[2]] = line
-            above.set_title(f"{group}\neigenvalues μ", fontsize="medium")
-            below.set_title("singular values σ", fontsize="medium")
+            scale = LARGER if np.ptp(limits) < max(map(np.ptp, RANGES)) else ""
+            above.set_title(f"{group}\neigenvalues μ{scale}", fontsize="medium")
+            below.set_title(f"singular values σ{scale}", fontsize="medium")
             below.set(xlabel="step t", ylim=limits)
         axes[0, 0].set_ylabel("ln of mean and deviation of |μ|")
         axes[1, 0].set_ylabel("ln of largest and middle σ")
@@ -134,8 +137,11 @@ def draw(results: Results) -> Made:
 def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> Any:
     """The first of two measurements solid, the second dashed."""
     ax.axhline(0, color=style.BLACK, ls=":", lw=1, zorder=5)
-    look: dict[str, Any] = {"color": colour} | ({"lw": WIDE, "alpha": 0.4} if colour == COLOURS[0] else {})
-    ax.plot(one[schema.TIME], one[names[1]], color=colour, ls="--", lw=1)
+    wide = colour == COLOURS[0]
+    look: dict[str, Any] = {"color": colour} | ({"lw": WIDE, "alpha": 0.4} if wide else {})
+    thick = WIDE if wide else 1.0
+    dashed = look | {"lw": thick, "ls": (0, tuple(length / thick for length in DASHES))}
+    ax.plot(one[schema.TIME], one[names[1]], **dashed)
     return ax.plot(one[schema.TIME], one[names[0]], **look)[0]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from dynlab import io, schema
 from dynlab.gallery.har2 import RECORDED
@@ -30,9 +30,9 @@ PANELS = {"published": {"Baselines and K = 1": BASELINES, "K = 1, 3, 5": INNER},
 EPOCHS = 100  # of the paper's figure no more is known than that its curves are flat at the end
 TENTH = 10
 TITLE = "ERNN, Figure 4: training convergence on HAR-2"
-LOWEST, HIGHEST = 1e-3, 60.0  # of the axis of the published recipe
+LOWEST, STRIP, HIGHEST = 1e-3, 4.5, 70.0  # of the axis of the published recipe; above the middle one are no losses
 MOST = 3.0  # of a loss that is drawn
-ROWS = (32.0, 14.0, 6.0)  # the heights of the crosses above the losses
+ROWS = (38.0, 18.0, 8.5)  # the heights of the crosses above the losses
 
 
 def curves(trainings: xr.Dataset, recipe: str, network: str) -> list[tuple[np.ndarray, bool]]:
@@ -56,11 +56,13 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
             ax.set(title=f"{title},\n{recipe} recipe", xlabel="epoch", yscale="log")
             ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         for ax in axes[:2]:
-            ax.set_ylim(LOWEST, HIGHEST)
+            _part_strip(ax)
         style.plain_numbers(axes[2])
         axes[0].set_ylabel("training cross-entropy")
         named = {name: Line2D([], [], **look) for name, look in (BASELINES | INNER).items()}
-        named["a seed that diverged, at its last epoch"] = Line2D([], [], color=style.GREY, marker="x", ls="none")
+        named["in the strip: a seed that diverged, at its last epoch"] = Line2D(
+            [], [], color=style.GREY, marker="x", ls="none"
+        )
         style.caption(figure, TITLE, _caption(trainings), named)
     return Made(
         TITLE,
@@ -84,6 +86,17 @@ def _draw(trainings: xr.Dataset, recipe: str, looks: dict[str, dict[str, Any]], 
             height = next(heights)
             ax.plot(ends, [height] * len(ends), "x", ms=6, mew=1.4, **look)
             ax.text(1.5 * max(ends), height, f"{len(ends)} of {len(found)} diverged", va="center", **look)
+
+
+def _part_strip(ax: Axes) -> None:
+    """End the scale of losses below the crosses, which have no height."""
+    ax.set_ylim(LOWEST, HIGHEST)
+    powers = 10.0 ** np.arange(round(np.log10(LOWEST)), 1)
+    ax.yaxis.set_major_locator(FixedLocator(powers.tolist()))
+    between = np.outer(powers, np.arange(2, 10)).ravel()
+    ax.yaxis.set_minor_locator(FixedLocator(between[between <= MOST].tolist()))
+    ax.spines["left"].set_bounds(LOWEST, MOST)
+    ax.axhspan(STRIP, HIGHEST, color=style.FAINT, alpha=0.4, lw=0, zorder=0)
 
 
 def summary(trainings: xr.Dataset, network: str) -> tuple[float, float] | None:

@@ -14,7 +14,7 @@ from dynlab.diagnostics.ernn.convergence import ernn_convergence, verdict
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.ernn_convergence import plot_ernn_convergence
+from dynlab.plots.ernn_convergence import NEAR, PREDICTED, plot_ernn_convergence
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 from dynlab.wording import joined, number
@@ -30,7 +30,6 @@ ENDS = {  # of the outcomes, what the steps do
     "still approaching": "still come nearer",
     "has not come nearer yet": "do not come steadily nearer",
     REPELS: "cannot converge",
-    NONE: "has no equilibrium",
 }
 SEED, UNITS, LENGTH = 0, 80, 128
 RECURRENT_GAIN = 0.9  # ‖P U‖₂ = 0.9² < 1, tanh has slopes up to 1: the inner map contracts, its equilibrium is unique
@@ -89,7 +88,7 @@ def _entries(ax: Axes, ds: xr.Dataset, whose: str, steps: int) -> dict[str, Arti
     entries: dict[str, Artist] = {}
     for line, words in zip(*ax.get_legend_handles_labels(), strict=True):
         said = re.sub(r"^(\d+) steps?: ", rf"\1 of {steps} steps: ", words)
-        said = re.sub(r"^predicted rate", f"{whose}: predicted rate", said)
+        said = f"{whose}: {said}" if said.startswith((PREDICTED, NEAR)) else said
         entries[said.replace("cannot converge", f"the equilibrium repels{still}")] = line
     return entries
 
@@ -103,16 +102,18 @@ def _told(ds: xr.Dataset) -> str:
     ends = ds["outcome"].values.ravel().tolist()
     each = [(ends.count(one), words) for one, words in ENDS.items() if one in ends]
     whose = f"of {len(ends)} steps {joined([f'{count} {words}' for count, words in each])}"
-    if len(each) == 1:
+    if len(each) == 1 and NONE not in ends:
         whose = f"all {len(ends)} steps {each[0][1]}"
+    within = f" within {int(ds[schema.ITERATION][-1]):,} iterations" if each else ""
+    nowhere = f"at {ends.count(NONE)} the search found no equilibrium" if NONE in ends else ""
     settled = ds["settled"].values == 1
     chosen = settled if settled.any() else np.isin(ds["outcome"].values, ("converges", "still approaching"))
     predicted = number(float(np.median(ds["predicted_rate"].values[chosen])))
-    factor = f"; the factor predicted for one is {predicted} (median)"
+    factor = f"near the equilibrium one multiplies the distance by {predicted} (median)"
     if settled.any():
         measured = number(float(np.median(ds["rate"].values[settled])))
-        factor = f"; one multiplies the distance by {measured}, predicted {predicted} (medians)"
-    return f"{whose} within {int(ds[schema.ITERATION][-1]):,} iterations{factor}."
+        factor = f"one multiplies the distance by {measured}, predicted {predicted} (medians)"
+    return f"{'; '.join(filter(None, [whose + within, nowhere, factor]))}."
 
 
 make = Script("ernn-6", compute, draw)

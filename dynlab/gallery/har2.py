@@ -59,7 +59,7 @@ UNKNOWN, ONE_SEED, DIVERGED = "not run", "one seed: too few to say", "diverged"
 BECAME = {  # in the caption
     REACHED: "are reached by runs that never look at the test split",
     LAST: "are reached at the last epoch",
-    EXPLAINED: "are within reach only where the epoch is chosen on the test split (“only if chosen on test”)",
+    EXPLAINED: "are reached only if the epoch is chosen on the test split",
     MORE: "lie below what the epoch chosen on the test split gives",
     NEITHER: "are not reached at any epoch",
     DIVERGED: "could not be put to the test, since a training of every seed diverged",
@@ -78,7 +78,9 @@ IN_SHORT = {  # in the panels' titles
 }
 STANDARD_ERRORS = 2
 LEAST_SEEDS = 2  # for a standard error
-LOWEST, HIGHEST = 50, 100  # percent, of what is drawn: half is what a coin reaches
+LOWEST, HIGHEST = 50, 98  # percent, of what is drawn: half is what a coin reaches
+SMALLEST_ERROR = 1e-3  # percent: one window of the test split is more
+TICKS = (50, 70, 80, 90, 95, 97)  # percent
 
 
 def table(recompute: bool = False) -> Table:
@@ -202,12 +204,13 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
         figure, panels = plt.subplots(3, 4, figsize=size, sharex=True, sharey=True)
         for ax, (name, (published, _)) in zip(panels.flat, PUBLISHED.items(), strict=True):
             curves = _curves(trainings, name, 5 if fast else 1)
+            ax.set_yscale("function", functions=(_height, _at_height))
             for curve in curves:
                 _draw(ax, curve)
             ax.axhline(published, color=style.BLACK, ls=":", lw=1.2)
             became = str(ds["meaning"].sel({schema.RECIPE: "published", schema.NETWORK: name}).values)
             ax.set_title(f"{name}, {counted(len(curves), 'run')}\n{IN_SHORT[became]}", fontsize="medium")
-        panels[0, 0].set(xlim=(0, None), ylim=(LOWEST, HIGHEST))
+        panels[0, 0].set(xlim=(0, None), ylim=(LOWEST, HIGHEST), yticks=TICKS)
         for ax in panels[-1]:
             ax.set_xlabel("epoch")
         for ax in panels[:, 0]:
@@ -229,6 +232,15 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
         figure,
         {"har2": ds},
     )
+
+
+def _height(accuracy: Any) -> Any:
+    """Where an accuracy in percent is drawn: by its error's logarithm, so that 94 and 95 are told apart."""
+    return -np.log(np.maximum(100 - np.asarray(accuracy, dtype=float), SMALLEST_ERROR))
+
+
+def _at_height(height: Any) -> Any:
+    return 100 - np.exp(-np.asarray(height, dtype=float))
 
 
 class Curve(NamedTuple):
@@ -273,5 +285,5 @@ def _caption(ds: xr.Dataset) -> str:
     """What became of the published numbers."""
     under = ds["meaning"].sel({schema.RECIPE: "published"}).values.tolist()
     said = [f"{under.count(each)} {words}" for each, words in BECAME.items() if each in under]
-    means = "Means over the seeds whose two trainings ended count."
-    return f"Of {len(under)} published accuracies (dotted), under the published recipes, {'; '.join(said)}. {means}"
+    rest = "Means are over seeds whose two trainings ended. The axis is logarithmic in 100 % − accuracy."
+    return f"Of {len(under)} published accuracies (dotted), under the published recipes, {'; '.join(said)}. {rest}"

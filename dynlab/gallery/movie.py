@@ -29,6 +29,8 @@ LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
     "elastic net": lambda error: MIX * torch.sign(error) + (1 - MIX) * error,
     SOFT: lambda error: (error / BETA).clamp(-1, 1),
 }
+TRAINED = {GRADIENT: "trained along the gradient", RULE: "trained along the tutorial's rule"}
+MARGIN = 0.05  # of the values' range, above and below
 GAP = 2  # steps between two windows
 
 
@@ -92,7 +94,7 @@ def draw(results: Results) -> Made:
         title.set_text(f"The tutorial's network learns a sine: epoch {int(ds[schema.TRAINING_STEP][frame]):,}")
         for name, each, heading in zip(LOSSES, lines, headings, strict=True):
             now = [float(found.sel({"loss": name, schema.NETWORK: along})[frame]) for along in LOOK]
-            heading.set_text(f"{name}\nerror {now[0]:.3f}, by the rule {now[1]:.3f}")
+            heading.set_text(f"{name}\nerror: gradient {now[0]:.3f}, rule {now[1]:.3f}")
             for along, line in each.items():
                 values = ds["predicted"].sel({"loss": name, schema.NETWORK: along}).isel({schema.TRAINING_STEP: frame})
                 line.set_ydata(_joined(values.values))
@@ -129,13 +131,16 @@ def _draw(ds: xr.Dataset, name: str, ax: Axes) -> dict[str, Any]:
     place = np.arange(len(truth))
     ax.plot(place, truth, color=style.BLACK, lw=3, alpha=0.25, label="sine, four windows held out")
     lines = {
-        along: ax.plot(place, np.full(len(truth), np.nan), lw=1.4, label=f"predicted, {along}", **look)[0]
+        along: ax.plot(place, np.full(len(truth), np.nan), lw=1.4, label=TRAINED[along], **look)[0]
         for along, look in LOOK.items()
     }
     windows, steps = ds["target"].shape
     middles = (steps + GAP) * np.arange(windows) + (steps - 1) / 2
     ax.set_xticks(middles, [f"{number}" for number in range(1, windows + 1)])
-    ax.set(ylim=(-1.4, 1.4), xlabel=f"window held out, {steps} steps each")
+    values = [ds[name].values for name in ("predicted", "target")]
+    low, high = min(map(np.min, values)), max(map(np.max, values))
+    pad = MARGIN * float(high - low)
+    ax.set(ylim=(low - pad, high + pad), xlabel=f"window held out, {steps} steps each")
     return lines
 
 

@@ -42,9 +42,11 @@ TITLE = "The zoo on HAR-2: spectra and gradients side by side"
 CAPTION = (
     "A network a column. Above: eigenvalues of ∂h_t/∂h_{t−1} at its steps beside the circle |μ| = 1. Middle: its "
     "gradient from T back to t. Below: eigenvalues at its fixed points, the leading ones large. RNN, with tanh, is "
-    "from torch's random weights, ReLU RNN from W = I. In small squares eigenvalues that are all near 1, seen larger."
+    "from torch's random weights, ReLU RNN from W = I. In small squares eigenvalues near 1, seen larger."
 )
-NEAR = 0.2  # of 1: where all eigenvalues are nearer, they are seen larger
+NEAR, MOST = 0.35, 0.99  # of 1: where all eigenvalues are nearer, or that part of them, they are seen larger
+DEAD = 1e-9  # the modulus of what a unit that never fires leaves
+PLACE = (0.04, 0.04, 0.41, 0.41)  # of the close-up: beside the eigenvalues at 0, and left of those near 1
 LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}
 
 
@@ -162,7 +164,9 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
         bar = figure.colorbar(scale, ax=axes[0], shrink=0.9, pad=0.01, label="step t", ticks=times[[0, -1]])
         bar.outline.set_visible(False)
         named: dict[str, Any] = {
-            "eigenvalue of a step": Line2D([], [], ls="none", marker="o", ms=4, color=style.TIME(0.5)),
+            "eigenvalue of a step, in the colour of t": Line2D(
+                [], [], ls="none", marker="o", ms=4, color=style.TIME(1.0)
+            ),
             **_kinds(analysed),
             "median gradient": Line2D([], [], color=style.BLUE, lw=2.2),
             f"each of {samples} sequences": Line2D([], [], color=style.SKY, lw=0.8),
@@ -182,7 +186,9 @@ def _kinds(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> dict[str, Line2D
 def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
     spectra, gradients, points = axes
     plot_spectrum(found["spectrum"], ax=spectra, s=6, zorder=4)  # above the circle, on which some lie
-    spectra.set_ylabel("")
+    spectra.set(ylabel="", aspect="equal")  # one scale and one circle in every column, whatever a spectrum alone has
+    for patch in spectra.patches:
+        patch.set_facecolor("none")
     for drawn in spectra.collections:
         if drawn.colorbar is not None:
             drawn.colorbar.remove()  # the same steps in every column: the legend says what the colours are
@@ -202,18 +208,19 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
 
 
 def _close_up(ds: xr.Dataset, ax: Axes) -> None:
-    """Where all eigenvalues lie near 1, they themselves, seen larger inside of the circle."""
+    """Where all eigenvalues that are not 0 lie near 1, or nearly all, they themselves, seen larger."""
     values = ds["eigenvalue"].values.ravel()
-    values = values[np.isfinite(values)]
-    half = 1.2 * float(np.abs(values - 1).max(initial=0.0))
-    if half > NEAR or not len(values):
+    away = np.abs(values[np.isfinite(values) & (np.abs(values) > DEAD)] - 1)
+    halves = [1.2 * float(np.quantile(away, part)) for part in (1.0, MOST)] if len(away) else []
+    half = next((each for each in halves if each <= NEAR), None)
+    if half is None:
         return
-    inset = ax.inset_axes((0.2, 0.29, 0.42, 0.42))
+    inset = ax.inset_axes(PLACE)
     circle = np.exp(2j * np.pi * np.linspace(-0.1, 0.1, 361))
     inset.plot(circle.real, circle.imag, color=style.GREY, lw=0.6, zorder=0)
     for drawn in [each for each in ax.collections if isinstance(each, PathCollection)]:
         x, y = np.asarray(drawn.get_offsets()).T
-        look: dict[str, Any] = {"marker": drawn.get_paths()[0], "s": 0.6 * drawn.get_sizes().max(), "linewidths": 0}
+        look: dict[str, Any] = {"marker": drawn.get_paths()[0], "s": 0.4 * drawn.get_sizes().max(), "linewidths": 0}
         if drawn.get_array() is None:
             look["color"] = drawn.get_facecolor()
         else:
@@ -221,7 +228,8 @@ def _close_up(ds: xr.Dataset, ax: Axes) -> None:
         inset.scatter(x, y, **look)
     inset.set(xlim=(1 - half, 1 + half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
     inset.spines[:].set(visible=True, color=style.GREY)
-    inset.set_title(f"1 ± {half:.2g}", loc="center", fontsize="medium", bbox=style.ground(ax), pad=4)
+    words: dict[str, Any] = {"ha": "right", "va": "bottom", "bbox": style.ground(ax), "zorder": 6}
+    ax.text(0.98, 0.04, f"1 ± {half:.2g}", transform=ax.transAxes, **words)
     ax.indicate_inset_zoom(inset, edgecolor=style.GREY)
 
 

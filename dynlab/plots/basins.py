@@ -13,7 +13,7 @@ from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number, of_map, share, subscript
+from dynlab.wording import joined, number, of_map, share, subscript
 
 NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
 MOST_NAMED = 10  # attractors in the legend
@@ -76,7 +76,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
     if (off & (ds["period"].values > 0)).any():
         hollow: dict[str, Any] = {"marker": "o", "mfc": "none", "mec": style.GREY, "mew": 1.6, "ms": 7}
-        words = "hollow: off the plane, projected onto it"
+        words = f"hollow: off the plane, projected onto it{_astray(ds, off)}"
         handles.append(ax.plot([], [], ls="none", label=words, **hollow)[0])
     ax.set(xlabel=_axis(ds, 0), ylabel=_axis(ds, 1))
     if ds.sizes[schema.STATE] > 2 and settings.get("plane_share") is not None:
@@ -111,6 +111,19 @@ def _off_the_plane(ds: xr.Dataset) -> NDArray[np.bool_]:
     ways = ds["direction"].values
     distance = np.linalg.norm(away - away @ ways.T @ ways, axis=1)
     return np.asarray(distance > OFF * np.abs(ds[schema.X].values).max())
+
+
+def _astray(ds: xr.Dataset, off: NDArray[np.bool_]) -> str:
+    """Of which attractors off the plane the projection falls into another one's basin."""
+    x, y, basin = ds[schema.X].values, ds[schema.Y].values, ds["basin"].values
+    said = []
+    for place in np.flatnonzero(off & (ds["period"].values > 0)):
+        at_x, at_y = (float(ds[name][place, 0]) for name in ("attractor_x", "attractor_y"))
+        inside = x[0] <= at_x <= x[-1] and y[0] <= at_y <= y[-1]
+        below = int(basin[np.abs(y - at_y).argmin(), np.abs(x - at_x).argmin()]) if inside else place
+        if below not in (place, -1, -2):
+            said.append(f"that of {place + 1} lies over the basin of {below + 1}, not in it")
+    return f";\n{joined(said)}" if said else ""
 
 
 def _axis(ds: xr.Dataset, which: int) -> str:

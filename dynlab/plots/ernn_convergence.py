@@ -1,4 +1,4 @@
-"""How far ERNN's inner iterates are from the equilibrium, and the slope that theory predicts."""
+"""How far ERNN's inner iterates are from the equilibrium, and the slope that theory predicts near it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +39,13 @@ SIZES, MOST_BESIDE = (9.6, 4.2), 3  # inches of a row of panels, and how many th
 HANDLE = 3.0  # letters: so long is a line in the legend, to show its dashes
 FEW = 3  # steps of one outcome, each of which has its own line; of more their median is drawn, and their middle half
 QUARTILES = (0.25, 0.5, 0.75)
-DASHED = (0, (5, 2.5))
+PREDICTED, NEAR = "predicted from the eigenvalues at the equilibrium", "rate near the equilibrium, from its eigenvalues"
+BEGINS: dict[
+    bool, tuple[str, dict[str, Any]]
+] = {  # in the legend, by whether a measured rate has settled, which it is compared with
+    True: (PREDICTED, {"color": style.BLACK, "ls": (0, (5, 2.5))}),
+    False: (NEAR, {"color": style.GREY, "ls": (0, (6, 2, 1, 2))}),
+}
 LOWEST = 1e-17  # distances of 0 are drawn nowhere: below rounding a logarithmic axis tells nothing
 
 
@@ -58,7 +64,8 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
     Returns
     -------
     Axes
-        With the predicted slope, the median rate from the median first distance, dashed in black.
+        With the predicted slope, the median rate from the median first distance, dashed in black. Where no measured
+        rate has settled it is no prediction yet, but the rate near the equilibrium, with dots and dashes in grey.
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:
@@ -92,7 +99,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
             named |= {
                 words: handle
                 for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
-                if words.startswith(("predicted", "where the network"))
+                if words.startswith((PREDICTED, NEAR, "where the network"))
             }
         _set_scales(ds, drawn)
         for ax in axes.flat[max(0, len(outcomes) - columns) : len(outcomes)]:  # with none below it
@@ -158,5 +165,6 @@ def _draw_prediction(ds: xr.Dataset, ax: Axes, iteration: np.ndarray, distance: 
     rate = float(np.median(ds["predicted_rate"].values[settled if settled.any() else goes_there]))
     line = np.median(distance[:, 0]) * rate**iteration
     visible = line >= np.nanmin(np.where(distance > LOWEST, distance, np.nan))
-    label = f"predicted rate {rate:.4f} per iteration (median)"
-    ax.semilogy(iteration[visible], line[visible], color=style.BLACK, ls=DASHED, lw=1.6, label=label)
+    begins, look = BEGINS[bool(settled.any())]
+    label = f"{begins}: {rate:.4f} per iteration (median)"
+    ax.semilogy(iteration[visible], line[visible], lw=1.6, label=label, **look)

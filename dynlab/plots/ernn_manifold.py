@@ -168,9 +168,9 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
         ax.set_yticks([], [])
         ax.yaxis.set_minor_locator(NullLocator())
         style.say(ax, "no equilibrium was found")
-    sign = "-" if schema.settings(ds)["sign"] == 1 else "+"
+    sign = "+" if schema.settings(ds)["sign"] == 1 else "-"
     ax.set(xlim=(times[0], times[-1] + (0.5 if len(times) < 3 else 0)), xlabel=ds[schema.TIME].attrs["long_name"])
-    ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")
+    ax.set_ylabel(f"distance of $h_k {sign} h_{{k-1}}$\nfrom $z^*(x_k)$")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from dynlab import schema
 from dynlab.plots import style
@@ -20,6 +20,7 @@ SURVIVES = 0.1  # a direction survives where its singular value is at least this
 FLOOR = float(np.log(np.finfo(float).eps))  # ln σ below which a direction adds nothing to a number of size 1
 LEAST = 0.1  # of ln: the axis shows this much on both sides of 0, so that what keeps its size is seen to keep it
 TEN = float(np.log(10))
+MOST_POWERS = 12  # of ten along the right axis
 ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and times that a lower end is cut there
 BANDS = ((0.0, 1.0, "#D6E6F2", "all resolved modes"), (0.25, 0.75, "#9CC3DF", "middle half of the modes"))
 
@@ -52,6 +53,9 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     ax.set(xlim=(0, last), ylim=ends, xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
     factors = ax.secondary_yaxis("right", ylabel="the norm itself" if has_loss else FACTOR)
     wide = ends[1] - ends[0] > READABLE
+    if wide:  # at whole powers of ten, which do not lie beside the numbers on the left
+        decades = MaxNLocator(MOST_POWERS, integer=True, steps=[1, 2, 5, 10]).tick_values(*np.divide(ends, TEN))
+        factors.yaxis.set_major_locator(MultipleLocator(TEN * float(decades[1] - decades[0])))
     factors.yaxis.set_major_formatter(
         lambda exponent, _: _as_factor(exponent, wide) if ends[0] <= exponent <= ends[1] else ""
     )
@@ -105,10 +109,11 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
 
 
 def _as_factor(exponent: float, wide: bool) -> str:
-    """A power of e as a number: "0.951", or of an axis that is wide as a power of ten: "10^−13.0"."""
+    """A power of e as a number: "0.951", or of an axis that is wide as a whole power of ten: "10^−13"."""
     if not wide:
         return number(math.exp(exponent), 3)
-    return f"$10^{{{exponent / TEN:.1f}}}$" if exponent else "1"
+    power = round(exponent / TEN)
+    return f"$10^{{{power}}}$" if power else "1"
 
 
 def _cut(ax: Axes, values: xr.DataArray, modulus: xr.DataArray) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
+from matplotlib.ticker import LogFormatterSciNotation
 
 from dynlab import schema
 from dynlab.plots import style
@@ -19,6 +20,7 @@ ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 UNSEEN = 0.03  # of half the plane's width: a smaller circle lies under the dot in its middle
 SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
 PLAIN = (1e-3, 1e4)  # scales whose ticks are written without a power of ten
+MINOR = (1.0, 0.4)  # decades, matplotlib's own: fewer have numbers between the powers of ten
 SHADES = 0.98  # quantile of the sizes that the colours reach
 
 
@@ -45,7 +47,8 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     if ax is None and not proved_somewhere:
         return _figure_of_none(ds)
     if ax is None:
-        return style.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
+        said = ds.assign_attrs(verdict=f"{ds.attrs.get('verdict', '')} {_letters(ds)}".strip())
+        return style.panels(said, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
     if not proved_somewhere:
         return _draw_eigenvalues(ds, ax)
     place = int(ds["semi_axis"].isel({schema.MODE: 0}).fillna(-1).argmax(schema.FIXED_POINT))  # the widest proved set
@@ -78,6 +81,12 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     ax.set_title(f"{'The fixed point' if count == 1 else f'Fixed point {place}'}: V = |T (h − h*)|²")
     style.legend_below(ax, 2)
     return ax
+
+
+def _letters(ds: xr.Dataset) -> str:
+    """What the letters of the axes stand for, which the verdict does not say."""
+    step = "" if schema.settings(ds)["kind"] == "flow" else "F(h) is the state one step after h. "
+    return f"{step}T is the matrix with P = TᵀT, so that V = |T (h − h*)|². V falls where the numbers are below 0."
 
 
 def _figure_of_none(ds: xr.Dataset) -> Axes:
@@ -152,7 +161,7 @@ def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
-    """How fast V falls at least on each level of every fixed point, sampled, and proved up to its radius."""
+    """The largest rate on each level of every fixed point, sampled, and proved up to its radius; both below 0."""
     proved = ds.isel({schema.FIXED_POINT: np.flatnonzero(ds["status"].values == "proved")})
     if not proved.sizes[schema.FIXED_POINT]:
         ax.set_axis_off()
@@ -167,7 +176,17 @@ def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
     first, *_ = ax.loglog([levels[0], radii], [-bounds, -bounds], color=style.GREEN, lw=2)
     first.set_label("proved, up to the proved radius")
     ax.plot(radii, -bounds, "o", color=style.GREEN, ms=5)
-    per = "−d ln √V/dt (1/s)" if schema.settings(ds)["kind"] == "flow" else "−ln √(V(F(h))/V(h))"
+    ax.yaxis.set_major_formatter(_Below0())
+    ax.yaxis.set_minor_formatter(_Below0(minor_thresholds=MINOR))
+    ax.invert_yaxis()  # the slowest fall above, as along the axis of its numbers
     points = f", {len(radii)} fixed points" if len(radii) > 1 else ""
-    ax.set(xlabel="level |T (h − h*)|", ylabel=f"smallest {per}", title=f"How fast V falls at least{points}")
+    what = f"largest {style.label(ds['ratio'])}"
+    ax.set(xlabel="level |T (h − h*)|", ylabel=what, title=f"How fast V falls at least{points}")
     style.legend_below(ax, 2)
+
+
+class _Below0(LogFormatterSciNotation):
+    """Powers of ten with a minus in front, along a logarithmic axis of the sizes of numbers below 0."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return super().__call__(x, pos).replace("{", "{-", 1)

@@ -18,8 +18,9 @@ from dynlab.wording import of_map
 SIZE = (11.0, 7.6)  # inches
 COLUMNS = 4
 OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium
+LARGE, ALONE = "large: of the flow", ", or of a map alone"
 MARKERS = (
-    ("stable (large: of the flow)", 1, phase_portrait.FLOW_SIZE),
+    (f"stable ({LARGE})", 1, phase_portrait.FLOW_SIZE),
     ("unstable (small: of Euler's map)", 0, phase_portrait.MAP_SIZE),
     ("stability undecided", -1, phase_portrait.FLOW_SIZE),
 )
@@ -92,8 +93,9 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
     kept = {", or ".join(arrows): labels[arrows[0]]} if arrows else {}
     kept |= {text: handle for text, handle in labels.items() if not text.startswith((*OWNERS, *arrows))}
     undecided = any(line.get_fillstyle() == "left" for small in drawn for line in small.lines)
+    whose = LARGE + ALONE if any(text.startswith("map: ") for text in labels) else LARGE
     for text, stable, size in MARKERS if undecided else MARKERS[:-1]:
-        kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
+        kept[text.replace(LARGE, whose)] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
     return kept
 
 

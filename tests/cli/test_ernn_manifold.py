@@ -11,8 +11,8 @@ from dynlab.systems import create
 def test_the_random_walk(folder, capsys, pictures):
     assert run(["ernn-manifold", "--steps", "50", "--data", "manifold.nc"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("The equilibrium z*(x) is where the inner iteration would stay under the input x. ERNN with")
-    assert "ERNN with K = 5, η = 0.01: h_k is off the manifold" in said
+    assert said.startswith("The manifold holds the equilibria z*(x) of the inner iteration under inputs x. ERNN with")
+    assert "ERNN with K = 5, η = 0.01: h_k + h_{k−1} is off the manifold, " in said
     *networks, distance = pictures["ernn-manifold-random-walk.png"].axes
     assert (len(networks), len(distance.lines)) == (4, 2)  # of these networks two are ERNNs
     ds = io.shipped(folder / "manifold.nc")

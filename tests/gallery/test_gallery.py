@@ -11,6 +11,7 @@ from dynlab.cli.movie import Movie, save_movie
 from dynlab.cli.output import save_figure
 from dynlab.errors import lookup
 from dynlab.gallery import FIGURES, page
+from dynlab.gallery.antisymmetric_2 import LARGER
 from dynlab.gallery.kept import Script, kept
 from dynlab.gallery.movie import errors
 
@@ -24,7 +25,7 @@ KNOWN = {
     "copying-modes": "expRNN, 190 units: the largest",
     "equilibria": "6 of 6 kinds",
     "critical-step": "radius 0.570 to 0.598",
-    "ernn-1": "h_k = z*(x_k) − h_{k−1} holds to",
+    "ernn-1": "h_k + h_{k−1} = z*(x_k), on the manifold, to",
     "ernn-2": "RNN, tanh: e^−70.0 untrained",
     "ernn-3": "A diagram, nothing is measured",
     "ernn-4": "Training loss after 10 epochs",
@@ -132,7 +133,10 @@ def test_each_frame_of_the_movie_tells_its_own_errors():
     for figure in made.animation():
         told.append([ax.get_title(loc="left").partition("\n")[2] for ax in figure.axes])
     assert told == [
-        [f"error {own[loss, 0, frame]:.3f}, by the rule {own[loss, 1, frame]:.3f}" for loss in range(own.sizes["loss"])]
+        [
+            f"error: gradient {own[loss, 0, frame]:.3f}, rule {own[loss, 1, frame]:.3f}"
+            for loss in range(own.sizes["loss"])
+        ]
         for frame in range(own.sizes["step"])
     ]
     plt.close("all")
@@ -143,4 +147,72 @@ def test_orbits_are_said_to_go_in_only_where_the_linear_part_decides_nothing_and
     titles = [ax.get_title(loc="left") for ax in figure.axes[:8]]
     assert [title[1] for title in titles if "orbits go in slowly" in title] == ["b", "c", "d"]
     assert any("−0.15, −2; 2, −0.15" in text.get_text() for ax in figure.axes for text in ax.texts)
+    plt.close("all")
+
+
+def legend_of(name):
+    """The words of the one legend of a figure, and the figure."""
+    figure = lookup(FIGURES, name, "figure")().figure
+    return [" ".join(text.get_text().split()) for text in figure.legends[0].get_texts()], figure
+
+
+def test_the_large_marker_of_a_map_that_has_no_flow_is_said_to_be_its_own():
+    words, _ = legend_of("antisymmetric-1")
+    assert "stable (large: of the flow, or of a map alone)" in words
+    words, _ = legend_of("critical-step")
+    assert "stable (large: of the flow)" in words
+    plt.close("all")
+
+
+def test_the_column_with_another_scale_says_so():
+    figure = lookup(FIGURES, "antisymmetric-2", "figure")().figure
+    spans = [np.ptp(ax.get_ylim()) for ax in figure.axes]
+    larger = [LARGER in " ".join(ax.get_title(loc="left").split()) for ax in figure.axes]
+    assert larger == [span < max(spans) for span in spans]
+    assert sum(larger) == 2
+    plt.close("all")
+
+
+def test_the_scale_of_losses_ends_below_the_crosses_of_what_diverged():
+    figure = lookup(FIGURES, "ernn-4", "figure")().figure
+    for ax in figure.axes[:2]:
+        ax.figure.draw_without_rendering()
+        crosses = [y for line in ax.lines if line.get_marker() == "x" for y in line.get_ydata()]
+        losses = [y for line in ax.lines if line.get_marker() != "x" for y in line.get_ydata()]
+        top = ax.spines["left"].get_bounds()[1]
+        assert max(losses) <= top < min(crosses)
+        assert max([*ax.get_yticks(), *ax.get_yticks(minor=True)]) <= top
+    plt.close("all")
+
+
+def test_no_two_lines_of_ernn_6_look_alike_and_the_search_is_said_to_have_found_none():
+    words, figure = legend_of("ernn-6")
+    looks = [(line.get_color(), str(line._dash_pattern)) for line in figure.legends[0].get_lines()]
+    assert len(set(looks)) == len(words)
+    said = " ".join(figure.texts[1].get_text().split())
+    assert (
+        "of 16 steps 14 still come nearer and 1 cannot converge within 2,000 iterations; at 1 the search found" in said
+    )
+    plt.close("all")
+
+
+def test_eigenvalues_near_1_are_seen_larger_in_the_columns_that_have_no_others_but_0():
+    figure = lookup(FIGURES, "zoo", "figure")().figure
+    rows = [figure.axes[:5], figure.axes[10:15]]
+    assert [[bool(ax.child_axes) for ax in row] for row in rows] == [[False, True, False, True, True]] * 2
+    for ax in (ax for row in rows for ax in row if ax.child_axes):
+        (inset,) = ax.child_axes
+        (low, high), points = inset.get_xlim(), np.concatenate([drawn.get_offsets() for drawn in ax.collections])
+        away = np.hypot(points[:, 0] - 1, points[:, 1])[np.hypot(*points.T) > 1e-9]
+        assert (low + high) / 2 == pytest.approx(1)
+        assert np.mean(away <= (high - low) / 2) >= 0.98
+        assert ax.texts[-1].get_text() == f"1 ± {(high - low) / 2:.2g}"
+    plt.close("all")
+
+
+def test_har2_is_drawn_by_the_logarithm_of_the_error():
+    figure = lookup(FIGURES, "har2", "figure")().figure
+    ax = figure.axes[0]
+    heights = ax.transData.transform([(0, accuracy) for accuracy in (50, 75, 87.5, 93.75)])[:, 1]
+    np.testing.assert_allclose(np.diff(heights), np.diff(heights)[0], rtol=1e-9)
     plt.close("all")

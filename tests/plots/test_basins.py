@@ -79,3 +79,17 @@ def test_the_legend_has_the_colour_of_every_start():
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words == ["1  stable node (47.6 %)", "2  stable node (47.6 %)", "3  saddle (4.8 %)"]
     plt.close("all")
+
+
+@pytest.mark.parametrize("up, said", [(0.0, ""), (0.6, "; that of 1 lies over the basin of 2, not in it")])
+def test_a_projection_that_falls_into_another_basin_is_said_to(up, said):
+    """Starts with h₁ > 0 end near h₁ = 1, others near −1, both off the plane; one marker is put across the border."""
+    states = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 0.5, 0], [0, -0.5, 0]])
+    system = from_function(lambda h, x: torch.stack([torch.tanh(3 * h[0]), 0.5 * h[1], 0.5 * h[2] + 0.25]), 3)
+    ds = basins(system, states=states, grid=20, extent=1.5)
+    moved = ds["attractor_x"].copy(deep=True)
+    moved.values[0, 0] += -np.sign(moved.values[0, 0]) * 2.5 * up  # across the border at 0
+    words = [text.get_text() for text in plot_basins(ds.assign(attractor_x=moved)).get_legend().get_texts()]
+    (hollow,) = (" ".join(each.split()) for each in words if each.startswith("hollow"))
+    assert hollow == f"hollow: off the plane, projected onto it{said}"
+    plt.close("all")

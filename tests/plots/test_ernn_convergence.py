@@ -4,10 +4,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_hex
 
 from dynlab.diagnostics.ernn.convergence import ernn_convergence
 from dynlab.errors import UserError
-from dynlab.plots.ernn_convergence import plot_ernn_convergence
+from dynlab.plots import style
+from dynlab.plots.ernn_convergence import NEAR, PREDICTED, plot_ernn_convergence
 from dynlab.systems import create
 
 
@@ -99,4 +101,16 @@ def test_the_speed_where_no_equilibrium_was_found_has_a_scale_and_a_label_of_its
         ds[each].attrs["long_name"] for each in ("distance", "speed")
     )
     assert distance.get_ylim() != speed.get_ylim()
+    plt.close("all")
+
+
+@pytest.mark.parametrize("settled, begins", [(1, PREDICTED), (0, NEAR)])
+def test_a_rate_that_nothing_is_compared_with_is_said_to_be_that_near_the_equilibrium(settled, begins):
+    ds = measured("tanh", rank=None)
+    ds["settled"].values[:] = settled
+    *_, line = plot_ernn_convergence(ds).lines
+    rate = np.median(ds["predicted_rate"].values)
+    assert line.get_label() == f"{begins}: {rate:.4f} per iteration (median)"
+    assert to_hex(line.get_color()) == (style.BLACK if settled else style.GREY.lower())
+    np.testing.assert_allclose(np.diff(np.log(line.get_ydata())), np.log(rate), rtol=1e-9)
     plt.close("all")

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from dynlab.diagnostics.lyapunov_function import lyapunov_function
+from dynlab.matrices import planar_matrix
 from dynlab.plots.lyapunov_function import plot_lyapunov_function
+from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
 
 pytest.importorskip("flint")
@@ -41,4 +43,25 @@ def test_eigenvalues_next_to_the_circle_are_drawn_from_close_up_on_their_sides()
     assert near.get_xlim()[0] < 0.99 < 1.002 < near.get_xlim()[1]
     assert whole.get_legend() is None
     assert near.get_legend() is not None
+    plt.close("all")
+
+
+@pytest.mark.parametrize("kind, step", [("map", "F(h) is the state one step after h. "), ("flow", "")])
+def test_both_panels_are_of_one_quantity_below_0_and_its_letters_are_explained(kind, step):
+    """The proved line is above the sampled one, and both are numbers below 0 of what the colours are, too."""
+    ds = lyapunov_function(planar_system(planar_matrix("diff"), "feedback", 0.05), kind=kind, starts=4)
+    plane, levels, bar = plot_lyapunov_function(ds).figure.axes
+    said = " ".join(plane.figure.texts[1].get_text().split())
+    assert said.endswith(
+        f"{step}T is the matrix with P = TᵀT, so that V = |T (h − h*)|². V falls where the numbers are below 0."
+    )
+    assert levels.get_ylabel().replace("\n", " ") == f"largest {bar.get_ylabel()}".replace("\n", " ")
+    plane.figure.draw_without_rendering()
+    sampled, proved, _ = levels.lines
+    assert proved.get_ydata()[0] < sampled.get_ydata()[0]
+    assert levels.get_ylim()[0] > levels.get_ylim()[1]  # so that it stands higher, as the larger number
+    np.testing.assert_allclose(-sampled.get_ydata()[:20], ds["largest_rate"].values[0, :20])
+    written = [text.get_text() for text in levels.get_yticklabels() if text.get_text()]
+    assert written
+    assert all(words.startswith(r"$\mathdefault{-10^{") for words in written)
     plt.close("all")

@@ -21,7 +21,7 @@ CURVE_POINTS = 401
 NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance")
 ON_MANIFOLD = 1e-6  # of the states' size: a network counts as moving on its manifold where no distance is larger
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
-EQUILIBRIUM = "The equilibrium z*(x) is where the inner iteration would stay under the input x."
+EQUILIBRIUM = "The manifold holds the equilibria z*(x) of the inner iteration under inputs x."
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) are found by Levenberg–Marquardt steps from beside the network's own h_k + "
     "s h_{k−1}. Where that fails, pseudo-transient continuation and random states follow. The residual is at most "
@@ -62,7 +62,7 @@ def ernn_manifold(
         ``trajectory(network, sample, time, state)``, the first network being `system`; for each network that is an ERNN
         ``pair_sum(network, sample, time, state)`` = h_k + s h_{k−1}, the ``equilibrium`` z*(x_k) with the same
         dimensions, its ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂, the ``equilibrium_iterations`` of
-        its search, and ``distance(network, sample, time)`` = ‖h_k − (z*(x_k) − s h_{k−1})‖₂, which vanishes where the
+        its search, and ``distance(network, sample, time)`` = ‖h_k + s h_{k−1} − z*(x_k)‖₂, which vanishes where the
         inner iteration has converged (NaN for other networks, and where no equilibrium was found); of `system`
         ``inner_path(sample, iteration, state)``, the inner iterates of the first step with s h_0 added, from where they
         start to h_1 + s h_0; for a scalar input ``curve(x, state)``, z* over the range of the inputs.
@@ -152,7 +152,7 @@ def _variables(
             dims[:-1], _array(iterations), "iterations of the search for the equilibrium"
         ),
         "distance": schema.variable(
-            dims[:-1], _array((sums - equilibria).norm(dim=-1)), "distance of h_k from z*(x_k) − s h_{k−1}"
+            dims[:-1], _array((sums - equilibria).norm(dim=-1)), "distance of h_k + s h_{k−1} from z*(x_k)"
         ),
         "scale": schema.variable(
             (schema.NETWORK,),
@@ -218,7 +218,7 @@ def _array(values: Tensor) -> np.ndarray:
 def _verdict(ds: xr.Dataset) -> str:
     """Sentences on the distance of each ERNN from its manifold, from a Dataset of `dynlab.ernn_manifold`."""
     settings = schema.settings(ds)
-    s = "h_{k−1}" if settings["sign"] == 1 else "(−h_{k−1})"
+    pair = f"h_k {'+' if settings['sign'] == 1 else '−'} h_{{k−1}}"  # h_k by itself need not lie on the manifold
     sentences = []
     for name in ds["network"].values:
         one = ds.sel(network=name)
@@ -236,11 +236,12 @@ def _verdict(ds: xr.Dataset) -> str:
         if largest <= ON_MANIFOLD * size:
             steps = f"over {counted(distances.shape[-1], 'step')}" if found.all() else share.strip()
             to = f"to {number(largest, 2)}" if largest else "exactly"
-            sentences.append(f"{who}: h_k = z*(x_k) − {s} holds {to} {steps}.")
+            sentences.append(f"{who}: {pair} = z*(x_k), on the manifold, {to} {steps}.")
         else:
-            away = number(largest, 2)
-            away = f"{number(middle, 2)} in the median and up to {away}" if found.sum() > 1 else away
-            sentences.append(f"{who}: h_k is off the manifold. Its distance from z*(x_k) − {s} is {away}{share}.")
+            away = f"{number(largest, 2)} from z*(x_k)"
+            if found.sum() > 1:
+                away = f"{number(middle, 2)} from z*(x_k) in the median and up to {number(largest, 2)}"
+            sentences.append(f"{who}: {pair} is off the manifold, {away}{share}.")
     if sentences:
         return f"{EQUILIBRIUM} {' '.join(sentences)}"
     return "No state of an ERNN is finite beyond the first one: the trajectories diverge."
