@@ -29,6 +29,7 @@ def compare(source: Source, other_layer: str | None, delays: int, rank: int | No
     source, second = (replace(each, found=read_one(each, each.checkpoints[0])) for each in (source, other))
     alike = second.cell.network_input_size == source.cell.network_input_size
     driven = source.driven
-    others = driven["inputs"] if alike else second.driven["inputs"]
-    options = {"other_inputs": others, "delays": delays, "rank": rank} | driven | source.computing
+    others = driven if alike else second.driven
+    named = {f"other_{name}": others[name] for name in ("inputs", "inputs_description")}
+    options = named | {"delays": delays, "rank": rank} | driven | source.computing
     return measured(source, "compare", "Comparing runs", [source.map, second.map], options, f"-{second.name}")

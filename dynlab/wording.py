@@ -316,20 +316,23 @@ def factor(exponent: float) -> str:
     return power(exponent) + (f" ≈ {number(math.exp(exponent), 2)}" if abs(exponent) <= READABLE else "")
 
 
-def resized(exponents: Any, mixed: str = "changes by the factor") -> str:
-    """What a factor e^x does to a size, said of the median over samples; after `mixed` where they differ in direction.
+def resized(exponents: Any, verb: str = "") -> str:
+    """What a factor e^x does to a size, said of the median over samples; with a `verb` always as the factor behind it.
 
     Examples
     --------
     >>> resized([-3.0]), resized([-3.0, 1.0])[:47]
     ('shrinks to e^−3.00 ≈ 5 % of its size', 'changes by the factor e^−1.00 ≈ 0.37 (median of')
+    >>> resized([-3.0], "is")
+    'is e^−3.00 ≈ 0.05'
     """
     finite = np.asarray(exponents)[np.isfinite(exponents)]
     if finite.size == 0:
         return "vanishes exactly" if np.isneginf(exponents).any() else "is not known"
     middle = float(np.median(finite))
-    if finite.min() < -UNCHANGED and finite.max() > UNCHANGED:
-        text = f"{mixed} {factor(middle)}"
+    both_ways = finite.min() < -UNCHANGED and finite.max() > UNCHANGED
+    if both_ways or (verb and abs(middle) >= UNCHANGED):
+        text = f"{verb or 'changes by the factor'} {factor(middle)}"
     elif abs(middle) < UNCHANGED:
         everywhere = f" in all {finite.size:,} samples" if finite.size > 1 else ""
         return f"keeps its size within {at_most(100 * math.expm1(np.abs(finite).max()), 1)} %{everywhere}"

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.simulation import prepare
@@ -91,7 +92,7 @@ def box_bounds(
     >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
     <torch...>
     >>> ds = box_bounds(create("vanilla", input_size=1, state_size=4))
-    >>> ds.attrs["verdict"].startswith("Over the box |h_i| ≤ 1 ")
+    >>> ds.attrs["verdict"].startswith("With the input held at zero: over the box |h_i| ≤ 1 ")
     True
     """
     require_extra("flint", "certify")
@@ -119,6 +120,7 @@ def box_bounds(
     norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
     of_flow = isinstance(exact, Euler)
     rate = bound(_flow_or_step(exact), _flow_or_step(analysed), held, t, ends, states, logarithmic=True)
+    said = _verdict(norm, rate, ends, of_flow)
     settings = {
         "box": None if box is None else np.asarray(box, dtype=float).tolist(),
         "at": at if isinstance(at, str) else "values",
@@ -133,7 +135,7 @@ def box_bounds(
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=_verdict(norm, rate, ends, of_flow),
+        verdict=under_input(said, at) if system.network_input_size else said,
         method=METHOD,
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 import xarray as xr
 
 from dynlab import schema
@@ -17,7 +18,7 @@ from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, at_least, counted, interval, joined, number
+from dynlab.wording import at_least, counted, interval, joined, number
 
 DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
@@ -56,6 +57,7 @@ def compare(
     initial_state: Any = None,
     other_initial_state: Any = None,
     inputs_description: str = "",
+    other_inputs_description: str = "",
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,
@@ -77,8 +79,8 @@ def compare(
         at most.
     initial_state, other_initial_state : array_like, shape (state,) or (sample, state), optional
         Where they are not given, what the system has learned to start at, zero for most.
-    inputs_description : str
-        What the inputs are, for the settings.
+    inputs_description, other_inputs_description : str
+        What the inputs are, for the settings and the verdict: "64 test sequences of har2".
     dtype, device : str
         Of the trajectories.
     seed : int
@@ -120,11 +122,15 @@ def compare(
     """
     if delays < 1 or (rank is not None and rank < 1):
         raise UserError(f"delays and rank must be at least 1, got {delays} and {rank}.")
-    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
+    if other_inputs is None:
+        other_inputs, other_inputs_description = inputs, inputs_description
     driven = [
-        drive(system, inputs, initial_state, **where),
-        drive(other, inputs if other_inputs is None else other_inputs, other_initial_state, **where),
+        drive(system, inputs, initial_state, inputs_description=inputs_description, **where),
+        drive(other, other_inputs, other_initial_state, inputs_description=other_inputs_description, **where),
     ]
+    given = [one.recorded_inputs if what is None else what for one, what in ((system, inputs), (other, other_inputs))]
+    alike = given[0] is given[1] or torch.equal(*(torch.as_tensor(each).cpu().double() for each in given))
     names = _names(system, other)
     runs = min(MOST_RUNS, *(len(each.states) for each in driven))
     if runs < FEWEST_RUNS:
@@ -145,7 +151,8 @@ def compare(
         source=system.source,
         settings=driven[0].settings
         | {"delays": delays, "rank": chosen, "runs": runs, "other": other.name, "other_source": other.source}
-        | {"other_config": other.json_config, "other_inputs_shape": driven[1].settings["inputs_shape"]},
+        | {"other_config": other.json_config, "other_inputs_shape": driven[1].settings["inputs_shape"]}
+        | {"other_inputs": other_inputs_description, "same_inputs": alike},
         method=METHOD,
         coords={schema.NETWORK: names},
         verdict=_verdict,
@@ -245,10 +252,34 @@ def _verdict(ds: xr.Dataset) -> str:
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). A linear map "
-        f"is fitted to each run of {each}. {_of_runs(ds)} Of the {exchanges} ways to exchange runs between the two, "
-        f"the one without any exchange included, {as_far} {agree(as_far, 'leaves', 'leave')} them at least as far "
-        f"apart. {_of_steps(ds)}"
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). "
+        f"{_of_inputs(settings, one, two)}A linear map is fitted to each run of {each}. {_of_runs(ds)} "
+        f"{_of_exchanges(as_far, exchanges, settings['runs'])} {_of_steps(ds)}"
+    )
+
+
+def _of_inputs(settings: dict[str, Any], one: str, two: str) -> str:
+    """What follows where the two networks were driven by different inputs."""
+    if settings["same_inputs"]:
+        return ""
+    told = settings["inputs"], settings["other_inputs"]
+    each = f" ({one} by {told[0]}, {two} by {told[1]})" if all(told) else ""
+    return (
+        f"The two were driven by different inputs{each}: a part of the difference may be that of the inputs, and not "
+        f"of the networks. "
+    )
+
+
+def _of_exchanges(as_far: int, exchanges: int, runs: int) -> str:
+    """How many exchanges there are, and what p they give."""
+    found = f"p = {as_far}/{exchanges} = {number(as_far / exchanges, 2)}"
+    left = f"{as_far} of them, the one without any exchange included, leave the two at least as far apart: {found}"
+    if as_far == 1:
+        least = f"{found}, the smallest p that {runs} runs can show"
+        left = f"All but the one without any exchange bring the two nearer to each other: {least}"
+    return (
+        f"Each of {runs} pairs of runs, one of either network, can be exchanged or not. Since to exchange all of them "
+        f"changes nothing, that makes 2^{runs - 1} = {exchanges} different ways. {left}."
     )
 
 

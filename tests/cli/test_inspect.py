@@ -126,6 +126,18 @@ def test_zoo_prints_a_table_and_a_list_of_objects(tmp_path, monkeypatch, capsys)
     assert json.loads(capsys.readouterr().out) == [ENTRY | {"file": str(tmp_path / "gru-har2.pt")}]
 
 
+def test_in_a_terminal_narrower_than_a_table_each_row_is_a_list(tmp_path, monkeypatch, capsys):
+    for name in ("gru-har2", "lstm-har2"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(ENTRY | {"name": name}))
+    monkeypatch.setattr(zoo, "FOLDER", tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run(["zoo"]) == 0
+    one, other = capsys.readouterr().out.split("\n\n")
+    assert one.startswith("name             gru-har2\nsystem           gru\n")
+    assert "test accuracy    92.36 %\n" in one
+    assert other.startswith("name             lstm-har2\n")
+
+
 def test_an_empty_zoo_says_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(zoo, "FOLDER", tmp_path)
     assert run(["zoo"]) == 0

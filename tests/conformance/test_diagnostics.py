@@ -42,6 +42,13 @@ def test_what_it_says_of_its_method_is_in_sentences_that_are_read_once(results, 
     assert [each for each in sentences if len(each.split()) > LONGEST_SENTENCE] == []
 
 
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_its_verdict_says_which_input_is_held(results, name):
+    ds = result(results, name)
+    held = schema.settings(ds).get("input")  # the values, not what drives it
+    assert not held or "held at" in ds.attrs["verdict"]
+
+
 @pytest.fixture
 def told_here(monkeypatch):
     """What the process that reads a file tells of it is told by this one: its start takes most of the time.

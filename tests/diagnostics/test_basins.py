@@ -9,6 +9,7 @@ import torch
 from scipy.optimize import brentq
 
 import dynlab as dl
+from dynlab import schema
 from dynlab.diagnostics.basins.diagnostic import usual_grid
 from dynlab.diagnostics.basins.plane import plane_of
 from dynlab.diagnostics.basins.result import basin_entropy
@@ -54,9 +55,7 @@ def test_two_basins_do_not_decide_whether_their_border_is_smooth():
         dl.from_function(lambda h, x: torch.stack([torch.tanh(2 * h[..., 0]), 0 * h[..., 1]], -1), 2), grid=13
     )
     assert float(ds["boundary_basin_entropy"]) <= np.log(2)
-    assert (
-        "it is at most ln 2 = 0.693 nat, and so tells nothing of whether their border is fractal" in ds.attrs["verdict"]
-    )
+    assert "it is at most ln 2 = 0.693 nat, and so leaves open whether their border is fractal" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("grid, boxed", [(4, False), (10, False), (11, False), (13, True)])
@@ -436,8 +435,28 @@ def test_the_verdict_says_which_plane_and_how_far_ends_lie_off_it(given, spanned
     away -= away @ ds["direction"].values.T @ ds["direction"].values
     distance = np.linalg.norm(away)
     off = f" The points they end on lie up to {distance:.3g} off the plane." if distance > 1e-5 else f" {spanned}."
-    missing = "Attractors that are reached from outside the plane alone are missing here."
+    missing = "2 of the states that span the plane were followed too: they reach the same attractors. What is reached "
+    missing += "from elsewhere alone is missing here."
     assert ds.attrs["verdict"].endswith(f"{off.removeprefix(' ')} {missing}")
+
+
+def test_attractors_beside_the_plane_are_counted():
+    """tanh(2 h) in each of three units has 8 attractors; a plane at h_3 = 0.2 leads to the 4 with h_3 > 0."""
+    corners = np.array(list(itertools.product((-2, 2), (-2, 2), (0.3, 0.3, 0.3, -0.1))))
+    ds = dl.basins(dl.from_function(lambda h, x: torch.tanh(2 * h), state_size=3), states=corners, grid=20)
+    assert ds["origin"].values[2] == pytest.approx(0.2)
+    assert (ds["attractor_state"].values[ds["stable"].values == 1, 2] > 0.9).all()
+    assert int(ds["missed_attractors"]) == 4
+    missing = "4 further attractors are missing here: 16 of the states that span the plane were followed too, and reach"
+    assert ds.attrs["verdict"].endswith(f"{missing} them.")
+
+
+def test_the_plane_holds_as_much_variance_as_geometry_says():
+    torch.manual_seed(0)
+    system, driving = dl.create("gru", input_size=2, hidden_size=5), np.random.default_rng(0).normal(size=(3, 20, 2))
+    plane = dl.basins(system, driving, grid=4, steps=50)
+    held = dl.geometry(system, driving, starts=8)["explained_variance"].values[:2].sum()
+    assert schema.settings(plane)["plane_share"] == pytest.approx(held, rel=1e-9)
 
 
 def test_shares_are_never_rounded_to_none_or_all():

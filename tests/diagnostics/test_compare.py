@@ -50,7 +50,7 @@ def test_a_rotated_copy_is_at_distance_0(delays):
     assert float(ds["angle"]) < 1e-6
     assert float(ds["p_value"]) == 1
     assert "less than 0.1 % of their size" in ds.attrs["verdict"]
-    tested = "Of the 128 ways to exchange runs between the two, the one without any exchange included, 128 leave them"
+    tested = "128 of them, the one without any exchange included, leave the two at least as far apart: p = 128/128 = 1."
     assert ds.attrs["verdict"].startswith("No difference between vanilla and step is shown (p = 1). A linear map")
     assert tested in ds.attrs["verdict"]
 
@@ -70,8 +70,8 @@ def test_of_scalar_linear_networks_it_is_the_difference_of_their_factors():
     np.testing.assert_allclose(ds["explained"], [0.25, 0.81], atol=0.02)  # of a stationary one the factor squared
     assert float(ds["p_value"]) == 1 / 128
     assert "A difference between" in ds.attrs["verdict"]
-    tested = "Of the 128 ways to exchange runs between the two, the one without any exchange included, 1 leaves"
-    assert f"{tested} them at least as far apart." in ds.attrs["verdict"]
+    tested = "that makes 2^7 = 128 different ways. All but the one without any exchange bring the two nearer to each "
+    assert f"{tested}other: p = 1/128 = 0.0078, the smallest p that 8 runs can show." in ds.attrs["verdict"]
     assert "is shown (p = 0.0078). A linear map is fitted to each run of 1 sequence." in ds.attrs["verdict"]
     exchanged = ds["relabelled_distance"].values[1:]
     said = numbers_in(ds.attrs["verdict"].partition(" where runs are exchanged. ")[0])
@@ -82,6 +82,15 @@ def test_other_noise_alone_tells_no_network_from_itself():
     ds = dl.compare(vanilla(), vanilla(), noise(16, 200, 2), other_inputs=noise(16, 200, 2, seed=5))
     assert float(ds["distance"]) > 0.005
     assert float(ds["p_value"]) > 0.05
+    assert "The two were driven by different inputs: a part of the difference may be" in ds.attrs["verdict"]
+
+
+def test_different_inputs_are_named_and_equal_ones_are_not_said_to_differ():
+    given = noise(8, 60, 2), noise(8, 60, 2, seed=5)
+    words = {"inputs_description": "8 sequences of one task", "other_inputs_description": "8 of another"}
+    told, same = (dl.compare(vanilla(), vanilla(), given[0], other_inputs=x, **words) for x in (given[1], given[0] + 0))
+    assert "(vanilla by 8 sequences of one task, vanilla (2) by 8 of another)" in told.attrs["verdict"]
+    assert "different inputs" not in same.attrs["verdict"]
 
 
 def test_the_distance_jumps_where_a_ring_attractor_becomes_a_line():

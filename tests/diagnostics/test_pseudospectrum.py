@@ -241,17 +241,17 @@ def test_what_float32_has_rounded_is_not_told_from_the_border():
         (
             [[0.9, 4.0], [0.0, 0.9]],
             60,
-            "grows to 15.51 at k = 9 before it decays. The pseudospectra alone show that it",
+            "grows to 15.51 at k = 9, where the spectral radius ρ alone gives ρᵏ = 0.3874, before it decays. The",
         ),
         (
             [[0.999, 1e6], [0.0, 0.998]],
             100,
-            "has grown to e^18.3 by k = 100, the last power computed: follow it longer",
+            "the last power computed, where the spectral radius ρ alone gives ρᵏ = 0.9048: follow it longer",
         ),
         (
             [[0.9, 4.0], [0.0, 0.9]],
             50,
-            "grows to 15.51 at k = 9 and is 1.145 at the last: follow it longer to see it",
+            "alone gives ρᵏ = 0.3874, and is 1.145 at the last: follow it longer to see it",
         ),
         ([[-0.9, 40.0], [0.0, 0.9]], 50, "grows to 40.02 at k = 1"),
     ],
@@ -422,7 +422,7 @@ def test_a_nilpotent_matrix_says_that_its_powers_are_zero():
 
 
 @pytest.mark.parametrize(
-    "entry, said", [(1.0, "never exceeds 1"), (0.5, "never exceeds 1"), (5.0, "grows to 5 at k = 1 before it decays")]
+    "entry, said", [(1.0, "never exceeds 1"), (0.5, "never exceeds 1"), (5.0, "grows to 5 at k = 1, before it decays")]
 )
 def test_a_nilpotent_function_grows_no_further_than_its_first_powers(entry, said):
     """Its second power is 0, and that bounds all later ones."""

@@ -17,6 +17,7 @@ from dynlab.diagnostics.basins.plane import Plane, plane_of
 from dynlab.diagnostics.basins.recognition import DIVERGED, FOLLOWED, UNDECIDED, recognised
 from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.diagnostics.fixed_points.starts import ORDINARY, unit_of
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
@@ -34,6 +35,10 @@ LARGEST_STATE, BEYOND_WINDOW = 1e6, 1e3  # the latter times how far the window r
 FARTHEST, FAR_ONES = 1e100, 512  # a bound within which so many of the orbits that leave the usual one are followed
 MAX_MEMORY = 256 * 2**20  # bytes
 LARGEST_GRID = 4096  # starts in each direction
+OTHERS, MOST_OTHERS = (
+    16,
+    256,
+)  # one state that spans the plane is followed for so many starts on it, and so many at most
 HELD = 6  # numbers of each start beside the states where it starts and ends
 METHOD = (
     "Every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
@@ -113,7 +118,8 @@ def basins(
         ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts and
         ``residual`` = ‖F^p(h) − h‖₂. Of each also ``largest_exponent`` with ``largest_exponent_error``,
         ``attractor_state(attractor, state)`` and, in the plane's coordinates, ``attractor_x(attractor, iteration)``,
-        ``attractor_y``. ``leaving_share`` and ``undecided_share`` of the starts. ``basin_entropy``,
+        ``attractor_y``. ``leaving_share`` and ``undecided_share`` of the starts. ``missed_attractors``, how many are
+        reached from some of the states that span the plane, and from no start on it. ``basin_entropy``,
         ``boundary_basin_entropy`` with its standard error, and ``boundary_boxes``. The plane's ``origin(state)``,
         ``direction(axis, state)``.
 
@@ -152,21 +158,29 @@ def basins(
     bound = largest_state or LARGEST_STATE
     if inputs is not None and not is_given:
         states = _visited(driven, bound)
-    plane, wide_enough = _plane(exact, states, seed, bound)
+    plane, wide_enough, spanning = _plane(exact, states, seed, bound)
     half = wide_enough if extent is None else extent
     given, largest_state = largest_state, largest_state or _beyond_all(plane, half)
     line = np.linspace(-half, half, grid)
     starts, unit = plane.states(line, line).reshape(-1, system.state_size), _unit(exact, half)
+    many = len(starts)
+    others = _some_of(spanning, many)  # whose ends say what the plane misses
+    starts = np.concatenate([starts, others])
     held, exact = _in_unit(unit, held), _in_unit(unit, exact)
     found = ends(held, starts / unit, steps, largest_state, max_memory)
     if given is None and (farther := _farther(held, starts / unit, found, steps, max_memory)) > largest_state:
         largest_state, found = farther, ends(held, starts / unit, steps, farther, max_memory)
     known = recognised(exact, found, largest_state, max_memory, seed, is_followed)
-    reasons = known.reasons[known.assigned == UNDECIDED].tolist()
-    attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid), unit)
+    found = Ends(found.states[:many], found.period[:many], found.steps[:many])
+    assigned, reasons = known.assigned[:many], known.reasons[:many]
+    reasons = reasons[assigned == UNDECIDED].tolist()
+    missed = _missed(known.attractors, assigned, known.assigned[many:])
+    attractors, basin = _by_share(known.attractors, assigned.reshape(grid, grid), unit)
     belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
     variables = result.of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
     variables |= result.of_attractors(attractors, basin, plane, system.state_size)
+    words = "attractors reached from states that span the plane alone"
+    variables |= {"missed_attractors": schema.variable((), missed, words)}
     ds = schema.dataset(
         variables,
         system=system.name,
@@ -182,7 +196,8 @@ def basins(
         flags=result.flags(variables),
     )
     told = reasons, len(np.unique(basin[belongs])), _lost(held, found, basin)
-    said = verdict(ds, *told, _spanned_by(system, states, is_given))
+    said = verdict(ds, *told, _spanned_by(system, states, is_given), len(others))
+    said = under_input(said, at) if system.network_input_size else said
     return ds.assign_attrs(verdict=said + (_fewer(each, grid) if asked is None else ""))
 
 
@@ -196,8 +211,8 @@ def _spanned_by(system: Map, states: ArrayLike | None, is_given: bool) -> str:
 
 
 def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None:
-    """The states of orbits that are driven, shape (k, state), but for those beyond the bound; None where all are."""
-    states = driven.states.double().cpu().numpy().reshape(-1, driven.system.state_size)
+    """The states h_1 … h_T of driven orbits, shape (k, state), but for those beyond the bound; None where all are."""
+    states = driven.states[:, 1:].double().cpu().numpy().reshape(-1, driven.system.state_size)
     within = states[(np.abs(states) <= largest_state).all(axis=1)]
     return within if len(within) else None
 
@@ -269,7 +284,20 @@ def _held(system: Map, input: torch.Tensor, t: int, dtype: str, device: str) -> 
     return Held(frozen(system, kind, device), input.to(dtype=kind, device=device), t)
 
 
-def _plane(held: Held, states: ArrayLike | None, seed: int, largest_state: float) -> tuple[Plane, float]:
+def _some_of(spanning: Real, starts: int) -> Real:
+    """Some of the states that span the plane, evenly spaced, and few beside so many starts on it."""
+    count = min(len(spanning), MOST_OTHERS, -(-starts // OTHERS))
+    return spanning[np.linspace(0, len(spanning) - 1, count).astype(np.int64)]
+
+
+def _missed(attractors: list[Attractor], of_plane: NDArray[np.int64], of_others: NDArray[np.int64]) -> int:
+    """How many attractors the others reach and no start on the plane."""
+    beside = np.setdiff1d(of_others[of_others >= 0], of_plane)
+    return sum(attractors[number].has_basin for number in beside)
+
+
+def _plane(held: Held, states: ArrayLike | None, seed: int, largest_state: float) -> tuple[Plane, float, Real]:
+    """The plane of the starts, half the width of its window, and the states (k, n) that span it, none of all states."""
     n = held.system.state_size
     if states is not None:
         given = np.asarray(states, dtype=float)
@@ -277,10 +305,10 @@ def _plane(held: Held, states: ArrayLike | None, seed: int, largest_state: float
             raise UserError(f"The states must be finite numbers of shape (..., {n}), got shape {given.shape}.")
         given = given.reshape(-1, n)
         if n != 2:
-            return plane_of(given)
-        return Plane(np.zeros(2), np.eye(2)), 1.3 * (float(np.abs(given).max()) or 1.0)
+            return *plane_of(given), given
+        return Plane(np.zeros(2), np.eye(2)), 1.3 * (float(np.abs(given).max()) or 1.0), np.zeros((0, 2))
     if n == 2:
-        return Plane(np.zeros(2), np.eye(2)), EXTENT
+        return Plane(np.zeros(2), np.eye(2)), EXTENT, np.zeros((0, 2))
     # orbits from random starts show where a network's states are; of those that leave nothing is shown
     orbits = [torch.as_tensor(np.random.default_rng(seed).standard_normal((64, n)))]
     with torch.no_grad():
@@ -288,7 +316,8 @@ def _plane(held: Held, states: ArrayLike | None, seed: int, largest_state: float
             orbits.append(held.moved(orbits[-1]))
     visited = torch.stack(orbits[1:]).numpy()
     stays = (np.abs(visited) <= largest_state).all(axis=(0, 2))
-    return plane_of(visited[:, stays].reshape(-1, n) if stays.any() else orbits[0].numpy())
+    spanning = visited[:, stays].reshape(-1, n) if stays.any() else orbits[0].numpy()
+    return *plane_of(spanning), spanning
 
 
 def _unit(held: Held, half: float) -> float | Real:

@@ -18,11 +18,13 @@ MANY_MEET = (
     ", above ln 2 = 0.693 nat: more than two basins meet in many boxes of 5 × 5 starts, as on fractal borders or where "
     "basins are as small as the boxes"
 )
-TWO = ". With two basins it is at most ln 2 = 0.693 nat, and so tells nothing of whether their border is fractal"
-BELOW = ". A fractal border is shown by a value that exceeds ln 2 = 0.693 nat by more than its error, and not here"
+TWO = ". With two basins it is at most ln 2 = 0.693 nat, and so leaves open whether their border is fractal"
+BELOW = ". Only a value that exceeds ln 2 = 0.693 nat by more than its error would show a fractal border"
 
 
-def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str) -> str:
+def verdict(
+    ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str, others: int
+) -> str:
     """The attractors and their shares, and how uncertain a start's fate is.
 
     Parameters
@@ -36,11 +38,14 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bo
         Of each start that was cut, whether it became no number.
     spanned_by : str
         Whose principal components span the plane; "" where it is the whole state space.
+    others : int
+        How many of these states themselves were followed.
     """
     found = _found(ds, reasons, basins, lost)
     if not spanned_by:
         return found
-    return f"{found} The starts lie in the plane of the two leading principal components of {spanned_by}.{_beside(ds)}"
+    plane = f"The starts lie in the plane of the two leading principal components of {spanned_by}."
+    return f"{found} {plane}{_beside(ds, others)}"
 
 
 def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_]) -> str:
@@ -82,16 +87,25 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     )
 
 
-def _beside(ds: xr.Dataset) -> str:
-    """How far from the plane of the starts lies what they lead to."""
+def _beside(ds: xr.Dataset, others: int) -> str:
+    """How far from the plane of the starts lies what they lead to, and what they miss."""
     states = ds["attractor_state"].values - ds["origin"].values
+    missed, followed = int(ds["missed_attractors"]), f"{others} of the states that span the plane"
+    if missed:
+        more = f"{counted(missed, 'further attractor')} {agree(missed)} missing here"
+        other = f" {more}: {followed} were followed too, and reach {agree(missed, 'it', 'them')}."
+    else:
+        other = (
+            f" {followed} were followed too: they reach the same attractors. What is reached from elsewhere alone is"
+        )
+        other += " missing here."
     if not len(states):
-        return ""
+        return other if missed else ""
     directions = ds["direction"].values
     away = np.linalg.norm(states - states @ directions.T @ directions, axis=1)
     off = away > IN_PLANE * (1 + np.abs(states).max())
     where = f" The points they end on lie up to {number(float(away.max()), 3)} off the plane." if off.any() else ""
-    return f"{where} Attractors that are reached from outside the plane alone are missing here."
+    return f"{where}{other}"
 
 
 def _listed(ds: xr.Dataset, kinds: list[str]) -> list[str]:

@@ -28,6 +28,7 @@ from dynlab.diagnostics.bifurcation.starts import (
 )
 from dynlab.diagnostics.bifurcation.tracing import TracingLimits
 from dynlab.diagnostics.bifurcation.verdict import verdict
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
@@ -191,12 +192,14 @@ def bifurcation(
     settings = asked._asdict() | held_settings(system, at, varied.held)
     settings |= {"starts": starts, "searches": searches, "max_period": max_period, "observed": coordinate}
     settings |= {"values": values, "dtype": "float64", "device": "cpu"}
+    said = verdict(diagram, points, places, parameter, beyond, None if visited is None else visited[1].settled)
+    is_held = system.network_input_size and not parameter.startswith("input")
     return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=verdict(diagram, points, places, parameter, beyond, None if visited is None else visited[1].settled)
+        verdict=(under_input(said, at) if is_held else said)
         + "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete),
         method=METHOD,
         coords=coords,

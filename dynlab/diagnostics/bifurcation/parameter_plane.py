@@ -11,6 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.bifurcation import on_grid
 from dynlab.diagnostics.bifurcation.held_system import check_range, varied_system
 from dynlab.diagnostics.bifurcation.parameter import described
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
@@ -128,12 +129,14 @@ def parameter_plane(
         "device": "cpu",
         "config": system.json_config,
     }
+    said = _verdict(fixed, values[first], first, period, parameters, is_map, largest_state)
+    is_held = system.network_input_size and not any(name.startswith("input") for name in parameters)
     return schema.dataset(
         _variables(fixed, period, grid, is_map),
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=_verdict(fixed, values[first], first, period, parameters, is_map, largest_state),
+        verdict=under_input(said, at) if is_held else said,
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), x, described(parameters[0])),

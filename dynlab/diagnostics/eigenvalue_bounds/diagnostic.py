@@ -17,7 +17,7 @@ from dynlab.diagnostics.eigenvalue_bounds.measurements import (
     measurement,
     option,
 )
-from dynlab.diagnostics.lyapunov.verdict import DRIFT
+from dynlab.diagnostics.lyapunov.verdict import DRIFT, left_by_neighbours
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
@@ -154,6 +154,7 @@ def _elsewhere(results: Mapping[str, xr.Dataset], settings: Mapping[str, Any]) -
         return ""
     drifts = DRIFT in results["lyapunov"].attrs["verdict"]
     said = " The orbit has not come to where it ends: its exponent is of these steps alone." if drifts else ""
+    said += f" {left_by_neighbours(results['lyapunov'])}".rstrip()
     start = schema.settings(results["lyapunov"])["initial_state"]
     if len(results) == 1 or start == settings["initial_state"]:
         return said

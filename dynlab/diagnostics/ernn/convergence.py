@@ -14,7 +14,6 @@ from dynlab.diagnostics.ernn import iteration as inner_iteration
 from dynlab.diagnostics.ernn.equilibria import (
     CONTINUUM,
     NONE,
-    ONE,
     SEVERAL,
     InnerEquilibria,
     InnerFlow,
@@ -26,7 +25,7 @@ from dynlab.simulation import orbit, prepare
 from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import agree, counted, joined, number, share
+from dynlab.wording import counted, joined, number, share
 
 METHOD = (
     "Equilibria come from Levenberg–Marquardt, and where that fails from pseudo-transient continuation. Both begin at "
@@ -219,51 +218,55 @@ STAYS = "stays at the equilibrium"  # where it begins, whether that attracts or 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
 NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
-SAID = {  # of the iteration at the steps that have an equilibrium
-    STAYS: "starts at it and stays at {}",
-    APPROACHES: "still comes nearer to it at {}",
-    NOT_YET: "has not come steadily nearer at {}",
-    FAILS: "cannot converge to it at {} (it repels what is near, or the iteration overflows), even if nearer by now",
-}
-WORDS = {ONE: "one", SEVERAL: "several", CONTINUUM: "a continuum", NONE: "none"}
 
 
 def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
-    outcomes = ds["outcome"].values
-    done, steps = int(np.isin(outcomes, (CONVERGES, STAYS)).sum()), counted(outcomes.size, "step")
-    steps = f"the {steps} looked at" if outcomes.size > 1 else steps
-    reached = "none" if not done else "all" if done == outcomes.size > 1 else f"{done:,}"
-    last = ds.sizes[schema.ITERATION] - 1
+    outcomes, last = ds["outcome"].values, ds.sizes[schema.ITERATION] - 1
     own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
-    after = f"After {counted(last, 'inner iteration')}"
+    where = counted(outcomes.size, "step")
+    first = f"ERNN's inner iteration is followed for {counted(last, 'iteration')} at {where}."
     if own:
-        after = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,} iterations"
-    have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
-    sentences = [f"{after} {have} reached an equilibrium of the inner flow.", _found(ds), _fates(outcomes)]
-    if (outcomes == NOWHERE).any():
-        sentences.append(_astray(ds, outcomes == NOWHERE))
-    if np.isin(outcomes, (CONVERGES, APPROACHES)).any():
-        sentences.append(_rates(ds, np.isin(outcomes, (CONVERGES, APPROACHES))))
-    sentences.append(_conditions(ds))
-    return " ".join(filter(None, sentences))
+        first = (
+            f"At each step the network takes {counted(own, 'inner iteration')}; here {last:,} are followed at {where}."
+        )
+    nearing = np.isin(outcomes, (CONVERGES, APPROACHES))
+    sentences = [first, *_cases(outcomes, ds["equilibrium_status"].values)]
+    sentences += [_astray(ds, outcomes == NOWHERE)] if (outcomes == NOWHERE).any() else []
+    sentences += [_rates(ds, nearing)] if nearing.any() else []
+    return " ".join([*sentences, _conditions(ds)])
 
 
-def _found(ds: xr.Dataset) -> str:
-    """At how many steps a search found how many equilibria."""
-    kinds = ds["equilibrium_status"].values
-    first, *others = [(word, int((kinds == kind).sum())) for kind, word in WORDS.items() if (kinds == kind).any()]
-    counts = [f"{first[0]} at {counted(first[1], 'step')}", *(f"{word} at {count:,}" for word, count in others)]
-    everywhere = f"{first[0]} at {first[1]:,} of {counted(kinds.size, 'step')}"
-    which = " Where there are several, the one nearest to the iteration's end counts." if SEVERAL in kinds else ""
-    return f"A search for equilibria found {joined(counts) if others else everywhere}.{which}"
+def _cases(outcomes: np.ndarray, kinds: np.ndarray) -> list[str]:
+    """What the iteration does at how many steps, each step in one case; and where there was a choice of equilibria."""
 
+    def at(which: np.ndarray) -> str:
+        count = int(which.sum())
+        return f"at all {count:,}" if count == which.size > 1 else f"at {counted(count, 'step')}"
 
-def _fates(outcomes: np.ndarray) -> str:
-    """What the iteration does at the steps that have an equilibrium and have not converged to it."""
-    left = [words.format(f"{int((outcomes == one).sum()):,}") for one, words in SAID.items() if one in outcomes]
-    have = int((outcomes != NOWHERE).sum())
-    return f"Of the {counted(have, 'step')} with an equilibrium the iteration {joined(left)}." if left else ""
+    one, stays = "an equilibrium of the inner flow", at(outcomes == STAYS)
+    reached = at(outcomes == CONVERGES) if CONVERGES in outcomes else "at none of them"
+    said = [f"The iteration converges to {one} {reached}."]
+    if STAYS in outcomes:
+        begins = f"The iteration starts at {one} and stays there {stays}."
+        said = [begins, *([f"It converges to one {reached}."] if CONVERGES in outcomes else [])]
+    going = [
+        (APPROACHES, "still comes nearer to one"),
+        (NOT_YET, "has not come steadily nearer to one"),
+    ]
+    parts = [f"{words} {at(outcomes == name)}" for name, words in going if name in outcomes]
+    said += [f"It {joined(parts)}."] if parts else []
+    if FAILS in outcomes:
+        why = "the equilibrium repels what is near, or the iteration overflows"
+        said.append(f"It cannot converge {at(outcomes == FAILS)}: {why}.")
+    if NOWHERE in outcomes:
+        said.append(f"No equilibrium was found {at(outcomes == NOWHERE)}.")
+    if SEVERAL in kinds:
+        which = "the one nearest to the iteration's end counts there"
+        said.append(f"Several equilibria were found {at(kinds == SEVERAL)}; {which}.")
+    if CONTINUUM in kinds:
+        said.append(f"A continuum of them was found {at(kinds == CONTINUUM)}.")
+    return said
 
 
 def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
@@ -273,22 +276,19 @@ def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
     finite = np.where(np.isfinite(speed), speed, np.inf)[:, -1]
     last = float(np.median(finite))
     behaviour = "has not come to rest" if np.isfinite(last) else "diverges"
-    count = ds.sizes[schema.ITERATION] - 1
     end = number(last, 3) if np.isfinite(last) else "beyond the largest number"
-    within = f"{number(first, 3)} to {end} in {counted(count, 'iteration')}"
-    others = "the" if nowhere.all() else "the other"
-    where = f"At {others} {counted(int(nowhere.sum()), 'step')} no equilibrium was found"
-    return f"{where}, and the iteration {behaviour}: the median speed ‖F‖ goes from {within}."
+    return (
+        f"Without an equilibrium the iteration {behaviour}: the median speed ‖F‖ goes from {number(first, 3)} to {end}."
+    )
 
 
 def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     settled = converges & (ds["settled"].values == 1)
     if not settled.any():
-        predicted, steps = np.median(ds["predicted_rate"].values[converges]), counted(int(converges.sum()), "step")
+        predicted = np.median(ds["predicted_rate"].values[converges])
         return (
-            f"At the {steps} where it comes nearer, the eigenvalues at the equilibrium predict that an iteration "
-            f"multiplies the distance by {number(predicted)} (median); the measured factor still changes, and cannot "
-            f"be compared."
+            f"Where it comes nearer, the eigenvalues at the equilibrium predict that an iteration multiplies the "
+            f"distance by {number(predicted)} (median). The measured factor still changes, and cannot be compared."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))

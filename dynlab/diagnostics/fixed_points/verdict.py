@@ -63,7 +63,7 @@ def under_input(said: str, at: Any) -> str:
     >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
-    values = at if isinstance(at, str) else place(np.asarray(at, dtype=float), "‖x‖")
+    values = at if isinstance(at, str) else place(np.asarray(at, dtype=float), "‖x‖") if np.any(at) else "zero"
     return f"With the input held at {'its mean' if at == 'mean' else values}: {said[:1].lower()}{said[1:]}"
 
 
@@ -159,10 +159,11 @@ def _confidence(found: Search) -> list[str]:
             f"fixed points of a bounded map sum to 1{sum_of}."
         ]
     share = at_most(100 * sure.bound, 2)
-    of_which = "searches of a layer" if found.searches else "searches"
+    last, of_which = ("These rounds", " of a layer") if found.searches else ("That round", "")
     return [
-        f"{ended} Random starts were drawn with coordinates within ±{number(sure.reach)}; at 95 % confidence at most "
-        f"{share} % of {of_which} from such starts lead to a further point."
+        f"{ended} {last} had {counted(sure.starts, 'random start')}, with coordinates drawn within "
+        f"±{number(sure.reach)}: at 95 % confidence at most {share} % of searches{of_which} from such starts lead to "
+        f"a further point."
     ]
 
 

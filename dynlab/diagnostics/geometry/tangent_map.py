@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
 from dynlab.jacobians import held_matrices
 from dynlab.kinks import AT_KINK, at_kink
@@ -119,13 +120,14 @@ def tangent_map(
         "mode_direction": schema.variable((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
         "origin": schema.variable((schema.STATE,), p, "the state p"),
     }
+    said = _verdict(moves, kind.name, valid, reach, float(error.max()))
     settings = {"input": x.tolist(), "at_step": at_step, "reach": reach, "grid": grid, "point": p.tolist()}
     return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
-        verdict=_verdict(moves, kind.name, valid, reach, float(error.max())),
+        verdict=under_input(said, at) if system.input_size else said,
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), line, "distance along the first direction"),

@@ -56,7 +56,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
         return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
-    before, after = (_left(some), "") if ends is None else _whereabouts(some, name, ends, known)
+    before, after = (left_by_neighbours(some), "") if ends is None else _whereabouts(some, name, ends, known)
     larger = _larger(some)
     which = "first" if larger else "largest"
     text = f"{before}Over {averaged} the {which} {words} is {_largest(some, name)}: {_meaning(some, name)}.{larger}"
@@ -79,8 +79,11 @@ def _larger(ds: xr.Dataset) -> str:
     most = int(np.argmax(means))
     if not means[most] > means[0] + ds["rounding_bound"].values[:, [0, most]].max():
         return ""
-    told = f"Λ{subscript(most + 1)} is {number(means[most], 2)} {ds['mean_exponent'].attrs['units']}"
-    return f" So few steps do not bring the exponents into their order yet: {told}."
+    last, units = f"Λ{subscript(most + 1)}", ds["mean_exponent"].attrs["units"]
+    return (
+        f" {last} comes out larger than Λ₁, at {number(means[most], 2)} {units}: over so short a time the exponents "
+        f"are not in their order yet."
+    )
 
 
 def _largest(ds: xr.Dataset, name: str) -> str:
@@ -158,8 +161,8 @@ def _aligned(ds: xr.Dataset) -> str:
         return ""
     part = f"{number(change, 1)} {ds['mean_exponent'].attrs['units']}"
     return (
-        f" About {part} of that error comes from the random directions in which tangent vectors start; on longer "
-        f"sequences it is less."
+        f" Of the error of Λ₁ about {part} comes from the random directions in which tangent vectors start, and the "
+        f"rest from differences between samples. Longer sequences make both smaller."
     )
 
 
@@ -195,17 +198,17 @@ def _by_sample(ds: xr.Dataset, name: str) -> str:
     return f"nearby orbits {said} of {counted(len(values), 'sample')}{undecided}"
 
 
-def _left(ds: xr.Dataset) -> str:
+def left_by_neighbours(ds: xr.Dataset) -> str:
     """A sentence before all others where driven orbits stayed on what their neighbours leave."""
     if "neighbours_leave" not in ds or not (left := ds["neighbours_leave"].values == 1).any():
         return ""
     which = f"{int(left.sum())} of {len(left)} orbits" if len(left) > 1 else "The orbit"
     rates = -ds["neighbour_rate"].values[left]
-    theirs = "their exponents" if left.sum() > 1 else "its exponents"
+    stayed = "orbits that stayed" if left.sum() > 1 else "orbit that stayed"
     return (
         f"{which} stayed on a set that orbits beside it leave: from starts {number(BESIDE)} away nearby states "
-        f"approach each other at last, at {interval(rates, 2)} {ds['neighbour_rate'].attrs['units']}. These are "
-        f"{theirs}, and other starts have others. "
+        f"approach each other at last, at {interval(rates, 2)} {ds['neighbour_rate'].attrs['units']}. The "
+        f"exponents told here are those of the {stayed}; other starts have others. "
     )
 
 
@@ -333,7 +336,7 @@ def _echo_state(ds: xr.Dataset) -> str:
     if not finite.size:
         return f"{text}."
     rate = f"{interval(finite if finite.max() > 0 else -finite, 2)} {rates.attrs['units']}"
+    changes = "shrinks" if finite.max() <= 0 else "grows" if finite.min() >= 0 else "changes"
     which = ", from sample to sample" if np.ptp(finite) > 0 else ""
-    part = "separate at" if finite.max() > 0 else "approach each other at"
-    below = ", where below 0 they approach each other" if finite.max() > 0 > finite.min() else which
-    return f"{text}. Two that begin very near to each other {part} {rate}{below}."
+    check = f"between two that begin very near to each other the distance {changes} by {rate}{which}"
+    return f"{text}. Check of Λ₁ without Jacobians: {check}."

@@ -12,6 +12,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
 from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
@@ -127,7 +128,9 @@ def modes(
         system=system.name,
         source=system.source,
         settings={name: schema.settings(points)[name] for name in copied} | asked,
-        verdict=lambda ds: verdict(ds) + also_incomplete(points),
+        verdict=lambda ds: (
+            (under_input(verdict(ds), at) if system.network_input_size else verdict(ds)) + also_incomplete(points)
+        ),
         method=METHOD,
         flags=_flags(variables),
     )

@@ -220,11 +220,17 @@ def _ends(ds: xr.Dataset) -> str:
     """The sentence on where the orbits of a map end."""
     if "outcome" not in ds:
         return ""
-    parts = []
-    for name, count in Counter(ds["outcome"].values.tolist()).most_common():
-        everyone = "all " if count == ds.sizes[schema.SAMPLE] > 1 else ""
-        parts.append(f"{everyone}{counted(count, 'orbit')} {agree(count)} {_ending(ds, name)}")
-    return f"After {int(ds[schema.ITERATION].values[-1]):,} steps {joined(parts)}."
+    counts, total = Counter(ds["outcome"].values.tolist()).most_common(), ds.sizes[schema.SAMPLE]
+    after = f"After {int(ds[schema.ITERATION].values[-1]):,} steps"
+    if len(counts) == 1:
+        return f"{after} {'all ' * (total > 1)}{counted(total, 'orbit')} {agree(total)} {_ending(ds, counts[0][0])}."
+    if all(name in long_orbit.MOVING for name, _ in counts):  # which says of all what one of its names says of some
+        named = [each for each in counts if each[0] != long_orbit.UNSETTLED]
+        moving = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in named]
+        said = f"none of {total} orbits is settled on a point, a cycle or a curve"
+        return f"{after} {said}: {joined(moving)}."
+    parts = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in counts]
+    return f"{after}, of {total} orbits {joined(parts)}."
 
 
 def _rests_elsewhere(ds: xr.Dataset) -> bool:

@@ -163,7 +163,7 @@ def pseudospectrum(
         settings=where
         | {"grid": grid, "extent": extent, "steps": steps, "seconds": followed if flow else None, "flow": flow}
         | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
-        verdict=lambda ds: verdict(ds, state_description),
+        verdict=lambda ds: verdict(ds, at, state_description),
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), x, "Re z", units),

@@ -1,10 +1,13 @@
 """What a pseudospectrum says, in two sentences."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.wording import at_least, at_most, near_one, number, place, power
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
@@ -13,10 +16,11 @@ ROUNDING = 1e-12  # of a number that is rounded up, so much is what rounding lef
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
-def verdict(ds: xr.Dataset, described: str) -> str:
+def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     """Stable or not by eigenvalues, and what the norms do in spite of that.
 
-    `described` says which state the Jacobian's is, as "t = 128 of sequence 0"; "" where its place is all that is known.
+    `input_at` is the input that is held, "zero" or its values. `described` says which state the Jacobian's is, as
+    "t = 128 of sequence 0"; "" where its place is all that is known.
     """
     flow = schema.settings(ds)["flow"]
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
@@ -25,7 +29,9 @@ def verdict(ds: xr.Dataset, described: str) -> str:
     side = _side(beyond, errors)
     size = f"{number(beyond[leading])} per second" if flow else _radius(np.abs(values), errors)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
-    at = f"{described} ({at if '=' in at else f'h = {at}'})" if described else at
+    takes_input = bool(schema.settings(ds)["input"])
+    held = ", the input held at its values there" * takes_input
+    at = f"{described} ({at if '=' in at else f'h = {at}'}{held})" if described else at
     first = f"The spectral {which} of the Jacobian A at {at} is {size}"
     if side == "undecided" or errors.max() > KINKED:
         first += f", known to {number(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
@@ -33,7 +39,8 @@ def verdict(ds: xr.Dataset, described: str) -> str:
         first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
     first += ": it does not decide whether A is stable" if side == "undecided" else f", so that A is {side}"
     margin = float((errors - beyond).min())
-    return f"{first}. {_transient(ds, flow, side)}{_nearest(ds, flow, margin) if side == 'stable' else ''}"
+    said = f"{first}. {_transient(ds, flow, side)}{_nearest(ds, flow, margin) if side == 'stable' else ''}"
+    return under_input(said, input_at) if takes_input and not described else said
 
 
 def _nearest(ds: xr.Dataset, flow: bool, margin: float) -> str:
@@ -81,10 +88,12 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         said = f"{norm} has grown to {_growth(ds)} by {at}, and rounding drowns it later"
     elif when == last:
         said = f"{norm} has grown to {_growth(ds)} by {at}, the last {'time' if flow else 'power'} computed"
+        said += _by_eigenvalues(ds, flow, when)
     else:
         # between the times that are looked at a flow's may be larger
         said = f"{norm} grows to {f'at least {_growth(ds, least=True)}' if flow else _growth(ds)} at {at}"
-        said += " before it decays" if _back_at_one(ds, when) else f" and is {_size(_last(ds))} at the last"
+        said += _by_eigenvalues(ds, flow, when)
+        said += ", before it decays" if _back_at_one(ds, when) else f", and is {_size(_last(ds))} at the last"
     if side == "stable" and growth > NO_GROWTH and not _back_at_one(ds, when):
         on = f"it grows on to at least {at_least(kreiss)}, and " if growth < kreiss < np.inf else ""
         said += f": {on}{'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
@@ -93,6 +102,17 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     if growth <= NO_GROWTH or number(kreiss) == "1":
         return f"{said}."
     return f"{said}. The pseudospectra alone show that it reaches at least {at_least(kreiss)} (the Kreiss constant)."
+
+
+def _by_eigenvalues(ds: xr.Dataset, flow: bool, when: float) -> str:
+    """What the leading eigenvalue alone gives for that time; nothing where its radius is not told from 0."""
+    values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
+    if flow:
+        return f", where the spectral abscissa α alone gives e^(αt) = {_size(float(values.real.max()) * when)}"
+    leading = int(np.argmax(np.abs(values)))
+    if not errors[leading] < np.abs(values[leading]):
+        return ""
+    return f", where the spectral radius ρ alone gives ρᵏ = {_size(float(np.log(np.abs(values[leading]))) * when)}"
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:

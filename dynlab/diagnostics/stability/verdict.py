@@ -138,11 +138,15 @@ def _remedy(ds: xr.Dataset) -> str:
     calm = (unstable == 0) & (open_ == 0)
     border = (unstable == 0) & (open_ == 1) & (np.abs(ds["integrator_modulus"].values - 1) < ROUNDING)
     border &= ds["integrator_dependent"].values == 0
+    other = np.array(list(METHODS)) != schema.settings(ds)["integrator"]
     for which, words in (
         (calm & ~np.isinf(steps), "would be stable at this ε"),
         (calm & np.isinf(steps), "would be stable at any"),
         (border, "would keep the size of small changes, up to rounding"),
         ((unstable == 0) & (open_ > 0) & (open_ < 1), "would be unstable at no state"),
+        (other & (unstable == 0) & (open_ == 1) & ~border, "might be stable or not"),
+        (other & (unstable > 0) & (unstable < 1), "would be unstable at some states, too"),
+        (other & (unstable == 1), "would be unstable, too"),
     ):
         if which.any():
             named = joined([title for title, one in zip(titles, which, strict=True) if one])
