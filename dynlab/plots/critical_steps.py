@@ -128,7 +128,7 @@ def _draw_network(ds: xr.Dataset, ax: Axes) -> None:
         ax.axvline(used, color=style.BLACK, ls="--", lw=1, label="the network's ε (its γ is 0)")
     if np.isfinite(needed):
         diamond: dict[str, Any] = {"ms": 6, "color": "white", "mec": style.BLACK, "ls": "none"}
-        words = f"γ = {at_most(math.nextafter(needed, math.inf))}, least for this ε"
+        words = f"least γ at which this ε is stable: {at_most(math.nextafter(needed, math.inf))}"
         ax.plot(used, needed, marker="D", label=words, zorder=6, **diamond)
 
 

@@ -67,6 +67,11 @@ def test_the_plane_its_border_and_the_network(ds):
     smallest = lines["smallest critical step of the states"]
     np.testing.assert_array_equal(smallest.get_xdata(), border[np.isfinite(border)])
     assert lines["the network"].get_xydata().tolist() == [[0.3, float(ds["own_diffusion"])]]
+    (diamond,) = (name for name, line in lines.items() if line.get_marker() == "D")
+    np.testing.assert_allclose(lines[diamond].get_xydata(), [[0.3, float(ds["needed_diffusion"])]])
+    assert numbers_in(diamond.removeprefix("least γ at which this ε is stable: ")) == [
+        pytest.approx(float(ds["needed_diffusion"]), rel=1e-3)
+    ]
     plt.close("all")
 
 
