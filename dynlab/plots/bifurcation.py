@@ -54,8 +54,8 @@ MARKERS = {
 SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
 WORDS = {"flip": "flip (period doubling)"}
 SETTLED: dict[str, Any] = {"ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.10}
-MOVING: dict[str, Any] = {"ms": 5.0, "mew": 0.7, "mfc": "white", "mec": style.BLACK}
-MANY, SMALL = 0.05, 2.2  # of the orbits: more that have not settled are drawn in this size
+MOVING: dict[str, Any] = {"ms": 3.6, "mew": 0.6, "mfc": "white", "mec": style.BLACK}
+MANY, SMALL = 0.02, 2.2  # of the orbits: more that have not settled are drawn in this size
 LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
 WIDEST = 60  # letters of a line of the legend
 MOST_NUMBERS = 4  # values of one kind that the legend lists
@@ -89,7 +89,7 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     _draw_branches(ds, ax, ds["branch_orbit"].values, **artist)
     settings = schema.settings(ds)
     ax.set(xlim=(settings["lowest"], settings["highest"]), ylim=_in_view(ds))
-    ax.set(xlabel=_parameter(ds), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
+    ax.set(xlabel=style.label(ds["branch_parameter"]), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
     ax.set_title("Branches" + (" and what orbits visit" if "visited" in ds else ""))
     if not len(ds["branch_orbit"]):
         style.say(ax, "no isolated fixed point was found, and so no branch")
@@ -163,7 +163,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """The largest modulus of the multipliers, or real part of the eigenvalues, and the border of stability."""
     is_map = ds["eigenvalue"].attrs["units"] == schema.ONE
     values, border = ds["eigenvalue"].values, 1.0 if is_map else 0.0
-    ax.set_xlabel(_parameter(ds))
+    ax.set_xlabel(style.label(ds["branch_parameter"]))
     if not len(values):
         ax.set_yticks([])
         style.say(ax, "no branch")
@@ -178,12 +178,6 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     room = 0.08 * max(high - low, 1e-3)
     ax.set(ylim=(low - room, high + room), ylabel="largest |μ|" if is_map else "largest Re λ (1/s)")
     ax.set_title("Stable below the dotted line")
-
-
-def _parameter(ds: xr.Dataset) -> str:
-    """The parameter's name, and of a step size its letter in the title."""
-    name = style.label(ds["branch_parameter"])
-    return f"{name} ε" if name == "step_size" else name
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:

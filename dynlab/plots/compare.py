@@ -8,16 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
-from dynlab.plots import style
-from dynlab.plots.unit_circle import CIRCLE
+from dynlab.plots import style, unit_circle
 from dynlab.wording import number
 
 SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
-OWN = ", each axis on its own scale"
 ALIKE = 1e-9  # of their size: distances that differ by less are one
 BINS = 12
-FLAT, ROOM, SMALLEST = 2.0, 0.08, 1e-6  # how many times longer one axis is, room beside what is shown, the least
+ROOM = 0.08  # beside what is shown
 HEADROOM, LINE = 1.3, 0.08  # above the bars, and of the axes' height a line of words
 
 
@@ -48,27 +46,16 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
         ax.scatter(runs.real, runs.imag, s=6, marker=marker, color=colour, alpha=0.35, linewidths=0, zorder=2)
         look: dict[str, Any] = {"s": 34, "marker": marker, "facecolors": "none", "edgecolors": colour, "zorder": 3}
         ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
-    own = _set_window(ax, np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
-    ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1, zorder=1, label="unit circle: |μ| = 1")
-    ax.set(xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the linear maps fitted to runs" + OWN * own)
+    shown = np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")])
+    limits, own = unit_circle.window(shown)
+    unit_circle.draw_circle(ax, label="unit circle: |μ| = 1")
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="auto" if own else "equal")
+    ax.set(
+        xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the linear maps fitted to runs" + unit_circle.OWN * own
+    )
     ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label="small: of single runs")
     style.legend_below(ax, 2)
     return ax
-
-
-def _set_window(ax: Axes, values: np.ndarray) -> bool:
-    """Around the values and 1; where these lie far closer along one axis, each has its own scale: whether it has."""
-    ends = np.array([[part.min(), part.max()] for part in (np.append(values.real, 1.0), values.imag)])
-    wide, tall = np.ptp(ends, axis=1)
-    if min(wide, tall) * FLAT < max(wide, tall):
-        for name, (low, high) in zip(("xlim", "ylim"), ends, strict=True):
-            pad = ROOM * max(high - low, SMALLEST)
-            ax.set(**{name: (low - pad, high + pad)})
-        return True
-    half = (0.5 + ROOM) * max(wide, tall, SMALLEST)
-    (x, y) = ends.mean(axis=1)
-    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal")
-    return False
 
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
@@ -80,9 +67,12 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     ax.hist(distances, edges.tolist(), color=style.FAINT, ec=style.GREY, lw=0.8, label="after other exchanges of runs")
     share = f"at least as far apart: {as_far} of {len(distances)}"
     ax.hist(farthest, edges.tolist(), color="white", hatch="////", ec=style.BLACK, lw=0.8, label=share)
-    ax.axvline(own, color=style.BLACK, lw=2, label="as they are")
-    high = max(edges[-1], own)
-    ax.set(xlim=(0, (1 + ROOM) * high), ylim=(0, HEADROOM * ax.get_ylim()[1]))
+    ax.axvline(own, color=style.BLACK, lw=2, label=f"without an exchange: {number(own, 3)}")
+    low, high = min(edges[0], own), max(edges[-1], own)
+    near = [each for each in ds["within_runs"].values.tolist() if low - (high - low) <= each <= high + (high - low)]
+    low, high = min([low, *near]), max([high, *near])  # what is farther has an arrow: else the bars would be thin
+    room = ROOM * (high - low)
+    ax.set(xlim=(low - room, high + room), ylim=(0, HEADROOM * ax.get_ylim()[1]))
     ax.set(xlabel="mean distance of a run of one from a run of the other", ylabel="number of ways to exchange runs")
     ax.locator_params(axis="x", nbins=6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -93,13 +83,17 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def _edges(distances: np.ndarray, first: float) -> np.ndarray:
-    """Of the bars: one of them is the first of the distances that are at least as far, and all bars are as wide."""
+    """Of the bars: one begins between the first of those at least as far and what is nearer, and all are as wide.
+
+    Where nothing is near, that bar has the first in its middle.
+    """
     low, high = float(distances.min()), float(distances.max())
     if high - low <= ALIKE * abs(high):  # as of a network and itself
         middle = (low + high) / 2
         return middle + np.array([-0.5, 0.5]) * (abs(middle) / BINS or 1.0)
     width = (high - low) / BINS
-    start = first - ALIKE * abs(high)
+    nearer = distances[distances < first - ALIKE * abs(high)].max(initial=low - width)
+    start = first - min(first - float(nearer), width) / 2
     return start + width * np.arange(-np.ceil((start - low) / width) - 1, np.floor((high - start) / width) + 2)
 
 

@@ -15,6 +15,7 @@ from dynlab.wording import share
 PANEL = (5.0, 4.0)  # inches
 ZERO, MANY = 1e-9, 0.25  # a modulus that is 0 but for rounding, and the share of such modes that hides the others
 FEW = 4  # modes, each of which has its own line; of more bands are drawn
+DASHES = ("-", (0, (4, 4)), (4, (2, 6)), (0, (1, 7)))  # of each line, so that those that coincide are all seen
 
 
 def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -46,7 +47,8 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
     ax.axhline(0.0 if is_flow else 1.0, label="Re λ = 0" if is_flow else "|μ| = 1", **edge)
     if ds.sizes[schema.MODE] <= FEW:
         for mode, one in enumerate(values.median(schema.SAMPLE).values.T):
-            ax.plot(times, one, **{"color": style.CYCLE[mode], "label": f"${symbol}_{mode + 1}$"} | line)
+            look: dict[str, Any] = {"color": style.CYCLE[mode], "ls": DASHES[mode], "label": f"${symbol}_{mode + 1}$"}
+            ax.plot(times, one, **look | line)
     else:
         for low, high, colour, name in BANDS:
             edges = values.quantile([low, high], [schema.SAMPLE, schema.MODE]).values

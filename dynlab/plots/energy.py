@@ -43,7 +43,8 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     """
     schema.check(ds, needs=["exact_energy", "energy", "drift"])
     if ax is None:
-        return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
+        said = ds.assign_attrs(verdict=f"{ds.attrs.get('verdict', '')} {_letters(ds)}")
+        return style.panels(said, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
     exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
     low, high = np.nanmin(exact), np.nanmax(exact)
     highest = float(orbits[np.isfinite(orbits)].max(initial=high))
@@ -67,6 +68,16 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ax.set_title("H of the flow and of each integrator")
     style.legend_below(ax, 3)
     return ax
+
+
+def _letters(ds: xr.Dataset) -> str:
+    """What the caption says of M and q, which the title names otherwise or not at all."""
+    settings = schema.settings(ds)
+    if settings.get("matrix") is not None:
+        return "Here M is W, and q is 0."
+    if ds.attrs.get("system") == "feedback":
+        return "Here M is W, and q = V x + b is what the input and the bias add."
+    return "M is the matrix that the state h is multiplied by, and q = V x + b is what the input and the bias add."
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:

@@ -18,6 +18,7 @@ SIZES = ((6.0, 6.2), (9.4, 5.8))  # inches, of one panel and of two
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
 HEADING = "Eigenvalues of"
+CROWDED = "Eigenvalues of these fixed points;\nthe leading one of each is large:"
 CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a large marker
 WIDE = 6.0  # of the window: in a wider one the circle is too small to have its name beside it
 
@@ -119,7 +120,7 @@ def _draw(
 
 
 def _heading(ds: xr.Dataset) -> str:
-    return HEADING + " (each one's leading one is large)" * (ds["eigenvalue"].size > CROWD)
+    return CROWDED if ds["eigenvalue"].size > CROWD else HEADING
 
 
 def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:

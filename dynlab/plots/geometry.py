@@ -5,6 +5,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ MOST_DRAWN = 24  # trajectories: more are a cloud
 LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
 LENGTH = 0.17  # of a drawn direction to each side, times half the width of all that is drawn
 MOST_BARS = 12
+BOX, ZOOM = (4, 4, 3), 0.86  # of a spatial picture, so that its labels stay beside it
+AWAY = 0.6  # of the height of text: from a spatial axis to its label, beyond the numbers
 SPATIAL_TICKS = 2  # more of them overlap where an axis is seen from its end
 # By the number of growing directions, so that grey print tells them apart; the last for all beyond.
 MARKERS = ("o", "^", "s", "D", "P")
@@ -78,7 +81,13 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     _draw_directions(ds, ax, count)
     _draw_points(ds, ax, count, **artist)
     ax.set(**{f"{'xyz'[index]}label": _axis_label(ds, index) for index in range(count)})
-    if _roundish(ds, count):
+    roundish = _roundish(ds, count)
+    if count == 3:  # which has its own way to have one scale
+        limits = (solid.get_xlim(), solid.get_ylim(), solid.get_zlim())
+        for axis in (solid.xaxis, solid.yaxis, solid.zaxis):
+            axis.labelpad = AWAY * rcParams["font.size"]
+        solid.set_box_aspect([high - low for low, high in limits] if roundish else BOX, zoom=ZOOM)
+    elif roundish:
         ax.set_aspect("equal", adjustable="box")
     if ds.sizes[schema.AXIS] < 2:
         ax.set_yticks([])

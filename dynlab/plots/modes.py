@@ -164,8 +164,19 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
                     ax.set_title(title)
                 if place == len(rows) - 1:
                     ax.set_xlabel(label.format(number(largest, 2)))
-        style.finish(ds, figure, "Modes", _moved_legend(first) if tables else None)
+        said = ds.assign_attrs(verdict=f"{ds.attrs.get('verdict', '')} {_which(ds, points, rows if tables else [])}")
+        style.finish(said, figure, "Modes", _moved_legend(first) if tables else None)
     return first
+
+
+def _which(ds: xr.Dataset, points: list[int], rows: list[NDArray[np.int64]]) -> str:
+    """How many of all modes are drawn, and how many of these have rows."""
+    most, count = ds.sizes[schema.MODE], ds.sizes[schema.STATE]
+    chosen = f"the {most} of largest modulus |μ|" if most < count else "all"
+    said = f"Of the {count} modes at a fixed point {chosen} are drawn; a complex pair is one marker and one row."
+    whole = [len(_rows(ds, point, most)) for point in points if point < ds.sizes[schema.FIXED_POINT]]
+    fewer = max((len(some) for some, every in zip(rows, whole, strict=False) if len(some) < every), default=0)
+    return f"{said} The tables have the first {fewer} of them." if fewer else said
 
 
 def _moved_legend(ax: Axes) -> dict[str, Any]:

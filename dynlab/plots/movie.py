@@ -75,7 +75,7 @@ def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
 
         def draw(ax: Axes, one: xr.Dataset = one) -> None:
             plot_spectrum(one, ax=ax)
-            ax.set(xlim=(-half, half), ylim=(-half, half), title="")
+            ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", title="")
 
         radius = number(float(one["spectral_radius"].median()), 3)
         yield _frame(

@@ -107,8 +107,9 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
     if "line_direction" in ds:
         for point, along in zip(ds["equilibrium"].values, ds["line_direction"].values, strict=True):
             if np.isfinite(along).all():
-                line: dict[str, Any] = {"color": style.BLACK, "linewidth": 2.5, "alpha": 0.45}
-                ax.axline(tuple(point), tuple(point + along), zorder=2.4, **line)
+                line: dict[str, Any] = {"color": style.BLACK, "linewidth": 5.5, "alpha": 0.2}
+                # nullclines that lie on it are seen on it
+                ax.axline(tuple(point), tuple(point + along), zorder=1.8, **line)
                 ax.plot([], [], label=f"line of {'equilibria' if 'flow_kind' in ds else 'fixed points'}", **line)
     both = "flow_kind" in ds and "map_kind" in ds
     for name in ("flow", "map"):

@@ -16,15 +16,16 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time
 from dynlab.plots.gradient import draw_samples
+from dynlab.plots.moduli import draw_moduli, hug_the_circle
+from dynlab.plots.unit_circle import OWN, draw_circle, window
 from dynlab.wording import share
 
 FEW = 500  # points, which are drawn larger
 MANY = 5_000  # points, which lie on each other: how many lie in a cell is drawn in their place
-CELLS = 160  # in each direction
+CELLS = 100  # in each direction: in a picture of 800 pixels one is still seen
 WHOLE = 1.15  # half the width of the window around the whole unit circle
 NEAR_ONE = 0.35  # eigenvalues that are all this near to 1 are shown closer up
 ROOM = 1.15  # the window is this much wider than what it shows
-SMALLEST = 1e-6  # half the width of the smallest window
 PANEL = (5.0, 4.0)  # inches, of one
 SIZE = (9.2, 3.7)  # of two beside each other
 
@@ -38,7 +39,8 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         Of `dynlab.spectrum`.
     ax : Axes, optional
         Where only these eigenvalues are drawn. Without it a figure is made that also shows the flow's eigenvalues,
-        where there are any, all of them over time, and the spectral radius over time.
+        where there are any, all of them over time, and the spectral radius over time. Of a network whose moduli are
+        nearly all 1 it shows how far from 1 they are in place of the moduli over time.
     **artist
         For the points.
 
@@ -50,13 +52,18 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     schema.check(ds, needs=["eigenvalue", "spectral_radius"])
     if ax is None:
         flow: list[style.Panel] = [(plot_flow_spectrum, artist)] if "flow_eigenvalue" in ds else []
-        drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
+        moduli = draw_moduli if not flow and hug_the_circle(ds) else plot_eigenvalues_over_time
+        drawn = [(plot_spectrum, artist), *flow, (moduli, {}), (plot_spectral_radius, {})]
         return style.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
-    middle, half = window_of(_shown(ds, "eigenvalue")[0])
-    _draw_points(ds, "eigenvalue", ax, (middle - half, middle + half), (-half, half), **artist)
-    ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=3))
-    ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
-    ax.set_title("Eigenvalues μ, unit circle" + (" near 1" if middle else ""))
+    (wide, high), near, own = window_of(_shown(ds, "eigenvalue")[0])
+    _draw_points(ds, "eigenvalue", ax, (wide[0], wide[1]), (high[0], high[1]), **artist)
+    draw_circle(ax)
+    ax.set(xlim=wide, ylim=high, aspect="auto" if own else "equal", xlabel="Re μ", ylabel="Im μ")
+    if near:
+        ax.add_patch(Circle((0, 0), 1, facecolor=style.SHADED, linewidth=0, zorder=0))
+        ax.ticklabel_format(useOffset=False)
+        ax.locator_params(nbins=5)
+    ax.set_title(f"Eigenvalues μ near 1, shaded: |μ| ≤ 1{OWN * own}" if near else "Eigenvalues μ, unit circle")
     return ax
 
 
@@ -76,16 +83,12 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         return style.panels(ds, [(plot_flow_spectrum, artist)], PANEL, "Spectrum of the flow")
     values, _ = _shown(ds, "flow_eigenvalue")
     step_size = float(schema.settings(ds)["step_size"])
-    look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.BLACK, "linewidth": 1, "zorder": 0}
+    look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.GREY, "linewidth": 0.8, "zorder": 0}
     ax.add_patch(Circle((-1 / step_size, 0), 1 / step_size, **look))
-    # The real parts are often thousands of times smaller than the imaginary ones: each axis has its own scale.
-    real = np.append(values.real, 0.0)
-    pad = 0.15 * max(SMALLEST, np.ptp(real))
-    height = max(SMALLEST, ROOM * float(np.abs(values.imag).max(initial=0)))
-    wide, high = (real.min() - pad, real.max() + pad), (-height, height)
-    _draw_points(ds, "flow_eigenvalue", ax, wide, high, **artist)
-    ax.set(xlim=wide, ylim=high, xlabel="Re λ (1/s)", ylabel="Im λ (1/s)")
-    ax.set_title("The flow's λ and |1 + ελ| ≤ 1")
+    limits, own = window(values, 0.0)
+    _draw_points(ds, "flow_eigenvalue", ax, (limits[0, 0], limits[0, 1]), (limits[1, 0], limits[1, 1]), **artist)
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="auto" if own else "equal", xlabel="Re λ (1/s)", ylabel="Im λ (1/s)")
+    ax.set_title(f"The flow's λ, shaded: |1 + ελ| ≤ 1{OWN * own}")
     return ax
 
 
@@ -158,9 +161,13 @@ def _name(bar: Colorbar, words: str) -> None:
     bar.ax.set_title(words, fontsize="medium", pad=rcParams["font.size"])  # its last number reaches beyond it
 
 
-def window_of(values: NDArray[np.complex128]) -> tuple[float, float]:
-    """Where on the real axis the window has its middle, and half its width: the whole circle, or what lies near 1."""
-    from_one = float(np.abs(values - 1).max()) if values.size else np.inf
-    if from_one < NEAR_ONE:
-        return 1.0, max(SMALLEST, ROOM * from_one)
-    return 0.0, max(WHOLE, ROOM * float(np.abs([values.real, values.imag]).max(initial=0)))
+def window_of(values: NDArray[np.complex128]) -> tuple[NDArray[np.float64], bool, bool]:
+    """The limits of the window, shape (axis, end), whether it is one near 1, and whether each axis has its own scale.
+
+    It is around the whole circle, or around what lies near 1.
+    """
+    if values.size and float(np.abs(values - 1).max()) < NEAR_ONE:
+        limits, own = window(values)
+        return limits, True, own
+    half = max(WHOLE, ROOM * float(np.abs([values.real, values.imag]).max(initial=0)))
+    return np.array([[-half, half], [-half, half]]), False, False

@@ -66,6 +66,7 @@ TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.82, 0.0, 256)), "time"
 ACTIVATIONS = {"relu": "ReLU", "sigmoid": "σ"}  # as titles write them
 DIGITS_OF_W, MOST_OF_W = 4, 24  # of its entries, and letters of it in a title: what is longer is in the caption
 MOST_ROWS, MOST_HELD = 4, 6  # of W, and values of an input, that a caption lists
+PARAMETERS = {"step_size": "step size ε (s)"}  # as axes name those whose names say neither letter nor unit
 STEPS_OWN = "its values there"  # at the step of a sequence that the verdict names
 HELD = "held at"  # a verdict with these words says which input that is
 
@@ -315,6 +316,8 @@ def label(array: object) -> str:
     """What an axis says of a variable: its long name, and its units where it has some that the name does not say."""
     attrs = getattr(array, "attrs", {})
     name, units = attrs.get("long_name", ""), attrs.get("units", "1")
+    if name in PARAMETERS:
+        return PARAMETERS[name]
     return name if units == "1" or units in name.split() else f"{name} ({units})"
 
 

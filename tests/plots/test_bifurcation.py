@@ -6,10 +6,12 @@ import pytest
 
 from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
+from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.bifurcation import LINES, plot_bifurcation
 from dynlab.plots.parameter_plane import plot_parameter_plane
 from dynlab.systems import create
+from dynlab.systems.planar import planar_system
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +67,13 @@ def test_orbits_that_have_not_settled_are_open_and_named(logistic):
     assert cloud.get_markerfacecolor() == "white"
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words[2:4] == ["what settled orbits visit, darker where more often", "orbits that have not settled"]
+
+
+def test_the_axis_of_a_step_size_has_its_letter_and_its_unit():
+    ds = bifurcation(planar_system(planar_matrix("diff")), "step_size", 0.05, 0.1, values=5)
+    figure = plot_bifurcation(ds).figure
+    assert figure.axes[-1].get_xlabel() == "step size ε (s)"
+    plt.close("all")
 
 
 def test_the_plane_has_the_border_of_stability_and_the_periods_by_their_words():

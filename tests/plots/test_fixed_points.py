@@ -106,7 +106,8 @@ def test_of_many_eigenvalues_the_leading_ones_are_large():
     np.testing.assert_allclose(np.abs(large.get_offsets()[:, 0]), abs(lead.real))
     assert len(small.get_offsets()) + len(large.get_offsets()) == 70
     assert small.get_sizes()[0] < large.get_sizes()[0]
-    assert "large" in ax.get_legend().get_title().get_text()
+    heading = ax.get_legend().get_title().get_text().replace("\n", " ")
+    assert heading == "Eigenvalues of these fixed points; the leading one of each is large:"
 
 
 def test_beside_the_circle_stands_the_largest_modulus_at_each_point_by_its_number():

@@ -57,6 +57,20 @@ def test_lines_lie_along_growing_directions_and_manifolds(memories):
     np.testing.assert_array_equal(curves, known.reshape(-1, *known.shape[2:]))
 
 
+@pytest.mark.parametrize("stretch", [1.0, 5.0])
+def test_no_label_of_the_spatial_picture_lies_on_the_shares(stretch):
+    gains = torch.tensor([2.0, 2.0, 2.0])
+    system = from_function(lambda h, x: torch.tanh(h * gains.to(h) + x), 3, 3)
+    inputs = np.random.default_rng(0).standard_normal((8, 40, 3))
+    ds = geometry(system, inputs)
+    figure = plot_geometry(ds.assign(trajectory=ds["trajectory"] * [stretch, 1, 1])).figure
+    figure.draw_without_rendering()
+    _, solid, shares = figure.axes
+    label, beside = solid.zaxis.label.get_window_extent(), shares.yaxis.get_tightbbox()
+    assert label.x1 < beside.x0
+    plt.close("all")
+
+
 def test_a_state_of_one_dimension_is_drawn_on_a_line():
     ds = geometry(create("logistic", r=3.7), np.zeros((1, 30, 0)), initial_state=[0.3], starts=8)
     ax = plot_geometry(ds)

@@ -4,6 +4,7 @@ import re
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
 
 from dynlab.diagnostics.modes import modes
 from dynlab.plots.modes import plot_modes
@@ -87,3 +88,26 @@ def test_without_a_choice_the_points_are_those_of_the_verdict():
     assert labels[1].startswith(f"point {unstable}, unstable node")
     images = [image for each in ax.figure.axes for image in each.get_images()]
     assert {image.get_clim() for image in images} == {(0.0, 1.15)}  # one scale for all shares
+
+
+@pytest.mark.parametrize(
+    "k, words",
+    [
+        (2, "Of the 4 modes at a fixed point the 2 of largest modulus |μ| are drawn;"),
+        (4, "Of the 4 modes at a fixed point all are drawn;"),
+    ],
+)
+def test_the_caption_says_how_many_modes_of_how_many_are_drawn(k, words):
+    figure = plot_modes(modes(LinearMap(MATRIX.tolist()), k=k)).figure
+    assert any(words in text.get_text().replace("\n", " ") for text in figure.texts)
+    plt.close("all")
+
+
+def test_the_caption_says_how_many_rows_the_tables_have():
+    """Of two points each has half of the rows: six of eight real modes."""
+    system = from_function(lambda h, x: (h.new_tensor([1.5, *[0.1] * 7]) * h).tanh() + 0 * x, 8, 1)
+    ds = modes(system, starts=64)
+    ax = plot_modes(ds)
+    assert len({text.get_text() for text in ax.texts}) == 2
+    assert any("The tables have the first 6" in text.get_text().replace("\n", " ") for text in ax.figure.texts)
+    plt.close("all")

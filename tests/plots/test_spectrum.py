@@ -9,7 +9,8 @@ from small_results import first_call
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
 from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time
-from dynlab.plots.spectrum import plot_flow_spectrum, plot_spectral_radius, plot_spectrum
+from dynlab.plots.moduli import draw_moduli, hug_the_circle
+from dynlab.plots.spectrum import plot_flow_spectrum, plot_spectral_radius, plot_spectrum, window_of
 from dynlab.systems import Euler, create, from_function
 
 
@@ -29,8 +30,9 @@ def test_every_eigenvalue_is_drawn_where_it_lies_and_when(rotating):
     places, times = points(ax)
     assert sorted(times) == [1, 1, 5, 5, 9, 9]
     assert np.unique(places.round(12), axis=0) == pytest.approx(np.array([[0.985, -0.2], [0.985, 0.2]]))
-    (circle,) = ax.patches
-    assert (circle.center, circle.radius) == ((0, 0), 1)
+    circle = ax.lines[-1]
+    assert np.hypot(*circle.get_data()) == pytest.approx(1)
+    assert circle.get_zorder() < min(each.get_zorder() for each in ax.collections)
 
 
 def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
@@ -53,6 +55,65 @@ def test_the_window_holds_every_eigenvalue(rotating):
         assert (places[:, 0] < ax.get_xlim()[1]).all()
         assert (np.abs(places[:, 1]) < ax.get_ylim()[1]).all()
         assert ("near 1" in ax.get_title() + ax.get_title(loc="left")) == close_up
+
+
+def of_moduli(moduli):
+    """Of two samples and three steps with these moduli each."""
+    values = np.tile(np.asarray(moduli, dtype=complex), (2, 3, 1))
+    radius = (("sample", "time"), abs(values).max(axis=-1))
+    times = ("time", np.arange(1, 4), {"long_name": "step t"})
+    return xr.Dataset(
+        {"eigenvalue": (("sample", "time", "mode"), values), "spectral_radius": radius},
+        {"time": times},
+        {"system": "x"},
+    )
+
+
+def test_the_shares_of_moduli_stand_at_their_distance_from_one():
+    """Ten modes: 0, 0.5 and 0.9995 shrink, six are on the circle but for rounding, one grows by half a thousandth."""
+    ds = of_moduli([0.0, 0.5, 0.9995, 1.0005, 1 + 1e-15, 1 - 1e-15, 1j, -1, 1, 1])
+    assert hug_the_circle(ds)
+    assert not hug_the_circle(of_moduli([0.5] * 6 + [1] * 4))
+    assert not hug_the_circle(of_moduli([1] * 4))
+    ax = plt.figure().add_subplot()
+    draw_moduli(ds, ax)
+    bars = {round(bar.get_x() + 0.45): bar.get_height() for bar in ax.patches}
+    assert bars == pytest.approx({-6: 20, -3: 10, 0: 60, 3: 10})
+    # the bar of what shrinks by more than a tenth ends at −1, and each bar is a power of ten wide
+    ticks = dict(zip([tick.get_text() for tick in ax.get_xticklabels()], ax.get_xticks(), strict=True))
+    assert ticks == {"−1": -6.5, "−0.01": -4.5, "−10⁻⁴": -2.5, "0": 0.0, "10⁻⁴": 2.5}
+    titles = [other.get_title(loc="left") for other in plot_spectrum(ds).figure.axes]
+    assert "How far the moduli |μ| are from 1" in titles
+    plt.close("all")
+
+
+def test_an_antisymmetric_network_is_seen_from_close_up():
+    """Real parts a thousandth of the imaginary ones: each axis has its own scale, and the circle runs through it."""
+    eigenvalues = 1 - 1e-4 * np.arange(11) + 0.1j * np.linspace(-1, 1, 11)
+    limits, near, own = window_of(eigenvalues)
+    assert near
+    assert own
+    assert limits == pytest.approx(np.array([[0.99892, 1.00008], [-0.116, 0.116]]))
+    ax = plot_spectrum(of_moduli(eigenvalues), ax=plt.subplots()[1])
+    x, y = ax.lines[-1].get_data()
+    seen = (x > limits[0, 0]) & (np.abs(y) < limits[1, 1])
+    assert seen.sum() > 1000
+    assert "each axis on its own scale" in ax.get_title(loc="left") + ax.get_title()
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "eigenvalues, wide, high",
+    [
+        ([1.0], 1.16e-6, 1.16e-6),  # the identity
+        ([0.8, 0.9], 0.232, 0.232),  # real ones: no microscope along the axis on which all is 0
+        ([1 - 0.1j, 1 + 0.1j], 0.232, 0.232),
+    ],
+)
+def test_no_window_is_empty(eigenvalues, wide, high):
+    limits, near, _ = window_of(np.array(eigenvalues, dtype=complex))
+    assert near
+    assert np.ptp(limits, axis=1) == pytest.approx([wide, high])
 
 
 def test_eulers_disc_has_its_place_and_size(rotating):
