@@ -285,6 +285,6 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
         number += f" where it is known, which is in {told.size:,} of {samples:,} samples"
     return (
         f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. The number of "
-        f"singular values, {n:,} in all, that are at least {SURVIVES} {number}; "
-        f"{ranged(last['resolved'].values, 0)} of {n:,} modes are resolved."
+        f"its {n:,} singular values that are at least {SURVIVES} {number}. Rounding leaves "
+        f"{ranged(last['resolved'].values, 0)} of {n:,} known."
     )

@@ -328,8 +328,6 @@ def _of_flow(ds: xr.Dataset, grows: bool) -> str:
     """The real parts of the flow's eigenvalues; `grows` is whether the radius of Euler's step exceeds 1 anywhere."""
     real, errors = ds["flow_eigenvalue"].values.real, ds["flow_eigenvalue_error"].values
     step = number(schema.settings(ds)["step_size"])
-    text = (
-        f" The flow, of which this is Euler's step at ε = {step} s, has eigenvalues λ: Re λ {ranging(real)} per second"
-    )
+    text = f" This is Euler's step, at ε = {step} s, of a flow with eigenvalues λ. Re λ {ranging(real)} per second"
     calm = grows and (real < -errors)[np.isfinite(real)].all()
-    return f"{text}: at each of these states it decays, also where Euler's step does not." if calm else f"{text}."
+    return f"{text}: at each of these states the flow decays, also where Euler's step does not." if calm else f"{text}."

@@ -435,7 +435,7 @@ def test_the_verdict_says_which_plane_and_how_far_ends_lie_off_it(given, spanned
     away -= away @ ds["direction"].values.T @ ds["direction"].values
     distance = np.linalg.norm(away)
     off = f" The points they end on lie up to {distance:.3g} off the plane." if distance > 1e-5 else f" {spanned}."
-    missing = "2 of the states that span the plane were followed too: they reach the same attractors. What is reached "
+    missing = "2 of the states that span the plane were followed too, and reach no other attractor. What is reached "
     missing += "from elsewhere alone is missing here."
     assert ds.attrs["verdict"].endswith(f"{off.removeprefix(' ')} {missing}")
 

@@ -79,10 +79,10 @@ def test_the_papers_diffusion_is_too_small_for_its_step():
 @pytest.mark.parametrize(
     "matrix, said",
     [
-        ("0,1;-1,0", "and no step is small enough to make it stable: at (0, 0)"),  # |1 + iε| > 1 at every ε > 0
+        ("0,1;-1,0", "and no step is small enough to make it stable. At (0, 0)"),  # |1 + iε| > 1 at every ε > 0
         (
             "1,2;3,-1",
-            "The flow has a saddle, and so has Euler's map at ε = 0.1: at (0, 0)",
+            "The flow has a saddle, and so has Euler's map at ε = 0.1. At (0, 0)",
         ),  # the flow itself leaves it
     ],
 )

@@ -96,9 +96,9 @@ def _beside(ds: xr.Dataset, others: int) -> str:
         other = f" {more}: {followed} were followed too, and reach {agree(missed, 'it', 'them')}."
     else:
         other = (
-            f" {followed} were followed too: they reach the same attractors. What is reached from elsewhere alone is"
+            f" {followed} were followed too, and reach no other attractor. What is reached from elsewhere alone "
+            f"is missing here."
         )
-        other += " missing here."
     if not len(states):
         return other if missed else ""
     directions = ds["direction"].values

@@ -95,7 +95,7 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         return f"No vector is known over {averaged.rstrip(',')}: {why}"
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
-    text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined."
+    text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined: the same from two starts."
     angles = found.smallest[inside]
     if np.isfinite(angles).any():
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
@@ -108,7 +108,7 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         unsure = float(np.nanmax(found.angle_differences))
         text += "." if unsure <= AGREE else f"; the angles are known to {_degrees(unsure)} only."
     else:
-        text += " No angle is shown: no direction is known to grow, or none to decay."
+        text += " An angle takes a direction that is known to grow and one that is known to decay: one is missing here."
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
         off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))

@@ -15,7 +15,7 @@ from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.found import Search
 from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
-from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
+from dynlab.diagnostics.fixed_points.proved import check_place, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, records
 from dynlab.diagnostics.fixed_points.starts import USUAL, driven_states, unit_of, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
@@ -147,8 +147,8 @@ def fixed_points(
     """
     system = _map(system, slow_points, starts)
     certify = certify or certificates is not None
-    if certify:
-        place_for(certificates)  # before the search, which takes longer
+    if certificates is not None:
+        check_place(certificates)  # before the search, which takes longer
     inputs = inputs if system.network_input_size else None
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)

@@ -16,7 +16,7 @@ from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
-from dynlab.wording import at_most, joined
+from dynlab.wording import agree, at_most, joined
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
@@ -94,7 +94,8 @@ def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | P
         For a folder with certificates in it.
     """
     certificates = [row.certificate for row in rows if row.certificate is not None]
-    _write(certificates, exact, place_for(folder))
+    if folder is not None and any(certificate.certified for certificate in certificates):
+        _write(certificates, exact, place_for(folder))
     ds = ds.assign(_variables(certificates, rows, exact.system.state_size))
     ds.attrs["verdict"] += _verdict(certificates)
     ds.attrs["method"] += METHOD
@@ -103,11 +104,9 @@ def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | P
     return ds
 
 
-def _write(certificates: list["Certificate"], exact: Held, place: Path | None) -> None:
+def _write(certificates: list["Certificate"], exact: Held, place: Path) -> None:
     from dynlab.proofs.document import document
 
-    if place is None or not any(certificate.certified for certificate in certificates):
-        return
     program = exact.system.program(exact.input, exact.t)
     for number, certificate in enumerate(certificates):
         # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
@@ -154,15 +153,16 @@ def _verdict(certificates: list["Certificate"]) -> str:
         return f" Nothing is proved: {missing[0]}."
     codes = [_stable(c) for c in proved]
     growing = sorted({c.counts.outside for c in proved if c.counts.outside})
-    told = [
-        f"{codes.count(1)} stable" if 1 in codes else "",
-        f"{codes.count(0)} unstable (with {_directions(growing)})" if 0 in codes else "",
-        f"{codes.count(-1)} of undecided stability" if -1 in codes else "",
-    ]
+    kinds = {
+        1: "stable",
+        0: f"unstable (with {_directions(growing)})" if growing else "",
+        -1: "of undecided stability",
+    }
+    told = [f"{codes.count(code)} {agree(codes.count(code))} {kind}" for code, kind in kinds.items() if code in codes]
     rest = f"; {len(missing)} not proved ({missing[0]})" if missing else ""
     return (
         f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone in a ball of radius up to "
-        f"{at_most(max(c.radius for c in proved), 1)}: {joined(list(filter(None, told)))}{rest}."
+        f"{at_most(max(c.radius for c in proved), 1)}. Of these {joined(told)}{rest}."
     )
 
 
@@ -177,7 +177,22 @@ def _stable(certificate: "Certificate") -> int:
     return 0 if counts.outside else 1 if certificate.certified and not counts.undecided else -1
 
 
-def place_for(folder: str | Path | None) -> Path | None:
+def check_place(folder: str | Path) -> None:
+    """Try to make the folder for certificates, and leave nothing of it: what takes long comes before there are any.
+
+    Raises
+    ------
+    UserError
+        As `place_for`.
+    """
+    place = Path(folder)
+    missing = [each for each in (place, *place.parents) if not each.exists()]
+    place_for(place)
+    for each in missing:
+        each.rmdir()
+
+
+def place_for(folder: str | Path) -> Path:
     """The folder for certificates, made where it is missing.
 
     Raises
@@ -185,8 +200,6 @@ def place_for(folder: str | Path | None) -> Path | None:
     UserError
         Where it is a file, holds certificates, or cannot be made or written to.
     """
-    if folder is None:
-        return None
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.glob("fixed-point-*.json"))):
         raise UserError(f"The folder for certificates {str(place)!r} is a file, or has some: name another one.")

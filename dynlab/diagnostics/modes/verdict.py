@@ -62,4 +62,4 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
     if len(shares) and np.isfinite(shares).all():
         said.append(f"input {int(shares.argmax())} has {share(shares.max())} of its squared input weights")
     point = f", at point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"
-    return point + (f": {joined(said)}" if said else "")
+    return point + (f". {capital(joined(said))}" if said else "")

@@ -118,20 +118,21 @@ def _one(ds: xr.Dataset) -> str:
     euler = str(ds["map_kind"].values[0])
     other = _article(of_map(euler), "fixed point")
     same = "has one" if of_map(euler) == flow else other
-    at = f"at {where} the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
+    pair = f"the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
+    at = f"At {where} {pair}"
     if along := _along(ds):
-        return f"The flow has {_article(flow)}{along} and Euler's map at {step} has {other}{_critical(ds)}: {at}."
+        return f"The flow has {_article(flow)}{along} and Euler's map at {step} has {other}{_critical(ds)}. {at}."
     stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
     noun = flow.split(" ", 1)[-1]
     if flow.startswith("stable") and stable == (1, 0):
-        return f"The flow's {noun} is stable, Euler's map at {step} is not{_critical(ds)}: {at}."
+        return f"The flow's {noun} is stable, Euler's map at {step} is not{_critical(ds)}. {at}."
     if flow.startswith("stable") and stable == (1, 1):
-        return f"The flow's {noun} is stable, and so is that of Euler's map at {step}{_critical(ds)}: {at}."
+        return f"The flow's {noun} is stable, and so is that of Euler's map at {step}{_critical(ds)}. {at}."
     if flow.startswith("unstable") and stable == (0, 0):
-        return f"The flow's {noun} is unstable, and so is that of Euler's map at {step}: {at}."
+        return f"The flow's {noun} is unstable, and so is that of Euler's map at {step}. {at}."
     if same == "has one":
-        return f"The flow has {_article(flow)}, and so has Euler's map at {step}: {at}."
-    return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}: {at}."
+        return f"The flow has {_article(flow)}, and so has Euler's map at {step}. {at}."
+    return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}. {at}."
 
 
 def _has_line(ds: xr.Dataset) -> bool:
