@@ -73,9 +73,9 @@ class Budget:
         """How many seconds a part of that cost will take: as much for its cost as all before it; at first not known."""
         return cost * self._took / self._cost if self._cost else 0.0
 
-    def fits(self, cost: float) -> bool:
-        """Whether a part of that cost is expected to be done in time."""
-        return self.left > 0 and self.expected(cost) <= self.left
+    def fits(self, cost: float, share: float = 1.0) -> bool:
+        """Whether a part of that cost is expected to be done within this share of what is left."""
+        return self.left > 0 and self.expected(cost) <= share * self.left
 
     @contextmanager
     def running(self, cost: float, share: float = 1.0) -> Iterator[None]:

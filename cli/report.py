@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -39,6 +39,8 @@ DEFAULT_BUDGET = "2min"
 SAMPLES, FEWEST = SHARED["samples"][1]["default"], 2  # sequences that drive a network, and where they are long
 WORK = 5e7  # sequences · steps · states² of the dearest parts, about half a minute of one core
 MOST = 1 / 3  # of the time that is left, which a part may take while others wait
+FIRST = 2 / 3  # the same as long as none is made: one that is whole says more than several that were stopped
+OFF = 2.0  # parts take from half to twice as long as is expected of them
 
 
 @click.command()
@@ -120,6 +122,13 @@ def _samples(name: str, checkpoint: Checkpoint, options: dict[str, Any], files: 
     return _words({"samples": few})
 
 
+class _Unmade(NamedTuple):
+    """Why a part is not made, and for how many seconds it ran."""
+
+    reason: str
+    seconds: float = 0.0
+
+
 @dataclass
 class _Run:
     """The parts of all networks as they are made."""
@@ -136,32 +145,36 @@ class _Run:
     def all_parts(self, folder: Path) -> None:
         """Make every part that fits, from cheap to dear, each of all networks before the next.
 
-        None takes more than a share of what is left while others wait. One that would is tried again after them.
+        None takes more than a share of what is left while others wait. What is then not made is tried with all that is
+        left, first what was not yet begun, where it is expected to take at most `OFF` times as long as that.
         """
-        waiting, stopped = list(self._in_turn()), list[tuple[Section, str, float]]()
+        waiting, unmade = list(self._in_turn()), list[tuple[Section, str, _Unmade]]()
         for number, (section, name) in enumerate(waiting, 1):
-            alone = number == len(waiting) and not stopped
-            if spent := self._tried(section, name, folder, 1.0 if alone else MOST):
-                stopped.append((section, name, spent))
-        for section, name, spent in stopped:
-            again = self._tried(section, name, folder, 1.0) if self.budget.left > spent else spent
-            if again is not None:
-                self.left.append(self._left(section, name, f"it was stopped after {again:.0f} s."))
+            alone = number == len(waiting) and not unmade
+            share = MOST if any(not part.problem for part in self.parts) else FIRST
+            if why := self._tried(section, name, folder, 1.0 if alone else share):
+                unmade.append((section, name, why))
+        for section, name, why in sorted(unmade, key=lambda each: each[2].seconds > 0):
+            in_vain = why.seconds > 0 and self.budget.left <= why.seconds
+            again = why if in_vain else self._tried(section, name, folder, 1.0, OFF)
+            if again:
+                self.left.append(
+                    self._left(section, name, (why if why.seconds and not again.seconds else again).reason)
+                )
         turns = [(section.title, name) for section, name in waiting]
         self.left.sort(key=lambda left: turns.index((left.section, left.network)))
 
-    def _tried(self, section: Section, name: str, folder: Path, share: float) -> float | None:
-        """Make a part where it fits in; the seconds after which it was stopped, or None."""
+    def _tried(self, section: Section, name: str, folder: Path, share: float, off: float = 1.0) -> _Unmade | None:
+        """Make a part where it fits into a share of what is left, or would were it `off` times as quick as expected."""
         cost, before = section.cost(self.found[name].system.state_size), self.budget.spent
-        if not self.budget.fits(cost):
-            spent = "the budget is spent." if self.budget.left <= 0 else _longer(self.budget, cost)
-            self.left.append(self._left(section, name, spent))
-            return None
+        if not self.budget.fits(cost / off, share):
+            return _Unmade("the budget is spent." if self.budget.left <= 0 else _longer(self.budget, cost))
         try:
             with self.budget.running(cost, share), self.files.working(f"{section.title} of {name}"):
                 self.parts.append(self._part(section, name, Path(tempfile.mkdtemp(dir=folder))))
         except OutOfTime:
-            return self.budget.spent - before
+            spent = self.budget.spent - before
+            return _Unmade(f"it was stopped after {spent:.0f} s.", spent)
         return None
 
     def _left(self, section: Section, name: str, reason: str) -> Left:
@@ -201,13 +214,19 @@ class _Run:
 
     def page(self, path: Path, checkpoints: tuple[str, ...]) -> str:
         """The HTML; certificates that are too long for it are put beside it."""
-        from dynlab import wording, zoo
+        from dynlab import zoo
         from dynlab.checkpoints import describe
         from dynlab.report import ReportedNetwork, report_page
         from dynlab.report.proofs import MOST_UNITS
 
         networks = [
-            ReportedNetwork(name, describe(zoo.locate(name)), shlex.join(["dynlab", "inspect", name]))
+            ReportedNetwork(
+                name,
+                describe(zoo.locate(name)),
+                shlex.join(["dynlab", "inspect", name]),
+                self.found[name].layer or "",
+                self.found[name].assumed,
+            )
             for name in checkpoints
         ]
         proofs = {}
@@ -217,14 +236,23 @@ class _Run:
                 make_folder(path.parent / proofs[part.network])
                 for file in part.certificates:
                     write_text(path.parent / proofs[part.network] / file.name, file.read_text(encoding="utf-8"))
-        given = "no limit" if self.budget.seconds == float("inf") else f"a budget of {self.budget.seconds:.0f} s"
-        spent = (
-            f"The parts took {self.budget.spent:.0f} s, of {given}; {wording.counted(len(self.left), 'part')} left out."
-        )
+        limited = self.budget.seconds != float("inf")
+        given = f"a budget of {self.budget.seconds:g} s" if limited else "no limit"
+        spent = f"The parts took {self.budget.spent:.0f} s, with {given}. {_left_out(len(self.left))}"
         words = [word for each in self.words.values() for word in each]
-        command = shlex.join(["dynlab", "report", *checkpoints, *words])
+        budget = ["--budget", f"{self.budget.seconds:g}s" if limited else "none"]
+        command = shlex.join(["dynlab", "report", *checkpoints, *words, *budget])
         questions = {section.title: section.question for section in SECTIONS}
         return report_page(networks, questions, self.parts, self.left, spent=spent, command=command, proofs=proofs)
+
+
+def _left_out(count: int) -> str:
+    """How many parts are not in the page, as a sentence."""
+    from dynlab import wording
+
+    return (
+        f"{wording.counted(count, 'part')} {'is' if count == 1 else 'are'} left out." if count else "None is left out."
+    )
 
 
 def _can_prove() -> bool:

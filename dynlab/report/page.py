@@ -18,6 +18,7 @@ from dynlab.report.tables import tables
 FOLDER = Path(__file__).parent / "modules"
 MOST_CHARACTERS = 4_800_000  # of the page
 DIGITS = 5  # of a setting or a measure of the training that is no whole number
+MOST_LISTED, ENDS = 12, 3  # values of a setting that are all written, and how many of a longer one at its beginning
 SUBSCRIPT = re.compile(r"(?<![^\W_∂])([hxλμΛ])_(?:\{([^}]*)\}|(\w)(?!\w))")
 POWER = re.compile(r"\b(e|10)\^([−-]?[0-9.]*[0-9](?:e[−-]?[0-9]+)?)")
 PROGRAM = 60_000  # characters of style, modules and words that are not in the parts
@@ -102,14 +103,14 @@ def _shown(part: Part) -> dict[str, Any]:
         "section": part.section,
         "command": part.command,
         "verdict": verdict,
-        "first": verdict.split(". ")[0].rstrip(".") + "." if verdict else "",
+        "first": _sentence(verdict.split(". ")[0]),
         "picture": part.picture,
         "printed": part.table,
         "seconds": f"{part.seconds:.1f} s",
         "problem": part.problem,
         "tables": tables(ds),
-        "settings": [(name, _setting(value)) for name, value in schema.settings(ds).items()] if ds.attrs else [],
-        "method": ds.attrs.get("method", ""),
+        "settings": list(_settings(schema.settings(ds)).items()) if ds.attrs else [],
+        "method": _sentence(ds.attrs.get("method", "")),
         "certificates": len(part.certificates),
         "proofs": "",
         "held": [],
@@ -124,7 +125,7 @@ def _facts(network: ReportedNetwork) -> dict[str, Any]:
     for entry in found["systems"]:
         where = f" {entry['layer']}" if entry["layer"] else ""
         facts[f"system{where}"] = (
-            f"{entry['system']}: {entry['state_size']:,} numbers of state, {entry['input_size']:,} inputs, "
+            f"{entry['system']}: {entry['state_size']:,} numbers of state, {_inputs(entry)}, "
             f"{entry['parameters']:,} parameters, {entry['dtype'] or 'no dtype'}"
         )
         facts[f"settings{where}"] = _setting(entry["config"])
@@ -134,13 +135,36 @@ def _facts(network: ReportedNetwork) -> dict[str, Any]:
     if found["task"]:
         facts["task"] = _setting(found["task"])
     told = found["training"] or {}
-    training = {name: _setting(value) for name, value in told.items() if value is not None}
-    return {"name": network.name, "command": network.command, "facts": facts, "training": training}
+    training = {name.replace("_", " "): value for name, value in _settings(told).items()}
+    notes = [f"All parts are about the system {network.layer}."] if network.layer and len(found["systems"]) > 1 else []
+    notes += [network.assumed] if network.assumed else []
+    return {"name": network.name, "command": network.command, "facts": facts, "training": training, "notes": notes}
+
+
+def _inputs(entry: Mapping[str, Any]) -> str:
+    """How many numbers drive the network, and how many a step of it where that is another count."""
+    inputs, of_step = entry["input_size"], entry["step_input_size"]
+    return f"{inputs:,} inputs" + (f" of the network and {of_step:,} of a step" if of_step != inputs else "")
+
+
+def _sentence(text: str) -> str:
+    """With a full stop, where there is any text."""
+    return text.rstrip(".") + "." if text else ""
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, str]:
+    """Those that were given a value, as a reader reads them."""
+    return {name: _setting(value) for name, value in given.items() if value is not None}
 
 
 def _setting(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} = {_setting(each)}" for name, each in value.items() if each is not None)
+        return ", ".join(f"{name} = {text}" for name, text in _settings(value).items())
+    if isinstance(value, list) and len(value) > MOST_LISTED:
+        shown = [*map(_setting, value[:ENDS]), "…", _setting(value[-1])]
+        return f"[{', '.join(shown)}], {len(value):,} values"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_setting, value))}]"
     if isinstance(value, float):
         return wording.number(value, DIGITS)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -18,11 +18,17 @@ class ReportedNetwork:
         As `dynlab.checkpoints.describe` gives it.
     command : str
         The command that says the same.
+    layer : str
+        Which of the file's systems the parts are about; empty where it has one.
+    assumed : str
+        What the file does not tell and is taken to be so, as a sentence.
     """
 
     name: str
     description: dict[str, Any]
     command: str
+    layer: str = ""
+    assumed: str = ""
 
 
 @dataclass(frozen=True)

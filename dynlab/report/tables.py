@@ -79,4 +79,4 @@ def _cell(value: Any) -> TableCell:
         return TableCell(
             "—" if math.isnan(value) else "∞" if value > 0 else "−∞", -math.inf if math.isnan(value) else value
         )
-    return TableCell(f"{value:,}" if isinstance(value, int) else wording.number(value), float(value))
+    return TableCell(wording.number(value, 0) if isinstance(value, int) else wording.number(value), float(value))

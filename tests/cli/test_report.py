@@ -1,5 +1,7 @@
 """`dynlab report`: its page, what the budget leaves out, what fails in it, and how it ends on bad input."""
 
+import contextlib
+import functools
 import importlib
 import math
 import re
@@ -16,6 +18,7 @@ from dynlab.cli import budget, report, report_pdf
 from dynlab.cli.budget import Budget, OutOfTime
 from dynlab.cli.main import run
 from dynlab.cli.report_sections import SECTIONS, Section
+from dynlab.report import Part
 
 LARGEST = 5_000_000  # bytes
 FEW = (
@@ -52,6 +55,9 @@ def read(path):
 def test_the_page_holds_verdicts_figures_proofs_commands_and_says_what_failed(networks, few, folder, printed_json):
     told = printed_json(["report", *networks, *DRIVEN, "-o", "page.html", "--json", "--quiet"])
     page = read(folder / "page.html")
+    assert "<td>null</td>" not in page
+    assert "<td>[0, 1, 2, …, 50], 51 values</td>" in page
+    assert '.</p><div class="wide"><table class="facts"><caption class="unseen">Settings of Gradient' in page
     assert told["files"] == {"page": "page.html", "pdf": None}
     assert told["left_out"] == []
     assert [(part["section"], part["network"]) for part in told["parts"]] == [
@@ -94,6 +100,9 @@ def test_what_the_budget_leaves_out_is_named_with_its_command(networks, few, fol
     assert said.count("\n") == 2
     for command in ("gradient one.pt", "fixed-points one.pt --starts 8"):
         assert f"<code>dynlab {command}" in page
+    assert "Not in this page for want of time: Gradient, Inner iteration, Fixed points." in page
+    assert "<code>dynlab report one.pt --inputs noise:1.0 --samples 2 --budget 0.001s</code>" in page
+    assert "a budget of 0.001 s. 3 parts are left out." in page
 
 
 def test_a_page_without_any_part_is_not_written_over_one(networks, few, folder, capsys):
@@ -113,8 +122,8 @@ def test_a_section_of_one_network_alone_says_why_the_others_have_none(networks, 
     torch.save(torch.nn.RNN(2, 3).state_dict(), folder / "rnn.pt")
     of_grus = Section("Gradient", "What is left?", ("gradient",), (1, 1), frozenset({"gru"}))
     monkeypatch.setattr(report, "SECTIONS", (of_grus,))
-    enough = iter([False, True])
-    monkeypatch.setattr(Budget, "fits", lambda self, cost: next(enough))
+    enough = iter([False, True, False])  # the first of them is tried again after the second
+    monkeypatch.setattr(Budget, "fits", lambda self, cost, share: next(enough))
     assert run(["report", *networks, "rnn.pt", *DRIVEN, "-o", "page.html", "--quiet"]) == 0
     row = re.search(r'<tr><th scope="row"><a href="#s1">Gradient</a></th>(.*?)</tr>', read(folder / "page.html"), re.S)
     late, done, not_asked = re.findall(r"<td>(.*?)</td>", row[1])
@@ -199,6 +208,67 @@ def test_a_part_is_expected_to_take_as_long_for_its_cost_as_those_before_it():
     assert not kept.fits(8.1)
 
 
+def test_a_part_fits_into_a_share_of_what_is_left():
+    kept = Budget(20.0, iter([0.0, 0.0, 0.0, *[4.0] * 5]).__next__)
+    with kept.running(2.0):
+        pass
+    assert kept.fits(2.0, 1 / 4)
+    assert not kept.fits(2.1, 1 / 4)
+
+
+@pytest.fixture
+def pretended(monkeypatch):
+    """Parts that take the given seconds of a clock of their own; what is begun is kept, and how long it may take."""
+    takes, begun, clock, given = {}, [], [0.0], [math.inf]
+    monkeypatch.setattr(report, "Budget", functools.partial(Budget, now=lambda: clock[0]))
+
+    @contextlib.contextmanager
+    def alarm(seconds):
+        given[0] = seconds
+        yield
+
+    def part(self, section, name, place):
+        begun.append((section.title, given[0]))
+        clock[0] += min(takes[section.title], given[0])
+        if takes[section.title] > given[0]:
+            raise OutOfTime
+        return Part(name, section.title, section.title)
+
+    monkeypatch.setattr(budget, "_alarm", alarm)
+    monkeypatch.setattr(report._Run, "_part", part)
+    return takes, begun
+
+
+def _titled(costs):
+    return tuple(FEW[1]._replace(title=title, costs=(cost, cost)) for title, cost in costs.items())
+
+
+def test_a_part_that_needs_more_than_its_share_is_not_begun_in_it(networks, pretended, monkeypatch, printed_json):
+    """Of 90 s a part of 40 s would be given 30 s while another waits: it waits for that one, and then has all."""
+    takes, begun = pretended
+    monkeypatch.setattr(report, "SECTIONS", _titled({"Gradient": 1, "Modes": 4, "Basins": 4.5}))
+    takes.update({"Gradient": 10.0, "Modes": 40.0, "Basins": 45.0})
+    told = printed_json(["report", "one.pt", *DRIVEN[:4], "--budget", "100s", "--quiet", "--json"])
+    assert begun == [("Gradient", pytest.approx(200 / 3)), ("Modes", 90.0), ("Basins", 50.0)]
+    assert told["left_out"] == []
+
+
+@pytest.mark.parametrize("seconds, left_out", [(25.0, []), (70.0, ["it was stopped after 30 s."])])
+def test_no_time_is_left_over_in_which_a_part_might_be_made(
+    seconds, left_out, networks, pretended, monkeypatch, printed_json
+):
+    """Where 30 s are left a part is begun that is expected to take 50 s, and none that is expected to take 125 s."""
+    takes, begun = pretended
+    monkeypatch.setattr(report, "SECTIONS", _titled({"Gradient": 1, "Modes": 1.8, "Basins": 2, "Geometry": 5}))
+    takes.update({"Gradient": 10.0, "Modes": 60.0, "Basins": seconds, "Geometry": 1.0})
+    monkeypatch.setattr(report, "MOST", 2 / 3)
+    told = printed_json(["report", "one.pt", *DRIVEN[:4], "--budget", "100s", "--quiet", "--json"])
+    assert [title for title, _ in begun] == ["Gradient", "Modes", "Basins"]
+    reasons = [each["reason"] for each in told["left_out"]]
+    assert reasons[:-1] == left_out
+    assert reasons[-1] in ("the budget is spent.", "it would take about 99 s, and 5 s were left.")
+
+
 def test_what_runs_is_stopped_when_time_is_up():
     kept = Budget(0.05)
     with pytest.raises(OutOfTime), kept.running(1.0):
@@ -206,27 +276,17 @@ def test_what_runs_is_stopped_when_time_is_up():
     assert kept.left < 0
 
 
-def test_a_part_that_takes_longer_than_expected_leaves_time_for_the_others(networks, folder, monkeypatch, printed_json):
-    """The cheapest by its costs takes for ever: the others are made, and it is tried again after them."""
-    slow = Section("Basins", "Which start ends where?", ("basins",), (0.1, 0.1))
-    monkeypatch.setattr(report, "SECTIONS", (slow, *FEW[1:]))
-    made = report._Run._part
-    tries = []
-
-    def part(self, section, name, place):
-        if section is slow:
-            tries.append(self.budget.left)
-            time.sleep(60)
-        return made(self, section, name, place)
-
-    monkeypatch.setattr(report._Run, "_part", part)
-    words = ["report", "one.pt", "--inputs", "noise:1.0", "--samples", "2", "--budget", "6s", "--quiet", "--json"]
-    told = printed_json(words)
-    assert [each["section"] for each in told["parts"]] == ["Gradient", "Inner iteration"]
-    assert [each["section"] for each in told["left_out"]] == ["Basins"]
-    assert re.fullmatch(r"it was stopped after \d s\.", told["left_out"][0]["reason"])
-    assert len(tries) == 2
-    assert tries[0] > tries[1] > tries[0] / 3
+def test_a_part_that_takes_longer_than_expected_leaves_time_for_the_others(
+    networks, pretended, monkeypatch, printed_json
+):
+    """The cheapest by its costs takes for ever: it has most of the time, as none is made yet; the others are made."""
+    takes, begun = pretended
+    monkeypatch.setattr(report, "SECTIONS", _titled({"Basins": 0.1, "Gradient": 1, "Modes": 1}))
+    takes.update({"Basins": math.inf, "Gradient": 1.0, "Modes": 0.9})
+    told = printed_json(["report", "one.pt", *DRIVEN[:4], "--budget", "6s", "--quiet", "--json"])
+    assert begun == [("Basins", pytest.approx(4)), ("Gradient", pytest.approx(4 / 3)), ("Modes", pytest.approx(1))]
+    assert [each["section"] for each in told["parts"]] == ["Gradient", "Modes"]
+    assert [(each["section"], each["reason"]) for each in told["left_out"]] == [("Basins", "it was stopped after 4 s.")]
 
 
 def test_what_is_stopped_tells_nothing_of_what_others_take():

@@ -1,5 +1,6 @@
 // The report's page: tables that sort, a theme, and proofs that are checked in a worker.
 
+import { outcome } from "./outcome.mjs";
 import { unpacked } from "./packed_proofs.mjs";
 import { MOST_BYTES } from "./strict_json.mjs";
 
@@ -51,7 +52,7 @@ function prepareProofs(block) {
         table.hidden = false;
         progress.textContent = `${number + 1} of ${texts.length} checked …`;
       });
-      progress.textContent = wrong ? `${wrong} of ${texts.length} proofs do not hold.` : texts.length === 1 ? "The proof is correct." : `All ${texts.length} proofs are correct.`;
+      progress.textContent = outcome(wrong, texts.length);
     } catch (error) {
       progress.textContent = `This browser could not check them: ${error.message}.`;
     }
