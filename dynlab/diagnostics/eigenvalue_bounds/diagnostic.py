@@ -22,7 +22,7 @@ from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, digits_against, joined, number, over, unit_after, with_error
+from dynlab.wording import agree, capital, digits_against, joined, number, over, unit_after, with_error
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
@@ -237,7 +237,7 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
             holds = f"{agree(count, 'holds', 'hold')} for all that was measured"
             verb = holds if outcome == HOLDS else f"{agree(count)} {SAID.get(outcome, outcome)}"
             parts.append(f"the {agree(count, 'bound', 'bounds')} {joined(of_it)} {verb}")
-    return f"Over {where} {'; '.join(parts)}."
+    return f"Over {where} {'. '.join([parts[0], *map(capital, parts[1:])])}."
 
 
 def _in_words(one: xr.Dataset) -> str:
