@@ -2,9 +2,11 @@
 
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 
 COUNT = 1000
+DIGITS = 60  # of what is true
 STEPS = 50
 ORBIT = 1e-10  # times the larger of 1 and how an error grows along the orbit
 PLAIN = {"gamma": 0, "leak": 0, "bias": [0, 0], "input": [0, 0], "activation": "tanh"}
@@ -37,3 +39,18 @@ def array(state):
 
 def as_complex(pairs):
     return np.array([complex(*map(float, pair)) for pair in pairs])
+
+
+def true_eigenvalues(state):
+    """By mpmath from the decimals, of decreasing modulus, then decreasing real part, + of a pair first."""
+    a, b, c, d = (Fraction(repr(each)) for each in state["W"])
+    less = Fraction(repr(state["gamma"])) + Fraction(repr(state["leak"]))
+    trace, determinant = a + d - 2 * less, (a - less) * (d - less) - b * c
+    with mpmath.workdps(DIGITS):
+        spread = trace**2 - 4 * determinant
+        root = mpmath.sqrt(mpmath.mpf(spread.numerator) / spread.denominator)
+        half = mpmath.mpf(trace.numerator) / trace.denominator
+        found = [(half + root) / 2, (half - root) / 2]
+        if spread > 0:
+            found.sort(key=lambda each: (-abs(each), -each))
+        return np.array([complex(each) for each in found])

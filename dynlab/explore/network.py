@@ -15,6 +15,7 @@ from dynlab.systems import System, frozen
 
 MOST_NUMBERS = 40_000  # of the weights: half a megabyte in the page
 MOST_ORBITS = 12  # of the driven trajectories, drawn faintly
+MOST_STATES = 600  # of each of them
 DIGITS = 5  # of what is only drawn
 
 
@@ -46,6 +47,8 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
     if count > MOST_NUMBERS:
         raise UserError(f"The explorer runs networks of up to {MOST_NUMBERS:,} weights, and {name} has {count:,}.")
     states = ds["fixed_point_state"].values
+    orbits = ds["trajectory"].values[:MOST_ORBITS, :, :2]
+    thinned = orbits[:, :: -(-orbits.shape[1] // MOST_STATES)]
     return {
         "name": name,
         "verdict": ds.attrs["verdict"],
@@ -55,7 +58,7 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
         "origin": _packed(ds["origin"].values),
         "directions": _packed(ds["direction"].values),
         "shares": _short(ds["explained_variance"].values[: ds.sizes["axis"]]),
-        "orbits": _short(ds["trajectory"].values[:MOST_ORBITS]),
+        "orbits": _short(thinned),
         "points": [
             {
                 "state": _packed(state),

@@ -1,7 +1,9 @@
 """The state that the explorer opens with, as the fragment of one of its links."""
 
 import math
+import re
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 from dynlab.errors import UserError, unknown
 from dynlab.matrices import planar_matrix
@@ -9,7 +11,7 @@ from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 
-# What a fragment may say, and of how many numbers; `modules/state.mjs` reads it.
+# What a fragment may say, of how many numbers, and within which bounds; `modules/state.mjs` reads it.
 LENGTHS = {
     "W": 4,
     "gamma": 1,
@@ -22,9 +24,21 @@ LENGTHS = {
     "gateBias": 1,
     "gated": 1,
     "past": 1,
+    "point": 2,
 }
+LARGEST = 1e6
+BOUNDS = {"step": (1e-6, LARGEST), "steps": (1, 20_000), "half": (1e-3, 1e5), "gated": (0, 1), "past": (0, 1)}
+WHOLE = frozenset({"steps", "gated", "past"})
+MOST_STARTS = 40
+# The textbook systems with the bounds of their parameters.
+TEXTBOOK = {
+    "logistic": [(0, 4)],
+    "unit": [(-5, 5), (-2, 2)],
+    "henon": [(0, 1.4), (-0.4, 0.4)],
+    "lorenz": [(0, 20), (0, 60), (0.1, 5)],
+}
+DECIMAL = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 CHOICES: dict[str, list[str]] = {"activation": list(ACTIVATIONS), "integrator": list(INTEGRATORS)}
-MOST_STEPS = 20_000  # of an orbit in the page
 # What a planar system has besides W, and of each kind what makes it of h ← h + ε (φ(W h) − κ h): at ε = κ = 1 that is
 # h ← φ(W h).
 PLAIN = {
@@ -66,7 +80,7 @@ def planar_fragment(
     step_size : float
         ε in seconds.
     steps : int
-        At most `MOST_STEPS`.
+        At most 20,000.
     starts : sequence of (float, float)
 
     Examples
@@ -80,10 +94,12 @@ def planar_fragment(
         raise UserError(
             f"A {kind} system is no step of an integrator: leave the integrator out, or take kind feedback."
         )
-    if steps > MOST_STEPS:
-        raise UserError(f"An orbit in the explorer has at most {MOST_STEPS:,} steps, got {steps:,}.")
-    if not 0 < step_size < math.inf:
-        raise UserError(f"The step size must be a positive number, got {step_size}.")
+    most_steps = BOUNDS["steps"][1]
+    if steps > most_steps:
+        raise UserError(f"An orbit in the explorer has at most {most_steps:,} steps, got {steps:,}.")
+    least, most = BOUNDS["step"]
+    if not least <= step_size <= most:
+        raise UserError(f"The step size must be a positive number from {least:g} to {most:g}, got {step_size}.")
     entries = [float(entry) for row in planar_matrix(matrix, seed) for entry in row]
     said = (
         {"W": _listed(entries)}
@@ -96,39 +112,48 @@ def planar_fragment(
 
 
 def check_fragment(fragment: str) -> str:
-    """A link's fragment without its ``#``, or the error that says what the explorer would not understand.
+    """A link's fragment without its ``#``, or the error that says what the explorer would not take.
 
     Raises
     ------
     UserError
-        For a name that it does not know, and for what is no number where one is meant.
+        For a name that it does not know, for what is no number where one is meant, and for a number beyond its bounds.
     """
-    plain = fragment.rpartition("#")[2]
+    plain = unquote(fragment.rpartition("#")[2])
     for part in filter(None, plain.split("&")):
         name, _, value = part.partition("=")
         if name in CHOICES:
             if value not in CHOICES[name]:
                 raise unknown(name, value, CHOICES[name])
         elif name == "starts":
-            for start in filter(None, value.split(";")):
-                _check_numbers(name, start, 2)
+            starts = value.split(";") if value else []
+            if len(starts) > MOST_STARTS:
+                raise UserError(f"An explorer's link has at most {MOST_STARTS} starts, got {len(starts)}.")
+            for start in starts:
+                _check_numbers(name, start, [(-LARGEST, LARGEST)] * 2)
         elif name == "textbook":
-            _, _, numbers = value.partition(",")
-            _check_numbers(name, numbers, value.count(","))
+            system, _, numbers = value.partition(",")
+            if system not in TEXTBOOK:
+                raise unknown("textbook system", system, TEXTBOOK)
+            _check_numbers(system, numbers, TEXTBOOK[system])
         elif name in LENGTHS:
-            _check_numbers(name, value, LENGTHS[name])
+            _check_numbers(name, value, [BOUNDS.get(name, (-LARGEST, LARGEST))] * LENGTHS[name])
         else:
             raise unknown("part of an explorer's link", name, [*LENGTHS, *CHOICES, "textbook", "starts"])
     return plain
 
 
-def _check_numbers(name: str, text: str, count: int) -> None:
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != count or not all(math.isfinite(number) for number in numbers):
-        raise UserError(f"{name} of an explorer's link takes {count} finite number(s), as 1 or 1,2; got {text!r}.")
+def _check_numbers(name: str, text: str, bounds: Sequence[tuple[float, float]]) -> None:
+    """As many decimals as there are bounds, each within its own, and whole where the page counts."""
+    parts = text.split(",")
+    if len(parts) != len(bounds) or not all(DECIMAL.fullmatch(part) for part in parts):
+        raise UserError(f"{name} of an explorer's link takes {len(bounds)} number(s), as 1 or 1,2; got {text!r}.")
+    for part, (least, most) in zip(parts, bounds, strict=True):
+        number = float(part)
+        if not least <= number <= most:
+            raise UserError(f"{name} of an explorer's link lies between {least:g} and {most:g}, got {part}.")
+        if name in WHOLE and number != math.floor(number):
+            raise UserError(f"{name} of an explorer's link is a whole number, got {part}.")
 
 
 def _listed(numbers: Sequence[float]) -> str:

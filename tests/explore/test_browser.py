@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from html import escape
 
 import pytest
 from browsers import LOCAL, PATIENCE, browser
@@ -212,6 +213,123 @@ def test_a_worker_draws_the_textbook_systems(opened):
     page.wait_for_function("document.getElementById('textbook').dataset.drawn.includes('10,14')")
     rest(page)
     assert "textbook=lorenz,10,14,2.6666666666666665" in page.evaluate("location.hash")
+
+
+def test_what_a_person_types_is_taken_as_it_stands_or_refused(opened):
+    """A browser's field for numbers makes 15 of 1,5 and 13 of 1/3, and says nothing."""
+    page = opened()
+    field = page.get_by_label("W₁₁", exact=True)
+    for typed in ("1,5", "1/3", "abc", "1e308", "0x10", ""):
+        field.fill("")
+        field.press_sequentially(typed)
+        field.press("Enter")
+        rest(page)
+        assert "The number is not taken: W₁₁ is " in page.locator("#problem").inner_text()
+        assert "#W=0,-2,2,0&" in page.evaluate("location.hash")
+    field.fill("0.5")
+    field.press("Enter")
+    field.press("ArrowUp")
+    rest(page)
+    assert page.locator("#problem").is_hidden()
+    assert "#W=0.51,-2,2,0&" in page.evaluate("location.hash")
+
+
+def test_a_sentence_about_a_number_goes_when_it_no_longer_holds(opened):
+    page = opened()
+    field = page.get_by_label("step size ε", exact=True)
+    field.fill("-1")
+    field.press("Enter")
+    assert field.get_attribute("aria-invalid") == "true"
+    page.get_by_label("Preset").select_option("g")
+    rest(page)
+    assert page.locator("#problem").is_hidden()
+    assert (field.input_value(), field.get_attribute("aria-invalid")) == ("0.1", "false")
+
+
+def test_the_longest_orbits_are_drawn(opened):
+    page = opened("#steps=20000&starts=" + ";".join(f"{i / 20},0.3" for i in range(40)))
+    assert page.locator("#verdict").inner_text().startswith("At (0, 0) the flow has a stable focus")
+    assert page.locator("#problem").is_hidden()
+
+
+def test_the_chosen_equilibrium_is_followed_and_is_in_the_link(opened):
+    page = opened()
+    page.get_by_label("Preset").select_option("memories")
+    rest(page)
+    page.locator("#points button").nth(4).focus()
+    page.keyboard.press("Enter")
+    rest(page)
+    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+    said = page.locator("#verdict").inner_text()
+    place_of = said.partition(" the flow")[0]
+    page.get_by_label("window ±", exact=True).fill("2")  # more equilibria may be seen: another order
+    page.keyboard.press("Enter")
+    page.locator("#spectrum").focus()
+    page.keyboard.press("ArrowLeft")
+    rest(page)
+    assert page.locator("#verdict").inner_text().startswith(place_of)
+    other = opened(page.evaluate("location.hash"))
+    assert other.locator("#verdict").inner_text() == page.locator("#verdict").inner_text()
+
+
+def test_the_keyboard_moves_either_eigenvalue(opened):
+    page = opened("#W=-1,0,0,-3&gamma=0")
+    page.locator("#spectrum").focus()
+    for key in ("Enter", *["ArrowLeft"] * 3):
+        page.keyboard.press(key)
+        rest(page)
+    assert "λ = −3 and −1.15 at" in page.locator("#spectrum").get_attribute("aria-label")
+
+
+def test_a_drag_at_the_edge_of_a_view_does_not_run_away(opened):
+    page = opened()
+    box = page.locator("#stability").bounding_box()
+    x, y = box["x"] + 46 + 0.9 * (box["width"] - 58), box["y"] + 24 + 0.1 * (box["height"] - 58)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for i in range(6):
+        page.mouse.move(x + i % 2, y)
+        rest(page)
+    page.mouse.up()
+    rest(page)
+    assert (value(page, "diffusion γ"), value(page, "step size ε")) == pytest.approx((0.9, 0.27), abs=0.01)
+
+
+def test_a_star_stays_in_the_plane_and_the_right_button_starts_none(opened):
+    page = opened()
+    page.mouse.move(*place(page, "#flow", 0, 0.5))
+    page.mouse.down()
+    page.mouse.move(3, 3, steps=3)
+    page.mouse.up()
+    page.mouse.click(*place(page, "#flow", 1, 1), button="right")
+    rest(page)
+    assert starts(page)[0][1] == pytest.approx(1.5)
+    assert len(starts(page)) == 3
+
+
+def test_a_preset_leaves_the_textbook_system_alone(opened):
+    page = opened()
+    page.locator("#textbook-system").select_option("lorenz")
+    rest(page)
+    assert page.get_by_label("Preset").input_value() == "h"
+    page.get_by_label("Preset").select_option("g")
+    rest(page)
+    assert page.locator("#textbook-system").input_value() == "lorenz"
+
+
+def test_it_runs_within_another_page(opened):
+    """As a notebook shows it: in a frame of the page's own text there is no address to keep the state in."""
+    text = escape(explorer_page("W=0,-2,2,0&gamma=0.15&step=0.05"))
+    head = '<!doctype html><meta charset="utf-8"><title>notebook</title>'
+    page = opened(page_text=f'{head}<iframe srcdoc="{text}"></iframe>')
+    frame = page.frame_locator("iframe")
+    frame.locator("html:not([data-busy])").wait_for()
+    assert "ε = 0.05 it is a stable focus" in frame.locator("#verdict").text_content()
+    assert "--step 0.05" in frame.locator("#command").text_content()
+    frame.locator("#link").dispatch_event("click")
+    said = frame.locator("#problem:not([hidden])")  # a frame may not copy: the link is shown
+    said.wait_for(state="attached")
+    assert "the link is #W=0,-2,2,0&" in said.text_content()
 
 
 def test_dark_and_light(opened):

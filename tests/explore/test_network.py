@@ -111,6 +111,13 @@ def test_the_page_holds_it_within_a_megabyte(page_of_flipflop):
     assert len(explorer_page(network=page_of_flipflop).encode()) <= LARGEST
 
 
+def test_long_trajectories_are_thinned(flipflop, geometry):
+    longer = geometry.isel(time=[0] * 5000)
+    made = embedded(flipflop, longer, "gru-flipflop")
+    assert {len(orbit) for orbit in made["orbits"]} == {556}  # every ninth of 5,000
+    assert len(explorer_page(network=made).encode()) <= LARGEST
+
+
 def test_what_is_proved_is_said(flipflop, geometry):
     pytest.importorskip("flint")
     first = geometry.isel(fixed_point=slice(0, 1))

@@ -12,7 +12,7 @@ from dynlab.cli.main import run
 from dynlab.errors import UserError
 from dynlab.explore import explorer_page
 from dynlab.explore.page import BUILT, FOLDER, MAIN, WORKER, build
-from dynlab.explore.states import LENGTHS, check_fragment, planar_fragment
+from dynlab.explore.states import LENGTHS, TEXTBOOK, check_fragment, planar_fragment
 from dynlab.javascript import in_order
 
 LARGEST = 400_000  # bytes
@@ -66,7 +66,10 @@ def test_a_link_is_read_as_it_is_written(in_node):
         ("starts=1,2;3", "starts has 1 numbers in place of 2"),
         ("spam=1", "“spam”, which this page does not know"),
         ("W=%E0%A4%A", "not written as a link is"),
-        ("gamma=1e999", "not a number"),
+        ("gamma=1e999", "gamma is 1e999, which is not between"),
+        ("gamma=0x10", "gamma is “0x10”, which is not a number"),
+        ("gamma=1,", "gamma has 2 numbers in place of 1"),
+        ("point=1", "point has 1 numbers in place of 2"),
         ("activation=constructor", "activation is “constructor”"),
         ("textbook=spam,1", "textbook is “spam”"),
         ("textbook=henon,1", "henon has 1 numbers in place of 2"),
@@ -85,7 +88,9 @@ def test_python_checks_a_link_by_the_same_names(in_node):
     assert check_fragment(f"page.html#{STATE}") == STATE
     assert check_fragment(STATE) == STATE
     names = in_node("[...new Set(state.NUMBERS.map((row) => row.name))]", None, "state")
-    assert set(names) | {"gated", "past"} == set(LENGTHS)
+    assert set(names) | {"gated", "past", "point"} == set(LENGTHS)
+    ranges = in_node("Object.entries(textbook.TEXTBOOK).map(([n, s]) => [n, s.parameters])", None, "textbook")
+    assert {name: [tuple(each[1:3]) for each in parameters] for name, parameters in ranges} == TEXTBOOK
     for broken in (
         "gamma=abc",
         "W=1,2,3",
@@ -94,9 +99,29 @@ def test_python_checks_a_link_by_the_same_names(in_node):
         "starts=1,2;3",
         "spam=1",
         "gamma=1e999",
+        "gamma=1_0",
+        "step=0",
+        "steps=1.5",
+        "steps=20001",
+        "half=1e6",
+        "gated=2",
+        "past=0.5",
+        "point=1",
+        "textbook=spam,1",
+        "textbook=henon,1",
+        "textbook=logistic,5",
+        "starts=" + ";".join(["0,0"] * 41),
     ):
+        assert in_node("state.fromFragment(given, {}).problem", broken, "state")
         with pytest.raises(UserError):
             check_fragment(broken)
+
+
+def test_a_link_that_a_mailer_has_encoded_is_read(in_node):
+    encoded = "p.html#W=0%2C-2%2C2%2C0&point=0.5%2C1&starts=0%2C1%3B1%2C0"
+    assert check_fragment(encoded) == "W=0,-2,2,0&point=0.5,1&starts=0,1;1,0"
+    read = in_node("state.fromFragment(given, {}).state", encoded.partition("#")[2], "state")
+    assert (read["point"], read["starts"]) == ([0.5, 1], [[0, 1], [1, 0]])
 
 
 @pytest.mark.parametrize("kind", ["feedback", "vanilla", "linear", "flow"])

@@ -1,6 +1,7 @@
 // A picture's frame: from numbers to places and back, ticks, and labels.
 
 const FONT = "12px system-ui, sans-serif";
+const FAR = 1e5; // pixels: what a line is cut short to
 const BORDER = { left: 46, right: 12, top: 24, bottom: 34 };
 
 /** Steps of 1, 2 or 5 times a power of ten, about `count` of them within a length. */
@@ -15,6 +16,24 @@ export function tickStep(extent, count) {
 export function written(number, digits = 4) {
   if (!Number.isFinite(number)) return Number.isNaN(number) ? "undefined" : number > 0 ? "infinite" : "−infinite";
   return String(Number(number.toPrecision(digits))).replace("-", "−");
+}
+
+/** A number beside a tick: as it is written, or with a power of ten where that would take too much room. */
+function atTick(number) {
+  const size = Math.abs(number);
+  if (size === 0 || (size >= 1e-4 && size < 1e5)) return written(number);
+  return Number(number.toPrecision(4)).toExponential().replace("e+", "e").replaceAll("-", "−");
+}
+
+/** The least and the greatest finite number of several lists, `low` and `high` or beyond. */
+export function bounds(lists, low, high) {
+  for (const list of lists) {
+    for (const each of list) {
+      if (each < low && each > -Infinity) low = each;
+      if (each > high && each < Infinity) high = each;
+    }
+  }
+  return [low, high];
 }
 
 /** `equal`: one unit is as long in both directions, and the ranges grow to fill the frame. */
@@ -52,13 +71,13 @@ function drawTicks(pen, axes, labels) {
   pen.beginPath();
   for (const tick of ticks(x, box.width / 70)) {
     line(pen, axes.toX(tick), box.top, axes.toX(tick), box.top + box.height);
-    pen.fillText(written(tick), axes.toX(tick), box.top + box.height + 5);
+    pen.fillText(atTick(tick), axes.toX(tick), box.top + box.height + 5);
   }
   pen.textAlign = "right";
   pen.textBaseline = "middle";
   for (const tick of ticks(y, box.height / 50)) {
     line(pen, box.left, axes.toY(tick), box.left + box.width, axes.toY(tick));
-    pen.fillText(written(tick), box.left - 5, axes.toY(tick));
+    pen.fillText(atTick(tick), box.left - 5, axes.toY(tick));
   }
   pen.stroke();
   pen.textBaseline = "top";
@@ -79,14 +98,24 @@ export function line(pen, x0, y0, x1, y1) {
   pen.lineTo(x1, y1);
 }
 
-/** A path through states [[x, y], …]; far outside the frame it is cut off, so that no picture overflows. */
+/** A path through states [[x, y], …]; a line that leaves far beyond the frame is cut short, and keeps its direction. */
 export function path(pen, axes, states) {
-  const far = 1e5;
-  states.forEach(([x, y], i) => {
-    const [left, top] = [axes.toX(x), axes.toY(y)].map((place) => Math.max(-far, Math.min(far, place)));
-    if (i === 0) pen.moveTo(left, top);
-    else pen.lineTo(left, top);
-  });
+  let before = null;
+  for (const [x, y] of states) {
+    const place = cutShort(before, [axes.toX(x), axes.toY(y)]);
+    if (before) pen.lineTo(...place);
+    else pen.moveTo(...place);
+    before = place;
+  }
+}
+
+/** Where a line from `before` to `place` ends that is at most as long as a canvas can draw. */
+function cutShort(before, place) {
+  if (place.every((each) => Math.abs(each) <= FAR)) return place;
+  const way = place.map((each, i) => each - (before ? before[i] : 0));
+  const longest = Math.max(...way.map(Math.abs));
+  if (longest === Infinity) return place.map((each) => Math.max(-FAR, Math.min(FAR, each)));
+  return way.map((each, i) => (before ? before[i] : 0) + (FAR * each) / longest);
 }
 
 export function clipped(pen, { box }, draw) {
@@ -110,4 +139,15 @@ export function disc(pen, left, top, radius, fill, edge, width = 1.6) {
     pen.lineWidth = width;
     pen.stroke();
   }
+}
+
+/** The cross that the keyboard moves. */
+export function drawCross(pen, axes, [x, y]) {
+  const [left, top] = [axes.toX(x), axes.toY(y)];
+  pen.strokeStyle = axes.palette.accent;
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  line(pen, left - 10, top, left + 10, top);
+  line(pen, left, top - 10, left, top + 10);
+  pen.stroke();
 }

@@ -1,6 +1,7 @@
 // The planar cell: h' = φ(p) − κ h with p = (W − γ I) h + x + b, or σ(p + b_z) φ(p) − κ h where it has a gate, and the
 // map that an integrator makes of it, h ← h + ε h' of Euler's. At ε = κ = 1 that is the vanilla RNN h ← φ(W h + x + b).
 
+import { exactEigenvalues } from "./exact_eigenvalues.mjs";
 import { exactStep } from "./exact_steps.mjs";
 import { exponentialCriticalStep, exponentialWeights } from "./exponential_weights.mjs";
 import { stepOf } from "./integrators.mjs";
@@ -9,7 +10,10 @@ import { METHODS, criticalStep, factor, factorError } from "./methods.mjs";
 import { eigenvalues, eigenvector, norm, product } from "./planar_matrix.mjs";
 
 const ROUNDING = 2 ** -53;
+const TYPED = 15; // digits: a number with more is no decimal that a person wrote, but a rounded one
 const WEIGHTS = 256; // roundings of the derivative of a step, of half a unit each
+
+const AT_KINK = kindOf("undecided, at a kink of ReLU", -1, 0, 2);
 
 const sigmoid = (p) => 1 / (1 + Math.exp(-p));
 
@@ -71,9 +75,10 @@ export function energy(cell, h) {
 export function describe(state, cell, h, moved) {
   const J = cell.jacobian(h);
   const wrong = moved === 0 && !state.gated ? matrixRounding(state, J) : jacobianError(cell, h, moved, J);
-  const flow = eigenvalues(J, wrong);
-  const { multipliers, bounds, critical } = stepped(state, cell, J, wrong, flow);
   const exact = h[0] === 0 && h[1] === 0 ? exactAtOrigin(state, cell) : null;
+  const flow = exact ? exact.eigenvalues : eigenvalues(J, wrong);
+  const { multipliers, bounds, critical } = stepped(state, cell, J, wrong, flow);
+  const kinked = state.activation === "relu" && atKink(cell, h, moved);
   return {
     state: h,
     jacobian: J,
@@ -81,12 +86,18 @@ export function describe(state, cell, h, moved) {
     errors: flow.errors,
     multipliers,
     multiplierErrors: bounds,
-    flow: exact ? exact.flow : flowKind(flow.values, flow.errors),
-    map: exact ? exact.map : mapKind(multipliers, bounds),
-    criticalStep: exact ? exactCriticalStep(cell.method, exact.linear, flow.values) : critical,
+    flow: kinked ? AT_KINK : exact ? exact.flow : flowKind(flow.values, flow.errors),
+    map: kinked ? AT_KINK : exact ? exact.map : mapKind(multipliers, bounds),
+    criticalStep: kinked ? NaN : exact ? exactCriticalStep(cell.method, exact.linear, flow.values) : critical,
     vectors: flow.values.every(([, imaginary]) => imaginary === 0) ? flow.values.map(([real]) => eigenvector(J, real)) : [],
     radius: Math.max(...multipliers.map((each) => Math.hypot(...each))),
   };
+}
+
+/** Whether a unit may be where ReLU's slope jumps from 0 to 1: no Jacobian tells there what orbits do. */
+function atKink(cell, h, moved) {
+  const wrong = moved * norm(cell.matrix) + 8 * ROUNDING * (norm(cell.matrix) * Math.hypot(...h) + Math.hypot(...cell.drive));
+  return cell.preactivation(h).some((p) => Math.abs(p) <= wrong);
 }
 
 /**
@@ -118,8 +129,14 @@ function exactCriticalStep(method, kind, values) {
   return criticalStep(method, kind.name.includes("line of equilibria") ? [values[0], [0, 0]] : values);
 }
 
-/** The matrix W − γ I of numbers has the rounding of a difference, and κ another one. */
-const matrixRounding = (state, J) => (state.gamma === 0 && state.leak === 0 ? 0 : 2 * ROUNDING * (norm(J) + state.leak + Math.abs(state.gamma)));
+/** Whether a number has as few digits as a decimal that a person writes, which then is meant exactly. */
+const isTyped = (number) => String(number).split("e")[0].replace(/\D/g, "").replace(/^0+/, "").length <= TYPED;
+
+/** The matrix W − γ I of numbers has the rounding of a difference, κ another one, and entries that nobody typed their own. */
+function matrixRounding({ W, gamma, leak }, J) {
+  if (gamma === 0 && leak === 0 && W.every(isTyped)) return 0;
+  return 2 * ROUNDING * (norm(J) + Math.abs(leak) + Math.abs(gamma));
+}
 
 /** Twice what a `jacobian` changes by over `moved` along the axes. */
 function changeAround(jacobian, h, moved) {
@@ -140,15 +157,17 @@ export function kindOfDerivative(cell, h, moved) {
   return mapKind(values, errors);
 }
 
-/** Kinds at the origin in rational arithmetic, where the origin is an equilibrium with slopes 1; else null. */
+/** Eigenvalues and kinds at the origin in rational arithmetic, where the origin is an equilibrium with slopes 1; else null. */
 function exactAtOrigin(state, cell) {
   const { activation, W, gamma, leak, step, gated } = state;
   if (gated || !["tanh", "identity"].includes(activation) || cell.drive.some((each) => each !== 0)) return null;
+  if (![...W, gamma, leak, step].every(isTyped)) return null;
   const [[a, b, c, d, g, k, e], denominator] = overOne([...W, gamma, leak, step].map(rational));
   const J = [a - g - k, b, c, d - g - k];
   const flow = exactFlowKind(J);
   const map = exactKindOfStep(cell.method, flow, J.map((entry) => e * entry), denominator * denominator);
-  if (activation === "identity") return { flow, map, linear: flow };
+  const values = exactEigenvalues(J, denominator);
+  if (activation === "identity") return { flow, map, linear: flow, eigenvalues: values };
   // tanh vanishes along the null space of W − γ I; with a leak it does not balance it
   const line = leak === 0;
   const onBorder = /center|equilibria|period-2/;
@@ -156,7 +175,7 @@ function exactAtOrigin(state, cell) {
   const ofFlow = !onBorder.test(flow.name) || carried(flow) || (flow.name === CENTER && cell.conserved) ? flow : onlyLinear(flow);
   // R(ε λ) = 1 also at other λ than 0, where the map alone has a line of points at rest, and only if it is linear
   const ofMap = !onBorder.test(map.name) || (carried(map) && map.name === flow.name) ? map : onlyLinear(map);
-  return { linear: flow, flow: ofFlow, map: ofMap };
+  return { linear: flow, flow: ofFlow, map: ofMap, eigenvalues: values };
 }
 
 /** The kind of R(ε J) with ε J = `z`/`unit` in integers. That of e^{ε J} is the flow's: no ε Im λ is a multiple of π. */

@@ -4,7 +4,7 @@ import { ACTIVATIONS } from "./cell.mjs";
 import { METHODS } from "./methods.mjs";
 import { PRESETS } from "./presets.mjs";
 import { capital, lineOf } from "./sentences.mjs";
-import { NUMBERS, numberAt, refused, withNumber } from "./state.mjs";
+import { NUMBERS, numberAt, numberOf, refused, withNumber } from "./state.mjs";
 
 const byId = (id) => document.getElementById(id);
 
@@ -29,7 +29,7 @@ export function buildControls(page) {
   for (const { name, title } of PRESETS) presets.append(made("option", { value: name }, title));
   presets.addEventListener("change", () => {
     const chosen = PRESETS.find((each) => each.name === presets.value);
-    if (chosen) page.change(chosen.state);
+    if (chosen) page.open({ ...chosen.state, textbook: page.state.textbook });
   });
   return (state) => {
     for (const row of rows) row.show(state);
@@ -37,25 +37,45 @@ export function buildControls(page) {
     byId("formula").textContent = METHODS[state.integrator].formula;
     byId("map-name").textContent = capital(METHODS[state.integrator].map);
     for (const name of ["past", "gated"]) byId(name).checked = state[name];
-    presets.value = PRESETS.find((each) => JSON.stringify(each.state, Object.keys(each.state).sort()) === JSON.stringify(state, Object.keys(each.state).sort()))?.name ?? "";
+    presets.value = PRESETS.find((each) => isPreset(each.state, state))?.name ?? "";
   };
+}
+
+/** Whether a state is that of a preset, whose textbook system stands apart. */
+const isPreset = (preset, state) => Object.keys(preset).every((name) => name === "textbook" || JSON.stringify(preset[name]) === JSON.stringify(state[name]));
+
+/**
+ * A field for a number. It is one of text: a browser leaves out, unseen, what it takes for no part of a number, and makes
+ * 15 of 1,5. Arrows up and down step it; `take` is given its text.
+ */
+export function numberField(label, step, take) {
+  const field = made("input", { type: "text", inputmode: "decimal", autocomplete: "off", class: "field", "aria-label": label });
+  field.addEventListener("change", () => take(field.value));
+  field.addEventListener("keydown", (event) => {
+    const by = { ArrowUp: step, ArrowDown: -step }[event.key];
+    if (!by || !Number.isFinite(Number(field.value))) return;
+    event.preventDefault();
+    field.value = String(Number((Number(field.value) + by).toPrecision(12)));
+    take(field.value);
+  });
+  return field;
 }
 
 function numberRow(row, page) {
   const limits = { min: row.low, max: row.high, step: row.step };
   const slider = made("input", { type: "range", ...limits, "aria-label": `${row.label}, slider` });
-  const field = made("input", { type: "number", step: "any", "aria-label": row.label });
   const take = (text) => {
     const problem = refused(row, text);
-    page.say(problem ? `The number is not taken: ${problem}.` : "");
+    if (problem) page.say(`The number is not taken: ${problem}.`);
+    else page.change(withNumber(page.state, row, numberOf(text)));
     field.setAttribute("aria-invalid", String(Boolean(problem)));
-    if (!problem) page.change(withNumber(page.state, row, Number(text)));
   };
+  const field = numberField(row.label, row.step, take);
   slider.addEventListener("input", () => take(slider.value));
-  field.addEventListener("change", () => take(field.value));
   const element = made("div", { class: "number" }, made("span", {}, row.label), slider, field);
   const show = (state) => {
     const value = numberAt(state, row);
+    field.setAttribute("aria-invalid", "false");
     if (document.activeElement !== slider) slider.value = value;
     field.value = Math.abs(value - Number(value.toPrecision(12))) < 1e-15 ? String(Number(value.toPrecision(12))) : String(value);
   };
@@ -64,11 +84,17 @@ function numberRow(row, page) {
 
 /** The list of equilibria; the chosen one is marked. */
 export function listPoints(points, chosen, choose) {
-  byId("points").replaceChildren(
-    ...points.map((point, i) => {
-      const button = made("button", { type: "button", "aria-pressed": String(i === chosen) }, lineOf(point));
-      button.addEventListener("click", () => choose(i));
-      return made("li", {}, button);
-    }),
-  );
+  const list = byId("points");
+  while (list.children.length > points.length) list.lastChild.remove();
+  // buttons that are there stay, and with them the keyboard's focus
+  for (let i = list.children.length; i < points.length; i++) {
+    const button = made("button", { type: "button" });
+    button.addEventListener("click", () => choose(i));
+    list.append(made("li", {}, button));
+  }
+  [...list.querySelectorAll("button")].forEach((button, i) => {
+    const text = lineOf(points[i]);
+    if (button.textContent !== text) button.textContent = text;
+    button.setAttribute("aria-pressed", String(i === chosen));
+  });
 }

@@ -1,19 +1,28 @@
 // An eigenvalue is moved, and the matrix follows: eigenvectors stay, and so does the equilibrium.
 
 import { eigenvector } from "./planar_matrix.mjs";
+import { LARGEST } from "./state.mjs";
 
-/** The frame in which the Jacobian is [[α, −β], [β, α]] or diagonal, taken where a drag begins. */
+const PARALLEL = 1e-6; // of the sine between two eigenvectors: they are taken for one
+
+/**
+ * The frame in which the Jacobian is [[α, −β], [β, α]] or diagonal, taken where a drag begins. Where two real eigenvalues
+ * have one direction of eigenvectors, it is upper triangular in an orthonormal frame, with `corner` above the diagonal.
+ */
 export function frameOf({ jacobian, eigenvalues }) {
   const [[real, imaginary], [other]] = eigenvalues;
+  const [a, b, c, d] = jacobian;
   if (imaginary !== 0) {
     // J v = (α + i β) v with v = u + i w: in the frame (u, −w) it is [[α, −β], [β, α]]
-    const [a, b, c, d] = jacobian;
     const columns = Math.abs(b) >= Math.abs(c) ? [b, real - a, 0, imaginary] : [real - d, c, imaginary, 0];
     return { complex: true, basis: [columns[0], -columns[2], columns[1], -columns[3]] };
   }
-  if (real === other) return { complex: false, equal: true, basis: [1, 0, 0, 1] };
   const [first, second] = [real, other].map((value) => eigenvector(jacobian, value));
-  return { complex: false, basis: [first[0], second[0], first[1], second[1]] };
+  const basis = [first[0], second[0], first[1], second[1]];
+  if (real !== other && Math.abs(first[0] * second[1] - first[1] * second[0]) > PARALLEL) return { complex: false, corner: 0, basis };
+  const [x, y] = first;
+  const corner = x * (b * x - a * y) + y * (d * x - c * y);
+  return { complex: false, equal: real === other, corner, basis: [x, -y, y, x] };
 }
 
 /** The Jacobian with eigenvalue `index` at [real, imaginary] in the frame; `values` are those where the drag began. */
@@ -22,8 +31,10 @@ export function movedJacobian(frame, values, index, [real, imaginary]) {
   const determinant = p * s - q * r;
   if (determinant === 0) return null;
   let inside;
-  if (frame.complex || (frame.equal && imaginary !== 0)) inside = [real, -Math.abs(imaginary), Math.abs(imaginary), real];
-  else inside = index === 0 ? [real, 0, 0, values[1][0]] : [values[0][0], 0, 0, real];
+  if (frame.complex || (frame.equal && imaginary !== 0)) {
+    const above = frame.corner || -Math.abs(imaginary);
+    inside = [real, above, frame.corner ? -(imaginary ** 2) / above : Math.abs(imaginary), real];
+  } else inside = index === 0 ? [real, frame.corner, 0, values[1][0]] : [values[0][0], frame.corner, 0, real];
   const [a, b, c, d] = inside;
   const [e, f, g, h] = [p * a + q * c, p * b + q * d, r * a + s * c, r * b + s * d];
   return [(e * s - f * r) / determinant, (f * p - e * q) / determinant, (g * s - h * r) / determinant, (h * p - g * q) / determinant];
@@ -31,7 +42,7 @@ export function movedJacobian(frame, values, index, [real, imaginary]) {
 
 /**
  * The state whose Jacobian at the point is `jacobian`: W follows, and of a point that is not the origin the bias, so that
- * it stays an equilibrium with the same slopes. Null where a slope is 0.
+ * it stays an equilibrium with the same slopes. Null where a slope is 0, or a number would be larger than the page takes.
  */
 export function stateWith(state, cell, point, jacobian) {
   const [s, t] = cell.slopes(point.state);
@@ -44,5 +55,5 @@ export function stateWith(state, cell, point, jacobian) {
   const moved = cell.preactivation(point.state);
   const used = [(W[0] - state.gamma) * x + W[1] * y, W[2] * x + (W[3] - state.gamma) * y];
   const bias = x === 0 && y === 0 ? state.bias : state.bias.map((_, i) => moved[i] - used[i] - state.input[i]);
-  return { ...state, W, bias };
+  return [...W, ...bias].every((each) => Math.abs(each) <= LARGEST) ? { ...state, W, bias } : null;
 }

@@ -14,7 +14,7 @@ import { placeOf, pointAtPlane, rounded } from "./pointing.mjs";
 import { fittedHalf, longOrbits, portrait, separatrices } from "./portrait.mjs";
 import { presetNamed } from "./presets.mjs";
 import { aloneInWords, verdict } from "./sentences.mjs";
-import { fromFragment, toFragment } from "./state.mjs";
+import { LARGEST, fromFragment, toFragment } from "./state.mjs";
 import { buildTextbook } from "./textbook_view.mjs";
 import { SvgPen } from "./svg_pen.mjs";
 
@@ -22,6 +22,8 @@ const QUIET = 60; // ms after the last change until what takes longer is compute
 const MOST_STARTS = 40;
 const NEAR = 16; // pixels from an eigenvalue that is dragged
 const REAL = 8; // pixels from the real axis: a pair that is dragged there meets on it
+
+const FRAMED = location.protocol === "about:"; // in another page, as a notebook shows it: there is no address to change
 
 const byId = (id) => document.getElementById(id);
 const opening = JSON.parse(byId("opening").textContent);
@@ -31,13 +33,23 @@ const page = {
   state: otherwise,
   model: null,
   slow: {},
-  chosen: 0,
+  chosen: 0, // which equilibrium of the list, and where it lies: the nearest one is followed
+  place: null,
+  eigenvalue: null, // the one that the keyboard moves, as it was last
   cursor: null,
   axes: {},
+  held: {}, // the axes that stay while something is dragged in them
   palette: PALETTES.light,
   change(state) {
     page.state = state;
+    page.say("");
     schedule();
+  },
+  /** A state from elsewhere: a preset or a link, with the equilibrium that it names. */
+  open(state) {
+    page.place = state.point ?? null;
+    page.eigenvalue = null;
+    page.change(state);
   },
   say(problem) {
     byId("problem").hidden = !problem;
@@ -54,15 +66,25 @@ const page = {
   },
 };
 
-const point = () => page.model.points[Math.min(page.chosen, page.model.points.length - 1)];
+const point = () => page.model.points[page.chosen];
+const distance = ([x, y], [u, v]) => Math.hypot(x - u, y - v);
+
+/** Which of several places is nearest to one, the first where there is none. */
+const nearestTo = (place, places) => (place ? places.map((each) => distance(each, place)) : [0]).reduce((best, each, i, all) => (each < all[best] ? i : best), 0);
+
+/** The eigenvalue that the keyboard moves. */
+const marked = () => (point() ? nearestTo(page.eigenvalue, point().eigenvalues) : -1);
+
+/** The state with what a link says besides: the equilibrium that is chosen. */
+const linked = () => ({ ...page.state, point: page.chosen > 0 ? page.place.map((each) => Number(each.toPrecision(6))) : null });
 
 /** Each view's canvas, and how it is drawn with a pen of any kind. */
 const VIEWS = {
   flow: (pen, size) => drawPlane(pen, size, page.palette, page.model, "flow", page.slow, page.cursor),
   map: (pen, size) => drawPlane(pen, size, page.palette, page.model, "map", page.slow, page.cursor),
-  spectrum: (pen, size) => drawSpectrum(pen, size, page.palette, page.model, point()),
+  spectrum: (pen, size) => drawSpectrum(pen, size, page.palette, page.model, point(), page.held.spectrum, byId("spectrum").matches(":focus-visible") ? marked() : -1),
   growth: (pen, size) => drawGrowth(pen, size, page.palette, page.model),
-  stability: (pen, size) => drawStability(pen, size, page.palette, page.model, point()),
+  stability: (pen, size) => drawStability(pen, size, page.palette, page.model, point(), page.held.stability),
 };
 
 let redrawNetwork = () => {};
@@ -86,14 +108,18 @@ function schedule() {
 function redraw() {
   const begun = performance.now();
   if (page.model?.state !== page.state) page.model = portrait(page.state);
+  page.chosen = nearestTo(page.place, page.model.points.map((each) => each.state));
+  if (page.place && point()) page.place = point().state;
   draw(["flow", "map"]);
   const planes = performance.now() - begun;
   draw(["spectrum", "growth", "stability"]);
   showState(page.state);
   textbook.show(page.state);
-  byId("verdict").textContent = verdict(page.model, point());
-  listPoints(page.model.points, Math.min(page.chosen, page.model.points.length - 1), (i) => {
-    page.chosen = i;
+  byId("energy-sign").hidden = !page.model.cell.conserved;
+  const said = verdict(page.model, point());
+  if (byId("verdict").textContent !== said) byId("verdict").textContent = said;
+  listPoints(page.model.points, page.chosen, (i) => {
+    page.place = page.model.points[i].state;
     schedule();
   });
   document.documentElement.dataset.planes = planes.toFixed(2);
@@ -110,14 +136,14 @@ function settle() {
   byId("alone-sign").hidden = page.slow.alone.length === 0;
   byId("alone").textContent = aloneInWords(page.slow.alone);
   draw(["flow", "map"]);
-  const fragment = `#${toFragment(page.state)}`;
-  if (location.hash !== fragment) history.replaceState(null, "", fragment);
+  const fragment = `#${toFragment(linked())}`;
+  if (!FRAMED && location.hash !== fragment) history.replaceState(null, "", fragment);
   byId("python").textContent = pythonLines(page.state);
-  byId("command").textContent = commandLine(page.state);
+  byId("command").textContent = commandLine(linked());
   const spoken = `${page.state.starts.length} orbits and ${page.model.points.length} equilibria within ±${written(page.state.half)}. ${byId("verdict").textContent}`;
   byId("flow").setAttribute("aria-label", `Phase plane of the flow: ${spoken}`);
   byId("map").setAttribute("aria-label", `Phase plane of ${METHODS[page.state.integrator].map}: ${spoken}`);
-  byId("spectrum").setAttribute("aria-label", spectrumInWords(page.model, point()));
+  byId("spectrum").setAttribute("aria-label", spectrumInWords(page.model, point(), marked()));
   const last = page.model.orbits.map((orbit) => written(orbit.logNorms[orbit.logNorms.length - 1] / Math.LN10, 3));
   byId("growth").setAttribute("aria-label", `The logarithm to base 10 of the gradient’s norm ends at ${last.join(", ") || "nothing, as there is no orbit"}.`);
   delete document.documentElement.dataset.busy;
@@ -148,10 +174,11 @@ clickStability(byId("stability"));
 function dragEigenvalues(canvas) {
   let held = null;
   const move = (to) => {
+    page.eigenvalue = to;
     const jacobian = movedJacobian(held.frame, held.point.eigenvalues, held.index, to);
     const next = jacobian && stateWith(held.state, held.cell, held.point, jacobian);
     if (next) page.change(next);
-    page.say(next ? "" : "A unit is switched off there, so that no matrix moves this eigenvalue.");
+    else page.say("No matrix of this page has that eigenvalue there: a unit is switched off, or an entry would be too large.");
   };
   const hold = (index) => (held = { index, point: point(), state: page.state, cell: page.model.cell, frame: frameOf(point()) });
   canvas.addEventListener("pointerdown", (event) => {
@@ -159,8 +186,9 @@ function dragEigenvalues(canvas) {
     const axes = page.axes.spectrum;
     const far = (point()?.eigenvalues ?? []).map(([x, y]) => Math.hypot(axes.toX(x) - left, axes.toY(y) - top));
     const index = far.indexOf(Math.min(...far));
-    if (far[index] > NEAR || index < 0) return;
+    if (event.button !== 0 || index < 0 || far[index] > NEAR) return;
     hold(index);
+    page.held.spectrum = axes;
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
@@ -169,35 +197,57 @@ function dragEigenvalues(canvas) {
     const [real, imaginary] = page.axes.spectrum.from(left, top).map(rounded);
     move([real, Math.abs(top - page.axes.spectrum.toY(0)) < REAL ? 0 : imaginary]);
   });
-  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => (held = null));
+  letGo(canvas, "spectrum", () => (held = null));
   canvas.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-    if (!by || !point()) return;
+    if (!point() || !(by || event.key === "Enter" || event.key === " ")) return;
     event.preventDefault();
-    hold(0);
-    const [real, imaginary] = point().eigenvalues[0];
-    move([rounded(real + 0.05 * by[0]), rounded(Math.max(0, imaginary + 0.05 * by[1]))]);
+    if (!by) {
+      page.eigenvalue = point().eigenvalues[1 - marked()];
+      schedule();
+      return;
+    }
+    hold(marked());
+    const [real, imaginary] = point().eigenvalues[held.index];
+    const to = imaginary + 0.05 * by[1];
+    move([rounded(real + 0.05 * by[0]), rounded(imaginary < 0 ? Math.min(0, to) : Math.max(0, to))]);
     held = null;
   });
+  for (const name of ["focus", "blur"]) canvas.addEventListener(name, schedule);
+}
+
+/** When a drag ends: `forget` what was held, and let the axes of the view follow again. */
+function letGo(canvas, name, forget) {
+  for (const end of ["pointerup", "pointercancel"]) {
+    canvas.addEventListener(end, () => {
+      forget();
+      if (page.held[name]) schedule();
+      delete page.held[name];
+    });
+  }
 }
 
 function clickStability(canvas) {
   let held = false;
   const take = (event) => {
-    const [gamma, step] = page.axes.stability.from(...placeOf(canvas, event));
-    page.change({ ...page.state, gamma: rounded(Math.max(0, gamma)), step: rounded(Math.max(1e-3, step)) });
+    const { from, x, y } = page.axes.stability;
+    const [gamma, step] = from(...placeOf(canvas, event)).map((each, i) => Math.min(Math.max(each, [x, y][i][0]), [x, y][i][1], LARGEST));
+    page.change({ ...page.state, gamma: rounded(gamma), step: rounded(Math.max(1e-3, step)) });
   };
   canvas.addEventListener("pointerdown", (event) => {
-    held = page.axes.stability.holds(...placeOf(canvas, event));
-    if (held) take(event);
+    held = event.button === 0 && page.axes.stability.holds(...placeOf(canvas, event));
+    if (!held) return;
+    page.held.stability = page.axes.stability;
+    canvas.setPointerCapture(event.pointerId);
+    take(event);
   });
   canvas.addEventListener("pointermove", (event) => held && take(event));
-  for (const name of ["pointerup", "pointercancel", "pointerleave"]) canvas.addEventListener(name, () => (held = false));
+  letGo(canvas, "stability", () => (held = false));
   canvas.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: [-0.01, 0], ArrowRight: [0.01, 0], ArrowUp: [0, 0.005], ArrowDown: [0, -0.005] }[event.key];
     if (!by) return;
     event.preventDefault();
-    page.change({ ...page.state, gamma: rounded(Math.max(0, page.state.gamma + by[0])), step: rounded(Math.max(1e-3, page.state.step + by[1])) });
+    page.change({ ...page.state, gamma: rounded(Math.min(LARGEST, Math.max(0, page.state.gamma + by[0]))), step: rounded(Math.min(LARGEST, Math.max(1e-3, page.state.step + by[1]))) });
   });
 }
 
@@ -244,12 +294,12 @@ byId("save-png").addEventListener("click", () => {
   both.toBlob((blob) => download("phase-plane.png", blob));
 });
 byId("link").addEventListener("click", async () => {
-  settle();
+  const link = `${FRAMED ? "" : location.href.split("#")[0]}#${toFragment(linked())}`;
   try {
-    await navigator.clipboard.writeText(location.href);
+    await navigator.clipboard.writeText(link);
     byId("link").textContent = "Copied";
   } catch {
-    page.say(`This browser lets no page copy; the link is ${location.href}`);
+    page.say(`This browser lets no page copy; the link is ${link}`);
   }
   setTimeout(() => (byId("link").textContent = "Copy link"), 1500);
 });
@@ -264,12 +314,11 @@ function follow(fragment) {
   const opened = fromFragment(opening.fragment ?? "", otherwise);
   const asked = fromFragment(fragment, opened.state);
   const said = asked.problem || !fragment ? opening.fragment ?? "" : fragment;
+  page.open(/(^|[#&])half=/.test(said) || !said ? asked.state : { ...asked.state, half: fittedHalf(asked.state) });
   page.say(asked.problem || opened.problem);
-  page.chosen = 0;
-  page.change(/(^|[#&])half=/.test(said) || !said ? asked.state : { ...asked.state, half: fittedHalf(asked.state) });
 }
 
-redrawNetwork = opening.network ? showNetwork(opening.network, () => page.palette) : redrawNetwork;
+redrawNetwork = opening.network ? showNetwork(opening.network, page) : redrawNetwork;
 const preferred = window.matchMedia("(prefers-color-scheme: dark)");
 preferred.addEventListener("change", () => setTheme(preferred.matches ? "dark" : "light"));
 setTheme(preferred.matches ? "dark" : "light");

@@ -1,9 +1,9 @@
 // What makes the same picture elsewhere: Python lines, and the `dynlab` command.
 
+import { overOne, rational } from "./kinds.mjs";
 import { toFragment } from "./state.mjs";
 
 const FUNCTIONS = { tanh: "torch.tanh", relu: "torch.relu", sigmoid: "torch.sigmoid", identity: "" };
-const DECIMALS = 12; // of W − γ I as a decimal: the difference of two decimals, without the rounding of floats
 
 const SLOPES = {
   tanh: "1 - torch.tanh(p) ** 2",
@@ -13,7 +13,12 @@ const SLOPES = {
 };
 const CLASSES = { midpoint: "ExplicitMidpoint", rk4: "RungeKutta4", "implicit-midpoint": "ImplicitMidpoint", "exponential-euler": "ExponentialEuler" };
 
-const difference = (entry, gamma) => Number((entry - gamma).toFixed(DECIMALS));
+/** The difference of two decimals, without the rounding that a difference of doubles has before it is one. */
+function difference(entry, gamma) {
+  const [[upper, lower], below] = overOne([rational(entry), rational(gamma)]);
+  return Number(`${upper - lower}e${1 - String(below).length}`); // the denominator is a power of ten
+}
+
 const matrixOf = ({ W, gamma }) => [difference(W[0], gamma), W[1], W[2], difference(W[3], gamma)];
 const driveOf = ({ bias, input }) => bias.map((each, i) => each + input[i]);
 

@@ -1,6 +1,6 @@
 // The views beside the phase plane: eigenvalues with the region of stability, the growth of a gradient, and the plane of (γ, ε).
 
-import { clipped, disc, frame, line, path, written } from "./axes.mjs";
+import { bounds, clipped, disc, frame, line, path, written } from "./axes.mjs";
 import { describe, makeCell } from "./cell.mjs";
 import { solve } from "./equilibria.mjs";
 import { borderOf } from "./methods.mjs";
@@ -9,14 +9,18 @@ import { length } from "./planar_matrix.mjs";
 
 const COLUMNS = 120; // of the plane of (γ, ε)
 
-/** The flow's eigenvalues at one equilibrium, and the region |R(ε λ)| ≤ 1 in which the map keeps them stable. */
-export function drawSpectrum(pen, size, palette, model, point) {
+/**
+ * The flow's eigenvalues at one equilibrium, and the region |R(ε λ)| ≤ 1 in which the map keeps them stable. `held` is
+ * the frame that stays while one is dragged, `marked` the one that the keyboard moves.
+ */
+export function drawSpectrum(pen, size, palette, model, point, held, marked = -1) {
   const radius = 1 / model.state.step;
   const reach = point ? Math.max(...point.eigenvalues.map(([real, imaginary]) => Math.max(Math.abs(real), Math.abs(imaginary)))) : 1;
   const half = Math.max(1.35 * reach, Math.min(2.1 * radius, 1.6));
-  const axes = frame(pen, { ...size, palette, x: [-half, half], y: [-half, half], labels: ["Re λ (1/s)", "Im λ (1/s)"], equal: true });
+  const { x, y } = held ?? { x: [-half, half], y: [-half, half] };
+  const axes = frame(pen, { ...size, palette, x, y, labels: ["Re λ (1/s)", "Im λ (1/s)"], equal: true });
   clipped(pen, axes, () => {
-    const far = 1e3 * half;
+    const far = 1e3 * axes.x[1];
     const border = borderOf(model.cell.method)?.map(([x, y]) => [x * radius, y * radius]) ?? [[0, -far], [0, far], [-far, far], [-far, -far]];
     pen.beginPath();
     path(pen, axes, border);
@@ -36,6 +40,7 @@ export function drawSpectrum(pen, size, palette, model, point) {
       const excess = Math.hypot(...point.multipliers[i]) - 1;
       const stable = excess < -point.multiplierErrors[i] ? 1 : excess > point.multiplierErrors[i] ? 0 : -1;
       disc(pen, axes.toX(real), axes.toY(imaginary), 6.5, stable === 1 ? palette.stable : palette.paper, colourOf(palette, stable), 2.4);
+      if (i === marked) disc(pen, axes.toX(real), axes.toY(imaginary), 11, null, palette.accent, 1.5);
     }
   });
   return axes;
@@ -44,8 +49,7 @@ export function drawSpectrum(pen, size, palette, model, point) {
 /** ‖∂h_t/∂h_0‖ along every orbit of the map, in powers of ten. */
 export function drawGrowth(pen, size, palette, model) {
   const all = model.orbits.map((orbit) => orbit.logNorms.map((each) => each / Math.LN10));
-  const finite = all.flat().filter(Number.isFinite);
-  const [low, high] = [Math.min(-0.2, ...finite), Math.max(0.2, ...finite)];
+  const [low, high] = bounds(all, -0.2, 0.2);
   const margin = 0.08 * (high - low);
   const labels = ["step t", "log₁₀ ‖∂h_t/∂h_0‖"];
   const axes = frame(pen, { ...size, palette, x: [0, model.state.steps], y: [low - margin, high + margin], labels });
@@ -85,16 +89,25 @@ export function criticalSteps(state, point, [low, high]) {
   return [...follow(here, low).reverse(), ...follow(here, high)];
 }
 
-/** The plane of (γ, ε): shaded where the map keeps the equilibrium stable. */
-export function drawStability(pen, size, palette, model, point) {
+/** The parts of a curve [[γ, ε_c]] between the places where the equilibrium is lost. */
+function unbroken(curve) {
+  const parts = [[]];
+  for (const [gamma, step] of curve) {
+    if (step === null) parts.push([]);
+    else parts[parts.length - 1].push([gamma, step]);
+  }
+  return parts.filter((part) => part.length > 1);
+}
+
+/** The plane of (γ, ε): shaded where the map keeps the equilibrium stable. `held` is the frame that stays in a drag. */
+export function drawStability(pen, size, palette, model, point, held) {
   const { state } = model;
-  const gammas = [0, Math.max(1, 1.5 * state.gamma)];
-  const steps = [0, Math.max(0.3, 2 * state.step)];
+  const around = { x: [Math.min(0, 1.5 * state.gamma), Math.max(1, 1.5 * state.gamma)], y: [0, Math.max(0.3, 2 * state.step)] };
+  const { x: gammas, y: steps } = held ?? around;
   const axes = frame(pen, { ...size, palette, x: gammas, y: steps, labels: ["diffusion γ", "step size ε"] });
   clipped(pen, axes, () => {
-    const curve = point ? criticalSteps(state, point, gammas).filter(([, step]) => step !== null) : [];
-    const shown = curve.map(([gamma, step]) => [gamma, Number.isNaN(step) ? 0 : Math.min(step, 2 * steps[1])]);
-    if (shown.length) {
+    for (const part of point ? unbroken(criticalSteps(state, point, gammas)) : []) {
+      const shown = part.map(([gamma, step]) => [gamma, Number.isNaN(step) ? 0 : Math.min(step, 2 * steps[1])]);
       pen.beginPath();
       path(pen, axes, [...shown, [shown[shown.length - 1][0], 0], [shown[0][0], 0]]);
       pen.closePath();
@@ -112,9 +125,9 @@ export function drawStability(pen, size, palette, model, point) {
   return axes;
 }
 
-/** What the region says, for a reader who does not see them. */
-export function spectrumInWords(model, point) {
+/** What the plane of eigenvalues shows, for a reader who does not see it; `marked` is the one that arrows move. */
+export function spectrumInWords(model, point, marked) {
   if (!point) return "There is no equilibrium within reach, so no eigenvalue is shown.";
   const each = ([real, imaginary]) => (imaginary === 0 ? written(real) : `${written(real)} ${imaginary < 0 ? "−" : "+"} ${written(Math.abs(imaginary))} i`);
-  return `Eigenvalues λ = ${point.eigenvalues.map(each).join(" and ")} at (${point.state.map((x) => written(x, 3)).join(", ")}); the largest modulus of a multiplier is ${written(point.radius)}.`;
+  return `Eigenvalues λ = ${point.eigenvalues.map(each).join(" and ")} at (${point.state.map((x) => written(x, 3)).join(", ")}); the largest modulus of a multiplier is ${written(point.radius)}. Arrows move ${each(point.eigenvalues[marked])}, Enter takes the other one.`;
 }

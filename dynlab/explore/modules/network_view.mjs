@@ -1,9 +1,10 @@
 // A trained network: its fixed points among the principal components of its states, and the true network running there.
 
-import { clipped, disc, frame, line, path, written } from "./axes.mjs";
+import { bounds, clipped, disc, drawCross, frame, line, path, written } from "./axes.mjs";
 import { colourOf } from "./palette.mjs";
 import { placeOf } from "./pointing.mjs";
 import { projection, stepOf, unpacked } from "./program.mjs";
+import { numberOf, refused } from "./state.mjs";
 
 const KEPT = 600; // states of the running orbit that are drawn
 const MARGIN = 1.15; // the window is this much wider than what lies in it
@@ -11,19 +12,24 @@ const ARROW = 0.06; // of the window: how long the lines along growing direction
 const NEAR = 12; // pixels from a fixed point
 const SETTLED = 1e-3; // a state so near to a fixed point is there
 const LARGEST = 1e6; // of a state: an orbit that has gone so far is not followed
+const CROSS = 40; // steps of the keyboard's cross, in a window
+const PULSE = [
+  { id: "network-size", label: "the size of a pulse" },
+  { id: "network-length", label: "the length of a pulse", least: 1, most: 10000, whole: true },
+];
 
 const byId = (id) => document.getElementById(id);
 const distanceOf = (x, y) => Math.hypot(...x.map((each, i) => each - y[i]));
 
-/** Show the network that the page was written with; `paletteOf()` gives the colours. The result redraws it. */
-export function showNetwork(network, paletteOf) {
+/** Show the network that the page was written with; `page` has `palette` and `say(problem)`. The result redraws it. */
+export function showNetwork(network, page) {
   const canvas = byId("network-plane");
   const step = stepOf(network.operations);
   const places = projection(unpacked(network.origin), unpacked(network.directions));
   const points = network.points.map((point) => ({ ...point, state: unpacked(point.state) }));
   for (const point of points) point.place = places.onto(point.state);
   const held = Float64Array.from(network.held);
-  const view = { axes: null, state: null, trail: [], t: 0, pulse: null, running: false, left: false };
+  const view = { axes: null, state: null, trail: [], t: 0, pulse: null, running: false, left: false, cross: null };
 
   const start = (state) => {
     Object.assign(view, { state, trail: [places.onto(state)], t: 0, pulse: null, left: false });
@@ -45,7 +51,7 @@ export function showNetwork(network, paletteOf) {
     }
     view.trail = view.trail.slice(-KEPT);
   };
-  const redraw = () => drawNetwork(canvas, paletteOf(), view, network, points);
+  const redraw = () => drawNetwork(canvas, page.palette, view, network, points);
   const tick = () => {
     if (!view.running) return;
     advance(Number(byId("network-speed").value));
@@ -63,12 +69,25 @@ export function showNetwork(network, paletteOf) {
   };
   const say = () => {
     const text = inWords(view, points);
-    if (byId("network-said").textContent !== text) byId("network-said").textContent = text;
+    const said = byId("network-said");
+    said.setAttribute("aria-live", view.running ? "off" : "polite"); // a reader of screens hears where it has come to rest
+    if (said.textContent !== text) said.textContent = text;
+  };
+  const startAt = (left, top) => {
+    const near = points.find((point) => Math.hypot(view.axes.toX(point.place[0]) - left, view.axes.toY(point.place[1] ?? 0) - top) <= NEAR);
+    byId("network-point").textContent = near ? describeNetworkPoint(near, points.indexOf(near)) : "";
+    start(near ? near.state : places.back(view.axes.from(left, top).slice(0, places.count)));
   };
 
   buildNetwork(network, held.length, {
-    pulse: (index, size) => {
-      view.pulse = { index, size, left: Number(byId("network-length").value) };
+    pulse: (index, sign) => {
+      const problems = PULSE.map((row) => refused(row, byId(row.id).value));
+      PULSE.forEach(({ id }, i) => byId(id).setAttribute("aria-invalid", String(Boolean(problems[i]))));
+      const problem = problems.find(Boolean);
+      page.say(problem ? `No pulse is given: ${problem}.` : "");
+      if (problem) return;
+      const [size, length] = PULSE.map(({ id }) => numberOf(byId(id).value));
+      view.pulse = { index, size: sign * size, left: length };
       run(true);
     },
     run: () => run(!view.running),
@@ -82,14 +101,23 @@ export function showNetwork(network, paletteOf) {
   });
   canvas.addEventListener("pointerdown", (event) => {
     const [left, top] = placeOf(canvas, event);
-    const near = points.find((point) => Math.hypot(view.axes.toX(point.place[0]) - left, view.axes.toY(point.place[1] ?? 0) - top) <= NEAR);
-    if (near) byId("network-point").textContent = describeNetworkPoint(near, points.indexOf(near));
-    start(near ? near.state : places.back(view.axes.from(left, top).slice(0, places.count)));
+    if (event.button === 0 && view.axes.holds(left, top)) startAt(left, top);
   });
   canvas.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    const { axes, cross } = view;
+    if (by) {
+      const far = ((axes.y[1] - axes.y[0]) / CROSS) * (event.shiftKey ? 5 : 1);
+      view.cross = (cross ?? [0, 0]).map((each, i) => Math.max([axes.x, axes.y][i][0], Math.min([axes.x, axes.y][i][1], each + far * by[i])));
+      redraw();
+    } else if (event.key === "Enter" && cross) startAt(axes.toX(cross[0]), axes.toY(cross[1]));
+    else if (event.key === "Enter" || event.key === " ") run(!view.running);
+    else return;
     event.preventDefault();
-    run(!view.running);
+  });
+  canvas.addEventListener("blur", () => {
+    view.cross = null;
+    redraw();
   });
   view.state = points.find((point) => point.stable === 1)?.state ?? unpacked(network.origin);
   view.trail = [places.onto(view.state)];
@@ -123,8 +151,7 @@ function buildNetwork(network, inputs, act) {
     made.addEventListener("click", action);
     return made;
   };
-  const size = () => Number(byId("network-size").value);
-  for (let i = 0; i < inputs; i++) box.append(button(`x${i + 1} +`, () => act.pulse(i, size())), button(`x${i + 1} −`, () => act.pulse(i, -size())));
+  for (let i = 0; i < inputs; i++) box.append(button(`x${i + 1} +`, () => act.pulse(i, 1)), button(`x${i + 1} −`, () => act.pulse(i, -1)));
   byId("network-pulse-fields").hidden = inputs === 0;
   byId("network-run").addEventListener("click", act.run);
   byId("network-step").addEventListener("click", act.step);
@@ -140,8 +167,8 @@ function drawNetwork(canvas, palette, view, network, points) {
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   const flat = ([x, y = 0]) => [x, y];
   const orbits = network.orbits.map((orbit) => orbit.filter((each) => !each.includes(null)).map(flat));
-  const all = [...orbits.flat(), ...points.map((point) => flat(point.place))];
-  const half = MARGIN * Math.max(1e-6, ...all.flat().map(Math.abs));
+  const [least, most] = bounds([...orbits.flat(), ...points.map((point) => flat(point.place))], -1e-6, 1e-6);
+  const half = MARGIN * Math.max(-least, most);
   const share = (axis) => `principal component ${axis + 1} (${written(100 * (network.shares[axis] ?? 0), 3)} % of the variance)`;
   const axes = frame(pen, { ...size, palette, x: [-half, half], y: [-half, half], labels: [share(0), share(1)], equal: true });
   view.axes = axes;
@@ -174,5 +201,6 @@ function drawNetwork(canvas, palette, view, network, points) {
     pen.stroke();
     const [x, y] = flat(view.trail[view.trail.length - 1]);
     disc(pen, axes.toX(x), axes.toY(y), 5, palette.ink, palette.paper, 1.5);
+    if (view.cross) drawCross(pen, axes, view.cross);
   });
 }

@@ -60,7 +60,8 @@ export function eigenvalues(matrix, wrong = 0) {
   return { values: sorted(values), errors: [error, error] };
 }
 
-function sorted(values) {
+/** Real eigenvalues by decreasing modulus, then by decreasing real part; a pair as it is. */
+export function sorted(values) {
   const [[first, imaginary], [second]] = values;
   if (imaginary !== 0) return values;
   const [large, small] = [Math.abs(first), Math.abs(second)];

@@ -1,7 +1,7 @@
 // The phase plane of the flow, or of the map that an integrator makes of it: field, nullclines, orbits, separatrices, equilibria.
 
 import { energy } from "./cell.mjs";
-import { clipped, disc, frame, line, path } from "./axes.mjs";
+import { clipped, disc, drawCross, frame, line, path } from "./axes.mjs";
 import { contour, sampled } from "./contours.mjs";
 import { along, colourOf } from "./palette.mjs";
 
@@ -27,7 +27,7 @@ export function drawPlane(pen, size, palette, model, of, slow, cursor) {
     for (const point of model.points) drawPoint(pen, axes, point, of);
     if (of === "map") for (const point of slow.alone ?? []) drawAlone(pen, axes, point);
     for (const orbit of model.orbits) drawStar(pen, axes.toX(orbit.start[0]), axes.toY(orbit.start[1]), palette);
-    if (cursor) drawCursor(pen, axes, cursor);
+    if (cursor) drawCross(pen, axes, cursor);
   });
   return axes;
 }
@@ -160,15 +160,5 @@ function drawStar(pen, left, top, palette) {
   pen.fill();
   pen.strokeStyle = palette.paper;
   pen.lineWidth = 0.8;
-  pen.stroke();
-}
-
-function drawCursor(pen, axes, [x, y]) {
-  const [left, top] = [axes.toX(x), axes.toY(y)];
-  pen.strokeStyle = axes.palette.accent;
-  pen.lineWidth = 1.5;
-  pen.beginPath();
-  line(pen, left - 10, top, left + 10, top);
-  line(pen, left, top - 10, left, top + 10);
   pen.stroke();
 }

@@ -1,5 +1,8 @@
 // What a pointer and the keyboard do in the planes: start orbits, move them, remove them, change the window.
 
+import { NUMBERS } from "./state.mjs";
+
+const WINDOW = NUMBERS.find((each) => each.name === "half");
 const NEAR = 14; // pixels: a pointer so near to a star takes it
 const STEPS = 40; // of the keyboard's cross, in a window
 
@@ -26,7 +29,7 @@ export function pointAtPlane(canvas, page, axesOf) {
   canvas.addEventListener("pointerdown", (event) => {
     const [left, top] = placeOf(canvas, event);
     const axes = axesOf();
-    if (!axes.holds(left, top)) return;
+    if (event.button !== 0 || !axes.holds(left, top)) return;
     const near = nearest(axes, page.state.starts, left, top);
     if (near.distance <= NEAR) held = near.index;
     else if (page.mayStart()) {
@@ -37,7 +40,9 @@ export function pointAtPlane(canvas, page, axesOf) {
   });
   canvas.addEventListener("pointermove", (event) => {
     if (held < 0) return;
-    const to = axesOf().from(...placeOf(canvas, event)).map(rounded);
+    const axes = axesOf();
+    // a star that is dragged out of the plane stays at its edge, where it can be taken again
+    const to = axes.from(...placeOf(canvas, event)).map((each, i) => rounded(Math.max([axes.x, axes.y][i][0], Math.min([axes.x, axes.y][i][1], each))));
     replaced(page.state.starts.map((start, i) => (i === held ? to : start)));
   });
   for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => (held = -1));
@@ -52,7 +57,7 @@ export function pointAtPlane(canvas, page, axesOf) {
   keyboard(canvas, page, axesOf, replaced);
 }
 
-const zoom = (page, factor) => page.change({ ...page.state, half: rounded(Math.min(1e5, Math.max(1e-3, page.state.half * factor))) });
+const zoom = (page, factor) => page.change({ ...page.state, half: rounded(Math.min(WINDOW.most, Math.max(WINDOW.least, page.state.half * factor))) });
 
 function keyboard(canvas, page, axesOf, replaced) {
   const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -72,5 +77,6 @@ function keyboard(canvas, page, axesOf, replaced) {
     else return;
     event.preventDefault();
   });
+  canvas.addEventListener("focus", () => canvas.matches(":focus-visible") && page.setCursor(page.cursor ?? [0, 0]));
   canvas.addEventListener("blur", () => page.setCursor(null));
 }

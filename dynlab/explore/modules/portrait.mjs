@@ -38,8 +38,13 @@ export function portrait(state) {
 export function fittedHalf(state) {
   const { step } = makeCell(state);
   const reach = REACH * Math.max(1, ...state.starts.flat().map(Math.abs));
-  const within = state.starts.flatMap((start) => mapOrbit(step, start, state.steps, reach).flat()).map(Math.abs);
-  return Number((MARGIN * Math.max(1, ...within.filter((each) => each <= reach))).toPrecision(3));
+  let farthest = 1;
+  for (const start of state.starts) {
+    for (const each of mapOrbit(step, start, state.steps, reach).flat()) {
+      if (Math.abs(each) <= reach) farthest = Math.max(farthest, Math.abs(each));
+    }
+  }
+  return Number((MARGIN * farthest).toPrecision(3));
 }
 
 /** Where the orbits of the map end that come to no point: the last states of each, all that are within bounds. */

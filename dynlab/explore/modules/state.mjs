@@ -19,11 +19,13 @@ export const NUMBERS = [
   { name: "input", index: 1, label: "input x₂", low: -2, high: 2, step: 0.01 },
   { name: "gateBias", label: "gate’s bias b_z", low: -6, high: 6, step: 0.05 },
   { name: "steps", label: "steps", low: 1, high: 500, step: 1, least: 1, most: 20000, whole: true },
-  { name: "half", label: "window ±", low: 0.5, high: 8, step: 0.1, least: 1e-3 },
+  { name: "half", label: "window ±", low: 0.5, high: 8, step: 0.1, least: 1e-3, most: 1e5 },
 ];
-const LARGEST = 1e6; // of a number in a field or a link
+export const LARGEST = 1e6; // of a number in a field or a link
+const DECIMAL = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
 const MOST_STARTS = 40;
 const LENGTHS = { W: 4, gamma: 1, leak: 1, step: 1, bias: 2, input: 2, gateBias: 1, steps: 1, half: 1 };
+const PLACE = "point"; // of the chosen equilibrium
 const SWITCHES = ["past", "gated"];
 const CHOICES = { activation: ACTIVATIONS, integrator: METHODS };
 
@@ -37,16 +39,20 @@ export function withNumber(state, { name, index }, value) {
 /** What is wrong with a number, as the end of a sentence, or an empty string. */
 export function refused({ label, least = -LARGEST, most = LARGEST, whole = false }, text) {
   const value = Number(text);
-  if (String(text).trim() === "" || !Number.isFinite(value)) return `${label} is “${text}”, which is not a number`;
+  if (!DECIMAL.test(text)) return `${label} is “${text}”, which is not a number${/^\s*[+-]?\d+,\d+\s*$/.test(text) ? ": write a point for the comma" : ""}`;
   if (whole && !Number.isInteger(value)) return `${label} is ${text}, which is not a whole number`;
   if (value < least || value > most) return `${label} is ${text}, which is not between ${least} and ${most}`;
   return "";
 }
 
-/** The state as a link's fragment. */
+/** The number that a text says which is not refused; there is no −0. */
+export const numberOf = (text) => Number(text) + 0;
+
+/** The state as a link's fragment; `point` of it is where the chosen equilibrium lies, if not the first one. */
 export function toFragment(state) {
   const parts = Object.keys(LENGTHS).map((name) => `${name}=${[state[name]].flat().join(",")}`);
   parts.push(...Object.keys(CHOICES).map((name) => `${name}=${state[name]}`), ...SWITCHES.map((name) => `${name}=${state[name] ? 1 : 0}`));
+  if (state.point) parts.push(`point=${state.point.join(",")}`);
   if (state.textbook) parts.push(`textbook=${state.textbook.join(",")}`);
   parts.push(`starts=${state.starts.map((start) => start.join(",")).join(";")}`);
   return parts.join("&");
@@ -85,6 +91,7 @@ function parsed(name, text) {
     if (starts.length > MOST_STARTS) throw new Error(`it has ${starts.length} starts, and ${MOST_STARTS} is the most`);
     return starts;
   }
+  if (name === PLACE) return numbers(name, text, 2);
   if (!Object.hasOwn(LENGTHS, name)) throw new Error(`it says “${name}”, which this page does not know`);
   const found = numbers(name, text, LENGTHS[name]);
   return LENGTHS[name] === 1 ? found[0] : found;
@@ -98,7 +105,7 @@ function textbookOf([system, ...values]) {
     const reason = refused({ label, least, most }, values[i]);
     if (reason) throw new Error(reason);
   });
-  return [system, ...values.map(Number)];
+  return [system, ...values.map(numberOf)];
 }
 
 function numbers(name, text, count) {
@@ -109,5 +116,5 @@ function numbers(name, text, count) {
     const reason = refused({ ...row, label: name }, each);
     if (reason) throw new Error(reason);
   }
-  return found.map(Number);
+  return found.map(numberOf);
 }

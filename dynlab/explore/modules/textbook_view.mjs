@@ -1,6 +1,8 @@
 // The section of textbook systems: its controls, its worker, and its two pictures.
 
 import { clipped, frame, line, path } from "./axes.mjs";
+import { numberField } from "./controls.mjs";
+import { numberOf, refused } from "./state.mjs";
 import { TEXTBOOK } from "./textbook.mjs";
 
 const GRAPH = 200; // points of a map's graph
@@ -39,17 +41,15 @@ export function buildTextbook(page) {
 function slider(page, [name, low, high], index) {
   const label = document.createElement("div");
   label.className = "number";
-  const inputs = ["range", "number"].map((type) => {
-    const input = document.createElement("input");
-    Object.assign(input, { type, min: low, max: high, step: type === "range" ? (high - low) / 1000 : "any", ariaLabel: type === "range" ? `${name}, slider` : name });
-    input.addEventListener(type === "range" ? "input" : "change", () => {
-      const value = Number(input.value);
-      if (input.value === "" || !(value >= low && value <= high)) page.say(`The number is not taken: ${name} is “${input.value}”, which is not between ${low} and ${high}.`);
-      else page.change({ ...page.state, textbook: page.state.textbook.map((each, i) => (i === index ? value : each)) });
-    });
-    return input;
-  });
-  label.append(name, ...inputs);
+  const take = (text) => {
+    const problem = refused({ label: name, least: low, most: high }, text);
+    if (problem) page.say(`The number is not taken: ${problem}.`);
+    else page.change({ ...page.state, textbook: page.state.textbook.map((each, i) => (i === index ? numberOf(text) : each)) });
+  };
+  const range = document.createElement("input");
+  Object.assign(range, { type: "range", min: low, max: high, step: (high - low) / 1000, ariaLabel: `${name}, slider` });
+  range.addEventListener("input", () => take(range.value));
+  label.append(name, range, numberField(name, (high - low) / 100, take));
   return label;
 }
 

@@ -1,0 +1,122 @@
+"""The explorer on matrices that a stranger types: defective, singular, huge, tiny, rounded; and at a kink."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from planar_states import PLAIN, as_complex, true_eigenvalues
+
+DESCRIBED = "given.map((state) => cell.describe(state, cell.makeCell(state), [0, 0], 0))"
+
+
+def linear(W, **others):
+    return PLAIN | {"W": W, "step": 0.1, "starts": [[0.3, -0.2]], "activation": "identity"} | others
+
+
+def with_defects():
+    """λ I + s N with N² = 0, in decimals: defective there, and not in binary digits."""
+    generator = np.random.default_rng(0)
+    for _ in range(40):
+        value, p, s = (Fraction(int(each), 10) for each in (generator.integers(-20, 10), *generator.integers(1, 20, 2)))
+        yield linear([float(each) for each in (value + s * p, -s * p * p, s, value - s * p)])
+
+
+STRANGE = [
+    linear(W)
+    for W in (
+        [0.3, -0.09, 1, -0.3],
+        [0.1, 0.2, 0.3, 0.6],
+        [-0.1, 0.3, 0.2, -0.6],
+        [0, 1, 0, 0],
+        [0, -1, 1, 0],
+        [0.6, -0.8, 0.8, 0.6],
+        [1e6, 1e6, -1e6, 1e6],
+        [-1e-6, 1e6, 0, -1e-6],
+        [1e-300, 0, 0, -1e-290],
+        [-1, 1, 1, -1.00000000001],
+        [-20, 0, 0, -0.05],
+    )
+] + [linear([-1, 2, -2, -1], gamma=0.15, leak=0.85), *with_defects()]
+
+
+def test_eigenvalues_are_those_of_the_decimals(in_node):
+    for state, each in zip(STRANGE, in_node(DESCRIBED, STRANGE, "cell"), strict=True):
+        truth = true_eigenvalues(state)
+        found = as_complex(each["eigenvalues"])
+        assert (np.abs(found - truth) <= np.array(each["errors"])).all(), state["W"]
+        assert (np.array(each["errors"]) <= 1e-15 * np.abs(truth)).all()
+
+
+def test_a_nilpotent_matrix_has_no_growing_eigenvalue(in_node):
+    (point,) = in_node(DESCRIBED, [linear([0.3, -0.09, 1, -0.3])], "cell")
+    assert point["flow"]["name"] == "line of equilibria"
+    assert point["criticalStep"] == "NaN"  # the eigenvalues are 0, and an exact 0 is set aside
+
+
+def test_an_orthogonal_map_at_its_critical_step(in_node):
+    """h + ε W h with W = [[−γ, −γ], [γ, −γ]] has |1 + ελ| = 1 at ε = 1/γ: λ = −γ ± i γ."""
+    states = [linear([0, -0.5, 0.5, 0], gamma=0.5, step=step) for step in (1.99, 2, 2.01)]
+    points = in_node(DESCRIBED, states, "cell")
+    assert [point["map"]["name"] for point in points] == ["stable focus", "center", "unstable focus"]
+    assert [point["criticalStep"] for point in points] == pytest.approx([2] * 3, rel=1e-14)
+
+
+def test_what_is_rounded_decides_no_kind(in_node):
+    """Panel (d) is a reflection to 16 digits: whether its multipliers are ±1 is not seen in them."""
+    point = in_node("portrait.portrait(presets.presetNamed('d').state).points[0]", None, "portrait", "presets")
+    assert point["flow"]["name"].startswith("undecided")
+    assert point["map"]["name"].startswith("undecided")
+
+
+@pytest.mark.parametrize("W, bias", [([3, 0, 0, 3], [0, 0]), ([0.5, -0.8, 0.8, 0.5], [0, 0]), ([1, 0, 0, 0.5], [0, 1])])
+def test_no_kind_is_said_at_a_kink(W, bias, in_node):
+    """At [3, 0, 0, 3] an orbit grows where it starts with positive coordinates, and falls to 0 elsewhere."""
+    state = linear(W, bias=bias, leak=1, activation="relu", gated=False, gateBias=0)
+    points = in_node("portrait.portrait(given).points", state, "portrait")
+    assert {(point["flow"]["name"], point["map"]["name"]) for point in points} == {
+        ("undecided, at a kink of ReLU", "undecided, at a kink of ReLU")
+    }
+    assert {point["criticalStep"] for point in points} == {"NaN"}
+
+
+def test_away_from_a_kink_a_kind_is_said(in_node):
+    state = linear([0.5, 0, 0, 0.5], bias=[1, -1], leak=1, activation="relu", gated=False, gateBias=0)
+    (point,) = in_node("portrait.portrait(given).points", state, "portrait")
+    assert point["state"] == pytest.approx([2, 0])
+    assert point["flow"]["name"] == "stable node"
+
+
+def test_an_orbit_that_flies_far_is_drawn_in_its_direction(in_node):
+    """A state 10¹⁰ windows away, for which a canvas has no place."""
+    expression = """(() => {
+        const drawn = [];
+        const pen = { moveTo: (x, y) => drawn.push([x, y]), lineTo: (x, y) => drawn.push([x, y]) };
+        axes.path(pen, { toX: (x) => x, toY: (y) => y }, given);
+        return drawn;
+    })()"""
+    (first, last) = in_node(expression, [[5, 1], [5e12 + 5, 1e11 + 1]], "axes")
+    assert first == [5, 1]
+    assert max(last) <= 2e5
+    assert (last[1] - 1) / (last[0] - 5) == pytest.approx(0.02)
+
+
+def test_the_command_keeps_what_is_tiny(in_node):
+    state = linear([1e-13, -2, 2, 0.3], gamma=0.1, activation="tanh", leak=0, gated=False)
+    command = in_node("exports.commandLine(given)", state, "exports")
+    assert '--matrix="-0.0999999999999,-2;2,0.2"' in command
+
+
+@pytest.mark.parametrize("moved, index", [([-2.05, 0], 0), ([-1.9, 0], 1), ([-2, 0.3], 0)])
+def test_a_defective_matrix_changes_a_little_with_its_eigenvalue(moved, index, in_node):
+    expression = """(() => {
+        const { state, moved, index } = given;
+        const made = cell.makeCell(state);
+        const point = cell.describe(state, made, [0, 0], 0);
+        const frame = eigenvalue_drag.frameOf(point);
+        return eigenvalue_drag.movedJacobian(frame, point.eigenvalues, index, moved);
+    })()"""
+    given = {"state": linear([-2, 2, 0, -2]), "moved": moved, "index": index}
+    matrix = np.reshape(in_node(expression, given, "cell", "eigenvalue_drag"), (2, 2))
+    values = np.linalg.eigvals(matrix)
+    assert np.abs(values - complex(*moved)).min() < 1e-7
+    assert np.abs(matrix - [[-2, 2], [0, -2]]).max() <= 0.11
