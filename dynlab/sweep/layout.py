@@ -19,6 +19,7 @@ from dynlab.sweep.grid import MOST_CELLS, Axis, size
 STATUS, PROBLEM, DIGEST = "status", "problem", "digest"
 RECORD = {STATUS: "i", PROBLEM: "OT", DIGEST: "u"}  # the kinds of their values
 WAITING, DONE, FAILED = 0, 1, 2
+MOST_IN_CHUNK = 4096  # cells whose values of one variable are one chunk
 SWEEP = "sweep"  # the attribute that says what is swept over what, and which arrays are the sweep's own
 NOT_THERE = "not there"  # the text of a cell that has none
 LEFT = "so it is left as it is"

@@ -5,7 +5,8 @@ from typing import Any
 from dynlab.training.presets import PRESETS, Preset
 from dynlab.training.run import Run, Writes
 from dynlab.training.settings import Settings
-from dynlab.training.train import Result, resume, stored_run, train
+from dynlab.training.stored_run import stored_run
+from dynlab.training.train import Result, resume, train
 
 __all__ = [
     "PRESETS",

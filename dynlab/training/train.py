@@ -9,37 +9,23 @@ so many steps), ``tensorboard`` (both, for that viewer), ``last.ckpt`` and ``bes
 import dataclasses
 import functools
 import json
-import reprlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import torch
 
 from dynlab import checkpoints, files
 from dynlab.errors import UserError
 from dynlab.numerics.threads import torch_threads
-from dynlab.reading import check_readable
 from dynlab.training.loading import check_of_run
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
+from dynlab.training.replacing import already_there, make, replacing
 from dynlab.training.run import BEST, LAST, NETWORK_FILE, RUN_FILE, Run, Writes, checked_against_run
-from dynlab.training.run_folder import REPLACED, check_no_links, claimed, put_back, remove_replaced, set_aside
-from dynlab.training.settings import Settings
-
-# What the values of a run's file may be.
-IN_WORDS = {
-    bool: "true or false",
-    int: "whole number",
-    float: "number",
-    str: "text",
-    tuple: "list of texts",
-    Mapping: "table",
-    Settings: "table",
-}
+from dynlab.training.run_folder import check_no_links, claimed, remove_replaced
+from dynlab.training.stored_run import stored_run
 
 
 @dataclass(frozen=True)
@@ -120,50 +106,15 @@ def train(
     """
     folder = Path(folder)
     if files.exists(folder) and not overwrite:
-        raise _exists(folder)
+        raise already_there(folder)
     writes = Writes(checkpoint_every, keep_every, log_every, monitor_every, test_every_epoch)
     making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
     prepared = making()
-    _make(folder, overwrite)
+    make(folder, overwrite)
     stored = dataclasses.asdict(run) | {"writes": dataclasses.asdict(writes), "devices": devices}
-    with claimed(folder), _replacing(folder):
+    with claimed(folder), replacing(folder):
         files.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
         return _carry_out(prepared, making, None)
-
-
-def _exists(folder: Path) -> UserError:
-    return UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
-
-
-def _make(folder: Path, overwrite: bool) -> None:
-    """Make the folder; of two processes that do so at once, one is told that it exists."""
-    files.make_folder(folder.parent)
-    with files.told_of_failure(folder):
-        try:
-            folder.mkdir(exist_ok=overwrite)
-        except FileExistsError as error:
-            if overwrite:  # it is no folder
-                raise
-            raise _exists(folder) from error
-
-
-@contextmanager
-def _replacing(folder: Path) -> Iterator[None]:
-    """Keep the run of that folder while another is trained inside of this block, until that has its network."""
-    from dynlab.training.history import Diverged
-
-    check_no_links(folder)
-    _check_is_of_a_run(folder)
-    set_aside(folder)
-    try:
-        yield
-    except BaseException as error:
-        if not isinstance(error, Diverged):  # which is what came of the run
-            put_back(folder)
-        if isinstance(error, UserError) and (folder / REPLACED).exists():
-            error.args = (f"{error} The run that was to be replaced is kept in {folder / REPLACED}.",)
-        raise
-    remove_replaced(folder)
 
 
 def resume(
@@ -212,76 +163,6 @@ def resume(
         result = _carry_out(making(), making, last)
         remove_replaced(folder)
         return result
-
-
-def stored_run(folder: Path) -> tuple[Run, Writes, int]:
-    """The run of a folder, what it writes, and how many processes share each batch."""
-    path = folder / RUN_FILE
-    if not path.is_file():
-        raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
-    try:
-        check_readable(path)
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        settings = {"augment": (), **_table("settings", stored)}
-        if isinstance(settings["augment"], list):
-            settings["augment"] = tuple(settings["augment"])
-        devices = stored.pop("devices", 1)
-        if not _is(devices, int):
-            raise ValueError(f"devices is {reprlib.repr(devices)}, which is no {IN_WORDS[int]}")
-        writes = Writes(**_fields(Writes, _table("writes", stored)))
-        parts = {key: value for key, value in stored.items() if key not in ("settings", "writes")}
-        made = Settings(**_fields(Settings, settings))
-        return Run(settings=made, **_fields(Run, parts, but="settings")), writes, devices
-    except (UnicodeDecodeError, RecursionError):
-        raise UserError(f"{path} is damaged (it is no JSON); start the run anew with --overwrite.") from None
-    except ValueError as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{path} is damaged ({error}); start the run anew with --overwrite.") from error
-
-
-def _table(name: str, stored: object) -> dict[str, Any]:
-    """A part of a run's file, which has a name for every value."""
-    part = stored.get(name) if isinstance(stored, dict) else None
-    if not isinstance(part, dict):
-        raise ValueError(f"it has no table of {name}")
-    return part
-
-
-def _fields(kind: type, values: dict[str, Any], but: str = "") -> dict[str, Any]:
-    """The values of a dataclass's fields, `but` one, where none is missing, of another name, or of another type."""
-    hints = get_type_hints(kind)
-    for name, value in values.items():
-        if name not in hints or name == but:
-            raise ValueError(f"{reprlib.repr(name)} is no part of it")
-        hint = hints[name]
-        if not any(_is(value, each) for each in (get_args(hint) if isinstance(hint, UnionType) else (hint,))):
-            first: Any = next(iter(get_args(hint)), hint) if isinstance(hint, UnionType) else get_origin(hint) or hint
-            raise ValueError(f"{name} is {reprlib.repr(value)}, which is no {IN_WORDS[first]}")
-    for field in dataclasses.fields(kind):
-        bare = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if bare and field.name not in values and field.name != but:
-            raise ValueError(f"{field.name} is missing")
-    return values
-
-
-def _is(value: object, hint: Any) -> bool:
-    kind = get_origin(hint) or hint
-    if kind is tuple:
-        return isinstance(value, tuple) and all(isinstance(each, get_args(hint)[0]) for each in value)
-    if kind in (int, float):  # a truth value is an int to Python
-        return type(value) is int or type(value) is kind
-    return isinstance(value, kind)
-
-
-def _check_is_of_a_run(folder: Path) -> None:
-    """Refuse to write into a folder in which there is something, and no run."""
-    if all(files.is_private(entry) for entry in folder.iterdir()):
-        return
-    try:
-        stored_run(folder)
-    except UserError as error:
-        raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.") from error
 
 
 def _carry_out(prepared: Prepared, making: Callable[[], Prepared], resume_from: Path | None) -> Result:

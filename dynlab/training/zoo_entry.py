@@ -17,7 +17,7 @@ from dynlab.checkpoints import Checkpoint
 from dynlab.errors import UserError
 from dynlab.files import write_bytes, write_text
 from dynlab.training.prepare import cell_parameters
-from dynlab.training.train import NETWORK_FILE
+from dynlab.training.run import NETWORK_FILE
 
 ALONE = (
     "One training on the whole training split, one seed, to its last epoch, with the settings of its source. Where "

@@ -15,7 +15,7 @@ from sweep_cells import line
 import dynlab as dl
 from dynlab import sweep
 from dynlab.errors import UserError
-from dynlab.sweep import digests, engine, store
+from dynlab.sweep import arrays, comparing, digests, engine
 
 GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
 ABOUT = {"function": "line"}
@@ -264,7 +264,7 @@ def test_what_else_lies_in_a_store_stays_and_is_no_part_of_the_sweep(path):
 
 def test_an_array_of_somebody_else_is_not_replaced_by_one_of_the_sweep(path):
     opened = sweep.Store(path)
-    arrays = {name: stamp for name, stamp in opened._layout.arrays.items() if name != "square"}
+    arrays = {name: stamp for name, stamp in opened._arrays.layout.arrays.items() if name != "square"}
     del opened
     say(arrays=arrays)(path)
     mine = contents(path / "square")
@@ -279,9 +279,9 @@ def test_a_sweep_that_finds_no_room_says_that_the_same_line_goes_on(whole, tmp_p
             raise OSError(errno.ENOSPC, "No space left on device")
         return lay(self, name, *_)
 
-    path, lay = tmp_path / "line.zarr", sweep.Store._lay
+    path, lay = tmp_path / "line.zarr", arrays.Arrays.lay
     with monkeypatch.context() as patched:
-        patched.setattr(sweep.Store, "_lay", full)
+        patched.setattr(arrays.Arrays, "lay", full)
         with pytest.raises(UserError, match=r"\(No space left on device\): the store is begun, .* same line goes on"):
             sweep.opened(line, GRID, path, ABOUT)
     opened, computed = swept(path)
@@ -362,8 +362,8 @@ def test_a_cell_with_texts_where_others_have_numbers_fails_alone(tmp_path):
 
 
 def test_digests_are_the_same_in_whatever_regions_they_are_looked_at(path, monkeypatch):
-    monkeypatch.setattr(store, "MOST_READ", 1)
-    monkeypatch.setattr(store, "MOST_IN_CHUNK", 1)
+    monkeypatch.setattr(comparing, "MOST_READ", 1)
+    monkeypatch.setattr(comparing, "MOST_IN_CHUNK", 1)
     assert swept(path)[0].lost == 0
 
 

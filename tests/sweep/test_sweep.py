@@ -105,9 +105,9 @@ def test_what_was_written_without_its_record_is_computed_again(serial, tmp_path)
     path = tmp_path / "line.zarr"
     swept(line, path, workers=0)
     store = sweep.Store(path)
-    store._arrays["status"][1:] = 0
-    store._arrays["square"][1:] = 77.0
-    store._arrays["stable"].resize((3, 4, 2))  # which takes the ends of two cells that are done
+    store._arrays.named["status"][1:] = 0
+    store._arrays.named["square"][1:] = 77.0
+    store._arrays.named["stable"].resize((3, 4, 2))  # which takes the ends of two cells that are done
     del store
     assert len(swept(line, path, workers=0)) == 10
     ds = dl.open(path)

@@ -14,8 +14,7 @@ from typing import Any
 from dynlab import files
 from dynlab.errors import UserError
 from dynlab.training.queue.queued import Queued, Record, chosen, described
-from dynlab.training.run import METRICS_FILE, Run
-from dynlab.training.train import RUN_FILE
+from dynlab.training.run import METRICS_FILE, RUN_FILE, Run
 
 LOCK, SPENT, TIMES = "running", "spent.json", "timed.json"
 KEPT = "kept.json"  # of the trainings that other machines finished: versions, data, and how far others got
