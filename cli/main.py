@@ -152,6 +152,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _code(arguments: Sequence[str] | None) -> int:
     """Of a command that ends by itself; what stops it is raised as it was."""
+    _check_working_folder()
     try:
         code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
     except Exception as error:
@@ -159,6 +160,14 @@ def _code(arguments: Sequence[str] | None) -> int:
             raise stopped from error
         raise
     return code if isinstance(code, int) else 0
+
+
+def _check_working_folder() -> None:
+    """Refuse to work in a folder that was removed: there torch's libraries end the process with words of their own."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UserError(f"The working folder is not there any more ({error.strerror}): go to another one.") from error
 
 
 def _say(told: str) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 from dynlab.errors import UserError
 from dynlab.reading import check_readable
 from dynlab.tasks import downloads
+from dynlab.tasks.tar_files import Bounded, members
 
 Files = Path | dict[str, Path]  # an archive, or each file's path
 Parsed = TypeVar("Parsed")
@@ -260,8 +261,8 @@ def _streams(dataset: DataSet, found: Files) -> Iterator[tuple[str, Path, Any]]:
             with stream:
                 yield name, path, stream
         return
-    with damage_is_named(dataset, found), tarfile.open(found, "r|gz") as archive:
-        for member in archive:
+    with damage_is_named(dataset, found), tarfile.open(found, "r|gz", tarinfo=Bounded) as archive:
+        for member in members(archive):
             name = member.name.rpartition("/")[2]
             stream_or_none = archive.extractfile(member) if name in dataset.files else None
             if stream_or_none is not None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from dynlab.tasks import official
 from dynlab.tasks.log_mel import RATE
+from dynlab.tasks.tar_files import Bounded, members
 
 ARCHIVE = "speech_commands_v0.01.tar.gz"
 ARCHIVE_SHA256 = "743935421bb51cccdb6bdd152e04c5c70274e935c82119ad7faeec31780d811d"
@@ -147,8 +148,8 @@ def _files(path: Path, *, checked: bool = False) -> Iterator[tuple[str, Callable
         return
     with path.open("rb") as packed:
         stream = official.Checked(packed)
-        with tarfile.open(fileobj=stream, mode="r|gz") as archive:  # type: ignore[call-overload]  # it has read alone
-            for member in archive:
+        with tarfile.open(fileobj=stream, mode="r|gz", tarinfo=Bounded) as archive:  # type: ignore[call-overload]  # it has read alone
+            for member in members(archive):
                 file = archive.extractfile(member)
                 if file is not None:
                     yield member.name.removeprefix("./"), official.Checked(file).rest

@@ -173,3 +173,12 @@ def test_what_is_no_number_is_told_with_what_is_taken(arguments, sentence, capsy
     said = capsys.readouterr().err
     assert sentence in said
     assert len(said) < 1500
+
+
+def test_a_working_folder_that_was_removed_is_one_sentence(tmp_path, monkeypatch, capsys):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert run(["zoo"]) == 2
+    said = capsys.readouterr().err
+    assert said == "dynlab: The working folder is not there any more (No such file or directory): go to another one.\n"
