@@ -38,7 +38,9 @@ TOUCH = 0.4  # of the height of text: numbers so near to each other are not told
 SQUEEZED, TALLER, GROWTHS = 0.4, 1.25, 4  # of a panel's own height; times; and how often a figure becomes taller
 ROUNDS = 3  # what is broken makes other room for the axes, and so for other text
 
-TIED = re.compile(r" (?=[=±−≤≥<>×≈%] |% |[=±−≤≥<>×≈] |%[.,;)]|[\d.,]+[).][.,;]?(?:\s|$))|(?<= [=±−≤≥<>×≈]) ")
+TIED = re.compile(
+    r" (?=I(?:\W|$))| (?=[=±−≤≥<>×≈%] |% |[=±−≤≥<>×≈] |%[.,;)]|[\d.,]+[).][.,;]?(?:\s|$))|(?<= [=±−≤≥<>×≈]) "
+)
 FORMULA, SET = "\x01", "\x02"  # stand for the letters of a formula while lines are broken
 MARKUP = re.compile(r"\\[a-z]+|[${}_^]")
 Options = dict[str, Any]

@@ -9,6 +9,7 @@ from dynlab.plots import style
 
 CLOSE = 0.02  # of 1: where the median modulus is so near, bands of moduli over time show nothing
 FEWEST = 5  # modes: fewer have a line each over time
+FEWEST_BARS = 3.0  # to each side of 0, of which some may be empty
 SMALLEST, DECADES = 1e-6, 6  # the least distance from 1 that is told from none, and the powers of ten from it to 1
 LOOKS = (
     (style.BLUE, "shrinks in a step"),
@@ -42,7 +43,7 @@ def draw_moduli(ds: xr.Dataset, ax: Axes) -> None:
         own = np.sign(places) == sign
         if own.any():
             ax.bar(places[own], shares[own], width=0.9, color=colour, label=words)
-    low, high = min(-1.0, float(places.min())), max(1.0, float(places.max()))
+    low, high = min(-FEWEST_BARS, float(places.min())), max(FEWEST_BARS, float(places.max()))
     edges = [-edge for edge in reversed(PLACES)] + [0.0, *PLACES]
     names = [f"−{name}" for name in reversed(PLACES.values())] + ["0", *PLACES.values()]
     seen = [place for place, edge in enumerate(edges) if low - 0.5 <= edge <= high + 0.5]

@@ -22,10 +22,12 @@ from dynlab.wording import share
 
 FEW = 500  # points, which are drawn larger
 MANY = 5_000  # points, which lie on each other: how many lie in a cell is drawn in their place
+DECADE = 10.0  # times: numbers that differ by less have a linear scale
 CELLS = 100  # in each direction: in a picture of 800 pixels one is still seen
 WHOLE = 1.15  # half the width of the window around the whole unit circle
 NEAR_ONE = 0.35  # eigenvalues that are all this near to 1 are shown closer up
 ROOM = 1.15  # the window is this much wider than what it shows
+LINE = OWN.replace(", ", "\n")  # below the name of an axis
 PANEL = (5.0, 4.0)  # inches, of one
 SIZE = (9.2, 3.7)  # of two beside each other
 
@@ -58,12 +60,12 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     (wide, high), near, own = window_of(_shown(ds, "eigenvalue")[0])
     _draw_points(ds, "eigenvalue", ax, (wide[0], wide[1]), (high[0], high[1]), **artist)
     draw_circle(ax)
-    ax.set(xlim=wide, ylim=high, aspect="auto" if own else "equal", xlabel="Re μ", ylabel="Im μ")
+    ax.set(xlim=wide, ylim=high, aspect="auto" if own else "equal", xlabel="Re μ" + LINE * own, ylabel="Im μ")
     if near:
         ax.add_patch(Circle((0, 0), 1, facecolor=style.SHADED, linewidth=0, zorder=0))
         ax.ticklabel_format(useOffset=False)
         ax.locator_params(nbins=5)
-    ax.set_title(f"Eigenvalues μ near 1, shaded: |μ| ≤ 1{OWN * own}" if near else "Eigenvalues μ, unit circle")
+    ax.set_title("Eigenvalues μ near 1, shaded: |μ| ≤ 1" if near else "Eigenvalues μ, unit circle")
     return ax
 
 
@@ -87,8 +89,9 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     ax.add_patch(Circle((-1 / step_size, 0), 1 / step_size, **look))
     limits, own = window(values, 0.0)
     _draw_points(ds, "flow_eigenvalue", ax, (limits[0, 0], limits[0, 1]), (limits[1, 0], limits[1, 1]), **artist)
-    ax.set(xlim=limits[0], ylim=limits[1], aspect="auto" if own else "equal", xlabel="Re λ (1/s)", ylabel="Im λ (1/s)")
-    ax.set_title(f"The flow's λ, shaded: |1 + ελ| ≤ 1{OWN * own}")
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="auto" if own else "equal", ylabel="Im λ (1/s)")
+    ax.set_xlabel("Re λ (1/s)" + LINE * own)
+    ax.set_title("The flow's λ, shaded: |1 + ελ| ≤ 1")
     return ax
 
 
@@ -136,7 +139,13 @@ def _draw_points(
     if len(values) > MANY and not artist:
         look: dict[str, Any] = {"cmin": 1, "cmap": style.COUNT, "norm": LogNorm(), "rasterized": True}
         found = ax.hist2d(values.real, values.imag, bins=CELLS, range=(wide, high), **look)[3]
-        _name(ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02), "in a cell")
+        counts = np.asarray(found.get_array(), dtype=float)
+        counts = counts[counts >= 1]  # of empty cells it is no number
+        ticks = None
+        if counts.max() < DECADE * counts.min():  # a logarithmic scale would have no power of ten
+            found.set_norm(Normalize(0, counts.max()))
+            ticks = MaxNLocator(5, integer=True)
+        _name(ax.figure.colorbar(found, ax=ax, shrink=0.65, pad=0.02, ticks=ticks), "number\nin a cell")
         return
     # Mixed, so that late points do not hide the early ones under them; the same way each time.
     order = np.random.default_rng(0).permutation(len(values))

@@ -70,7 +70,7 @@ def test_orbits_that_have_not_settled_are_open_and_named(logistic):
 
 
 def test_the_axis_of_a_step_size_has_its_letter_and_its_unit():
-    ds = bifurcation(planar_system(planar_matrix("diff")), "step_size", 0.05, 0.1, values=5)
+    ds = bifurcation(planar_system(planar_matrix("diff")), parameter="step_size", lowest=0.05, highest=0.1, values=5)
     figure = plot_bifurcation(ds).figure
     assert figure.axes[-1].get_xlabel() == "step size ε (s)"
     plt.close("all")

@@ -207,3 +207,4 @@ def test_a_formula_is_as_long_as_it_is_when_set():
     assert fitting.broken(text, len("from e−2.95 to e0.86, and on")) == text
     assert fitting.broken(text, 21) == text.replace(", and", ",\nand")
     assert fitting.broken("of lstm-har2 alone", 12) == "of lstm-har2\nalone"
+    assert fitting.broken("feedback, W₀ − 0.15 I", 20) == "feedback,\nW₀ − 0.15 I"

@@ -4,6 +4,7 @@ import pytest
 import torch
 import xarray as xr
 from matplotlib.collections import PathCollection, QuadMesh
+from matplotlib.colors import LogNorm
 from small_results import first_call
 
 from dynlab.diagnostics.spectrum import spectrum
@@ -42,7 +43,22 @@ def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
     ax = plot_spectrum(ds, ax=plt.subplots()[1])
     (mesh,) = [each for each in ax.collections if isinstance(each, QuadMesh)]
     assert mesh.get_array().sum() == ds["eigenvalue"].size == 6000
-    assert "in a cell" in [other.get_title() for other in ax.figure.axes]
+    assert "number\nin a cell" in [other.get_title() for other in ax.figure.axes]
+    plt.close("all")
+
+
+def test_numbers_in_cells_that_are_much_alike_have_a_linear_scale():
+    """Of 1,000 steps of seven modes each cell that has any has 1,000 or 2,000."""
+    modes = np.array([1, 1, 0.5, 0.5j, -0.5j, -1, 0.3 + 0.3j])
+    radius = (("sample", "time"), np.ones((1, 1000)))
+    ds = xr.Dataset(
+        {"eigenvalue": (("sample", "time", "mode"), np.tile(modes, (1, 1000, 1))), "spectral_radius": radius}
+    )
+    ds = ds.assign_coords(time=("time", np.arange(1, 1001), {"long_name": "step t"}))
+    ax = plot_spectrum(ds, ax=plt.subplots()[1])
+    (mesh,) = [each for each in ax.collections if isinstance(each, QuadMesh)]
+    assert (mesh.norm.vmin, mesh.norm.vmax) == (0, 2000)
+    assert not isinstance(mesh.norm, LogNorm)
     plt.close("all")
 
 
@@ -98,7 +114,7 @@ def test_an_antisymmetric_network_is_seen_from_close_up():
     x, y = ax.lines[-1].get_data()
     seen = (x > limits[0, 0]) & (np.abs(y) < limits[1, 1])
     assert seen.sum() > 1000
-    assert "each axis on its own scale" in ax.get_title(loc="left") + ax.get_title()
+    assert ax.get_xlabel() == "Re μ\neach axis on its own scale"
     plt.close("all")
 
 
