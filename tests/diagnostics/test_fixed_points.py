@@ -601,6 +601,18 @@ def test_a_folder_for_certificates_that_cannot_be_made_is_refused_before_the_sea
             fixed_points(create("logistic"), certificates=place)
 
 
+def test_a_search_that_is_interrupted_leaves_no_folder_for_certificates(tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dynlab.diagnostics.fixed_points.diagnostic.search", stopped)
+    (tmp_path / "mine").mkdir()
+    for place in ("new", "new/below", "mine"):
+        with pytest.raises(KeyboardInterrupt):
+            fixed_points(create("logistic"), certificates=tmp_path / place)
+    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
+
+
 def test_every_start_says_after_how_many_iterations_it_ended_and_how_near_a_root():
     """Of a linear map Newton's method takes one step; the damped one a few more. h + 1 has no root to end at."""
     ds = fixed_points(LinearMap([[0.5, 0.1], [0.0, -0.25]]), starts=16)
