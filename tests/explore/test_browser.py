@@ -4,10 +4,15 @@ import re
 import xml.etree.ElementTree as ElementTree
 from html import escape
 
+import numpy as np
 import pytest
 from browsers import LOCAL, PATIENCE, browser
 
+import dynlab as dl
+from dynlab import zoo
+from dynlab.checkpoints import read
 from dynlab.explore import explorer_page
+from dynlab.explore.network import embedded
 
 __all__ = ["browser"]
 
@@ -330,6 +335,35 @@ def test_it_runs_within_another_page(opened):
     said = frame.locator("#problem:not([hidden])")  # a frame may not copy: the link is shown
     said.wait_for(state="attached")
     assert "the link is #W=0,-2,2,0&" in said.text_content()
+
+
+@pytest.fixture(scope="module")
+def page_of_network():
+    system = read(zoo.locate("gru-flipflop")).system
+    inputs = np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3))
+    return explorer_page(network=embedded(system, dl.geometry(system, inputs, starts=24, seed=0), "gru-flipflop"))
+
+
+def test_a_network_is_driven_by_pulses_and_by_the_keyboard(opened, page_of_network):
+    page = opened(page_text=page_of_network)
+    said, pulse = page.locator("#network-said"), page.get_by_role("button", name="x1 +", exact=True)
+    for field, typed in (("#network-size", "1,5"), ("#network-length", "0.5"), ("#network-length", "")):
+        before = page.locator(field).input_value()
+        page.locator(field).fill(typed)
+        pulse.click()
+        assert f"No pulse is given: the {field[9:]} of a pulse is " in page.locator("#problem").inner_text()
+        page.locator(field).fill(before)
+    assert said.inner_text().startswith("Step 0: the state is at fixed point")
+    pulse.click()
+    assert page.locator("#problem").is_hidden()
+    page.get_by_role("button", name="Pause").click()
+    page.locator("#network-plane").focus()
+    for key in ("Shift+ArrowRight", "Shift+ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("the state is at fixed point").wait_for()
+    page.keyboard.press("Space")
+    assert page.locator("#network-run").inner_text() == "Run"
+    assert said.get_attribute("aria-live") == "polite"
 
 
 def test_dark_and_light(opened):
