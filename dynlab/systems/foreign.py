@@ -5,6 +5,7 @@ in disguise and torch differentiates it. A function of JAX's is differentiated b
 """
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -16,10 +17,17 @@ from dynlab.errors import UserError
 
 Step = Callable[[Any, Any], Any]
 # The functions of NumPy's that mean the same in torch; its ufuncs do by name, but for the few that are renamed.
-ALIKE = "sum mean prod where concatenate stack hstack vstack clip outer einsum zeros_like ones_like full_like cumsum"
-RENAMED = {"max": "amax", "amax": "amax", "min": "amin", "amin": "amin", "dot": "matmul", "ravel": "ravel"}
+ALIKE = (
+    "sum mean prod where concatenate stack hstack vstack clip outer einsum zeros_like ones_like full_like cumsum ravel"
+)
+RENAMED = {"max": "amax", "amax": "amax", "min": "amin", "amin": "amin", "dot": "matmul", "norm": "linalg.norm"}
+METHODS = {"reshape": "reshape", "ravel": "ravel", "flatten": "ravel", "copy": "clone"}  # of an array, and of a tensor
 UFUNCS = {"power": "pow", "equal": "eq", "conjugate": "conj", "invert": "bitwise_not", "fabs": "abs"}
 FUNCTIONS = {name: name for name in ALIKE.split()} | RENAMED
+
+
+class NotThere(AttributeError):
+    """An attribute of NumPy's arrays that no tensor in disguise has."""
 
 
 class Disguised(np.lib.mixins.NDArrayOperatorsMixin):
@@ -35,7 +43,18 @@ class Disguised(np.lib.mixins.NDArrayOperatorsMixin):
             return Disguised(self.tensor.mT if self.tensor.ndim > 1 else self.tensor)
         if name in ("sum", "mean", "prod", "max", "min", "dot", "clip"):
             return lambda *args, **kwargs: self.__array_function__(getattr(np, name), (), (self, *args), kwargs)
-        raise AttributeError(f"an array of the state has no {name} here")
+        if name in METHODS:
+            return lambda *args: Disguised(getattr(self.tensor, METHODS[name])(*args))
+        ufunc = getattr(np, name, None)
+        if isinstance(ufunc, np.ufunc):  # called so by NumPy, of each entry of what W.dot(h) makes: an array of objects
+            return lambda: ufunc(self)
+        raise NotThere(f"an array of the state has no {name} here")
+
+    def __bool__(self) -> bool:
+        raise TypeError("it decides by the state's values: write numpy.where in place of if, and W @ h for W.dot(h)")
+
+    def __float__(self) -> float:
+        raise TypeError("it makes a number of Python's of the state: write h[0] for float(h[0]), and numpy for math")
 
     def __getitem__(self, index: Any) -> "Disguised":
         return Disguised(self.tensor[index])
@@ -63,7 +82,8 @@ class Disguised(np.lib.mixins.NDArrayOperatorsMixin):
         if name not in FUNCTIONS:
             raise TypeError(f"numpy.{name} has no counterpart in torch here")
         axes = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
-        return Disguised(getattr(torch, FUNCTIONS[name])(*(self._tensor(each) for each in args), **axes))
+        counterpart = operator.attrgetter(FUNCTIONS[name])(torch)
+        return Disguised(counterpart(*(self._tensor(each) for each in args), **axes))
 
     def _tensor(self, value: Any) -> Any:
         """What torch is given in place of an argument: a tensor for an array or a number that is not whole."""
@@ -72,22 +92,22 @@ class Disguised(np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(value, list | tuple):
             return [self._tensor(each) for each in value]
         if isinstance(value, np.ndarray) and value.dtype == object:
-            return together(value)
+            return together(value, self.tensor)
         if isinstance(value, np.ndarray | np.generic | float | int) and not isinstance(value, bool):
             return torch.as_tensor(value, dtype=self.tensor.dtype, device=self.tensor.device)
         return value
 
 
-def together(found: Any) -> Any:
-    """What a function of NumPy's returned as a tensor; an array that was filled with disguised numbers is stacked."""
+def together(found: Any, like: Tensor) -> Any:
+    """What a function of NumPy's returned as a tensor like `like`; an array of disguised numbers is stacked."""
     if isinstance(found, Disguised):
         return found.tensor
     if isinstance(found, tuple):
-        return tuple(together(part) for part in found)
+        return tuple(together(part, like) for part in found)
     if isinstance(found, list) or (isinstance(found, np.ndarray) and found.dtype == object):
-        parts = [together(part) for part in found]
-        like = next(part for part in parts if isinstance(part, Tensor))
-        return torch.stack([torch.as_tensor(part).to(like) for part in parts])
+        return torch.stack([together(part, like) for part in found])
+    if isinstance(found, np.ndarray | np.generic | float | int):  # which does not depend on the state
+        return torch.as_tensor(found).to(like)
     return found
 
 
@@ -100,10 +120,10 @@ def from_numpy(f: Step) -> Step:
 
         given = tuple(map(disguised, state)) if isinstance(state, tuple) else disguised(state)
         try:
-            return together(f(given, disguised(input)))
+            return together(f(given, disguised(input)), state[0] if isinstance(state, tuple) else state)
         except UserError:
             raise
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, NotThere) as error:
             name = getattr(f, "__name__", "function")
             raise UserError(
                 f"{name} does to NumPy's arrays what dynlab cannot differentiate ({error}): write that part with "

@@ -114,6 +114,36 @@ def test_arrays_made_of_torchs_tensors_are_constants_in_every_derivative(constan
     np.testing.assert_allclose(found["bifurcation_parameter"].values, [1 / 1.3], rtol=1e-12)
 
 
+# What is written so for NumPy alone, and the same of torch's.
+OF_NUMPY = {
+    "method dot": (
+        lambda h, x: 1 / (1 + np.exp(-(W.dot(h) + V.dot(x)))),
+        lambda h, x: torch.sigmoid(h @ T["W"].T + x @ T["V"].T),
+    ),
+    "methods of the state": (
+        lambda h, x: np.tanh((W @ h.copy().reshape(3, 1)).flatten() + V @ x),
+        lambda h, x: torch.tanh(h @ T["W"].T + x @ T["V"].T),
+    ),
+    "norm": (lambda h, x: h / (1 + np.linalg.norm(h)), lambda h, x: h / (1 + h.norm(dim=-1, keepdim=True))),
+    "constant": (lambda h, x: np.arange(3.0), lambda h, x: 0 * h + torch.arange(3.0)),
+    "numbers beside the state": (
+        lambda h, x: np.array([0.5, np.tanh(h[0]), 1]),
+        lambda h, x: torch.stack([0 * h[..., 0] + 0.5, torch.tanh(h[..., 0]), 0 * h[..., 0] + 1], -1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_what_is_usual_in_numpy_is_understood(name):
+    theirs, own = OF_NUMPY[name]
+    same(from_function(theirs, 3, 2, arrays="numpy"), from_function(own, 3, 2))
+
+
+def test_a_wrong_number_of_constants_is_refused_as_such():
+    with pytest.raises(UserError, match=r"must return the next state, of shape \(\.\.\., 3\), got \(2,\)"):
+        from_function(lambda h, x: np.zeros(2), 3, arrays="numpy").step(torch.zeros(3), torch.zeros(0))
+
+
 def assigned(h, x):
     out = np.zeros_like(h)
     out[0] = h[1]
@@ -124,7 +154,9 @@ def assigned(h, x):
     "f, sentence",
     [
         (assigned, "without assignment to entries"),
-        (lambda h, x: h * float(h[0]), "cannot differentiate"),
+        (lambda h, x: h * float(h[0]), r"write h\[0\] for float\(h\[0\]\)"),
+        (lambda h, x: h if h[0] > 0 else -h, r"write numpy\.where in place of if"),
+        (lambda h, x: h.astype(float), "an array of the state has no astype here"),
         (lambda h, x: h - np.var(h), r"numpy\.var has no counterpart"),  # torch's divides by n − 1
     ],
 )
