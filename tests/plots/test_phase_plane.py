@@ -79,7 +79,8 @@ def test_the_verdict_is_the_caption(diff):
     title, caption = (" ".join(text.get_text().split()) for text in figure.texts)
     assert title == "Phase portrait: h′ = tanh(W h), W = −0.15, −2; 2, −0.15"
     assert caption.startswith("The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746")
-    assert len(figure.axes) == 5  # portrait, time, disc, close-up, and divergence, which holds its scale
+    assert len(figure.axes) == 4  # portrait and divergence, which hold their scales, disc, close-up
+    assert [scale.get_ylabel() for scale in figure.axes[0].child_axes] == ["step t"]
 
 
 def test_the_disc_shows_the_eigenvalues_and_where_the_critical_step_puts_them(diff):
