@@ -411,6 +411,75 @@ def test_what_fades_beside_an_onset_is_marked_until_it_is_gone():
     assert reach[settled].max() < 2e-5
 
 
+class VanDerPol(Flow):
+    """h'' = mu (1 − (h / 20)²) h' − h, whose limit cycle has the amplitude 40 for small mu > 0."""
+
+    def __init__(self, mu=0.1):
+        super().__init__(2, 0)
+        self.mu = mu
+
+    def velocity(self, state, input, t=0):
+        h, v = state.unbind(-1)
+        return torch.stack([v, self.mu * (1 - (h / 20) ** 2) * v - h], dim=-1)
+
+
+class SlowCycle(Flow):
+    """Turns once in 63 s, and approaches the circle of radius √mu by exp(−2 mu t / 10) (normal form of Hopf)."""
+
+    def __init__(self, mu=0.1):
+        super().__init__(2, 0)
+        self.mu = mu
+
+    def velocity(self, state, input, t=0):
+        h, g = state.unbind(-1)
+        growth = 0.1 * (self.mu - h**2 - g**2)
+        return torch.stack([growth * h - 0.1 * g, growth * g + 0.1 * h], dim=-1)
+
+
+def test_what_grows_by_a_part_in_each_stretch_of_time_is_not_taken_for_chaos():
+    """A cycle 4,000 times as large as the start is at 80 s still far away, and is drawn once it is reached."""
+    ds = bifurcation(VanDerPol(), parameter="mu", lowest=0.05, highest=0.25, values=5, searches=1)
+    reach, settled = np.nanmax(np.abs(ds["visited"].values), axis=2), ds["settled"].values == 1
+    np.testing.assert_allclose(reach[settled], 40, rtol=1e-3)
+    assert not settled[0].any()  # of 0.01 e^(0.025 · 320) it is still on its way
+    assert settled[2:].all()
+
+
+def test_an_oscillation_that_is_seen_in_pieces_is_marked():
+    """At half of √mu it goes up and down from one stretch to the next, as chaos does."""
+    ds = bifurcation(SlowCycle(), parameter="mu", lowest=0.02, highest=0.1, values=3, searches=1)
+    assert (ds["settled"] == 0).all()
+
+
+def test_chaos_beside_what_changes_slowly_is_marked():
+    """The logistic map at r = 3.9; what is beside it nears its end by a part of 1e-4 in a step, and is there at 1e5."""
+
+    def step(h, x):
+        return torch.stack([3.9 * h[..., 0] * (1 - h[..., 0]), h[..., 1] + 1e-4 * (x[..., 0] + 1 - h[..., 1])], dim=-1)
+
+    system = from_function(step, state_size=2, input_size=1)
+    ds = bifurcation(system, parameter="input[0]", lowest=0.0, highest=1.0, values=2, searches=1, max_period=1)
+    assert (ds["settled"] != 1).all()
+    assert (ds["settled"] == 0).any(dim="sample").all()
+
+
+def test_a_curve_that_slowly_turns_is_on_the_circle_that_its_closed_form_says():
+    """z e^(iθ) (1 + mu − |z|²) has the circle |z|² = mu; θ is a turn in 209 steps, which no short stretch has whole."""
+
+    def step(h, x):
+        a, b = h[..., 0], h[..., 1]
+        grown, cos, sin = 1 + x[..., 0] - a**2 - b**2, np.cos(0.03), np.sin(0.03)
+        return torch.stack([grown * (cos * a - sin * b), grown * (sin * a + cos * b)], dim=-1)
+
+    system = from_function(step, state_size=2, input_size=1)
+    ds = bifurcation(system, parameter="input[0]", lowest=1e-4, highest=0.0101, values=6, searches=1, max_period=1)
+    settled = ds["settled"].values == 1
+    assert settled[1:].all()
+    radius = np.sqrt(ds["parameter"].values)[:, None] * np.ones(4)
+    reach = np.abs(ds["visited"].values).max(axis=2)  # of 128 steps: of half a turn and more
+    np.testing.assert_allclose(reach[settled], radius[settled], rtol=5e-3)
+
+
 def test_extrema_of_a_solution_that_rests_and_of_one_that_does_not():
     ds = bifurcation(create("lorenz"), parameter="rho", lowest=5.0, highest=28.0, values=2, observed=2)
     rest, chaos = ds["visited"].values

@@ -62,7 +62,7 @@ METHOD = (
     "fixed point to the last bit at 16 parameters. All other cases are undecided. Supercritical and subcritical "
     "follow from the cubic normal form. Kinks are passed, and a change there, a border collision, is bracketed. "
     "Behind the branches lie orbits that are followed until what they reach settles. It may change by at most 0.2 %, "
-    "or 1e-5, in the latter half of their life, and of chaos by no more than from one stretch of it to the next. "
+    "or 1e-5, in the latter half of their life, and of chaos it may go to and fro from one stretch of it to the next. "
     "Branches that no search reached and that nothing connects may exist."
 )
 

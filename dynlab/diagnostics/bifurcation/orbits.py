@@ -14,19 +14,23 @@ from dynlab.numerics.grids import blocks
 from dynlab.progress import through
 
 KEPT = 128  # steps of a map that are kept
-WINDOW = 256  # steps of a map over which an envelope is taken
+WINDOW = 256  # steps of a map: half of its age when it is first looked at
 FLOW_STEP = 0.01  # in seconds, of the classical Runge–Kutta method
-FLOW_WINDOW, FLOW_SECONDS = 10.0, 20.0  # over which a flow's envelope is taken, and what is kept of it
-LOOKS, LOOKS_OF_NETWORKS, LOOKS_OF_FLOWS = 6, 5, 4  # at ages of 2, 4, 8, … windows: 16,384 and 8,192 steps, 160 s
+FLOW_WINDOW, FLOW_SECONDS = 10.0, 20.0  # half of a flow's age when it is first looked at, and what is kept of it
+LOOKS, LOOKS_OF_NETWORKS, LOOKS_OF_FLOWS = 6, 5, 5  # at ages of 2, 4, 8, … windows: 16,384 and 8,192 steps, 320 s
 SMALL = 8  # dimensions of what is no network
-# An envelope that has changed by less in the latter half of an orbit's life has settled: times its own width, or times
-# max(1, |h|), which no picture shows and no transient beside an onset stays below; if it has changed by less than half
-# of what it did in the half before, as what comes ever more slowly has not, or not at all.
+# Over the latter half of an orbit's life its envelope is taken PARTS times. One that changes by less in between has
+# settled: times its own width, or times max(1, |h|), which no picture shows and no transient beside an onset stays
+# below. Where it goes one way all the time it has to change by less than half of what it did in the half before, as
+# what comes ever more slowly does not, or not at all.
+PARTS = 8
 SHARE, UNSEEN = 2e-3, 1e-5
 FADES, AT_ALL = 0.5, 1e-7  # the second times max(1, |h|)
-# Of chaos an envelope is never the same. It has settled where it changes by no more than NOISE times what it does
-# from one window to the next, looked at when half a life is four windows: steady growth would change it four times.
-NOISY_LOOK, NOISE = 2, 2.0
+# From look LATE on a part is as long as a turn of what turns fast, and change counts as told above; before, only what
+# does not change has settled. Of chaos an envelope is never the same. It has settled where none of its sides goes a
+# way, and where parts are so long that of some coordinate the next one has the same but for this share of the width:
+# else a slow oscillation is seen in pieces, and no growth of it.
+LATE, NOISE = 2, 0.25
 MOST_EXTREMA = 64  # of a flow's solution, its last ones
 AT_REST = 1e-6  # times max(1, |h|): a coordinate of a solution that moves less over that time is at rest
 COPIES = 12  # of a batch's states that a step holds at once, Jacobians not included
@@ -133,36 +137,57 @@ def _settle(
     """The states (value, start, n) when every orbit of that value has settled or `looks` are over, and which have.
 
     `step_at` gives the step at some of the values (value, parameter). An orbit is looked at when it is 2, 4, 8, …
-    windows old, by the least and the largest of each coordinate in the last window.
+    windows old, by the least and the largest of each coordinate in parts of the latter half of that time.
     """
     states = torch.from_numpy(starts.copy())
     settled = np.full(states.shape[:2], UNSETTLED, dtype=np.int8)
-    live, before = np.arange(len(states)), torch.full((2, *states.shape), torch.nan, dtype=states.dtype)
-    drifted = torch.full(states.shape[:2], torch.nan, dtype=states.dtype)
+    live, drifted = np.arange(len(states)), torch.full((2, *states.shape), torch.nan, dtype=states.dtype)
     step, of = recorded(step_at(values), states), len(live)
+    for _ in range(window):  # of the first look's life the former half
+        states = step(states)
     for look in range(looks):
         h = states[live]
         if len(live) < of:  # a record is of one shape, and takes half a second
             step, of = recorded(step_at(values[live]), h), len(live)
-        for _ in range(window * (2**look - 2) if look else 0):  # the age doubles; the last two windows are watched
-            h = step(h)
-        h, earlier = _envelope(step, h, window)
-        h, last = _envelope(step, h, window)
+        parts = []
+        for _ in range(PARTS):
+            h, part = _envelope(step, h, window * 2**look // PARTS)
+            parts.append(part)
         states[live] = h
-        drift, noise = ((last - other).abs().amax(dim=(0, -1)) for other in (before, earlier))
-        width = (last[1] - last[0]).amax(dim=-1)
-        size = last.abs().amax(dim=(0, -1)).clamp_min(1)
-        as_noise = (drift <= NOISE * noise) & (look >= NOISY_LOOK)
-        small = drift <= torch.maximum(SHARE * width, UNSEEN * size)
-        rests = small & ((drift <= FADES * drifted) | (drift <= AT_ALL * size))
-        now = np.where(rests | as_noise, SETTLED, settled[live]).astype(np.int8)
-        now[h.isnan().any(dim=-1).numpy()] = LEFT
+        envelopes = torch.stack(parts)
+        rests = _rests(envelopes, drifted, look >= LATE).numpy()
+        now = np.where(h.isnan().any(dim=-1).numpy(), LEFT, np.where(rests, SETTLED, settled[live])).astype(np.int8)
         settled[live] = now
         still = (now == UNSETTLED).any(axis=1)
-        live, before, drifted = live[still], last[:, torch.from_numpy(still)], drift[torch.from_numpy(still)]
+        live, drifted = live[still], _range(envelopes)[:, torch.from_numpy(still)]
         if not len(live):
             break
     return states, settled
+
+
+def _rests(envelopes: Tensor, drifted: Tensor, late: bool) -> Tensor:
+    """Which orbits have settled (value, start), by their envelopes (PARTS, 2, value, start, n).
+
+    `drifted` (2, value, start, n) is how far the envelope went in the half of life before. Before it is `late` only
+    what does not change at all has settled: parts are shorter than a turn then.
+    """
+    drift, noise = _range(envelopes), envelopes.diff(dim=0).abs().amax(dim=0)
+    width = envelopes[:, 1].amax(dim=0) - envelopes[:, 0].amin(dim=0)
+    size = envelopes.abs().amax(dim=(0, 1)).clamp_min(1)
+    ways = envelopes.diff(dim=0).sign()
+    one_way = (ways == ways[0]).all(dim=0) & (ways[0] != 0)
+    former, latter = (half.mean(dim=0) for half in envelopes.split(PARTS // 2))
+    goes = one_way | ((latter - former).abs() > noise)  # by chance one of chaos does so in a thousand
+    still = drift <= AT_ALL * size
+    small = drift <= torch.maximum(SHARE * width, UNSEEN * size)
+    whole = noise <= NOISE * width
+    quiet = (still | (late & small & ((drift <= FADES * drifted) | (~goes & whole)))).all(dim=0)
+    resolved = (~small & whole).all(dim=0).any(dim=-1)
+    return quiet.all(dim=-1) | ((quiet | ~goes.any(dim=0)).all(dim=-1) & resolved & late)
+
+
+def _range(envelopes: Tensor) -> Tensor:
+    return envelopes.amax(dim=0) - envelopes.amin(dim=0)
 
 
 def _envelope(step: Step, h: Tensor, count: int) -> tuple[Tensor, Tensor]:
