@@ -27,11 +27,17 @@ LENGTHS = {
     "point": 2,
 }
 LARGEST = 1e6
-BOUNDS = {"step": (1e-6, LARGEST), "steps": (1, 20_000), "half": (1e-3, 1e5), "gated": (0, 1), "past": (0, 1)}
+BOUNDS: dict[str, tuple[float, float]] = {
+    "step": (1e-6, LARGEST),
+    "steps": (1, 20_000),
+    "half": (1e-3, 1e5),
+    "gated": (0, 1),
+    "past": (0, 1),
+}
 WHOLE = frozenset({"steps", "gated", "past"})
 MOST_STARTS = 40
 # The textbook systems with the bounds of their parameters.
-TEXTBOOK = {
+TEXTBOOK: dict[str, list[tuple[float, float]]] = {
     "logistic": [(0, 4)],
     "unit": [(-5, 5), (-2, 2)],
     "henon": [(0, 1.4), (-0.4, 0.4)],

@@ -203,6 +203,8 @@ def test_pictures_and_code_are_exported(opened):
         else:
             drawn = ElementTree.fromstring(written)
             assert len(drawn.findall(".//{*}path")) > 50
+            said = {each.text for each in drawn.findall("{*}text")}
+            assert said == {page.locator("#verdict").inner_text(), "The flow", "Euler’s map"}
     page.get_by_role("button", name="Python and command").click()
     assert page.locator("#command").inner_text().startswith('dynlab phase --matrix="-0.15,-2;2,-0.15" --step 0.1')
     assert "dl.phase_plane(" in page.locator("#python").inner_text()

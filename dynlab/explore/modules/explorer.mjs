@@ -268,6 +268,9 @@ function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/** What stands above the two planes. */
+const captionsOf = () => ["The flow", byId("map-name").textContent];
+
 /** Flow and map side by side in one SVG. */
 function asSvg() {
   const size = { width: 480, height: 480 };
@@ -276,7 +279,8 @@ function asSvg() {
     VIEWS[name](pen, size);
     return pen.toString().replaceAll("clip", `${name}-clip`).replaceAll(`${name}-clipPath`, "clipPath").replaceAll(`${name}-clip-path`, "clip-path");
   });
-  const inner = pens.map((text, i) => text.replace("<svg ", `<svg x="${i * size.width}" y="30" `)).join("");
+  const captions = captionsOf().map((text, i) => `<text x="${(i + 0.5) * size.width}" y="47" font-family="sans-serif" font-size="13" font-weight="600" fill="${page.palette.ink}" text-anchor="middle">${text}</text>`).join("");
+  const inner = pens.map((text, i) => text.replace("<svg ", `<svg x="${i * size.width}" y="30" `)).join("") + captions;
   const title = verdict(page.model, point()).replace(/&/g, "&amp;").replace(/</g, "&lt;");
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 510" width="960" height="510"><rect width="960" height="510" fill="${page.palette.paper}"/><text x="12" y="20" font-family="sans-serif" font-size="13" fill="${page.palette.ink}" textLength="${Math.min(936, 7 * title.length)}" lengthAdjust="spacingAndGlyphs">${title}</text>${inner}</svg>`;
 }
@@ -289,8 +293,15 @@ byId("save-png").addEventListener("click", () => {
   both.width = flow.width + map.width;
   both.height = Math.max(flow.height, map.height);
   const pen = both.getContext("2d");
-  pen.drawImage(flow, 0, 0);
-  pen.drawImage(map, flow.width, 0);
+  const scale = flow.width / flow.clientWidth;
+  pen.font = `600 ${13 * scale}px system-ui, sans-serif`;
+  pen.textAlign = "center";
+  pen.textBaseline = "top";
+  pen.fillStyle = page.palette.ink;
+  [flow, map].forEach((canvas, i) => {
+    pen.drawImage(canvas, i * flow.width, 0);
+    pen.fillText(captionsOf()[i], i * flow.width + canvas.width / 2, 5 * scale);
+  });
   both.toBlob((blob) => download("phase-plane.png", blob));
 });
 byId("link").addEventListener("click", async () => {
