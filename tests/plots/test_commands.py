@@ -52,7 +52,7 @@ def test_the_layers_of_a_file_are_told_apart_and_the_held_input_is_said(words):
     for layer in (":0", ":0r"):
         assert f"Spectrum: lstm, bi.pt, layer {layer}" in words("spectrum", "bi.pt", "--layer", layer, "--steps", "5")
     said = words("basins", "bi.pt", "--layer", ":0", "--grid", "5", "--steps", "20", "--no-follow", "--at", "0.5,-1")
-    assert "The input is held at x = (0.5, −1)." in said
+    assert "With the input held at (0.5, −1): of 25 starts" in said
     assert "input held at zero" in words("fixed-points", "bi.pt", "--layer", ":0", "--starts", "8")
 
 

@@ -122,5 +122,6 @@ def _verdict(portraits: Sequence[xr.Dataset]) -> str:
 
 
 def _first(portrait: xr.Dataset) -> str:
-    sentence: str = portrait.attrs["verdict"].partition(": ")[0]
+    """The first sentence on a panel, as part of another one."""
+    sentence: str = portrait.attrs["verdict"].partition(". ")[0]
     return sentence[:1].lower() + sentence[1:]
