@@ -15,7 +15,8 @@ class Section(NamedTuple):
         The command's name and options.
     costs : tuple of float
         About how much processor time it takes, in units of that of `gradient`: of the networks of the zoo, and of
-        states of more than `LARGE` dimensions, as measured on a speaker encoder of 1,536.
+        states of more than `LARGE` dimensions, as measured on a speaker encoder of 1,536. ERNN's own two take from 3
+        (K = 5) to 25 (K = 1).
     systems : frozenset of str
         Of which networks it is; empty: of all.
     """
@@ -50,9 +51,9 @@ SECTIONS = (
     Section("Geometry", "Where do its states lie, and which of its fixed points are near?", ("geometry",), (3, 1.6)),
     Section("Basins", "Which start ends where?", ("basins",), (2, 1)),
     Section(
-        "Inner iteration", "Does ERNN's inner iteration reach its equilibrium?", ("ernn-convergence",), (2, 2), ERNN
+        "Inner iteration", "Does ERNN's inner iteration reach its equilibrium?", ("ernn-convergence",), (8, 8), ERNN
     ),
-    Section("Manifold", "How does the state move on the equilibrium manifold?", ("ernn-manifold",), (1.5, 1.5), ERNN),
+    Section("Manifold", "How does the state move on the equilibrium manifold?", ("ernn-manifold",), (8, 8), ERNN),
     Section(
         "Pseudospectrum", "How far may the eigenvalues be trusted, and what grows first?", ("pseudospectrum",), (4, 0.8)
     ),

@@ -6,6 +6,7 @@ import importlib
 import math
 import re
 import signal
+import subprocess
 import sys
 import time
 
@@ -295,6 +296,17 @@ def test_what_is_stopped_tells_nothing_of_what_others_take():
         time.sleep(60)
     assert kept.expected(100.0) == 0.0
     assert kept.left > 990
+
+
+def test_the_first_part_imports_little_that_others_use_too():
+    """It would take as long as its imports, and the budget would expect the same of all others."""
+    asked = (
+        "import sys, importlib; from dynlab.cli import report\n"
+        "for module in report._modules(): importlib.import_module(module)\n"
+        "print(*[name for name in ('pandas', 'xarray', 'scipy.linalg', 'matplotlib.pyplot') if name not in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == ""
 
 
 def test_what_is_dear_for_a_small_network_need_not_be_for_a_large_one():
