@@ -99,7 +99,7 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
 
 
 def _modules() -> set[str]:
-    """What the parts import: none's time is that of its imports, by which the budget would expect too much of others."""
+    """What the parts import: none takes as long as its imports, by which the budget would judge the others."""
     from dynlab.diagnostics import DIAGNOSTICS
 
     return {"matplotlib.pyplot", *(place.partition(":")[0] for place in DIAGNOSTICS.values())}
