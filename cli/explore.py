@@ -1,5 +1,6 @@
 """`dynlab explore`: the phase-plane explorer, one HTML page."""
 
+import shlex
 from typing import Any
 
 import click
@@ -8,7 +9,7 @@ from dynlab.errors import UserError, require_extra
 
 from .analysis import analysis, measured
 from .energy import INTEGRATORS
-from .options import ANYTHING, HELD
+from .options import ANYTHING, HELD, OUTPUT
 from .output import CommandResult
 from .source import Source
 
@@ -31,17 +32,18 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     dynlab explore --matrix "0,1;-1,0" --step 0.05 -o class.html
     dynlab explore --matrix zero --step 0.5 --integrator implicit-midpoint
     dynlab explore gru-flipflop --certify   a network of the zoo, to be driven from memory to memory
+    dynlab explore gru-flipflop --state "LINK"   the same where a link of its page left it
     """
     import xarray as xr
 
     from dynlab.explore import explorer_page
 
-    if state is not None and (source.given - {"quiet", "state"} or source.checkpoints):
+    if state is not None and not source.checkpoints and source.given - {"quiet", "state"}:
         raise UserError("--state says all that the explorer opens with: leave out the other options, or --state.")
     if source.checkpoints and integrator is not None:
         raise UserError("--integrator is of --matrix: a network is run by its own steps, so leave it out.")
     if source.checkpoints:
-        return _of_network(source, certify)
+        return _of_network(source, certify, state)
     if certify or source.factory is not None:
         raise UserError("--certify and --system are of a network in a file: name CKPT, or leave them out.")
     if state is not None:
@@ -66,16 +68,35 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     return CommandResult(xr.Dataset(), None, source.name, page=explorer_page(fragment))
 
 
-def _of_network(source: Source, certify: bool) -> CommandResult:
+def _of_network(source: Source, certify: bool, state: str | None) -> CommandResult:
     """The page of a trained network: where its states and fixed points lie comes from `dynlab.geometry`."""
     if certify:
         require_extra("flint", "certify")  # before the search, which takes longer
     from dynlab.explore import explorer_page
     from dynlab.explore.network import embedded
+    from dynlab.explore.states import LARGEST, check_fragment
+
+    check_fragment(state or "", (int(LARGEST), int(LARGEST)))  # all but what the search tells, which takes longer
 
     asked = source.driven | source.held | source.computing
     doing = "Following trajectories, searching for fixed points"
     ds = measured(source, "geometry", doing, [source.map], asked).dataset
     with source.working("Proving fixed points" if certify else "Writing the network"):
-        network = embedded(source.map, ds, source.name, certify=certify)
-    return CommandResult(ds, None, source.name, page=explorer_page(network=network))
+        network = embedded(source.map, ds, source.name, certify=certify, command=_command(source))
+    fragment = check_fragment(state or "", (len(network["points"]), len(network["held"])))
+    return CommandResult(ds, None, source.name, page=explorer_page(fragment, network))
+
+
+def _command(source: Source) -> str:
+    """The line that makes this page of a network, without where it is written and without its state."""
+    context = click.get_current_context()
+    words = ["dynlab", "explore", *source.checkpoints]
+    for option in context.command.params:
+        if option.name not in source.given or option.name in {*OUTPUT, "state", "checkpoints"}:
+            continue
+        value = context.params[option.name]
+        if value is True:
+            words.append(option.opts[0])
+            continue
+        words += [f"{option.opts[0]}={each}" for each in (value if isinstance(value, tuple) else [value])]
+    return shlex.join(words)

@@ -19,7 +19,7 @@ MOST_STATES = 600  # of each of them
 DIGITS = 5  # of what is only drawn
 
 
-def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False) -> dict[str, Any]:
+def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False, command: str = "") -> dict[str, Any]:
     """What the page needs to run a network: its step's operations with their numbers, and where its states lie.
 
     Parameters
@@ -32,6 +32,8 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
         What the page calls it.
     certify : bool
         Whether fixed points are proved; needs ``dynlab-rnn[certify]``.
+    command : str
+        The line of a shell that makes this page; the page adds its state. Where it is empty the page gives Python.
 
     Raises
     ------
@@ -51,6 +53,7 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
     thinned = orbits[:, :: -(-orbits.shape[1] // MOST_STATES)]
     return {
         "name": name,
+        "command": command,
         "verdict": ds.attrs["verdict"],
         "size": program.size,
         "held": settings["input"],

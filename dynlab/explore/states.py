@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from urllib.parse import unquote
 
 from dynlab.errors import UserError, unknown
@@ -34,8 +35,19 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "gated": (0, 1),
     "past": (0, 1),
 }
-WHOLE = frozenset({"steps", "gated", "past"})
+WHOLE = frozenset({"steps", "gated", "past", "networkStep", "networkLength", "networkSpeed", "networkRunning"})
 MOST_STARTS = 40
+# What it may say of a trained network that runs in the page; `modules/network_state.mjs` reads it.
+MOST_PULSES = 40
+MOST_STEPS = 20_000
+START, PULSES = "networkStart", "networkPulses"
+NETWORK: dict[str, tuple[float, float]] = {
+    "networkStep": (0, MOST_STEPS),
+    "networkSize": (-LARGEST, LARGEST),
+    "networkLength": (1, 10_000),
+    "networkSpeed": (1, 20),
+    "networkRunning": (0, 1),
+}
 # The textbook systems with the bounds of their parameters.
 TEXTBOOK: dict[str, list[tuple[float, float]]] = {
     "logistic": [(0, 4)],
@@ -117,8 +129,14 @@ def planar_fragment(
     return "&".join(f"{name}={value}" for name, value in said.items())
 
 
-def check_fragment(fragment: str) -> str:
+def check_fragment(fragment: str, network: tuple[int, int] | None = None) -> str:
     """A link's fragment without its ``#``, or the error that says what the explorer would not take.
+
+    Parameters
+    ----------
+    fragment : str
+    network : (int, int), optional
+        How many fixed points and how many inputs the trained network has that the page holds, if it holds one.
 
     Raises
     ------
@@ -126,6 +144,7 @@ def check_fragment(fragment: str) -> str:
         For a name that it does not know, for what is no number where one is meant, and for a number beyond its bounds.
     """
     plain = unquote(fragment.rpartition("#")[2])
+    pulsed, step = [0.0], 0.0
     for part in filter(None, plain.split("&")):
         name, _, value = part.partition("=")
         if name in CHOICES:
@@ -142,23 +161,72 @@ def check_fragment(fragment: str) -> str:
             if system not in TEXTBOOK:
                 raise unknown("textbook system", system, TEXTBOOK)
             _check_numbers(system, numbers, TEXTBOOK[system])
+        elif name in (START, PULSES, *NETWORK):
+            if network is None:
+                raise UserError(f"{name} of an explorer's link is of a page with a trained network: name CKPT too.")
+            points, inputs = network
+            if name == START:
+                _check_start(value, points)
+            elif name == PULSES:
+                pulsed = _pulse_steps(value, inputs)
+            else:
+                _check_numbers(name, value, [NETWORK[name]])
+                step = float(value) if name == "networkStep" else step
         elif name in LENGTHS:
             _check_numbers(name, value, [BOUNDS.get(name, (-LARGEST, LARGEST))] * LENGTHS[name])
         else:
-            raise unknown("part of an explorer's link", name, [*LENGTHS, *CHOICES, "textbook", "starts"])
+            known = [*LENGTHS, *CHOICES, "textbook", "starts", START, PULSES, *NETWORK]
+            raise unknown("part of an explorer's link", name, known)
+    if pulsed[-1] > step:
+        raise UserError(f"A pulse of an explorer's link is at step {pulsed[-1]:g}, after its last step, {step:g}.")
     return plain
 
 
-def _check_numbers(name: str, text: str, bounds: Sequence[tuple[float, float]]) -> None:
-    """As many decimals as there are bounds, each within its own, and whole where the page counts."""
+def _check_start(text: str, points: int) -> None:
+    """Where a network starts: ``fixed,3`` by the number of a fixed point, or ``plane,0.5,-1``."""
+    kind, _, numbers = text.partition(",")
+    if kind not in ("fixed", "plane"):
+        raise unknown("start of a network", kind, ["fixed", "plane"])
+    if kind == "plane":
+        _check_numbers(START, numbers, [(-LARGEST, LARGEST)] * 2)
+    elif points == 0:
+        raise UserError("The explorer's link starts at a fixed point, and of this network none is known.")
+    else:
+        _check_numbers(START, numbers, [(0, points - 1)], whole={0})
+
+
+def _pulse_steps(text: str, inputs: int) -> list[float]:
+    """The steps before which pulses are given, 0 where there is none; each pulse is step, input, size, length."""
+    pulses = text.split(";") if text else []
+    if len(pulses) > MOST_PULSES:
+        raise UserError(f"An explorer's link has at most {MOST_PULSES} pulses, got {len(pulses)}.")
+    if pulses and inputs == 0:
+        raise UserError("The explorer's link has a pulse, and this network takes no input.")
+    bounds = [NETWORK["networkStep"], (1, inputs), NETWORK["networkSize"], NETWORK["networkLength"]]
+    for pulse in pulses:
+        _check_numbers(PULSES, pulse, bounds, whole={0, 1, 3})
+    steps = [float(pulse.partition(",")[0]) for pulse in pulses]
+    if any(later <= earlier for earlier, later in pairwise(steps)):
+        raise UserError("The pulses of an explorer's link follow one another: each needs a later step.")
+    return steps or [0.0]
+
+
+def _check_numbers(
+    name: str, text: str, bounds: Sequence[tuple[float, float]], whole: Collection[int] | None = None
+) -> None:
+    """As many decimals as there are bounds, each within its own, and whole where the page counts.
+
+    `whole` are the places of the numbers that count; where it is not given the name tells.
+    """
+    counts = whole if whole is not None else range(len(bounds)) if name in WHOLE else ()
     parts = text.split(",")
     if len(parts) != len(bounds) or not all(DECIMAL.fullmatch(part) for part in parts):
         raise UserError(f"{name} of an explorer's link takes {len(bounds)} number(s), as 1 or 1,2; got {text!r}.")
-    for part, (least, most) in zip(parts, bounds, strict=True):
+    for place, (part, (least, most)) in enumerate(zip(parts, bounds, strict=True)):
         number = float(part)
         if not least <= number <= most:
             raise UserError(f"{name} of an explorer's link lies between {least:g} and {most:g}, got {part}.")
-        if name in WHOLE and number != math.floor(number):
+        if place in counts and number != math.floor(number):
             raise UserError(f"{name} of an explorer's link is a whole number, got {part}.")
 
 

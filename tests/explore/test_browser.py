@@ -1,6 +1,8 @@
 """The explorer in a browser, as a person uses it: headless Chromium, driven by Playwright (`make browser-test`)."""
 
+import base64
 import re
+import shlex
 import xml.etree.ElementTree as ElementTree
 from html import escape
 
@@ -11,6 +13,7 @@ from browsers import LOCAL, PATIENCE, browser
 import dynlab as dl
 from dynlab import zoo
 from dynlab.checkpoints import read
+from dynlab.cli.main import run
 from dynlab.explore import explorer_page
 from dynlab.explore.network import embedded
 
@@ -339,11 +342,21 @@ def test_it_runs_within_another_page(opened):
     assert "the link is #W=0,-2,2,0&" in said.text_content()
 
 
+def unpacked(text):
+    return np.frombuffer(base64.b64decode(text), dtype="<f8")
+
+
 @pytest.fixture(scope="module")
-def page_of_network():
+def network():
+    """The network itself, and what a page holds of it."""
     system = read(zoo.locate("gru-flipflop")).system
     inputs = np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3))
-    return explorer_page(network=embedded(system, dl.geometry(system, inputs, starts=24, seed=0), "gru-flipflop"))
+    return system, embedded(system, dl.geometry(system, inputs, starts=24, seed=0), "gru-flipflop")
+
+
+@pytest.fixture(scope="module")
+def page_of_network(network):
+    return explorer_page(network=network[1])
 
 
 def test_a_network_is_driven_by_pulses_and_by_the_keyboard(opened, page_of_network):
@@ -366,6 +379,105 @@ def test_a_network_is_driven_by_pulses_and_by_the_keyboard(opened, page_of_netwo
     page.keyboard.press("Space")
     assert page.locator("#network-run").inner_text() == "Run"
     assert said.get_attribute("aria-live") == "polite"
+
+
+NETWORK_VIEW = """(() => {
+    const byId = (name) => document.getElementById("network-" + name);
+    const texts = ["said", "run", "point", "link"].map((name) => byId(name).textContent);
+    const values = ["speed", "size", "length"].map((name) => byId(name).value);
+    return [texts, values, byId("plane").toDataURL()];
+})()"""
+
+
+def test_a_link_shows_a_network_where_it_was(opened, page_of_network):
+    page = opened(page_text=page_of_network)
+    page.get_by_label("steps for each picture").fill("3")
+    page.locator("#network-plane").focus()
+    for key in ("Shift+ArrowRight", "ArrowUp", "Enter", "Space"):
+        page.keyboard.press(key)
+    page.locator("#network-size").fill("0.5")
+    page.locator("#network-length").fill("4")
+    for name in ("x2 −", "x1 +"):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="One step").click()
+    rest(page)
+    link = page.evaluate("location.hash")
+    said = r"networkStart=plane,[^&]*&networkPulses=\d+,2,-0\.5,4;\d+,1,0\.5,4&networkStep=\d+&"
+    assert re.search(said, link)
+    other = opened(link, page_of_network)
+    assert other.evaluate(NETWORK_VIEW) == page.evaluate(NETWORK_VIEW)
+    assert other.evaluate("location.hash") == link
+    assert other.locator("#command").text_content() == page.locator("#command").text_content()
+
+
+def test_a_state_of_a_network_is_pythons(opened, page_of_network, network):
+    system, found = network
+    pulse = {"at": 5, "input": 1, "size": -0.75, "length": 3}
+    page = opened("#networkStart=plane,0.4,-0.3&networkPulses=5,2,-0.75,3&networkStep=7", page_of_network)
+    inputs = np.tile(found["held"], (1, 7, 1)).astype(float)
+    inputs[0, pulse["at"] : pulse["at"] + pulse["length"], pulse["input"]] += pulse["size"]
+    directions = unpacked(found["directions"]).reshape(-1, 64)[:2]
+    first = unpacked(found["origin"]) + np.array([0.4, -0.3]) @ directions
+    orbit = dl.simulate(system, inputs, initial_state=first[None], dtype="float64")["trajectory"].values[0]
+    distances = [np.linalg.norm(orbit[-1] - unpacked(each["state"])) for each in found["points"]]
+    said = page.locator("#network-said").inner_text()
+    told = re.fullmatch(r"Step 7: the state is (\S+) from fixed point (\d+), .*\. A pulse drives input 2\.", said)
+    assert int(told[2]) == np.argmin(distances)
+    assert float(told[1]) == pytest.approx(min(distances), rel=5e-3)
+
+
+def test_a_network_that_runs_is_let_run(opened, page_of_network):
+    page = opened("#networkStart=fixed,2&networkStep=7&networkSpeed=5&networkRunning=1", page_of_network)
+    assert page.locator("#network-run").inner_text() == "Pause"
+    assert page.locator("#network-point").inner_text().startswith("Fixed point 2 is a ")
+    page.wait_for_function("Number(/^Step (\\d+)/.exec(document.getElementById('network-said').textContent)[1]) > 30")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_label("Preset").select_option("g")  # of the plane alone
+    rest(page)
+    assert "networkStart=fixed,2&" in page.evaluate("location.hash")
+    assert "networkRunning=0" in page.evaluate("location.hash")
+
+
+def test_a_link_says_how_far_it_leads(opened, page_of_network):
+    page = opened("#networkStep=20000", page_of_network)
+    assert page.locator("#network-link").inner_text() == ""
+    page.get_by_role("button", name="One step").click()
+    rest(page)
+    assert page.locator("#network-link").inner_text() == (
+        "A link holds at most 20000 steps and 40 pulses: the one to this page leads to step 20000."
+    )
+    assert "networkStep=20000&" in page.evaluate("location.hash")
+
+
+@pytest.mark.parametrize("broken", ["networkStart=fixed,999", "networkStep=1e9", "networkStep=1&networkPulses=0,4,1,1"])
+def test_a_broken_link_of_a_network_says_so_and_shows_a_memory(opened, page_of_network, broken):
+    page = opened(f"#{broken}", page_of_network)
+    assert "which is not between" in page.locator("#problem").inner_text()
+    assert page.locator("#network-said").inner_text().startswith("Step 0: the state is at fixed point ")
+    assert page.locator("#network-run").inner_text() == "Run"
+
+
+def test_a_link_of_a_network_is_refused_by_a_page_that_holds_none(opened):
+    page = opened("#networkStep=3")
+    assert "of a trained network, and this page holds none" in page.locator("#problem").inner_text()
+
+
+def test_its_command_makes_the_page_of_a_network_anew(opened, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["dynlab", "explore", "gru-flipflop", "--samples=2", "--steps=12", "--seed=3"]
+    assert run([*words[1:], "-o", "first.html", "--quiet"]) == 0
+    page = opened(page_text=(tmp_path / "first.html").read_text(encoding="utf-8"))
+    page.get_by_role("button", name="x3 +", exact=True).click()
+    page.get_by_role("button", name="Pause").click()
+    rest(page)
+    command = page.locator("#command").text_content()
+    assert shlex.split(command)[:3] == words[:3]
+    assert {*words, "--state"} < {*shlex.split(command)}
+    assert run([*shlex.split(command)[1:], "-o", "second.html", "--quiet"]) == 0
+    other = opened(page_text=(tmp_path / "second.html").read_text(encoding="utf-8"))
+    assert other.evaluate(NETWORK_VIEW) == page.evaluate(NETWORK_VIEW)
+    assert other.locator("#command").text_content() == command
 
 
 def test_dark_and_light(opened):

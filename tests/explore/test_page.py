@@ -124,6 +124,91 @@ def test_a_link_that_a_mailer_has_encoded_is_read(in_node):
     assert (read["point"], read["starts"]) == ([0.5, 1], [[0, 1], [1, 0]])
 
 
+HELD = """{ points: 3, inputs: 2, atFirst: network_state.atFirst([{ stable: 0 }, { stable: 1 }, { stable: 1 }]) }"""
+OF_NETWORK = (
+    "networkStart=plane,0.3,-0.2&networkPulses=0,1,-1,1;12,2,0.5,10"
+    "&networkStep=20&networkSize=0.5&networkLength=10&networkSpeed=3&networkRunning=1"
+)
+
+
+@pytest.mark.parametrize("link", [OF_NETWORK, OF_NETWORK.replace("plane,0.3,-0.2", "fixed,2")])
+def test_a_link_of_a_network_is_read_as_it_is_written(link, in_node):
+    expression = f"""(() => {{
+        const {{ state: read, problem }} = state.fromFragment(given, {{}}, {HELD});
+        return [read.network, problem, network_state.networkParts(read.network).join("&")];
+    }})()"""
+    read, problem, again = in_node(expression, link, "state", "network_state")
+    assert (problem, again) == ("", link)
+    assert (read["pulses"], read["step"], read["running"]) == ([[0, 1, -1, 1], [12, 2, 0.5, 10]], 20, 1)
+    assert check_fragment(link, (3, 2)) == link
+
+
+def test_a_network_opens_at_its_first_memory(in_node):
+    expression = f"""[
+        state.fromFragment("networkStep=5", {{ network: {{ step: 9, pulses: [[8, 1, 1, 1]] }} }}, {HELD}).state.network,
+        network_state.atFirst([{{ stable: 0 }}]).start,
+    ]"""
+    read, without = in_node(expression, None, "state", "network_state")
+    assert (read["start"], read["pulses"], read["step"], read["running"]) == (["fixed", 1], [], 5, 0)
+    assert without == ["plane", 0, 0]
+
+
+@pytest.mark.parametrize(
+    "broken, sentence",
+    [
+        ("networkStart=fixed,3", "networkStart is 3, which is not between 0 and 2"),
+        ("networkStart=fixed,-1", "which is not between 0 and 2"),
+        ("networkStart=fixed,0.5", "not a whole number"),
+        ("networkStart=fixed", "not a number"),
+        ("networkStart=plane,1", "networkStart has 1 numbers in place of 2"),
+        ("networkStart=plane,1,2,3", "networkStart has 3 numbers in place of 2"),
+        ("networkStart=plane,1,1e7", "which is not between"),
+        ("networkStart=sphere,1", "networkStart is “sphere”, which is none of fixed, plane"),
+        ("networkStep=20001", "which is not between 0 and 20000"),
+        ("networkStep=1.5", "not a whole number"),
+        ("networkSize=abc", "not a number"),
+        ("networkSize=2e6", "which is not between"),
+        ("networkLength=0", "which is not between 1 and 10000"),
+        ("networkLength=1.5", "not a whole number"),
+        ("networkSpeed=21", "which is not between 1 and 20"),
+        ("networkRunning=2", "which is not between 0 and 1"),
+        ("networkStep=9&networkPulses=1,1,1", "networkPulses has 3 numbers in place of 4"),
+        ("networkStep=9&networkPulses=1,0,1,1", "which is not between 1 and 2"),
+        ("networkStep=9&networkPulses=1,3,1,1", "which is not between 1 and 2"),
+        ("networkStep=9&networkPulses=1,1,1,0", "which is not between 1 and 10000"),
+        ("networkStep=9&networkPulses=1,1.5,1,1", "not a whole number"),
+        ("networkStep=9&networkPulses=4,1,1,1;4,2,1,1", "each needs a later step"),
+        ("networkStep=9&networkPulses=10,1,1,1", "after the last step, 9"),
+        ("networkPulses=1,1,1,1", "after the last step, 0"),
+        ("networkStep=99&networkPulses=" + ";".join(f"{i},1,1,1" for i in range(41)), "40 is the most"),
+        ("networkSpam=1", "“networkSpam”, which this page does not know"),
+    ],
+)
+def test_a_broken_link_of_a_network_is_refused_in_both_languages(broken, sentence, in_node):
+    found = in_node(f"state.fromFragment(given, {{ kept: 1 }}, {HELD})", broken, "state", "network_state")
+    assert found["state"] == {"kept": 1}
+    assert sentence in found["problem"]
+    with pytest.raises(UserError):
+        check_fragment(broken, (3, 2))
+
+
+@pytest.mark.parametrize("link", ["networkStart=fixed,0", "networkStep=3&networkPulses=0,1,1,1"])
+@pytest.mark.parametrize("held", [None, (0, 0)])
+def test_a_link_names_nothing_that_a_page_does_not_hold(link, held, in_node):
+    given = "null" if held is None else "{ points: 0, inputs: 0, atFirst: network_state.atFirst([]) }"
+    assert in_node(f"state.fromFragment(given, {{}}, {given}).problem", link, "state", "network_state")
+    with pytest.raises(UserError):
+        check_fragment(link, held)
+
+
+def test_a_link_holds_a_past_of_bounded_length(in_node):
+    pulses = [[10 * i, 1, 1, 1] for i in range(60)]
+    given = [{"pulses": pulses, "step": 700}, {"pulses": pulses[:5], "step": 30_000}]
+    many, long = in_node("given.map(network_state.asLinked)", given, "network_state")
+    assert (many["pulses"], many["step"]) == (pulses[:40], 400)
+    assert (long["pulses"], long["step"]) == (pulses[:5], 20_000)
+
+
 @pytest.mark.parametrize("kind", ["feedback", "vanilla", "linear", "flow"])
 def test_a_planar_system_is_the_pages_cell(kind, in_node):
     fragment = planar_fragment("diff", kind, starts=[(0.3, -0.2)], steps=3)

@@ -1,10 +1,11 @@
 // The sliders, fields and lists: from the state to what they show, and from what is typed to a new state.
 
 import { ACTIVATIONS } from "./cell.mjs";
+import { numberOf, refused } from "./decimals.mjs";
 import { METHODS } from "./methods.mjs";
 import { PRESETS } from "./presets.mjs";
 import { capital, lineOf } from "./sentences.mjs";
-import { NUMBERS, numberAt, numberOf, refused, withNumber } from "./state.mjs";
+import { NUMBERS, numberAt, withNumber } from "./state.mjs";
 
 const byId = (id) => document.getElementById(id);
 

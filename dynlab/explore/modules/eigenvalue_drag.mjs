@@ -1,7 +1,7 @@
 // An eigenvalue is moved, and the matrix follows: eigenvectors stay, and so does the equilibrium.
 
 import { eigenvector } from "./planar_matrix.mjs";
-import { LARGEST } from "./state.mjs";
+import { LARGEST } from "./decimals.mjs";
 
 const PARALLEL = 1e-6; // of the sine between two eigenvectors: they are taken for one
 

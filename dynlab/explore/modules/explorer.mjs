@@ -2,8 +2,9 @@
 
 import { written } from "./axes.mjs";
 import { buildControls, listPoints } from "./controls.mjs";
+import { LARGEST } from "./decimals.mjs";
 import { frameOf, movedJacobian, stateWith } from "./eigenvalue_drag.mjs";
-import { commandLine, pythonLines } from "./exports.mjs";
+import { commandLine, networkCommand, pythonLines } from "./exports.mjs";
 import { METHODS } from "./methods.mjs";
 import { fixedPointsAlone } from "./fixed_points_alone.mjs";
 import { drawGrowth, drawSpectrum, drawStability, spectrumInWords } from "./linked_views.mjs";
@@ -14,7 +15,7 @@ import { placeOf, pointAtPlane, rounded } from "./pointing.mjs";
 import { fittedHalf, longOrbits, portrait, separatrices } from "./portrait.mjs";
 import { presetNamed } from "./presets.mjs";
 import { aloneInWords, verdict } from "./sentences.mjs";
-import { LARGEST, fromFragment, toFragment } from "./state.mjs";
+import { fromFragment, toFragment } from "./state.mjs";
 import { buildTextbook } from "./textbook_view.mjs";
 import { SvgPen } from "./svg_pen.mjs";
 
@@ -27,7 +28,7 @@ const FRAMED = location.protocol === "about:"; // in another page, as a notebook
 
 const byId = (id) => document.getElementById(id);
 const opening = JSON.parse(byId("opening").textContent);
-const otherwise = presetNamed("h").state;
+const otherwise = { ...presetNamed("h").state };
 
 const page = {
   state: otherwise,
@@ -49,6 +50,7 @@ const page = {
   open(state) {
     page.place = state.point ?? null;
     page.eigenvalue = null;
+    if (state.network) shown.open(state.network);
     page.change(state);
   },
   say(problem) {
@@ -59,6 +61,16 @@ const page = {
     if (page.state.starts.length < MOST_STARTS) return true;
     page.say(`There are ${MOST_STARTS} orbits, which is the most: remove some.`);
     return false;
+  },
+  /** Write the link anew when what it says of the network has changed; all else waits for `settle`. */
+  keepLink() {
+    document.documentElement.dataset.busy = "1";
+    clearTimeout(linking);
+    linking = setTimeout(() => {
+      if (settling) return;
+      writeLink();
+      delete document.documentElement.dataset.busy;
+    }, QUIET);
   },
   setCursor(cursor) {
     page.cursor = cursor;
@@ -75,8 +87,8 @@ const nearestTo = (place, places) => (place ? places.map((each) => distance(each
 /** The eigenvalue that the keyboard moves. */
 const marked = () => (point() ? nearestTo(page.eigenvalue, point().eigenvalues) : -1);
 
-/** The state with what a link says besides: the equilibrium that is chosen. */
-const linked = () => ({ ...page.state, point: page.chosen > 0 ? page.place.map((each) => Number(each.toPrecision(6))) : null });
+/** The state with what a link says besides: the equilibrium that is chosen, and the network where the page holds one. */
+const linked = () => ({ ...page.state, network: shown?.linked(), point: page.chosen > 0 ? page.place.map((each) => Number(each.toPrecision(6))) : null });
 
 /** Each view's canvas, and how it is drawn with a pen of any kind. */
 const VIEWS = {
@@ -87,9 +99,10 @@ const VIEWS = {
   stability: (pen, size) => drawStability(pen, size, page.palette, page.model, point(), page.held.stability),
 };
 
-let redrawNetwork = () => {};
+let shown = null; // the network
 let scheduled = false;
 let settling = 0;
+let linking = 0;
 
 function schedule() {
   page.slow = {};
@@ -136,10 +149,9 @@ function settle() {
   byId("alone-sign").hidden = page.slow.alone.length === 0;
   byId("alone").textContent = aloneInWords(page.slow.alone);
   draw(["flow", "map"]);
-  const fragment = `#${toFragment(linked())}`;
-  if (!FRAMED && location.hash !== fragment) history.replaceState(null, "", fragment);
+  settling = 0;
+  writeLink();
   byId("python").textContent = pythonLines(page.state);
-  byId("command").textContent = commandLine(linked());
   const spoken = `${page.state.starts.length} orbits and ${page.model.points.length} equilibria within ±${written(page.state.half)}. ${byId("verdict").textContent}`;
   byId("flow").setAttribute("aria-label", `Phase plane of the flow: ${spoken}`);
   byId("map").setAttribute("aria-label", `Phase plane of ${METHODS[page.state.integrator].map}: ${spoken}`);
@@ -148,6 +160,13 @@ function settle() {
   byId("growth").setAttribute("aria-label", `The logarithm to base 10 of the gradient’s norm ends at ${last.join(", ") || "nothing, as there is no orbit"}.`);
   delete document.documentElement.dataset.busy;
   byId("stability").setAttribute("aria-label", `The plane of γ and ε, now at γ = ${written(page.state.gamma)} and ε = ${written(page.state.step)}.`);
+}
+
+function writeLink() {
+  clearTimeout(linking);
+  const fragment = `#${toFragment(linked())}`;
+  if (!FRAMED && location.hash !== fragment) history.replaceState(null, "", fragment);
+  byId("command").textContent = opening.network ? networkCommand(linked(), opening.network.command) : commandLine(linked());
 }
 
 function draw(names) {
@@ -257,7 +276,7 @@ function setTheme(name) {
   byId("theme").textContent = name === "dark" ? "Light" : "Dark";
   if (page.model) schedule();
   textbook.redraw();
-  redrawNetwork();
+  shown?.redraw();
 }
 
 function download(name, blob) {
@@ -322,14 +341,17 @@ byId("show-code").addEventListener("click", () => {
 });
 
 function follow(fragment) {
-  const opened = fromFragment(opening.fragment ?? "", otherwise);
-  const asked = fromFragment(fragment, opened.state);
+  const opened = fromFragment(opening.fragment ?? "", otherwise, shown?.held);
+  const asked = fromFragment(fragment, opened.state, shown?.held);
   const said = asked.problem || !fragment ? opening.fragment ?? "" : fragment;
   page.open(/(^|[#&])half=/.test(said) || !said ? asked.state : { ...asked.state, half: fittedHalf(asked.state) });
   page.say(asked.problem || opened.problem);
 }
 
-redrawNetwork = opening.network ? showNetwork(opening.network, page) : redrawNetwork;
+if (opening.network) {
+  shown = showNetwork(opening.network, page);
+  otherwise.network = shown.held.atFirst;
+}
 const preferred = window.matchMedia("(prefers-color-scheme: dark)");
 preferred.addEventListener("change", () => setTheme(preferred.matches ? "dark" : "light"));
 setTheme(preferred.matches ? "dark" : "light");
@@ -337,6 +359,6 @@ window.addEventListener("hashchange", () => follow(location.hash));
 window.addEventListener("resize", () => {
   schedule();
   textbook.redraw();
-  redrawNetwork();
+  shown?.redraw();
 });
 follow(location.hash);

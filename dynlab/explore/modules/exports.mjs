@@ -76,3 +76,9 @@ export function commandLine(state) {
   }
   return `dynlab explore --state "${toFragment(state)}"`;
 }
+
+/** What makes a page with a trained network in this state: the `dynlab` command that made it, or a line of Python. */
+export function networkCommand(state, command) {
+  const fragment = toFragment(state);
+  return command ? `${command} --state "${fragment}"` : `# in Python, where this page's network was made\nexplorer_page("${fragment}", network)`;
+}

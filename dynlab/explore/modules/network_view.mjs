@@ -1,10 +1,11 @@
 // A trained network: its fixed points among the principal components of its states, and the true network running there.
 
 import { bounds, clipped, disc, drawCross, frame, line, path, written } from "./axes.mjs";
+import { numberOf, refused } from "./decimals.mjs";
+import { LENGTH, MOST_PULSES, MOST_STEPS, SIZE, asLinked, atFirst } from "./network_state.mjs";
 import { colourOf } from "./palette.mjs";
-import { placeOf } from "./pointing.mjs";
+import { placeOf, rounded } from "./pointing.mjs";
 import { projection, stepOf, unpacked } from "./program.mjs";
-import { numberOf, refused } from "./state.mjs";
 
 const KEPT = 600; // states of the running orbit that are drawn
 const MARGIN = 1.15; // the window is this much wider than what lies in it
@@ -14,14 +15,17 @@ const SETTLED = 1e-3; // a state so near to a fixed point is there
 const LARGEST = 1e6; // of a state: an orbit that has gone so far is not followed
 const CROSS = 40; // steps of the keyboard's cross, in a window
 const PULSE = [
-  { id: "network-size", label: "the size of a pulse" },
-  { id: "network-length", label: "the length of a pulse", least: 1, most: 10000, whole: true },
+  { ...SIZE, id: "network-size", label: "the size of a pulse" },
+  { ...LENGTH, id: "network-length", label: "the length of a pulse" },
 ];
 
 const byId = (id) => document.getElementById(id);
 const distanceOf = (x, y) => Math.hypot(...x.map((each, i) => each - y[i]));
 
-/** Show the network that the page was written with; `page` has `palette` and `say(problem)`. The result redraws it. */
+/**
+ * Show the network that the page was written with; `page` has `palette`, `say(problem)` and `keepLink()`, which writes the
+ * link anew. The result { redraw, open, linked, held } shows a state of a link, gives one, and says what one may name.
+ */
 export function showNetwork(network, page) {
   const canvas = byId("network-plane");
   const step = stepOf(network.operations);
@@ -29,20 +33,31 @@ export function showNetwork(network, page) {
   const points = network.points.map((point) => ({ ...point, state: unpacked(point.state) }));
   for (const point of points) point.place = places.onto(point.state);
   const held = Float64Array.from(network.held);
-  const view = { axes: null, state: null, trail: [], t: 0, pulse: null, running: false, left: false, cross: null };
+  const first = atFirst(points);
+  // `given` lists the pulses since the start as a link has them, `typed` what the fields hold that is a number
+  const view = { axes: null, state: null, trail: [], t: 0, pulse: null, running: false, left: false, cross: null, start: null, given: [], typed: { size: 1, length: 1 } };
 
-  const start = (state) => {
-    Object.assign(view, { state, trail: [places.onto(state)], t: 0, pulse: null, left: false });
-    run(true);
+  /** Go to a start as a link has it: a fixed point by its number, or a place in the plane. */
+  const begin = (start) => {
+    const fixed = start[0] === "fixed" ? points[start[1]] : null;
+    const state = fixed ? fixed.state : places.back(start.slice(1, 1 + places.count));
+    Object.assign(view, { start, state, trail: [places.onto(state)], t: 0, pulse: null, left: false, given: [] });
+    byId("network-point").textContent = fixed ? describeNetworkPoint(fixed, start[1]) : "";
+  };
+  const give = (index, size, length) => {
+    view.given = [...view.given.filter(([at]) => at < view.t), [view.t, index + 1, size, length]];
+    view.pulse = { index, size, left: length };
   };
   const advance = (steps) => {
     for (let i = 0; i < steps; i++) {
       const input = view.pulse ? held.map((each, k) => each + (k === view.pulse.index ? view.pulse.size : 0)) : held;
       const next = step(view.state, input);
-      if (!next.every((each) => Math.abs(each) <= LARGEST)) {
-        Object.assign(view, { left: true, running: false });
+      view.left = !next.every((each) => Math.abs(each) <= LARGEST);
+      if (view.left) {
+        view.running = false;
         byId("network-run").textContent = "Run";
-        return;
+        page.keepLink();
+        break;
       }
       view.state = next;
       view.t += 1;
@@ -65,6 +80,7 @@ export function showNetwork(network, page) {
     byId("network-run").textContent = running ? "Pause" : "Run";
     redraw();
     say();
+    page.keepLink();
     if (begins) requestAnimationFrame(tick);
   };
   const say = () => {
@@ -72,11 +88,31 @@ export function showNetwork(network, page) {
     const said = byId("network-said");
     said.setAttribute("aria-live", view.running ? "off" : "polite"); // a reader of screens hears where it has come to rest
     if (said.textContent !== text) said.textContent = text;
+    const reached = asLinked(present()).step;
+    byId("network-link").textContent = reached < view.t ? `A link holds at most ${MOST_STEPS} steps and ${MOST_PULSES} pulses: the one to this page leads to step ${reached}.` : "";
+  };
+  /** What a link would say of it. One that has left all bounds is let run: it leaves them again. */
+  const present = () => ({ start: view.start, pulses: view.given, step: view.t, ...view.typed, speed: Number(byId("network-speed").value), running: view.running || view.left ? 1 : 0 });
+  const open = (state) => {
+    view.typed = { size: state.size, length: state.length };
+    for (const { id, key } of PULSE) {
+      byId(id).value = String(state[key]);
+      byId(id).setAttribute("aria-invalid", "false");
+    }
+    byId("network-speed").value = state.speed;
+    begin(state.start);
+    for (const [at, input, size, length] of state.pulses) {
+      advance(at - view.t);
+      if (view.left) break;
+      give(input - 1, size, length);
+    }
+    if (!view.left) advance(state.step - view.t);
+    run(state.running === 1 && !view.left);
   };
   const startAt = (left, top) => {
     const near = points.find((point) => Math.hypot(view.axes.toX(point.place[0]) - left, view.axes.toY(point.place[1] ?? 0) - top) <= NEAR);
-    byId("network-point").textContent = near ? describeNetworkPoint(near, points.indexOf(near)) : "";
-    start(near ? near.state : places.back(view.axes.from(left, top).slice(0, places.count)));
+    begin(near ? ["fixed", points.indexOf(near)] : ["plane", ...view.axes.from(left, top).map(rounded)]);
+    run(true);
   };
 
   buildNetwork(network, held.length, {
@@ -87,7 +123,7 @@ export function showNetwork(network, page) {
       page.say(problem ? `No pulse is given: ${problem}.` : "");
       if (problem) return;
       const [size, length] = PULSE.map(({ id }) => numberOf(byId(id).value));
-      view.pulse = { index, size: sign * size, left: length };
+      give(index, sign * size, length);
       run(true);
     },
     run: () => run(!view.running),
@@ -97,8 +133,18 @@ export function showNetwork(network, page) {
       redraw();
       say();
     },
-    reset: () => start(points.find((point) => point.stable === 1)?.state ?? unpacked(network.origin)),
+    reset: () => {
+      begin(first.start);
+      run(true);
+    },
   });
+  for (const row of PULSE) {
+    byId(row.id).addEventListener("change", ({ target }) => {
+      if (!refused(row, target.value)) view.typed = { ...view.typed, [row.key]: numberOf(target.value) };
+      page.keepLink();
+    });
+  }
+  byId("network-speed").addEventListener("input", page.keepLink);
   canvas.addEventListener("pointerdown", (event) => {
     const [left, top] = placeOf(canvas, event);
     if (event.button === 0 && view.axes.holds(left, top)) startAt(left, top);
@@ -119,11 +165,8 @@ export function showNetwork(network, page) {
     view.cross = null;
     redraw();
   });
-  view.state = points.find((point) => point.stable === 1)?.state ?? unpacked(network.origin);
-  view.trail = [places.onto(view.state)];
-  redraw();
-  say();
-  return redraw;
+  begin(first.start);
+  return { redraw, open, linked: () => asLinked(present()), held: { points: points.length, inputs: held.length, atFirst: first } };
 }
 
 const describeNetworkPoint = (point, i) => `Fixed point ${i} is a ${point.kind}. ${point.proof}`.trim();

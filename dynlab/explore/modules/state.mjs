@@ -1,7 +1,9 @@
 // The state of the page: what its controls hold, how a link writes it, and what a link may say.
 
 import { ACTIVATIONS } from "./cell.mjs";
+import { numberOf, numbersOf, refused } from "./decimals.mjs";
 import { METHODS } from "./methods.mjs";
+import { checkTogether, isOfNetwork, networkParts, withPart } from "./network_state.mjs";
 import { TEXTBOOK } from "./textbook.mjs";
 
 /** Every number that a slider and a field hold: where it stands in the state, its label, and its slider's range. */
@@ -21,8 +23,6 @@ export const NUMBERS = [
   { name: "steps", label: "steps", low: 1, high: 500, step: 1, least: 1, most: 20000, whole: true },
   { name: "half", label: "window ±", low: 0.5, high: 8, step: 0.1, least: 1e-3, most: 1e5 },
 ];
-export const LARGEST = 1e6; // of a number in a field or a link
-const DECIMAL = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
 const MOST_STARTS = 40;
 const LENGTHS = { W: 4, gamma: 1, leak: 1, step: 1, bias: 2, input: 2, gateBias: 1, steps: 1, half: 1 };
 const PLACE = "point"; // of the chosen equilibrium
@@ -36,39 +36,34 @@ export function withNumber(state, { name, index }, value) {
   return { ...state, [name]: index === undefined ? value : state[name].map((each, i) => (i === index ? value : each)) };
 }
 
-/** What is wrong with a number, as the end of a sentence, or an empty string. */
-export function refused({ label, least = -LARGEST, most = LARGEST, whole = false }, text) {
-  const value = Number(text);
-  if (!DECIMAL.test(text)) return `${label} is “${text}”, which is not a number${/^\s*[+-]?\d+,\d+\s*$/.test(text) ? ": write a point for the comma" : ""}`;
-  if (whole && !Number.isInteger(value)) return `${label} is ${text}, which is not a whole number`;
-  if (value < least || value > most) return `${label} is ${text}, which is not between ${least} and ${most}`;
-  return "";
-}
-
-/** The number that a text says which is not refused; there is no −0. */
-export const numberOf = (text) => Number(text) + 0;
-
 /** The state as a link's fragment; `point` of it is where the chosen equilibrium lies, if not the first one. */
 export function toFragment(state) {
   const parts = Object.keys(LENGTHS).map((name) => `${name}=${[state[name]].flat().join(",")}`);
   parts.push(...Object.keys(CHOICES).map((name) => `${name}=${state[name]}`), ...SWITCHES.map((name) => `${name}=${state[name] ? 1 : 0}`));
   if (state.point) parts.push(`point=${state.point.join(",")}`);
   if (state.textbook) parts.push(`textbook=${state.textbook.join(",")}`);
+  if (state.network) parts.push(...networkParts(state.network));
   parts.push(`starts=${state.starts.map((start) => start.join(",")).join(";")}`);
   return parts.join("&");
 }
 
 /**
  * The state that a fragment says, over `otherwise` where it says nothing: { state, problem }. A fragment with anything
- * wrong in it changes nothing, and `problem` is the sentence that says what is wrong.
+ * wrong in it changes nothing, and `problem` is the sentence that says what is wrong. `held` is the network that the page
+ * holds, if it does: { points, inputs, atFirst }, how many it has and where it is at first.
  */
-export function fromFragment(fragment, otherwise) {
+export function fromFragment(fragment, otherwise, held = null) {
   const state = { ...otherwise };
+  let network = null; // a link says all of it: nothing is mixed with what the page opened with
   try {
     for (const part of decodeURIComponent(fragment.replace(/^#/, "")).split("&").filter(Boolean)) {
       const [name, ...rest] = part.split("=");
-      state[name] = parsed(name, rest.join("="));
+      const text = rest.join("=");
+      if (!isOfNetwork(name)) state[name] = parsed(name, text);
+      else if (!held) throw new Error(`it says “${name}” of a trained network, and this page holds none`);
+      else network = withPart(network ?? held.atFirst, name, text, held);
     }
+    if (network) checkTogether((state.network = network));
     return { state, problem: "" };
   } catch (error) {
     const reason = error instanceof URIError ? "it is not written as a link is" : error.message;
@@ -109,12 +104,6 @@ function textbookOf([system, ...values]) {
 }
 
 function numbers(name, text, count) {
-  const row = NUMBERS.find((each) => each.name === name) ?? {};
-  const found = text.split(",");
-  if (found.length !== count) throw new Error(`${name} has ${found.length} numbers in place of ${count}`);
-  for (const each of found) {
-    const reason = refused({ ...row, label: name }, each);
-    if (reason) throw new Error(reason);
-  }
-  return found.map(numberOf);
+  const row = { ...NUMBERS.find((each) => each.name === name), label: name };
+  return numbersOf(name, text, Array(count).fill(row));
 }

@@ -2,7 +2,7 @@
 
 import { clipped, frame, line, path } from "./axes.mjs";
 import { numberField } from "./controls.mjs";
-import { numberOf, refused } from "./state.mjs";
+import { numberOf, refused } from "./decimals.mjs";
 import { TEXTBOOK } from "./textbook.mjs";
 
 const GRAPH = 200; // points of a map's graph
