@@ -183,7 +183,7 @@ class Source:
     def driving(self) -> Driving:
         """What drives it: read when it is first asked for, so that a command that needs none reads none."""
         from dynlab.tasks import driving_inputs
-        from dynlab.wording import counted
+        from dynlab.wording import NO_INPUT, counted
 
         if self.first is not None:
             return self.first.driving
@@ -198,7 +198,9 @@ class Source:
                 raise UserError(f"{error}{self._of_tokens()}") from error
         if not self.quiet and self.takes_inputs:
             each = " each" if len(found.inputs) > 1 else ""
-            echo(f"Driven by {found.description}: {counted(found.inputs.shape[1], 'step')}{each}.", err=True)
+            steps = f"{counted(found.inputs.shape[1], 'step')}{each}"
+            is_none = found.description == NO_INPUT
+            echo(f"No input: {steps}." if is_none else f"Inputs: {found.description}, {steps}.", err=True)
         return found
 
     def _check_constant(self) -> None:

@@ -253,8 +253,9 @@ def _verdict(ds: xr.Dataset) -> str:
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
         f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). "
-        f"{_of_inputs(settings, one, two)}A linear map is fitted to each run of {each}. {_of_runs(ds)} "
-        f"{_of_exchanges(as_far, exchanges, settings['runs'])} {_of_steps(ds)}"
+        f"{_of_inputs(settings, one, two)}To each run of {each} a linear map from one step to the next is fitted, in "
+        f"{counted(settings['rank'], 'coordinate')} of either network. {_of_runs(ds)} {_of_exchanges(ds, as_far)} "
+        f"{_of_steps(ds)}"
     )
 
 
@@ -270,16 +271,20 @@ def _of_inputs(settings: dict[str, Any], one: str, two: str) -> str:
     )
 
 
-def _of_exchanges(as_far: int, exchanges: int, runs: int) -> str:
-    """How many exchanges there are, and what p they give."""
+def _of_exchanges(ds: xr.Dataset, as_far: int) -> str:
+    """How many exchanges there are, how far apart they leave the two, and what p that gives."""
+    exchanges, runs = ds.sizes[schema.RELABELLING], schema.settings(ds)["runs"]
     found = f"p = {as_far}/{exchanges} = {number(as_far / exchanges, 2)}"
-    left = f"{as_far} of them, the one without any exchange included, leave the two at least as far apart: {found}"
+    left = (
+        f". In {as_far} of the ways, the one without any exchange included, it is at least as large as in that: {found}"
+    )
     if as_far == 1:
-        least = f"{found}, the smallest p that {runs} runs can show"
-        left = f"All but the one without any exchange bring the two nearer to each other: {least}"
+        left = f", smaller in every way: {found}, the smallest p that {runs} runs can show"
+    apart = interval(ds["relabelled_distance"].values[1:], 2)
     return (
         f"Each of {runs} pairs of runs, one of either network, can be exchanged or not. Since to exchange all of them "
-        f"changes nothing, that makes 2^{runs - 1} = {exchanges} different ways. {left}."
+        f"changes nothing, that makes 2^{runs - 1} = {exchanges} different ways. With some exchanged the mean distance "
+        f"between the two is {apart}{left}."
     )
 
 
@@ -290,9 +295,8 @@ def _of_runs(ds: xr.Dataset) -> str:
     first, second = (number(value, 2) for value in within)
     vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
     return (
-        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 2)}; it "
-        f"is {interval(ds['relabelled_distance'].values[1:], 2)} where runs are exchanged. Between two runs of {one} "
-        f"it is {first}, and between two of {two} {second}."
+        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 2)}. "
+        f"Between two runs of {one} it is {first}, and between two of {two} {second}."
         + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
     )
 
@@ -302,7 +306,7 @@ def _of_steps(ds: xr.Dataset) -> str:
     one, two = ds[schema.NETWORK].values
     far, bound = float(ds["distance"]), float(ds["distance_bound"])
     left = number(100 * max(far, RESOLUTION), 3)
-    text = f"The best change of basis found leaves the maps of {one} and {two} different by "
+    text = f"The best change of basis found leaves the maps of all sequences of {one} and {two} different by "
     if far <= RESOLUTION:
         return f"{text}less than {left} % of their size."
     none = f"; every change of basis leaves at least {at_least(100 * bound, 3)} %" if bound > 0 else ""

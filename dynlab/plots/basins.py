@@ -122,7 +122,7 @@ def _astray(ds: xr.Dataset, off: NDArray[np.bool_]) -> str:
         inside = x[0] <= at_x <= x[-1] and y[0] <= at_y <= y[-1]
         below = int(basin[np.abs(y - at_y).argmin(), np.abs(x - at_x).argmin()]) if inside else place
         if below not in (place, -1, -2):
-            said.append(f"that of {place + 1} lies over the basin of {below + 1}, not in it")
+            said.append(f"that of {place} lies over the basin of {below}, not in it")
     return f";\n{joined(said)}" if said else ""
 
 
@@ -159,7 +159,7 @@ def _attractor(
     kind = str(one["kind"].values)
     label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
     if ds.sizes[schema.ATTRACTOR] > 1:
-        label = f"{place + 1}  {label}"
+        label = f"{place}  {label}"
     if kind.startswith(("continuum", "family")):  # no one of its points stands for it
         return _patch(shade, label)
     colour = style.CYCLE[place % len(style.CYCLE)]
@@ -173,7 +173,7 @@ def _attractor(
             look |= {"mfc": "none", "mec": colour, "mew": 1.8, "ms": 8}
             if ds.sizes[schema.ATTRACTOR] > 1:
                 at = float(one["attractor_x"][0]), float(one["attractor_y"][0])
-                ax.annotate(f"{place + 1}", at, (6, 4), textcoords="offset points", zorder=4)
+                ax.annotate(f"{place}", at, (6, 4), textcoords="offset points", zorder=4)
     drawn = ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
     unseen = one["period"] and (ds["basin"].values == place).sum() <= HIDDEN
     return drawn if unseen else (_patch(shade, label), drawn)
@@ -190,7 +190,7 @@ def _draw_number(ds: xr.Dataset, place: int, ax: Axes) -> None:
             room[np.hypot(x[None, :] - at_x, y[:, None] - at_y) < BESIDE * width] = 0.0
     row, column = np.unravel_index(np.argmax(room), room.shape)
     if room[row, column] >= ROOM:
-        ax.text(x[column], y[row], f"{place + 1}", ha="center", va="center", fontweight="bold")
+        ax.text(x[column], y[row], f"{place}", ha="center", va="center", fontweight="bold")
 
 
 def _shade(place: int) -> tuple[float, float, float]:

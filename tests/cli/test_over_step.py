@@ -85,7 +85,7 @@ def test_each_step_is_what_the_command_gives_for_that_checkpoint(name, folder, c
     said = capsys.readouterr()
     assert said.out.startswith("Over 3 checkpoints, steps 0 to 100, ")
     assert "2 of 3, step 40 …" in said.err
-    assert ("Driven by 3 sequences of white noise" in said.err) == ("--samples" in options)
+    assert ("Inputs: 3 sequences of white noise" in said.err) == ("--samples" in options)
     drawn = pictures[f"{command}-run-over-step.png"].axes
     assert {ax.get_xlabel() for ax in drawn} == {"training step"}
     assert all(ax.lines or ax.collections for ax in drawn)

@@ -90,7 +90,8 @@ def test_a_fractal_border_is_called_so_where_the_error_lets_it(grid, told):
     assert (border > np.log(2) + 3 * error) == told
     assert ("as on fractal borders" in ds.attrs["verdict"]) == told
     assert (
-        "by a value that exceeds ln 2 = 0.693 nat by more than its error, and not here" in ds.attrs["verdict"]
+        "Only above ln 2 = 0.693 nat, by three times its error of 0.02, would it show a fractal border"
+        in ds.attrs["verdict"]
     ) != told
 
 
@@ -435,7 +436,9 @@ def test_the_verdict_says_which_plane_and_how_far_ends_lie_off_it(given, spanned
     away -= away @ ds["direction"].values.T @ ds["direction"].values
     distance = np.linalg.norm(away)
     off = f" The points they end on lie up to {distance:.3g} off the plane." if distance > 1e-5 else f" {spanned}."
-    missing = "2 of the states that span the plane were followed too, and reach no other attractor. What is reached "
+    missing = (
+        "2 of the states that the plane was made from were followed too, and reach no other attractor. What is reached "
+    )
     missing += "from elsewhere alone is missing here."
     assert ds.attrs["verdict"].endswith(f"{off.removeprefix(' ')} {missing}")
 
@@ -447,8 +450,8 @@ def test_attractors_beside_the_plane_are_counted():
     assert ds["origin"].values[2] == pytest.approx(0.2)
     assert (ds["attractor_state"].values[ds["stable"].values == 1, 2] > 0.9).all()
     assert int(ds["missed_attractors"]) == 4
-    missing = "4 further attractors are missing here: 16 of the states that span the plane were followed too, and reach"
-    assert ds.attrs["verdict"].endswith(f"{missing} them.")
+    missing = "4 further attractors are missing here: 16 of the states that the plane was made from were followed"
+    assert ds.attrs["verdict"].endswith(f"{missing} too, and reach them.")
 
 
 def test_the_plane_holds_as_much_variance_as_geometry_says():

@@ -86,7 +86,9 @@ def test_a_line_attractor_integrates_along_its_selection_vector(integrator):
     np.testing.assert_allclose(found * np.sign(found @ expected), expected, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(ds["input_drive"][0, 0], np.abs(expected @ B), rtol=1e-11)
     assert "1 with |μ| = 1 within the error" in ds.attrs["verdict"]
-    assert ds.attrs["verdict"].startswith("Of the modes at the continuum of fixed points the one that decays")
+    assert ds.attrs["verdict"].startswith(
+        "With the input held at zero: of the modes at the continuum of fixed points the one that decays"
+    )
 
 
 @pytest.mark.parametrize("modulus", [0.0, 1e-3, 0.5, 0.999999, 1.000001, 3.0])

@@ -61,7 +61,7 @@ def test_a_point_on_which_only_its_own_start_ends_has_no_colour_in_the_legend():
     """Around the unstable focus of Euler's map all other starts end on the closed curve."""
     ax = plot_basins(basins(planar_system(planar_matrix("diff")), grid=21, steps=1500))
     words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words[1].startswith("2  unstable focus")
+    assert words[1].startswith("1  unstable focus")
     assert len([patch for patch in ax.get_legend().get_patches() if isinstance(patch, Patch)]) == 1
     plt.close("all")
 
@@ -77,11 +77,11 @@ def test_the_legend_has_the_colour_of_every_start():
     for colour in shown:
         assert any(same_color(patch.get_facecolor(), colour) for patch in patches)
     words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == ["1  stable node (47.6 %)", "2  stable node (47.6 %)", "3  saddle (4.8 %)"]
+    assert words == ["0  stable node (47.6 %)", "1  stable node (47.6 %)", "2  saddle (4.8 %)"]
     plt.close("all")
 
 
-@pytest.mark.parametrize("up, said", [(0.0, ""), (0.6, "; that of 1 lies over the basin of 2, not in it")])
+@pytest.mark.parametrize("up, said", [(0.0, ""), (0.6, "; that of 0 lies over the basin of 1, not in it")])
 def test_a_projection_that_falls_into_another_basin_is_said_to(up, said):
     """Starts with h₁ > 0 end near h₁ = 1, others near −1, both off the plane; one marker is put across the border."""
     states = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 0.5, 0], [0, -0.5, 0]])

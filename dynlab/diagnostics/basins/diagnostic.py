@@ -245,7 +245,7 @@ def _fewer(each: int, grid: int) -> str:
     if grid == GRID:
         return ""
     return (
-        f" A step of this network takes {each:,} multiplications, and so {grid} × {grid} starts are followed; "
+        f" To save time {grid} × {grid} starts are followed, as a step of this network takes {each:,} multiplications: "
         f"a larger --grid (in Python grid=) takes more."
     )
 

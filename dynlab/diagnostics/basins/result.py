@@ -65,7 +65,9 @@ def of_attractors(
     shares = np.array([(basin == number).mean() for number in range(len(attractors))])
     return {
         "kind": schema.variable(each, listed("kind", str), "kind"),
-        "attractor_class": schema.variable(each, np.array([_class(one) for one in attractors], dtype=str), "attractor"),
+        "attractor_class": schema.variable(
+            each, np.array([_class(one) for one in attractors], dtype=str), "kind of attractor"
+        ),
         "period": schema.variable(each, listed("period", np.int64), "period, 0 where nothing repeats", schema.STEP),
         "stable": schema.variable(each, listed("stable", np.int8), "1 stable, 0 unstable, −1 undecided"),
         "share": schema.variable(each, shares, "share of the starts"),

@@ -19,7 +19,7 @@ MANY_MEET = (
     "basins are as small as the boxes"
 )
 TWO = ". With two basins it is at most ln 2 = 0.693 nat, and so leaves open whether their border is fractal"
-BELOW = ". Only a value that exceeds ln 2 = 0.693 nat by more than its error would show a fractal border"
+BELOW = ". Only above ln 2 = 0.693 nat, by three times its error of {}, would it show a fractal border"
 
 
 def verdict(
@@ -79,8 +79,9 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
             f"which the basin entropy looks for them, so that it is not known."
         )
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
-    surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
-    more = MANY_MEET if surely else TWO if basins == 2 else BELOW
+    error = float(ds["boundary_basin_entropy_error"])
+    surely = border - SURE * error > FRACTAL
+    more = MANY_MEET if surely else TWO if basins == 2 else BELOW.format(number(error, 1))
     return (
         f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)} nat; it would be 0 if in each box of "
         f"5 × 5 all starts ended alike. In boxes that hold a border it is {number(border, 3)} nat{more}."
@@ -90,7 +91,7 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
 def _beside(ds: xr.Dataset, others: int) -> str:
     """How far from the plane of the starts lies what they lead to, and what they miss."""
     states = ds["attractor_state"].values - ds["origin"].values
-    missed, followed = int(ds["missed_attractors"]), f"{others} of the states that span the plane"
+    missed, followed = int(ds["missed_attractors"]), f"{others} of the states that the plane was made from"
     if missed:
         more = f"{counted(missed, 'further attractor')} {agree(missed)} missing here"
         other = f" {more}: {followed} were followed too, and reach {agree(missed, 'it', 'them')}."

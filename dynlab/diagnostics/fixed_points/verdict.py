@@ -159,11 +159,11 @@ def _confidence(found: Search) -> list[str]:
             f"fixed points of a bounded map sum to 1{sum_of}."
         ]
     share = at_most(100 * sure.bound, 2)
-    last, of_which = ("These rounds", " of a layer") if found.searches else ("That round", "")
+    whose, of_which = ("their", " of a layer") if found.searches else ("its", "")
     return [
-        f"{ended} {last} had {counted(sure.starts, 'random start')}, with coordinates drawn within "
-        f"±{number(sure.reach)}: at 95 % confidence at most {share} % of searches{of_which} from such starts lead to "
-        f"a further point."
+        f"{ended} Of {whose} starts {sure.starts} {agree(sure.starts, 'was', 'were')} random, with coordinates drawn "
+        f"within ±{number(sure.reach)}: at 95 % confidence at most {share} % of searches{of_which} from such starts "
+        f"lead to a further point."
     ]
 
 

@@ -60,6 +60,7 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
         said.append(f"it turns by {number(abs(turning), 3)} cycles a step")
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
-        said.append(f"input {int(shares.argmax())} has {share(shares.max())} of its squared input weights")
+        most = f"input {int(shares.argmax())} has {share(shares.max())}"
+        said.append(f"of the squared weights by which the inputs enter it {most}")
     point = f", at point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"
-    return point + (f". {capital(joined(said))}" if said else "")
+    return ". ".join([point, *map(capital, said)])
