@@ -50,7 +50,7 @@ def test_a_rotated_copy_is_at_distance_0(delays):
     assert float(ds["angle"]) < 1e-6
     assert float(ds["p_value"]) == 1
     assert "less than 0.1 % of their size" in ds.attrs["verdict"]
-    tested = "In 128 of the ways, the one without any exchange included, it is at least as large as in that: p = 128/128"
+    tested = "In 128 of the ways, the one without any exchange included, it is at least as large as in that: p = 128"
     assert ds.attrs["verdict"].startswith("No difference between vanilla and step is shown (p = 1). To each run of")
     assert tested in ds.attrs["verdict"]
 
