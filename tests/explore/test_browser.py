@@ -421,6 +421,7 @@ def test_a_state_of_a_network_is_pythons(opened, page_of_network, network):
     first = unpacked(found["origin"]) + np.array([0.4, -0.3]) @ directions
     orbit = dl.simulate(system, inputs, initial_state=first[None], dtype="float64")["trajectory"].values[0]
     distances = [np.linalg.norm(orbit[-1] - unpacked(each["state"])) for each in found["points"]]
+    assert page.get_by_label("Preset").input_value() == "h"  # the plane is as without a link
     said = page.locator("#network-said").inner_text()
     told = re.fullmatch(r"Step 7: the state is (\S+) from fixed point (\d+), .*\. A pulse drives input 2\.", said)
     assert int(told[2]) == np.argmin(distances)
@@ -445,7 +446,7 @@ def test_a_link_says_how_far_it_leads(opened, page_of_network):
     page.get_by_role("button", name="One step").click()
     rest(page)
     assert page.locator("#network-link").inner_text() == (
-        "A link holds at most 20000 steps and 40 pulses: the one to this page leads to step 20000."
+        "A link holds at most 20,000 steps and 40 pulses: the one to this page leads to step 20,000."
     )
     assert "networkStep=20000&" in page.evaluate("location.hash")
 

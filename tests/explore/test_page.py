@@ -245,6 +245,32 @@ def test_its_python_lines_run_and_make_the_same_orbits(name, changed, in_node, t
     assert (tmp_path / "phase-plane.png").is_file()
 
 
+@pytest.mark.parametrize("name", ["h", "memories"])
+def test_its_python_lines_add_no_orbit(name, in_node, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    state = f"{{ ...presets.presetNamed('{name}').state, starts: [] }}"
+    lines = in_node(f"exports.pythonLines({state})", None, "exports", "presets")
+    points = in_node(
+        f"portrait.portrait({state}).points.map((each) => [each.state, each.flow.name, each.map.name])",
+        None,
+        "portrait",
+        "presets",
+    )
+    made = {}
+    exec(compile(lines, "lines", "exec"), made)
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == len(points)
+    for (x, y), flow, step in points:
+        found = made["ds"]["equilibrium"].values - [x, y]
+        (i,) = np.flatnonzero(np.abs(found).max(axis=1) < 1e-9)
+        assert (made["ds"]["flow_kind"].values[i], made["ds"]["map_kind"].values[i]) == (flow, step)
+    drawn = made["ax"].get_legend_handles_labels()[1]
+    assert any("h₁" in each for each in drawn)
+    assert not any("orbit" in each or "start" in each for each in drawn)
+    assert (tmp_path / "phase-plane.png").is_file()
+
+
 @pytest.mark.parametrize("name", ["a", "h"])
 def test_its_command_makes_the_same_orbits(name, in_node, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

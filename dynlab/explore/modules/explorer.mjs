@@ -344,7 +344,8 @@ function follow(fragment) {
   const opened = fromFragment(opening.fragment ?? "", otherwise, shown?.held);
   const asked = fromFragment(fragment, opened.state, shown?.held);
   const said = asked.problem || !fragment ? opening.fragment ?? "" : fragment;
-  page.open(/(^|[#&])half=/.test(said) || !said ? asked.state : { ...asked.state, half: fittedHalf(asked.state) });
+  const window = /(^|[#&])half=/.test(said) || !/(^|[#&])(?!network|textbook)\w/.test(said);
+  page.open(window ? asked.state : { ...asked.state, half: fittedHalf(asked.state) });
   page.say(asked.problem || opened.problem);
 }
 

@@ -28,12 +28,11 @@ export function pythonLines(state) {
   const candidate = `${FUNCTIONS[state.activation]}(state @ self.M.mT + self.q)`;
   const gate = state.gated ? `torch.sigmoid(state @ self.M.mT + self.q + ${state.gateBias}) * ` : "";
   const kept = state.leak === 0 ? "" : ` - ${state.leak} * state`;
-  const starts = state.starts.length ? state.starts : [[0, 0.5]];
   const made = CLASSES[state.integrator];
   const solves = ["implicit-midpoint", "exponential-euler"].includes(state.integrator);
   return `import torch
 import dynlab as dl
-${solves ? "from dynlab.operators import Dense\n" : ""}${made ? `from dynlab.systems import ${made}\n` : ""}
+${state.starts.length ? "" : PARTS}${solves ? "from dynlab.operators import Dense\n" : ""}${made ? `from dynlab.systems import ${made}\n` : ""}
 class Cell(dl.Flow):
     """h' = ${state.gated ? "σ(M h + q + b_z) " : ""}φ(M h + q) − κ h with M = W − γ I and q = x + b."""
 
@@ -45,12 +44,32 @@ class Cell(dl.Flow):
     def velocity(self, state, input, t=0):
         return ${gate}${candidate}${kept}
 ${solves ? jacobianLines(state) : ""}
-starts = [${starts.map((start) => `[${start.join(", ")}]`).join(", ")}]
-ds = dl.phase_plane(${made ?? "dl.Euler"}(Cell(), ${state.step}), starts=starts, steps=${state.steps}, extent=${state.half})
+system = ${made ?? "dl.Euler"}(Cell(), ${state.step})
+${state.starts.length ? withOrbits(state) : withoutOrbits(state)}`;
+}
+
+const withOrbits = ({ starts, steps, half }) => `starts = [${starts.map((start) => `[${start.join(", ")}]`).join(", ")}]
+ds = dl.phase_plane(system, starts=starts, steps=${steps}, extent=${half})
 print(ds.attrs["verdict"])
 dl.plot_phase_plane(ds).figure.savefig("phase-plane.png")
 `;
-}
+
+const PARTS = `import matplotlib.pyplot as plt
+from dynlab.plots.phase_backward import draw_separatrices
+from dynlab.plots.phase_portrait import draw_conserved, draw_equilibria, draw_field, draw_nullclines
+`;
+
+const withoutOrbits = ({ half }) => `# phase_plane needs a start: the orbit from the origin is neither drawn nor told
+ds = dl.phase_plane(system, starts=[[0, 0]], steps=1, extent=${half})
+for place, of_flow, of_map in zip(ds["equilibrium"].values, ds["flow_kind"].values, ds["map_kind"].values):
+    print(f"At ({place[0]:.4g}, {place[1]:.4g}) the flow has: {of_flow}; the map: {of_map}.")
+figure, ax = plt.subplots()
+for draw in (draw_field, draw_conserved, draw_nullclines, draw_separatrices, draw_equilibria):
+    draw(ds, ax)
+ax.set(aspect="equal", xlim=(-${half}, ${half}), ylim=(-${half}, ${half}), xlabel="h₁", ylabel="h₂")
+ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+figure.savefig("phase-plane.png", bbox_inches="tight")
+`;
 
 /** The flow's Jacobian in closed form, with which some integrators solve. */
 function jacobianLines({ activation, gated, gateBias, leak }) {

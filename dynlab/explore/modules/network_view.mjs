@@ -19,6 +19,7 @@ const PULSE = [
   { ...LENGTH, id: "network-length", label: "the length of a pulse" },
 ];
 
+const grouped = (count) => count.toLocaleString("en");
 const byId = (id) => document.getElementById(id);
 const distanceOf = (x, y) => Math.hypot(...x.map((each, i) => each - y[i]));
 
@@ -89,7 +90,7 @@ export function showNetwork(network, page) {
     said.setAttribute("aria-live", view.running ? "off" : "polite"); // a reader of screens hears where it has come to rest
     if (said.textContent !== text) said.textContent = text;
     const reached = asLinked(present()).step;
-    byId("network-link").textContent = reached < view.t ? `A link holds at most ${MOST_STEPS} steps and ${MOST_PULSES} pulses: the one to this page leads to step ${reached}.` : "";
+    byId("network-link").textContent = reached < view.t ? `A link holds at most ${grouped(MOST_STEPS)} steps and ${MOST_PULSES} pulses: the one to this page leads to step ${grouped(reached)}.` : "";
   };
   /** What a link would say of it. One that has left all bounds is let run: it leaves them again. */
   const present = () => ({ start: view.start, pulses: view.given, step: view.t, ...view.typed, speed: Number(byId("network-speed").value), running: view.running || view.left ? 1 : 0 });
