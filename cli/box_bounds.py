@@ -2,7 +2,7 @@
 
 import click
 
-from dynlab.errors import require_extra
+from dynlab.errors import UserError, require_extra
 
 from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, HELD
@@ -28,8 +28,17 @@ def box_bounds(source: Source, box: str | None, states: int, prove: bool) -> Com
     dynlab box-bounds antisymmetric-har2 --box -0.5,0.5
     """
     require_extra("flint", "certify")
-    ends = None if box is None else numbers("--box", box)
+    ends = None if box is None else _ends(box)
     width = ends[0] if ends is not None and len(ends) == 1 else ends
     arguments = source.map, source.mean_of
     asked = {"box": width, "samples": states, "prove": prove} | source.held | source.computing
     return measured(source, "box_bounds", "Bounding the Jacobian over the box", arguments, asked)
+
+
+def _ends(box: str) -> list[float]:
+    try:
+        return numbers("--box", box)
+    except UserError as error:
+        raise UserError(
+            f"--box takes one number R (|h_i| ≤ R) or LOW,HIGH, as in --box 0.5 or --box -0.5,0.5; got {box!r}."
+        ) from error

@@ -190,6 +190,8 @@ def _of_click(error: click.ClickException) -> str:
     if isinstance(error, click.BadOptionUsage) and context and "requires an argument" in said:
         option = next(each for each in context.command.params if error.option_name in each.opts)
         return f"{error.option_name} is given without a value: {error.option_name} {option.make_metavar(context)}."
+    if context and getattr(getattr(error, "param", None), "name", "") == "kind":
+        return f"{said} `{context.command_path} --help` says what each is."
     if isinstance(error, click.BadArgumentUsage):
         return f"{said} `dynlab COMMAND --help` has examples."
     if wrong := NOT_IN_RANGE.search(said) or NO_NUMBER.search(said):

@@ -186,8 +186,10 @@ def _row(one: xr.Dataset) -> tuple[str, ...]:
 
 
 def _where(one: xr.Dataset) -> str:
-    places = [(word, int(one[f"where_{word}"])) for word in ("sample", "step", "mode")]
+    places = [(word, int(one[f"where_{word}"])) for word in ("sample", "step")]
     said = [f"{word} {number}" for word, number in places if number >= 0]
+    if (mode := int(one["where_mode"])) >= 0 and _text(one, "bound") in COUNTED:
+        said.append(f"eigenvalue no. {mode + 1}")
     if int(one["where_sample"]) < 0:
         said.insert(0, "mean of samples")
     return ", ".join(said)

@@ -352,6 +352,19 @@ def among(exponents: Any, samples: int) -> str:
     return f" (median of {samples:,} samples" + (")" if low == high else f", range {low} to {high})")
 
 
+def some_of(looked_at: int, steps: int) -> str:
+    """Which steps are looked at, before `over`: of all of them nothing, else those that `chosen_steps` chooses.
+
+    Examples
+    --------
+    >>> some_of(64, 128), some_of(1, 128), some_of(128, 128)
+    ('64 evenly spaced ones of ', 'the last of ', '')
+    """
+    if looked_at >= steps:
+        return ""
+    return "the last of " if looked_at == 1 else f"{looked_at:,} evenly spaced ones of "
+
+
 def over(steps: int, described: str, of: int = 0) -> str:
     """How long, and of what; where the first of `of` steps are discarded, the last.
 

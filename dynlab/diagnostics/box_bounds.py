@@ -174,14 +174,16 @@ def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flo
         found = "the step does not contract, whatever norm is used, since the spectral radius exceeds 1 in it"
     else:
         found = "it is open whether the step contracts: the bound does not tell"
-    whose, unit = ("flow", " per second") if of_flow else ("step", "")
+    whose, unit = ("flow's eigenvalues", " per second") if of_flow else ("step's eigenvalues, never above ρ,", "")
+    of_solutions = "0 makes solutions of the flow that stay in the box approach each other"
+    use = of_solutions if of_flow else "1 leaves the box one fixed point at most"
     return (
         f"Over the box {_in_words(*ends)} {found}. "
-        f"The spectral radius of its Jacobian J reaches {number(norm.eigenvalues.max())} at sampled states. The norm "
+        f"The spectral radius ρ of its Jacobian J reaches {number(norm.eigenvalues.max())} at sampled states. The norm "
         f"‖T J T⁻¹‖₂, with one change of basis T for all states, is proved to be at most {at_most(norm.value)}, and "
-        f"reaches {number(norm.sampled.max())} at sampled states. The real part of the {whose}'s eigenvalues is proved "
+        f"reaches {number(norm.sampled.max())} at sampled states. The real part of the {whose} is proved "
         f"to be at most {at_most(rate.value)}{unit}, and reaches {number(rate.eigenvalues.max())}{unit} at sampled "
-        f"states."
+        f"states; a bound below {use}."
     )
 
 

@@ -22,7 +22,6 @@ from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.wording import interval, joined, number, ranging
 
-FLOW, ENERGY = "flow h′ = tanh(M h + q)", "H = Σ log cosh((M h + q)_i)"
 STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
@@ -138,7 +137,8 @@ def energy(
         "seed": seed,
     }
     divergence = _divergence(exact, states)
-    said = f"{_verdict(values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}"
+    inside = "M h + q" if exact.moved(torch.zeros(flow.state_size).double()).any() else "M h"
+    said = f"{_verdict(inside, values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}"
     return schema.dataset(
         _variables(values, rate, balance, divergence, found),
         system=system.name,
@@ -244,23 +244,33 @@ def _divergence(held: Held, states: Real) -> Real:
     return np.stack(found)
 
 
-def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], step: float, duration: float) -> str:
+def _verdict(
+    inside: str,
+    values: Real,
+    rate: Real,
+    found: Real,
+    integrators: Sequence[str],
+    step: float,
+    duration: float,
+) -> str:
+    """On H and its drift; `inside` is what the flow takes tanh of, "M h + q" or where q is 0 "M h"."""
+    flow, energy = f"flow h′ = tanh({inside})", f"H = Σ log cosh(({inside})_i)"
     change = values[:, -1] - values[:, 0]
     largest = np.abs(values - values[:, :1]).max()
     orbits = f" along {len(values)} orbits" * (len(values) > 1)
     if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = f"The {FLOW} conserves {ENERGY}: over {duration:g} s it changes by at most {number(largest, 2)}."
+        first = f"The {flow} conserves {energy}: over {duration:g} s it changes by at most {number(largest, 2)}."
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The {FLOW} dissipates {ENERGY}: over {duration:g} s it falls {_ends(values)}"
+        first = f"The {flow} dissipates {energy}: over {duration:g} s it falls {_ends(values)}"
     else:
         first = (
-            f"The {FLOW} neither conserves nor only dissipates {ENERGY}: over {duration:g} s it changes by "
+            f"The {flow} neither conserves nor only dissipates {energy}: over {duration:g} s it changes by "
             f"{interval(change)}{orbits}."
         )
     said = [f"{_drifted(one)} for {NAMES[name]}" for name, one in zip(integrators, found - values, strict=True)]
     return (
-        f"{first} The error of an integrator is H along its orbit less H along the flow. Within {duration:g} s at ε = "
-        f"{step:g} s the error of largest modulus is {joined(said)}."
+        f"{first} The drift of an integrator is H along its orbit less H along the flow. Within {duration:g} s at ε = "
+        f"{step:g} s the drift of largest modulus is {joined(said)}."
     )
 
 

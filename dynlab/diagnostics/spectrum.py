@@ -17,7 +17,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
-from dynlab.wording import counted, near_one, number, over, ranging, share, typically
+from dynlab.wording import counted, near_one, number, over, ranging, share, some_of, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
@@ -296,8 +296,8 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     known = schema.known(ds, "spectral_radius").values
     some = "" if finite.all() else f"{above.size:,} finite ones of "
     where = f"the {some}{counted(finite.size, 'Jacobian')}"
-    looked = f"{radius.shape[1]:,} of " if radius.shape[1] < steps else ""
-    text = f"Over {looked}{over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
+    looked = some_of(radius.shape[1], steps) + over(steps, described)
+    text = f"Over {looked} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
     if known.any():
         most = float(wrong[known].max())
         coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[known].max()) else ""
@@ -330,4 +330,9 @@ def _of_flow(ds: xr.Dataset, grows: bool) -> str:
     step = number(schema.settings(ds)["step_size"])
     text = f" This is Euler's step, at ε = {step} s, of a flow with eigenvalues λ. Re λ {ranging(real)} per second"
     calm = grows and (real < -errors)[np.isfinite(real)].all()
-    return f"{text}: at each of these states the flow decays, also where Euler's step does not." if calm else f"{text}."
+    if not calm:
+        return f"{text}."
+    return (
+        f"{text}, below 0 by more than its error: with state and input frozen at any of these steps small changes "
+        f"decay under the flow, also where Euler's step lets them grow."
+    )

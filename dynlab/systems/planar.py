@@ -14,6 +14,7 @@ import torch
 
 from dynlab.errors import unknown
 from dynlab.matrices import Matrix
+from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.base import Euler, System
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.vanilla import FeedbackFlow, Vanilla
@@ -49,6 +50,17 @@ PANELS = (
     Panel("g", "feedback, W₀", "zero", "feedback"),
     Panel("h", "feedback, W₀ − 0.15 I", "diff", "feedback"),
 )
+
+
+def equation(system: System) -> str:
+    """What a system of `planar_system` obeys: "h′ = tanh(W h)", "h ← tanh(W h)" or "h ← W h"; "" of any other."""
+    cell = system.flow if isinstance(system, Euler) else system
+    if isinstance(cell, LinearMap):
+        return "h ← W h"
+    plain = isinstance(cell, Vanilla | FeedbackFlow) and cell.input_size == 0 and not cell.b.any()
+    if not plain or cell.activation != ACTIVATIONS["tanh"]:
+        return ""
+    return "h ← tanh(W h)" if isinstance(cell, Vanilla) else "h′ = tanh(W h)"
 
 
 def planar_system(matrix: Matrix, kind: str = "feedback", step_size: float = STEP_SIZE) -> System:

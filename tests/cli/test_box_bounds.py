@@ -26,7 +26,10 @@ def test_verdict_figure_and_json(pictures, printed_json):
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["--box", "a"], "--box takes numbers"),
+        (
+            ["--box", "abc"],
+            "--box takes one number R (|h_i| ≤ R) or LOW,HIGH, as in --box 0.5 or --box -0.5,0.5; got 'abc'",
+        ),
         (["--at", "a"], "--at takes zero, mean, or numbers"),
         (["--box", "2,1"], "in this order"),
     ],

@@ -20,7 +20,8 @@ def document(capsys, *options):
 def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
     assert run(["stability", "--matrix", "diff"]) == 0
     said = capsys.readouterr().out
-    assert "The flow is stable (largest Re λ −0.15 per second), Euler's step at ε = 0.1 s is not stable" in said
+    assert "At the origin of h′ = tanh(W h) the flow is stable (largest Re λ −0.15 per second), Euler's step at" in said
+    assert "ε = 0.1 s is not stable" in said
     assert "the critical step is 0.07458" in said
     assert "implicit midpoint and exponential Euler would be stable at any." in said
     z = pictures["stability-diff.png"].axes[0].collections[-1].get_offsets()
@@ -38,7 +39,8 @@ def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
 def test_a_flow_on_the_border_of_stability(options, sentence, folder, capsys):
     said = document(capsys, "--matrix", "0,1;-1,0", *options)["verdict"]
     assert said.startswith(
-        "The flow's largest Re λ is 0 per second, 0 within its error, so that the linear part does not"
+        "At the origin of h′ = tanh(W h) the flow's largest Re λ is 0 per second within its error, so that the linear "
+        "part does not"
     )
     assert f"decide whether the flow is stable. {sentence}" in said
 

@@ -77,7 +77,7 @@ def test_where_it_is_violated():
     assert number(ds, "margin", "max_modulus") == -1.0
     assert number(ds, "violations", "max_modulus") == 1
     assert number(ds, "compared", "max_modulus") == 36
-    assert "the bound max modulus ≤ 2 (measured: 3) is violated" in ds.attrs["verdict"]
+    assert "eigenvalue modulus of the one-step Jacobians ≤ 2 (measured: 3) is violated" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,10 @@ def test_a_bound_is_held_at_every_step_and_where_it_is_not_the_verdict_says_so()
     assert ds["outcome"].values.tolist() == ["violated"]
     assert (ds["measured"].item(), ds["where_step"].item()) == (5.5, 502)
     some = dl.eigenvalue_bounds(system, spike, max_modulus=1.0, times=7).attrs["verdict"]
-    said = "Over 7 of 1,000 steps the bound max modulus ≤ 1 (measured: 0.5) holds for all that was measured."
+    said = (
+        "Over 7 of 1,000 steps the bound on the largest eigenvalue modulus of the one-step Jacobians ≤ 1 (measured: "
+        "0.5) holds for all that was measured."
+    )
     assert some.startswith(f"{said} No eigenvalues between these are computed:")
 
 

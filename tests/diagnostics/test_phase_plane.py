@@ -17,7 +17,7 @@ from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.critical_step import critical_step
 from dynlab.systems import Euler, Flow, create, from_function
-from dynlab.systems.planar import STARTS, planar_system
+from dynlab.systems.planar import KINDS, STARTS, equation, planar_system
 from dynlab.systems.textbook import Linear
 from dynlab.systems.torch_layers import torch_layer
 from dynlab.wording import number
@@ -674,6 +674,24 @@ def test_orbits_that_a_rotation_keeps_apart_are_on_curves_of_their_own(turn, exp
     rotation = torch.tensor(turn, dtype=torch.float64)
     ds = phase_plane(from_function(lambda h, x: h @ rotation.to(h).T, state_size=2))
     assert f"all 3 orbits are {expected}" in ds.attrs["verdict"]
+
+
+def test_of_orbits_that_are_not_settled_all_are_told():
+    ds = phase_plane(planar_system([[0.5, 2.0], [-1.0, 0.5]], step_size=0.1))
+    assert sorted(ds["outcome"].values.tolist()) == [
+        *["not settled on a point, a cycle or a curve"] * 2,
+        "still moving outward",
+    ]
+    assert ds.attrs["verdict"].endswith(", and the other 2 move neither steadily outward nor steadily inward.")
+
+
+def test_the_equation_is_told_of_those_systems_alone_whose_it_is():
+    W = [[0.0, 1.0], [-1.0, 0.0]]
+    said = [equation(planar_system(W, kind)) for kind in KINDS]
+    assert said == ["h′ = tanh(W h)", "h ← tanh(W h)", "h ← W h", "h′ = tanh(W h)"]
+    others = [create("feedback", input_size=1, state_size=2), create("vanilla", input_size=0, state_size=2)]
+    others.append(create("vanilla", input_size=0, state_size=2, bias=False, activation="relu"))
+    assert [equation(each) for each in others] == [""] * 3
 
 
 def test_a_slow_turn_does_not_hide_that_an_orbit_runs_away():

@@ -14,6 +14,7 @@ from dynlab.diagnostics.spectrum import spectrum
 from dynlab.jacobians import DOUBT, OF_FUNCTIONS
 from dynlab.simulation import simulate
 from dynlab.systems import Euler, create, from_function
+from dynlab.systems.planar import planar_system
 from dynlab.systems.torch_layers import torch_layer
 from problems import LINEAR, eigenvalue_distance
 
@@ -131,6 +132,15 @@ def test_the_users_threads_are_left_alone():
     for diagnostic in (spectrum, end_to_end, gradient):
         driven_by(diagnostic, matrices)
         assert (threads(), torch.get_num_threads()) == (before, torch_threads)
+
+
+@pytest.mark.parametrize("gamma, decays", [(0.15, True), (0.0, False)])
+def test_a_flow_is_said_to_decay_where_its_error_leaves_every_real_part_below_0(gamma, decays):
+    system = planar_system([[-gamma, -2.0], [2.0, -gamma]])
+    ds = spectrum(system, np.zeros((4, 0)), times=2)
+    assert (ds["flow_eigenvalue"].real + ds["flow_eigenvalue_error"] < 0).all() == decays
+    assert ("below 0 by more than its error: with state and input frozen" in ds.attrs["verdict"]) == decays
+    assert ds.attrs["verdict"].startswith("Over 2 evenly spaced ones of 4 steps the spectral radius")
 
 
 def test_the_verdict_has_the_numbers():

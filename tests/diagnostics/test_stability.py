@@ -49,7 +49,7 @@ def test_w_diff_is_known_in_closed_form():
     assert float(ds["own_diffusion"]) == pytest.approx(GAMMA, rel=1e-15)
     assert ds["stable"].values.tolist() == [[0]]
     for said in (
-        "The flow is stable",
+        "At the origin of h′ = tanh(W h) the flow is stable",
         "Euler's step at ε = 0.1 s is not stable",
         "critical step is 0.07458",
         "stable at this ε is 0.2021",
@@ -316,7 +316,7 @@ def test_a_jordan_block_on_the_circle_is_not_taken_for_what_keeps_its_size(matri
 def test_what_an_error_does_not_separate_from_the_border_is_undecided():
     # Re λ is −1e-17 exactly, its error about 1e-15
     ds = dl.stability(planar_system(parse_matrix("-1e-17,1;-1,-1e-17")))
-    assert "The flow's largest Re λ is −1e−17 per second, 0 within its error" in ds.attrs["verdict"]
+    assert "the flow's largest Re λ is −1e−17 per second, 0 within its error" in ds.attrs["verdict"]
     # at a saturated state J = 0: whether a step grows there is undecided, of whatever integrator
     both = dl.stability(diff(), np.zeros((2, 1, 0)), initial_state=[[0.0, 0.0], [1e300, 1e300]])
     assert both["integrator_undecided"].values.tolist() == [0.5] * 5

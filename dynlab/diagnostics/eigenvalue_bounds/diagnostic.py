@@ -236,13 +236,13 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
             count = len(of_it)
             holds = f"{agree(count, 'holds', 'hold')} for all that was measured"
             verb = holds if outcome == HOLDS else f"{agree(count)} {SAID.get(outcome, outcome)}"
-            parts.append(f"the {agree(count, 'bound', 'bounds')} {joined(of_it)} {verb}")
+            parts.append(f"the {agree(count, 'bound', 'bounds')} on the {joined(of_it)} {verb}")
     return f"Over {where} {'. '.join([parts[0], *map(capital, parts[1:])])}."
 
 
 def _in_words(one: xr.Dataset) -> str:
-    """A bound, and what was measured where that is decided: "max modulus ≤ 1.05 (measured: 1.258)"."""
-    name = str(one[schema.BOUND].values).replace("_", " ")
+    """A bound, and what was measured where that is decided: "largest Lyapunov exponent ≤ 0 (measured: −0.1)"."""
+    name = BOUNDS[str(one[schema.BOUND].values)].extreme
     limit = float(one["limit"])
     said = f"{number(limit, digits_against(limit, limit))}{unit_after(str(one['unit'].values))}"
     bound = f"{name} {'≤' if one['is_upper'] else '≥'} {said}"

@@ -27,7 +27,9 @@ class Bound:
     Attributes
     ----------
     quantity : str
-        What is bounded, in words.
+        What each number is, in words.
+    extreme : str
+        What is bounded of all of them, in words.
     units : str
     is_upper : bool
         Whether it bounds from above.
@@ -36,6 +38,7 @@ class Bound:
     """
 
     quantity: str
+    extreme: str
     units: str
     is_upper: bool
     diagnostic: str
@@ -43,11 +46,25 @@ class Bound:
 
 # By the name of the argument; `dynlab check` writes them with hyphens.
 BOUNDS: dict[str, Bound] = {
-    "max_modulus": Bound("modulus of the eigenvalues of ∂h_t/∂h_{t−1}", schema.ONE, True, "spectrum"),
-    "max_real": Bound("real part of the eigenvalues of the flow's Jacobian", schema.PER_SECOND, True, "spectrum"),
-    "min_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", schema.ONE, False, "gradient"),
-    "max_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", schema.ONE, True, "gradient"),
-    "max_exponent": Bound("largest Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"),
+    "max_modulus": Bound(
+        "modulus of the eigenvalues of ∂h_t/∂h_{t−1}",
+        "largest eigenvalue modulus of the one-step Jacobians",
+        schema.ONE,
+        True,
+        "spectrum",
+    ),
+    "max_real": Bound(
+        "real part of the eigenvalues of the flow's Jacobian",
+        "largest real part of the eigenvalues of the flow's Jacobian",
+        schema.PER_SECOND,
+        True,
+        "spectrum",
+    ),
+    "min_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", "least ln ‖∂h_T/∂h_1‖₂", schema.ONE, False, "gradient"),
+    "max_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", "largest ln ‖∂h_T/∂h_1‖₂", schema.ONE, True, "gradient"),
+    "max_exponent": Bound(
+        "largest Lyapunov exponent", "largest Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"
+    ),
 }
 EIGENVALUES = "a true bound: the eigenvalue's condition times the rounding of J's entries, and what is of second order"
 ON_A_KINK = 1e-3  # times max(1, the bound): an eigenvalue is known worse where a unit is on its kink

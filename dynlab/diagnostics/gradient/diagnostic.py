@@ -21,7 +21,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import interval, over, resized, typically
+from dynlab.wording import interval, over, resized, share, typically
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
@@ -194,9 +194,10 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
         kept = ds["surviving"].values
         all_of = "In every sample all" if samples > 1 else "All"
-        all_kept = f". {all_of} {n:,} of its singular values are at least {SURVIVES}"
-        some = f". The number of its {n:,} singular values that are at least {SURVIVES} {typically(kept, 0)}"
-        text += all_kept if (kept == n).all() and n > 1 else some
+        values = "singular values, one for each dimension of the state,"
+        all_kept = f". {all_of} {n:,} of its {values} are at least {SURVIVES}"
+        some = f". The number of its {n:,} {values} that are at least {SURVIVES} {typically(kept, 0)}"
+        text += all_kept if (kept == n).all() and n > 1 else some + _left(kept)
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
         text += f"; {lost:,} of {samples:,} trajectories diverge"
@@ -215,6 +216,15 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         why = "left out: end_to_end (--end-to-end) tells" if n > EVERY else "not known: rounding hides the small ones"
         text += f" How many of its {n:,} singular values are at least {SURVIVES} is {why}."
     return text
+
+
+def _left(kept: NDArray[np.float64]) -> str:
+    """What it means that so many singular values, of each sample, are at least `SURVIVES`."""
+    left = float((kept > 0).mean())
+    if left == 0:
+        return ": no small change of h_0 keeps a tenth of its size"
+    where = "" if left == 1 else f" in {share(left)} of the samples"
+    return f": some small change of h_0 keeps a tenth of its size or more{where}"
 
 
 def _known_from(log_norms: NDArray[np.float64], times: NDArray[np.int64], samples: int) -> str:

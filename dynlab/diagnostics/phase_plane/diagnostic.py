@@ -18,7 +18,7 @@ from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, number_type
-from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
+from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
 
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
 NARROWEST, SMALL_UNITS = 1.0, 10.0  # half the width of the smallest window, and that in parts of the largest start
@@ -144,7 +144,7 @@ def phase_plane(
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=verdict,
+        verdict=lambda ds: verdict(ds, equation(system)),
         method=METHOD if matrix is None else METHOD_BY_HAND,
         coords=_coordinates(line, orbits),
         flags=schema.flags(orbits)

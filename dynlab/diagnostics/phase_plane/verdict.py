@@ -21,8 +21,8 @@ NO_STEP = "unstable there at every step size"
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 
 
-def verdict(ds: xr.Dataset) -> str:
-    """Sentences on the equilibria and on where the orbits end, from a Dataset of `phase_plane`."""
+def verdict(ds: xr.Dataset, equation: str = "") -> str:
+    """Sentences on the equilibria, on the equation, and on where the orbits end, from a Dataset of `phase_plane`."""
     count = ds.sizes[schema.FIXED_POINT]
     noun = "equilibria" if "flow_kind" in ds else "fixed points"
     alone, many = (np.flatnonzero(ds["continuum"].values == flag).tolist() for flag in (0, 1))
@@ -40,7 +40,9 @@ def verdict(ds: xr.Dataset) -> str:
         found = _one(ds)
     else:
         found = f"The window holds no {noun}."
-    return f"{found} {_ends(ds)}".rstrip()
+    first, _, rest = found.partition(". ")
+    of = f"The {'flow' if 'flow_kind' in ds else 'map'} is {equation}." if equation else ""
+    return " ".join(filter(None, [f"{first.removesuffix('.')}.", of, rest, _ends(ds)]))
 
 
 def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float]) -> str:
@@ -229,7 +231,10 @@ def _ends(ds: xr.Dataset) -> str:
         named = [each for each in counts if each[0] != long_orbit.UNSETTLED]
         moving = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in named]
         said = f"none of {total} orbits is settled on a point, a cycle or a curve"
-        return f"{after} {said}: {joined(moving)}."
+        others = dict(counts).get(long_orbit.UNSETTLED, 0)
+        which = "the other one moves" if others == 1 else f"the other {others} move"
+        rest = f", and {which} neither steadily outward nor steadily inward" if others else ""
+        return f"{after} {said}: {joined(moving)}{rest}."
     parts = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in counts]
     return f"{after}, of {total} orbits {joined(parts)}."
 

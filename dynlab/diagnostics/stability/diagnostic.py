@@ -33,6 +33,8 @@ from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
+from dynlab.systems.planar import equation
+from dynlab.wording import place
 
 METHOD = (
     f"The flow's Jacobian is looked at. {EIGENVALUES}. A step multiplies the flow linearised at a state by R(ελ), "
@@ -161,11 +163,18 @@ def stability(
         system=system.name,
         source=system.source,
         settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
-        verdict=lambda ds: verdict(ds, driven.steps, inputs_description),
+        verdict=lambda ds: verdict(ds, driven.steps, inputs_description, _at(driven, times_of)),
         method=METHOD,
         coords=coords | {schema.BOUND: [one["name"] for one in rows]},
         flags=flags | schema.not_finite(variables, REASONS),
     )
+
+
+def _at(driven: Driven, times: NDArray[np.int64]) -> str:
+    """Which state is linearised where it is one, and of which equation: "at the origin of h′ = tanh(W h)"."""
+    state = driven.states[0, int(times[0]) - 1].double().cpu().numpy()
+    of = f" of {said}" if (said := equation(driven.system)) else ""
+    return f"at {place(state) if state.any() else 'the origin'}{of}"
 
 
 def _of_flow(

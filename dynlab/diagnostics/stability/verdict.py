@@ -23,13 +23,15 @@ from dynlab.wording import (
     over,
     ranged,
     share,
+    some_of,
     typically,
     unit_after,
 )
 
 DIGITS = 5  # of the modulus of a multiplier that is not near 1
 OF_FORM = (
-    "the flow's Jacobian is diag(c) (A − γI), with A antisymmetric and c the slopes, so that −γ max c ≤ Re λ ≤ −γ min c"
+    "the flow's Jacobian is diag(c) (A − γI), with A antisymmetric and c the activation's slopes, so that "
+    "−γ max c ≤ Re λ ≤ −γ min c"
 )
 POSSESSIVE = {
     "euler": "Euler's step",
@@ -40,16 +42,18 @@ POSSESSIVE = {
 }
 
 
-def verdict(ds: xr.Dataset, steps: int, described: str) -> str:
-    """The step at its ε, the diffusion or the integrator that would help, the bounds that do not hold."""
-    looked = f"{ds.sizes[schema.TIME]:,} of " if ds.sizes[schema.TIME] < steps else ""
-    where = looked + over(steps, described)
+def verdict(ds: xr.Dataset, steps: int, described: str, at: str = "") -> str:
+    """The step at its ε, the diffusion or the integrator that would help, the bounds that do not hold.
+
+    Where one state is looked at, `at` says which: "at the origin of h′ = tanh(W h)".
+    """
+    where = some_of(ds.sizes[schema.TIME], steps) + over(steps, described)
     if "eigenvalue" not in ds:
         return _of_norm(ds, where)
     states = ds["stable"].size
     if not np.isfinite(ds["eigenvalue"].values).any():
         return f"No Jacobian of {where} is finite: the trajectories diverge."
-    first = _of_one(ds) if states == 1 else _of_many(ds, where)
+    first = _of_one(ds, at) if states == 1 else _of_many(ds, where)
     return " ".join(filter(None, [first, _remedy(ds), _bounds(ds)]))
 
 
@@ -62,11 +66,12 @@ def _of_norm(ds: xr.Dataset, where: str) -> str:
     return f"Over {where} ‖∂h_t/∂h_{{t−1}}‖₂ lies between {low} and {high}, cond(D_f) is {limit}: {said}."
 
 
-def _of_one(ds: xr.Dataset) -> str:
+def _of_one(ds: xr.Dataset, at: str) -> str:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     leading = float(values.real.max())
     inside, outside = (values.real < -errors).all(), (values.real > errors).any()
-    flow = "The flow is stable" if inside else "The flow is unstable"
+    where = f"{at} the flow" if at else "the flow"
+    flow = f"{capital(where)} is {'stable' if inside else 'unstable'}"
     name = POSSESSIVE[schema.settings(ds)["integrator"]]
     stable, used = int(ds["stable"].values[0, 0]), float(ds["used_step"].values[0, 0])
     modulus, critical = float(ds["step_modulus"].max()), float(ds["critical_step"].values[0, 0])
@@ -78,10 +83,8 @@ def _of_one(ds: xr.Dataset) -> str:
     joint = " too" if stable == 1 and inside else ""
     own = f"{flow} (largest Re λ {number(leading)} per second), {name} at ε = {number(used)} s"
     if not (inside or outside):
-        own = (
-            f"The flow's largest Re λ is {number(leading)} per second, 0 within its error, so that the linear part "
-            f"does not decide whether the flow is stable. {capital(name)} at ε = {number(used)} s"
-        )
+        is_zero = f"{number(leading)} per second{', 0' * bool(leading)} within its error"
+        own = f"{capital(where)}'s largest Re λ is {is_zero}, so that the linear part does not decide whether the flow is stable. {capital(name)} at ε = {number(used)} s"
     text = f"{own} {said}{joint}: its largest multiplier has modulus {near_one(modulus, DIGITS)}"
     if np.isfinite(critical) and critical > 0:
         below = "up to which nothing grows" if stable == -1 and used < critical else "below which it is stable"
@@ -129,8 +132,7 @@ def _remedy(ds: xr.Dataset) -> str:
         least = at_most(math.nextafter(needed, math.inf))
         own = f"{number(float(ds['own_diffusion']))} per second" if "own_diffusion" in ds else "not known"
         text = (
-            f"The least total diffusion γ that would make the step stable at this ε is {least} per second; the "
-            f"network's own is {own}. "
+            f"The least diffusion γ that would make the step stable at this ε is {least} per second; here γ is {own}. "
         )
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
