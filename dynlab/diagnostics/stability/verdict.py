@@ -84,7 +84,10 @@ def _of_one(ds: xr.Dataset, at: str) -> str:
     own = f"{flow} (largest Re λ {number(leading)} per second), {name} at ε = {number(used)} s"
     if not (inside or outside):
         is_zero = f"{number(leading)} per second{', 0' * bool(leading)} within its error"
-        own = f"{capital(where)}'s largest Re λ is {is_zero}, so that the linear part does not decide whether the flow is stable. {capital(name)} at ε = {number(used)} s"
+        own = (
+            f"{capital(where)}'s largest Re λ is {is_zero}, so that the linear part does not decide whether the flow "
+            f"is stable. {capital(name)} at ε = {number(used)} s"
+        )
     text = f"{own} {said}{joint}: its largest multiplier has modulus {near_one(modulus, DIGITS)}"
     if np.isfinite(critical) and critical > 0:
         below = "up to which nothing grows" if stable == -1 and used < critical else "below which it is stable"
