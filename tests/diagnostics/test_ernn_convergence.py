@@ -81,8 +81,8 @@ def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
     np.testing.assert_allclose(ds["theorem2"].values, 1.0, rtol=1e-12)  # ∇F = 0: not below 1
     assert ds["outcome"].item() == "no equilibrium to converge to"
     said = ds.attrs["verdict"]
-    assert "The iteration converges to an equilibrium of the inner flow at none of them. No equilibrium was" in said
-    assert "found at 1 step. Without an equilibrium the iteration has not come to rest: the median speed" in said
+    assert "The iteration converges to an equilibrium (F = 0) at none of them. No equilibrium was found at 1" in said
+    assert "1 step; there the iteration has not come to rest, and the median speed ‖F‖ goes from 1 to 1." in said
 
 
 def test_an_unstable_step_diverges_at_the_predicted_rate():
@@ -192,7 +192,7 @@ def test_an_iteration_that_starts_at_the_equilibrium_stays_there(u, status, coun
     assert ds["distance"].values.max() == 0
     assert ds["outcome"].item() == "stays at the equilibrium"
     assert (ds["equilibrium_status"].item(), ds["equilibria"].item()) == (status, count)
-    begun = "The iteration starts at an equilibrium of the inner flow and stays there at 1 step. "
+    begun = "The iteration starts at an equilibrium (F = 0) and stays there at 1 step. "
     assert begun in ds.attrs["verdict"]
     assert "converges" not in ds.attrs["verdict"]
 

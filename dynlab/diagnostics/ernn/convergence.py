@@ -225,26 +225,28 @@ def verdict(ds: xr.Dataset) -> str:
     outcomes, last = ds["outcome"].values, ds.sizes[schema.ITERATION] - 1
     own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
     where = counted(outcomes.size, "step")
-    first = f"ERNN's inner iteration is followed for {counted(last, 'iteration')} at {where}."
+    rule = "g ← g + ηF(g)"
+    first = f"ERNN's inner iteration {rule} is followed for {counted(last, 'iteration')} at {where}."
     if own:
         first = (
-            f"At each step the network takes {counted(own, 'inner iteration')}; here {last:,} are followed at {where}."
+            f"At each step the network takes {counted(own, 'inner iteration')} {rule}; here {last:,} are followed at "
+            f"{where}."
         )
     nearing = np.isin(outcomes, (CONVERGES, APPROACHES))
-    sentences = [first, *_cases(outcomes, ds["equilibrium_status"].values)]
-    sentences += [_astray(ds, outcomes == NOWHERE)] if (outcomes == NOWHERE).any() else []
+    astray = _astray(ds, outcomes == NOWHERE) if (outcomes == NOWHERE).any() else ""
+    sentences = [first, *_cases(outcomes, ds["equilibrium_status"].values, astray)]
     sentences += [_rates(ds, nearing)] if nearing.any() else []
     return " ".join([*sentences, _conditions(ds)])
 
 
-def _cases(outcomes: np.ndarray, kinds: np.ndarray) -> list[str]:
+def _cases(outcomes: np.ndarray, kinds: np.ndarray, astray: str) -> list[str]:
     """What the iteration does at how many steps, each step in one case; and where there was a choice of equilibria."""
 
     def at(which: np.ndarray) -> str:
         count = int(which.sum())
         return f"at all {count:,}" if count == which.size > 1 else f"at {counted(count, 'step')}"
 
-    one, stays = "an equilibrium of the inner flow", at(outcomes == STAYS)
+    one, stays = "an equilibrium (F = 0)", at(outcomes == STAYS)
     reached = at(outcomes == CONVERGES) if CONVERGES in outcomes else "at none of them"
     said = [f"The iteration converges to {one} {reached}."]
     if STAYS in outcomes:
@@ -260,12 +262,12 @@ def _cases(outcomes: np.ndarray, kinds: np.ndarray) -> list[str]:
         why = "the equilibrium repels what is near, or the iteration overflows"
         said.append(f"It cannot converge {at(outcomes == FAILS)}: {why}.")
     if NOWHERE in outcomes:
-        said.append(f"No equilibrium was found {at(outcomes == NOWHERE)}.")
+        said.append(f"No equilibrium was found {at(outcomes == NOWHERE)}{astray}.")
     if SEVERAL in kinds:
-        which = "the one nearest to the iteration's end counts there"
-        said.append(f"Several equilibria were found {at(kinds == SEVERAL)}; {which}.")
+        which = "counted above by the one nearest to the iteration's end"
+        said.append(f"(Several equilibria were found {at(kinds == SEVERAL)}, {which}.)")
     if CONTINUUM in kinds:
-        said.append(f"A continuum of them was found {at(kinds == CONTINUUM)}.")
+        said.append(f"(A continuum of them was found {at(kinds == CONTINUUM)}.)")
     return said
 
 
@@ -277,9 +279,7 @@ def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
     last = float(np.median(finite))
     behaviour = "has not come to rest" if np.isfinite(last) else "diverges"
     end = number(last, 3) if np.isfinite(last) else "beyond the largest number"
-    return (
-        f"Without an equilibrium the iteration {behaviour}: the median speed ‖F‖ goes from {number(first, 3)} to {end}."
-    )
+    return f"; there the iteration {behaviour}, and the median speed ‖F‖ goes from {number(first, 3)} to {end}"
 
 
 def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
@@ -302,8 +302,8 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
 def _conditions(ds: xr.Dataset) -> str:
     parts = []
     for name, words in (
-        ("theorem2", "With F the inner flow and η its step size, ERNN's Theorem 2 needs ‖F + η∇F·F‖ < ‖F‖: that holds"),
-        ("corollary1", "ERNN's Corollary 1 needs ‖I + η∇F‖ < 1: that holds"),
+        ("theorem2", "The ERNN paper's Theorem 2 promises local convergence where ‖F + η∇F·F‖ < ‖F‖: that holds"),
+        ("corollary1", "Its Corollary 1 promises stability and convergence where ‖I + η∇F‖ < 1: that holds"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]
         parts.append(f"{words} at {share((values < 1).mean()) if values.size else 'none'} of the iterates.")

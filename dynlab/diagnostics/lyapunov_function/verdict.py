@@ -10,6 +10,7 @@ from dynlab.wording import agree, at_most, counted, interval, number
 NOT_STABLE = "not stable"  # a status, as the next ones
 PROVED, NO_SET = "proved", "no set is proved: the Jacobian over every box that was tried may expand"
 SAMPLED = "sampled, not proved"  # a status
+V = "V = (h − h*)ᵀ P (h − h*), P from Lyapunov's equation,"
 
 
 class AtPoint(NamedTuple):
@@ -48,10 +49,7 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool, euler: str = "") 
         axes = widest.sampled_radius / np.linalg.svd(widest.weights, compute_uv=False)
         falls = f"It decreases at every state drawn out to semi-axes of {interval(axes)}, the widest"
         falls = falls if widest.sampled_radius > 0 else "It grows somewhere on every level"
-        return (
-            f"At {len(sampled)} of {points} V = (h − h*)ᵀ P (h − h*) was sampled around h*. {falls} (observed, not "
-            f"proved)."
-        )
+        return f"At {len(sampled)} of {points} {V} was sampled around h*. {falls} (observed, not proved)."
     if not proved:
         if len(rows) == 1 and rows[0].status == NOT_STABLE:
             return euler or "The fixed point is not stable, so it has no Lyapunov function."
@@ -64,14 +62,18 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool, euler: str = "") 
     widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
     axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
     bound = at_most(widest.rate, 3 if of_flow else 6)
+    seen = at_most(widest.sampled_rate, 3 if of_flow else 6)
     falls = f"√V falls at the rate {bound.lstrip('−')} per second or faster"
     how = falls if of_flow else f"a step multiplies √V by {bound} at most"
+    if seen != bound:
+        how += f" (in samples {seen.lstrip('−')}{' or faster' if of_flow else ''})"
     every = ", all that are stable," if len(proved) == sum(row.status != NOT_STABLE for row in rows) < len(rows) else ""
+    where = f"{len(proved)} of {points}" if len(rows) > 1 else "the one fixed point"
+    which, around = ("The widest has", "Around that point ") if len(proved) > 1 else ("It has", "")
     return (
-        f"At {len(proved)} of {points}{every} V = (h − h*)ᵀ P (h − h*) is proved to decrease along every orbit in an "
-        f"ellipsoid around h*. The widest has semi-axes of {interval(axes)}; in it {how}, so that every start in it "
-        f"ends at h*. Around that point V decreases in samples out to {_farther(widest)} these semi-axes (observed, "
-        f"not proved)."
+        f"At {where}{every} {V} is proved to decrease along every orbit in an ellipsoid around h*. {which} semi-axes "
+        f"of {interval(axes)}; in it {how}, so every start in it ends at h*. {around}V decreases in samples out to "
+        f"{_farther(widest)} these semi-axes (observed, not proved)."
     )
 
 

@@ -13,6 +13,7 @@ from dynlab.wording import at_least, at_most, near_one, number, place, power
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 KINKED = 1e-3  # an eigenvalue is known worse where a unit is on its kink
 ROUNDING = 1e-12  # of a number that is rounded up, so much is what rounding left in it
+HELD = " Its ε-pseudospectra hold its eigenvalues after any change of norm up to ε."
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
@@ -30,8 +31,7 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     size = f"{number(beyond[leading])} per second" if flow else _radius(np.abs(values), errors)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
     takes_input = bool(schema.settings(ds)["input"])
-    held = ", the input held at its values there" * takes_input
-    at = f"{described} ({at if '=' in at else f'h = {at}'}{held})" if described else at
+    at = f"{described} ({at if '=' in at else f'h = {at}'})" if described else at
     first = f"The spectral {which} of the Jacobian A at {at} is {size}"
     if side == "undecided" or errors.max() > KINKED:
         first += f", known to {number(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
@@ -39,7 +39,11 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
         first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
     first += ": it does not decide whether A is stable" if side == "undecided" else f", so that A is {side}"
     margin = float((errors - beyond).min())
-    said = f"{first}. {_transient(ds, flow, side)}{_nearest(ds, flow, margin) if side == 'stable' else ''}"
+    grows = _transient(ds, flow, side)
+    if described:  # on a trajectory, whose every state has its own Jacobian
+        always = "at all times" if flow else "at every step"
+        grows = f"With this one A {always} (the network's own changes) {grows[0].lower()}{grows[1:]}"
+    said = f"{first}. {grows}{_nearest(ds, flow, margin) if side == 'stable' else HELD}"
     return under_input(said, input_at) if takes_input and not described else said
 
 
@@ -97,9 +101,9 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     if side == "stable" and growth > NO_GROWTH and not _back_at_one(ds, when):
         on = f"it grows on to at least {at_least(kreiss)}, and " if growth < kreiss < np.inf else ""
         said += f": {on}{'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
-    if np.isinf(kreiss):
-        return f"{said}; the Kreiss constant is infinite{', because A is unstable' if side == 'unstable' else ''}."
-    if growth <= NO_GROWTH or number(kreiss) == "1":
+    if np.isinf(kreiss) and side != "unstable":  # of an unstable A it always is
+        return f"{said}; the Kreiss constant is infinite."
+    if np.isinf(kreiss) or growth <= NO_GROWTH or number(kreiss) == "1":
         return f"{said}."
     return f"{said}. The pseudospectra alone show that it reaches at least {at_least(kreiss)} (the Kreiss constant)."
 
