@@ -12,8 +12,8 @@ from dynlab.wording import article
 
 PRESENT = "present"
 # What checkpoints may have different numbers of: things that are counted, and the points of curves.
-COUNTED = (schema.FIXED_POINT, schema.ATTRACTOR, schema.BIFURCATION)
-PADDED = (*COUNTED, schema.BRANCH, schema.POINT, schema.PHASE, schema.ITERATION)
+COUNTED: tuple[str, ...] = (schema.FIXED_POINT, schema.ATTRACTOR, schema.BIFURCATION)
+PADDED: tuple[str, ...] = (*COUNTED, schema.BRANCH, schema.POINT, schema.PHASE, schema.ITERATION)
 WINDOWS = (schema.X, schema.Y, schema.TIME, schema.LEVEL)  # coordinates that each checkpoint may have its own of
 NOT_THERE = "NaN where that checkpoint has no {dimension} of that number"
 
