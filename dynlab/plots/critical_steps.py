@@ -17,11 +17,14 @@ from dynlab.wording import at_most, share
 DECADES = 4.0  # at most below the step that is used: at a state where no step is small enough the band just ends
 MODULI = (1.0, 1.001, 1.01, 1.1, 2.0)  # where the colours of the plane change
 SHADES = (style.SHADED, "#FEE0B6", "#FDB863", "#E08214", "#B35806", "#7F3B08")  # stable, and below and above each
+STRIP = (0.0, 1.05, 1.0, 0.13)  # above the axes, in parts of them
 DASHED: dict[str, Any] = {"color": style.BLUE, "ls": "--", "lw": 1.4}
 
 
 def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
     """The band of the critical steps over the samples and their median; what the formula with the mean slope says.
+
+    A strip above shows at each time the share of the samples that have no critical step, and why.
 
     Parameters
     ----------
@@ -36,38 +39,81 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
         return style.panels(ds, [(plot_critical_steps, artist)], (4.8, 4.0), "Critical step")
     ax.set_yscale("log")
     time, steps = ds[schema.TIME].values, ds.transpose(schema.SAMPLE, schema.TIME, ...)
-    critical, used = steps["critical_step"].values, np.abs(steps["used_step"].values)
-    low, middle, high = _quantiles(np.where(np.isfinite(critical) & (critical > 0), critical, np.nan))
-    shown = np.isfinite(middle)
-    look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "label": "critical step, median", "zorder": 4}
-    look |= {"marker": "o", "ms": 5} if shown.sum() == 1 else {}
-    if (critical == 0).any():  # of these states alone; a line across a time that has none would promise one there
-        look |= {"label": "critical step, median, if any", "marker": "o", "ms": 3}
-    if shown.any():
-        ax.fill_between(time, low, high, color=style.SKY, alpha=0.4, lw=0, label="least to largest", zorder=2)
-        ax.plot(time, middle, **look | artist)
+    critical, used = steps["critical_step"].values, steps["used_step"].values
+    _draw_critical(ax, time, critical, **artist)
     if "mean_slope_step" in ds:
         formula = np.median(steps["mean_slope_step"].values, axis=0)
         if np.isfinite(formula).any():
             words = "2γ/(γ² + ω²) by the mean slope"
-            ax.plot(time, formula, color=style.BLACK, ls=":", lw=1.4, label=words, zorder=5)
-    least, _, largest = _quantiles(used)
-    signed = "size of the ε that is used" if (steps["used_step"].values < 0).any() else "ε that is used"
-    ax.fill_between(time, least, largest, color=style.VERMILION, alpha=0.25, lw=0, zorder=1)
-    ax.plot(time, np.median(used, axis=0), color=style.VERMILION, ls="--", lw=1.5, label=signed, zorder=6)
-    ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(used))))
+            ax.plot(time, formula, color=style.GREY, ls=":", lw=1.6, label=words, zorder=5)
+    least, middle, largest = _quantiles(np.abs(used))
+    ax.fill_between(time, least, largest, color=style.BLACK, alpha=0.2, lw=0, zorder=1)
+    ax.plot(time, middle, color=style.BLACK, ls="--", lw=1.4, label=_name_of_used(ds), zorder=6)
+    ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(np.abs(used)))))
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["critical_step"]))
-    unstable = share(float((ds["stable"] == 0).mean()))
-    ax.set_title(f"Critical steps; ε is unstable at {unstable} of {ds['stable'].size:,} states")
-    for which, words in (
-        (critical == 0, "no step is small enough"),
-        (np.isinf(critical), "no step is too large"),
-        (np.isnan(critical), "it is not known"),
-    ):
-        if which.any():
-            ax.plot([], [], ls="none", label=f"at {share(np.mean(which))} {words}")
-    style.legend_below(ax, 2)
+    unstable, never = (share(float(np.mean(which))) for which in (ds["stable"] == 0, critical == 0))
+    words = f"ε is unstable at {unstable} of {ds['stable'].size:,} states"
+    ax.set_title(
+        f"{words}:\nat {never} of them no step is small enough" if (critical == 0).any() else f"Critical steps; {words}"
+    )
+    strip = _draw_strip(ax, time, critical)
+    style.legend_below(ax, 2, handles=[*ax.get_legend_handles_labels()[0], *strip])
     return ax
+
+
+def _draw_critical(ax: Axes, time: np.ndarray, critical: np.ndarray, **artist: Any) -> None:
+    """Their median, and from the least to the largest; bars where times between have none, and a band elsewhere."""
+    low, middle, high = _quantiles(np.where(np.isfinite(critical) & (critical > 0), critical, np.nan))
+    if not np.isfinite(middle).any():
+        return
+    look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "label": "critical step, median", "zorder": 4}
+    has_gaps = bool((critical == 0).any())
+    if has_gaps:  # of these states alone; a line across a time that has none would promise one there
+        look |= {"label": "critical step, median, if any", "marker": "o", "ms": 3}
+    elif np.isfinite(middle).sum() == 1:
+        look |= {"marker": "o", "ms": 5}
+    wide = high > low
+    if wide.any():
+        between: dict[str, Any] = {"color": style.SKY, "label": "least to largest", "zorder": 2}
+        if has_gaps:
+            ax.vlines(time[wide], low[wide], high[wide], lw=4, **between)
+        else:
+            ax.fill_between(time, low, high, alpha=0.4, lw=0, **between)
+    ax.plot(time, middle, **look | artist)
+
+
+def _name_of_used(ds: xr.Dataset) -> str:
+    negative = float((ds["used_step"] < 0).mean())
+    if not negative:
+        return "ε that is used"
+    learned = "η is learned and" if "ernn" in ds.attrs["system"] else "it is"
+    return f"size of the ε that is used; {learned} negative at {share(negative)} of the states"
+
+
+def _draw_strip(ax: Axes, time: np.ndarray, critical: np.ndarray) -> list[Patch]:
+    """Above the axes, at each time, the share of the samples without a critical step, by the reason; its legend."""
+    parts = [
+        (critical == 0, style.VERMILION, "no step is small enough"),
+        (np.isnan(critical), style.GREY, "the critical step is not known"),
+        (np.isinf(critical), style.GREEN, "no step is too large"),
+    ]
+    if np.isfinite(critical[critical != 0]).sum() == critical.size:
+        return []
+    strip = ax.inset_axes(STRIP, sharex=ax)
+    middles = (time[1:] + time[:-1]) / 2
+    first, last = (middles[0], middles[-1]) if len(middles) else (time[0] + 0.5, time[0] + 0.5)
+    edges = np.concatenate([[2 * time[0] - first], middles, [2 * time[-1] - last]])
+    bottom, entries = np.zeros(len(time)), []
+    for which, colour, words in parts:
+        if not which.any():
+            continue
+        top = bottom + which.mean(axis=0)
+        strip.stairs(top, edges, baseline=bottom, fill=True, color=colour)
+        entries.append(Patch(color=colour, label=f"strip above: {words} (at {share(np.mean(which))})"))
+        bottom = top
+    strip.set(ylim=(0, 1), yticks=(0, 1), yticklabels=("0", "100 %"))
+    strip.tick_params(axis="x", labelbottom=False, length=0)
+    return entries
 
 
 def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:

@@ -16,24 +16,24 @@ from dynlab.wording import counted
 
 NEEDS = ("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status")
 SIZE = (6.6, 4.8)  # inches
-STAYS, ROUNDING = "stays at the equilibrium", 2.0**-52
+STAYS, REPELS, ROUNDING = "stays at the equilibrium", "does not converge", 2.0**-52
 # Colour and dashes by outcome; without an equilibrium there is no distance, and the speed stands in its place.
 LOOKS = {
     STAYS: (style.GREEN, "-"),
     "converges": (style.BLUE, "-"),
     "still approaching": (style.SKY, "-"),
     "has not come nearer yet": (style.PURPLE, "-."),
-    "does not converge": (style.VERMILION, "--"),
+    REPELS: (style.VERMILION, "--"),
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
 SHORT = {  # in titles
     "no equilibrium to converge to": "no equilibrium found: the speed ‖F‖₂",
-    "still approaching": "still comes nearer",
-    "has not come nearer yet": "not steadily nearer yet",
-    "does not converge": "the equilibrium repels, or overflow",
+    "still approaching": "the distance keeps falling",
+    "has not come nearer yet": "the distance does not keep falling",
 }
-WORDS = {"has not come nearer yet": "does not come steadily nearer yet", "does not converge": "cannot converge"}
+TITLE = "Inner iteration g ← g + η F(g) and equilibrium g*, where F(g*) = 0"
+WORDS = {"has not come nearer yet": "does not come steadily nearer yet", REPELS: "cannot converge"}
 GOES_THERE = {"converges", "still approaching"}
 SIZES, MOST_BESIDE = (9.6, 4.2), 3  # inches of a row of panels, and how many there are in it
 HANDLE = 3.0  # letters: so long is a line in the legend, to show its dashes
@@ -82,7 +82,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     """A panel for each outcome, all distances on one scale; of one outcome a large one."""
     outcomes = [outcome for outcome in LOOKS if (ds["outcome"] == outcome).any()]
     if len(outcomes) < 2:
-        return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE, "Inner iteration")
+        return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE, TITLE)
     columns = len(outcomes) if len(outcomes) <= MOST_BESIDE else 2
     rows = -(-len(outcomes) // columns)
     own = schema.settings(ds)["config"].get("inner_steps")
@@ -95,7 +95,8 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
             if own:
                 ax.axvline(own, color=style.GREY, lw=0.8, ls=":", zorder=0, label=f"where the network stops ({own})")
             count = int((ds["outcome"] == outcome).sum())
-            ax.set_title(f"{count} of {counted(ds['outcome'].size, 'step')}: {(WORDS | SHORT).get(outcome, outcome)}")
+            words = _repelled(ds) if outcome == REPELS else (WORDS | SHORT).get(outcome, outcome)
+            ax.set_title(f"{count} of {counted(ds['outcome'].size, 'step')}: {words}")
             named |= {
                 words: handle
                 for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
@@ -110,8 +111,18 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         line, band = Line2D([], [], color=style.GREY, lw=1.8), Patch(color=style.GREY, alpha=0.3, lw=0)
         many = max(int((ds["outcome"] == outcome).sum()) for outcome in outcomes) > FEW
         named = ({"median": line, "middle half of the steps": band} if many else {"one step": line}) | named
-        style.finish(ds, figure, "Inner iteration", named)
+        style.finish(ds, figure, TITLE, named)
     return axes.flat[0]
+
+
+def _repelled(ds: xr.Dataset) -> str:
+    """Why these steps cannot converge, and how many of them are nearer to their equilibrium at the end all the same."""
+    distance = ds["distance"].transpose(..., schema.ITERATION).values[ds["outcome"].values == REPELS]
+    why = "the equilibrium repels" if np.isfinite(distance[:, -1]).all() else "the equilibrium repels, or overflow"
+    nearer = int((distance[:, -1] < distance[:, 0]).sum())
+    if not nearer:
+        return why
+    return f"{why}, though {'all' if nearer == len(distance) else nearer} end nearer to it than they begin"
 
 
 def _set_scales(ds: xr.Dataset, drawn: Mapping[str, Axes]) -> None:

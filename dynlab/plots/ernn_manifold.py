@@ -21,6 +21,9 @@ MOST = 0.9  # quantile of the equilibria that a frame holds: they may lie far fr
 RATIOS = (1.6, 1.0)  # of the heights of the networks and of the distance below them
 ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
+ROUNDING = 2.0**-52  # of a state of size 1
+NEAR_ROUNDING = 1e4 * ROUNDING  # a distance below this is compared with rounding
+OVER, THICK = 5, 4.0  # of the drawing order, and points: the manifold over the lines of networks that are not on it
 FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
 
 
@@ -93,7 +96,8 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     scale, has_manifold = float(one["scale"]), name in _ernns(ds)
     if "curve" in ds:
         curve = scale * ds["curve"].values
-        ax.plot(*curve.T, color=style.FAINT, linewidth=7, label="equilibrium manifold z*(x)")
+        look: dict[str, Any] = {"linewidth": 7} if has_manifold else {"linewidth": THICK, "zorder": OVER}
+        ax.plot(*curve.T, color=style.GREY, alpha=0.5, label="equilibrium manifold z*(x)", **look)
     elif has_manifold:
         dots: dict[str, Any] = {"color": style.GREY, "alpha": 0.35, "markersize": 8, "markeredgewidth": 0}
         ax.plot(*one["equilibrium"].values.T, "o", label="equilibria z*(x)", **dots)
@@ -107,7 +111,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
     ax.plot(*states[0], marker="o", label="initial state h₀", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
-    first, second = (f"state h{subscript(number)}" for number in ds[schema.STATE].values)
+    first, second = _axis_names(ds, has_manifold)
     ax.set(title=_title(ds, name, title, scale), ylabel=second)
     if ds[schema.STATE].values[0] == 0:
         ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
@@ -122,6 +126,19 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     reach = MARGIN * (float(sizes.max(where=np.isfinite(sizes), initial=0.0)) or 1.0)  # or it never left 0
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     return ax
+
+
+def _axis_names(ds: xr.Dataset, has_manifold: bool) -> tuple[str, str]:
+    """Of both axes, which in an ERNN's panel are those of its state and of the sum that lies on the manifold."""
+    first, second = ds[schema.STATE].values
+    if not has_manifold:
+        return f"state h{subscript(first)}", f"state h{subscript(second)}"
+    whose, over_time = f"$h_k$ or $h_k {_sign(ds)} h_{{k-1}}$: ", first == 0
+    return f"{whose}entry {first}", f"{whose if over_time else ''}entry {second}"
+
+
+def _sign(ds: xr.Dataset) -> str:
+    return "+" if schema.settings(ds)["sign"] == 1 else "-"
 
 
 def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
@@ -141,7 +158,7 @@ def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
 
 
 def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> None:
-    sign, one = "+" if schema.settings(ds)["sign"] == 1 else "-", ds.sel(network=name).isel(sample=SAMPLE)
+    sign, one = _sign(ds), ds.sel(network=name).isel(sample=SAMPLE)
     ax.plot(*one["trajectory"].values.T, ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
     colour, several = _colours(ds)[name], len(_ernns(ds)) > 1
     moving: dict[str, Any] = {"color": colour, "linestyle": "none", "marker": ".", "markersize": 4} | artist
@@ -168,9 +185,12 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
         ax.set_yticks([], [])
         ax.yaxis.set_minor_locator(NullLocator())
         style.say(ax, "no equilibrium was found")
-    sign = "+" if schema.settings(ds)["sign"] == 1 else "-"
+    elif np.nanmin(ds["distance"].isel(sample=SAMPLE).values[:, 1:]) < NEAR_ROUNDING:
+        ax.axhline(ROUNDING, color=style.BLACK, linestyle=":", linewidth=1)
+        where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
+        ax.annotate("rounding", (0.01, ROUNDING), (0, 4), fontsize=ax.xaxis.label.get_fontsize(), **where)
     ax.set(xlim=(times[0], times[-1] + (0.5 if len(times) < 3 else 0)), xlabel=ds[schema.TIME].attrs["long_name"])
-    ax.set_ylabel(f"distance of $h_k {sign} h_{{k-1}}$\nfrom $z^*(x_k)$")
+    ax.set_ylabel(f"distance of $h_k {_sign(ds)} h_{{k-1}}$\nfrom $z^*(x_k)$")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")
 

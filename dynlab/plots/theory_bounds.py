@@ -18,6 +18,7 @@ GAP, FRAME = 0.2, 0.5  # inches between columns, and around the axes
 NARROWEST, WIDEST = 1.2, 5.0  # the bars, which take what the words leave
 POINT = 0.04  # of the bars: how wide a bound is drawn that is one number
 ROOM = 0.18  # of a row's range on each side, where an interval without an end goes on
+RANK = "Here d₁ is the rank of P U − I"  # of the low-rank ERNN, P = U = I + V H
 LOOK = {  # colour and sign, so that grey print tells them apart
     "holds": (style.GREEN, "✓"),
     "at the bound": (style.GREEN, "✓"),
@@ -74,7 +75,8 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
     theory = "what the ERNN paper says of its inner flow F;\n" if "ernn" in ds.attrs["system"] else "theory allows; "
-    said = f"Grey: {theory}blue: measured; each row has its scale"
+    said = f"Grey: {theory}blue: measured; each row has its scale and numbers"
+    said += f".\n{RANK}" * any("d₁" in name for name in names)
     ax.set_title(said if bars else "What theory says, and what was measured")
     return ax
 

@@ -83,11 +83,42 @@ def test_every_outcome_has_a_panel_on_one_scale():
     figure = plot_ernn_convergence(ds).figure
     one, other = figure.axes
     titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes]
-    assert titles == ["1 of 2 steps: converges", "1 of 2 steps: the equilibrium repels, or overflow"]
+    assert titles == [
+        "1 of 2 steps: converges",
+        "1 of 2 steps: the equilibrium repels, though all end nearer to it than they begin",
+    ]
     np.testing.assert_array_equal(one.lines[0].get_ydata(), ds["distance"].values[0, 1])
     np.testing.assert_array_equal(other.lines[0].get_ydata(), ds["distance"].values[0, 0])
     assert one.get_ylim() == other.get_ylim()
     assert figure.legends[0].get_texts()[0].get_text() == "one step"
+
+
+@pytest.mark.parametrize(
+    "ends, said",
+    [
+        ([0.5, 0.5], "the equilibrium repels, though all end nearer to it than they begin"),
+        ([0.5, 2.0], "the equilibrium repels, though 1 end nearer to it than they begin"),
+        ([2.0, 2.0], "the equilibrium repels"),
+        ([2.0, np.inf], "the equilibrium repels, or overflow"),
+    ],
+)
+def test_the_title_says_how_many_end_nearer_to_an_equilibrium_that_repels(ends, said):
+    torch.manual_seed(0)
+    system = create("ernn", input_size=1, state_size=6, length=8, activation="tanh", rank=None)
+    inputs = np.random.default_rng(0).standard_normal((1, 8, 1))
+    ds = ernn_convergence(system, inputs, eta=0.5, iterations=30, times=3)
+    ds["outcome"].values[0, :2] = "does not converge"
+    ds["distance"].values[0, :2, 0], ds["distance"].values[0, :2, -1] = 1.0, ends
+    titles = [" ".join(ax.get_title(loc="left").split()) for ax in plot_ernn_convergence(ds).figure.axes]
+    assert f"2 of 3 steps: {said}" in titles
+    plt.close("all")
+
+
+def test_the_title_defines_the_iterate_and_the_equilibrium():
+    figure = plot_ernn_convergence(measured("tanh", rank=None)).figure
+    title = " ".join(figure.texts[0].get_text().split())
+    assert title.startswith("Inner iteration g ← g + η F(g) and equilibrium g*, where F(g*) = 0")
+    plt.close("all")
 
 
 def test_the_speed_where_no_equilibrium_was_found_has_a_scale_and_a_label_of_its_own():

@@ -50,8 +50,22 @@ def test_an_ernn_has_one_colour_in_all_panels(ds):
         next(line for line in ax.get_lines() if "on it at equilibrium" in str(line.get_label())).get_color()
         for ax in figure.axes[2:4]
     ]
-    assert [line.get_color() for line in figure.axes[4].lines] == colours
+    assert [line.get_color() for line in figure.axes[4].lines if len(line.get_xdata()) > 2] == colours
     assert len(set(colours)) == 2
+
+
+def test_axes_name_what_is_drawn_along_them(ds):
+    names = [(ax.get_xlabel(), ax.get_ylabel()) for ax in plot_ernn_manifold(ds).figure.axes[:4]]
+    assert names == [("state h₁", "state h₂")] * 2 + [("$h_k$ or $h_k + h_{k-1}$: entry 1", "entry 2")] * 2
+
+
+def test_a_line_names_rounding_where_a_distance_is_near_it(ds):
+    far = ds.assign(distance=ds["distance"] + 1e-3)
+    for one, named in ((ds, True), (far, False)):
+        ax = plot_ernn_manifold(one).figure.axes[4]
+        assert ("rounding" in [text.get_text() for text in ax.texts]) == named
+        assert any(set(line.get_ydata()) == {2.0**-52} for line in ax.lines) == named
+        plt.close("all")
 
 
 def test_every_panel_is_filled_by_its_own_network(ds):
@@ -84,7 +98,8 @@ def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
     spread = ds["trajectory"].values[0, 0].std(axis=0)
     first, second = np.sort(np.argsort(spread)[-2:])
     assert spread[[0, 1]].max() < spread[[first, second]].min()
-    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"state h{'₁₂₃₄₅₆'[first]}", f"state h{'₁₂₃₄₅₆'[second]}")
+    assert ax.get_xlabel() == f"$h_k$ or $h_k + h_{{k-1}}$: entry {first + 1}"
+    assert ax.get_ylabel() == f"entry {second + 1}"
     sums = ds["pair_sum"].values[0, 0, 1:][:, [first, second]]
     np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), sums)
     for values, (low, high) in zip(sums.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
@@ -97,7 +112,7 @@ def test_a_single_state_is_drawn_over_time():
     system = create("ernn", input_size=2, state_size=1, length=30, inner_steps=2, rank=1)
     ds = ernn_manifold(system, np.random.default_rng(0).standard_normal((30, 2)))
     ax = plot_ernn_manifold(ds)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step t", "state h₁")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step t", "$h_k$ or $h_k + h_{k-1}$: entry 1")
     expected = np.stack([np.arange(1, 31), ds["pair_sum"].values[0, 0, 1:, 0]], axis=1)
     np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), expected)
 

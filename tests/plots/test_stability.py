@@ -16,6 +16,7 @@ from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plan
 from dynlab.plots.stability import plot_step_region
 from dynlab.plots.theory_bounds import plot_theory_bounds
 from dynlab.systems import create
+from dynlab.wording import share
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,68 @@ def test_where_no_step_is_small_enough_the_line_of_critical_steps_has_a_gap(ds):
     expected = np.median(ds["critical_step"].values, axis=0)
     expected[4], expected[7] = np.nan, np.median(ds["critical_step"].values[1:, 7])
     np.testing.assert_allclose(drawn, expected)
-    np.testing.assert_allclose(lines["size of the ε that is used"].get_ydata(), 0.3)
+    used = "size of the ε that is used; it is negative at all of the states"
+    np.testing.assert_allclose(lines[used].get_ydata(), 0.3)
+    plt.close("all")
+
+
+def test_a_strip_shows_at_each_time_the_share_of_samples_without_a_critical_step_by_the_reason(ds):
+    critical = ds["critical_step"].copy(deep=True)
+    critical[:, 4], critical[0, 7], critical[1, 7] = 0.0, 0.0, np.nan  # (sample, time)
+    ax = plot_critical_steps(ds.assign(critical_step=critical))
+    (strip,) = ax.child_axes
+    never, unknown = (part.get_data() for part in strip.patches)
+    expected = np.zeros(20)
+    expected[4], expected[7] = 1, 1 / 3
+    np.testing.assert_allclose(never.values, expected)
+    np.testing.assert_allclose((unknown.values - unknown.baseline)[[4, 7]], [0, 1 / 3])
+    times = ds["time"].values
+    assert ((never.edges[:-1] < times) & (times < never.edges[1:])).all()
+    words = [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
+    assert words[-2:] == [
+        f"strip above: no step is small enough (at {share(4 / 60)})",
+        f"strip above: the critical step is not known (at {share(1 / 60)})",
+    ]
+    title = " ".join((ax.get_title(loc="left") + ax.get_title()).split())
+    assert title.endswith(f"of 60 states: at {share(4 / 60)} of them no step is small enough")
+    assert all(handle.get_visible() for handle in ax.get_legend().legend_handles)
+    plt.close("all")
+
+
+def test_where_every_state_has_a_critical_step_there_is_no_strip(ds):
+    assert np.isfinite(ds["critical_step"].values).all()
+    assert plot_critical_steps(ds).child_axes == []
+    plt.close("all")
+
+
+def test_one_sample_has_no_band_from_the_least_to_the_largest(ds):
+    critical = ds["critical_step"].copy(deep=True)
+    critical[1:] = 0.0
+    few, many = plot_critical_steps(ds.assign(critical_step=critical)), plot_critical_steps(ds)
+    assert ["least to largest" in ax.get_legend_handles_labels()[1] for ax in (few, many)] == [False, True]
+    plt.close("all")
+
+
+def test_between_gaps_bars_go_from_the_least_to_the_largest(ds):
+    critical = ds["critical_step"].copy(deep=True)
+    critical[0], critical[1, ::2] = 0.0, 0.0
+    ax = plot_critical_steps(ds.assign(critical_step=critical))
+    (bars,) = [part for part in ax.collections if part.get_label() == "least to largest"]
+    pair = np.sort(critical.values[1:, 1::2], axis=0)
+    drawn = np.array(bars.get_segments())[:, :, 1].T
+    np.testing.assert_allclose(drawn, pair[:, pair[0] < pair[1]])
+    plt.close("all")
+
+
+def test_d1_is_defined_where_a_row_names_it():
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=4, length=5, rank=2, activation="relu").double()
+    ds = dl.stability(system, np.zeros((2, 5, 2)))
+    assert any("d₁" in str(name) for name in ds["quantity"].values)
+    title = " ".join(plot_theory_bounds(ds).get_title(loc="left").split())
+    assert title.endswith("Here d₁ is the rank of P U − I")
+    product = system.U.matrix().detach().numpy() - np.eye(4)
+    assert np.linalg.matrix_rank(product) == 2
     plt.close("all")
 
 
