@@ -121,7 +121,7 @@ def draw(results: Results) -> Made:
         named |= {
             "mean of |μ|, largest σ": Line2D([], [], color=style.GREY),
             "deviation of |μ|, middle σ": Line2D([], [], color=style.GREY, ls="--", lw=1),
-            "1: keeps its size": Line2D([], [], color=style.BLACK, ls=":", lw=1),
+            "ln 1 = 0: keeps its size": Line2D([], [], color=style.BLACK, ls=":", lw=1),
         }
         style.caption(figure, title, _caption(ds), named)
     return Made(

@@ -28,6 +28,7 @@ SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 CEILING = 5.0  # a larger loss is drawn there
 FLOOR = 1e-7  # of the loss that is drawn: in float32 a smaller one is rounding
 OFFSET: dict[str, Any] = {"textcoords": "offset points"}
+MIDDLE = OFFSET | {"va": "center"}
 STEPS_PER_EPOCH = 100
 STAYS = 0.9  # of the baseline: what a loss does not fall below that stays there
 TITLE = "Copying memory (asRNN)"
@@ -142,10 +143,16 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
         **OFFSET,
     )
     for one in found:
-        ax.plot(one.steps, np.clip(one.losses, FLOOR, CEILING), label=one.name, ms=3, lw=1, **LOOK[one.name])
+        high = np.flatnonzero(one.losses > CEILING)
+        shown = slice(int(high[0]) + 1 if len(high) else None)
+        losses = np.clip(one.losses[shown], FLOOR, CEILING)
+        ax.plot(one.steps[shown], losses, label=one.name, ms=3, lw=1, **LOOK[one.name])
+        if len(high):
+            colour = LOOK[one.name]["color"]
+            ax.annotate(f"→ stays above {CEILING:g}", (one.steps[high[0]], CEILING), (4, 0), color=colour, **MIDDLE)
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Over {delay:,} steps")
     if any((one.losses <= FLOOR).any() for one in found):
-        ax.annotate("≤ 1e−7: rounding", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
+        ax.annotate("the least drawn: 10⁻⁷", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
 
 
 def dataset(found: list[LossCurve]) -> xr.Dataset:
@@ -178,8 +185,9 @@ def _caption(found: list[LossCurve]) -> str:
             for outcome, words in DID.items()
             if any(one.outcome == outcome for one in here)
         ]
-        said.append(f"{delay:,} steps: {'; '.join(each)}.")
-    return " ".join(said).replace(", D_f learns", " with a learned D_f")
+        said.append(f"{delay:,}: {'; '.join(each)}.")
+    told = " ".join(said).replace(", D_f learns", " with a learned D_f")
+    return f"{told} asRNN multiplies by D_f before tanh, and divides after it."
 
 
 def measured(found: list[LossCurve]) -> str:

@@ -126,10 +126,10 @@ def _caption(recorded: xr.Dataset) -> str:
     middle = [one[-1, n // 2] for one, n in zip(recorded["log_singular_value"].values, units, strict=True)]
     low = [name for name, value in zip(last, middle, strict=True) if not value > LOWEST]
     return (
-        "Singular values for one sequence whose logarithms are known to a tenth. "
+        f"The singular values of one sequence, as far as ln σ is known to {KNOWN:g}. "
         f"Trained, {joined([f'{name} keeps {count}' for name, count in last.items()])} directions to a tenth or more. "
         f"{f'The middle σ of {joined(low)} falls below what is drawn. ' if low else ''}"
-        "asRNN's D_f is the source's, 1e−5 for good: its cell is linear, and nothing leaves 1."
+        "asRNN's D_f stays 1e−5: its cell is linear, and every σ is 1."
     )
 
 

@@ -42,8 +42,8 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
         "ERNN, Figure 3: the block of one inner step",
         "“Once the maximum number of iterations K is predefined, we can convert an ERNN into a feed-forward network "
         "using the blocks” (section 2.1). Redrawn from equations 10 and 11.",
-        "A diagram, nothing is measured. Learned are U = I + V H, used twice since P = U, W and b, and one η for each "
-        "inner step i and each time step k.",
+        "A diagram, nothing is measured. The network learns W, b, the V and H of U = I + V H, and one η for each inner "
+        "step i and each time step k. As P = U, the matrix U is used twice.",
         figure,
         {},
     )

@@ -172,9 +172,9 @@ def _caption(results: Results) -> str:
     pairs = max(schema.settings(ds)["pairs"] for ds in results.values())
     singular = joined([f"{share(_shares(ds)['singular'])} ({_label(key)})" for key, ds in results.items()])
     return (
-        f"Eigenvalues of ∇F = diag(φ′)PU − I over {pairs:,} (window, step) pairs. Not all are "
-        f"below 0: ∇F is singular at {singular} of the pairs, and has eigenvalues above 0. Every inactive ReLU unit "
-        "gives the eigenvalue −1: the highest bar."
+        f"Eigenvalues of ∇F = diag(φ′)PU − I at {pairs:,} (window, step) pairs; P = U = I + V H is learned, φ′ is 1 "
+        f"at an active ReLU unit and else 0. Not all are below 0: ∇F is singular at {singular} of the pairs. "
+        "Every inactive unit gives the eigenvalue −1: the highest bar."
     )
 
 

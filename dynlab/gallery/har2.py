@@ -57,22 +57,21 @@ REACHED, LAST, EXPLAINED, MORE, NEITHER = (
 )
 UNKNOWN, ONE_SEED, DIVERGED = "not run", "one seed: too few to say", "diverged"
 BECAME = {  # in the caption
-    REACHED: "are reached by runs that never look at the test split",
+    REACHED: "are reached without a look at the test split",
     LAST: "are reached at the last epoch",
-    EXPLAINED: "are reached only if the epoch is chosen on the test split",
-    MORE: "lie below what the epoch chosen on the test split gives",
+    EXPLAINED: "are reached, to 2 standard errors, only if every seed's epoch is chosen on the test split",
+    MORE: "lie more than 2 standard errors below what epochs chosen on the test split give",
     NEITHER: "are not reached at any epoch",
-    DIVERGED: "could not be put to the test, since a training of every seed diverged",
+    DIVERGED: "cannot be judged, since a training of every seed diverged",
     ONE_SEED: "have one seed, too few to say",
     UNKNOWN: "were not run",
 }
 IN_SHORT = {  # in the panels' titles
-    REACHED: "reached",
-    LAST: "reached at the end",
-    EXPLAINED: "only if chosen on test",
-    MORE: "below best on test",
-    NEITHER: "not reached",
-    DIVERGED: "one of each seed's 2 runs diverged",
+    REACHED: "mean: reached",
+    LAST: "mean: reached at the end",
+    EXPLAINED: "mean: only best on test",
+    MORE: "mean: below best on test",
+    NEITHER: "mean: not reached",
     ONE_SEED: "one seed only",
     UNKNOWN: "not run",
 }
@@ -81,6 +80,13 @@ LEAST_SEEDS = 2  # for a standard error
 LOWEST, HIGHEST = 50, 98  # percent, of what is drawn: half is what a coin reaches
 SMALLEST_ERROR = 1e-3  # percent: one window of the test split is more
 TICKS = (50, 70, 80, 90, 95, 97)  # percent
+EPOCHS = (0, 100, 200, 300)  # that the axis names
+STRIP = (308, 396)  # of the axis of epochs, right of the runs: where the means stand
+MEANS: dict[str, dict[str, Any]] = {  # of each the place in the strip, and its look
+    "chosen": {"x": 324, "marker": "s", "color": style.ORANGE},
+    "last": {"x": 350, "marker": "s", "color": style.BLUE},
+    "best": {"x": 376, "marker": "D", "color": style.BLACK},
+}
 
 
 def table(recompute: bool = False) -> Table:
@@ -208,9 +214,10 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
             for curve in curves:
                 _draw(ax, curve)
             ax.axhline(published, color=style.BLACK, ls=":", lw=1.2)
-            became = str(ds["meaning"].sel({schema.RECIPE: "published", schema.NETWORK: name}).values)
-            ax.set_title(f"{name}, {counted(len(curves), 'run')}\n{IN_SHORT[became]}", fontsize="medium")
-        panels[0, 0].set(xlim=(0, None), ylim=(LOWEST, HIGHEST), yticks=TICKS)
+            one = ds.sel({schema.RECIPE: "published", schema.NETWORK: name})
+            _draw_means(ax, one)
+            ax.set_title(f"{name}, {counted(len(curves), 'run')}\n{_in_short(one, curves)}", fontsize="medium")
+        panels[0, 0].set(xlim=(0, STRIP[1]), ylim=(LOWEST, HIGHEST), xticks=EPOCHS, yticks=TICKS)
         for ax in panels[-1]:
             ax.set_xlabel("epoch")
         for ax in panels[:, 0]:
@@ -218,11 +225,14 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
         line: dict[str, Any] = {"color": style.BLUE, "ls": "none", "ms": 5}
         named = {
             "trained on 17 subjects": Line2D([], [], color=style.ORANGE),
-            "on all 21": Line2D([], [], color=style.BLUE),
+            "on all 21 subjects": Line2D([], [], color=style.BLUE),
             "published": Line2D([], [], color=style.BLACK, ls=":"),
             "end of a run": Line2D([], [], marker="o", **line),
             f"end below {LOWEST} %": Line2D([], [], marker="v", **line),
             "end of one that diverged": Line2D([], [], marker="x", **line),
+            "mean at the epochs that held-out subjects chose": _mean_mark("chosen"),
+            "mean at the last epoch, all subjects": _mean_mark("last"),
+            f"mean at each seed's best test epoch ± {STANDARD_ERRORS} standard errors": _mean_mark("best"),
         }
         style.caption(figure, TITLE, _caption(ds), named)
     return Made(
@@ -281,9 +291,32 @@ def _draw(ax: plt.Axes, curve: Curve) -> None:
         ax.plot(*at, marker, color=color, zorder=4 + curve.whole, clip_on=False, **look)
 
 
+def _draw_means(ax: plt.Axes, one: xr.Dataset) -> None:
+    """The means that the published number is judged by, right of the runs; of the best the standard errors too."""
+    ax.axvspan(*STRIP, color=style.FAINT, alpha=0.4, lw=0, zorder=0)
+    errors = STANDARD_ERRORS * one["accuracy_std"] / max(int(one["seeds"]), 1) ** 0.5
+    for name, look in MEANS.items():
+        mean, error = (float(values.sel({schema.SELECTION: name})) for values in (one["accuracy"], errors))
+        ax.plot(look["x"], mean, look["marker"], color=look["color"], ms=4.5, zorder=6)
+        if name == "best":
+            ax.plot([look["x"]] * 2, [mean - error, mean + error], color=look["color"], lw=1.4, zorder=5)
+
+
+def _mean_mark(name: str) -> Line2D:
+    look = MEANS[name]
+    return Line2D([], [], marker=look["marker"], color=look["color"], ls="none", ms=5)
+
+
+def _in_short(one: xr.Dataset, curves: list[Curve]) -> str:
+    """The second line of a panel's title."""
+    became = str(one["meaning"].values)
+    lost = sum(curve.diverged for curve in curves)
+    return f"{lost} of {len(curves)} diverged" if became == DIVERGED else IN_SHORT[became]
+
+
 def _caption(ds: xr.Dataset) -> str:
     """What became of the published numbers."""
     under = ds["meaning"].sel({schema.RECIPE: "published"}).values.tolist()
     said = [f"{under.count(each)} {words}" for each, words in BECAME.items() if each in under]
-    rest = "Means are over seeds whose two trainings ended. The axis is logarithmic in 100 % − accuracy."
-    return f"Of {len(under)} published accuracies (dotted), under the published recipes, {'; '.join(said)}. {rest}"
+    rest = "The axis is logarithmic in 100 % − accuracy."
+    return f"By the means over seeds whose runs ended (grey strips), of {len(under)} numbers {'; '.join(said)}. {rest}"

@@ -74,9 +74,9 @@ def draw(results: Results) -> Made:
         _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
         shown = drift.sizes[schema.TIME] - 1
         words = (
-            f"h' = tanh(W₀ h) turns for ever on one closed curve, and keeps its energy H; with it {shown} steps of "
-            f"ε = {STEP:g} s, and above each orbit by how much H has changed after them. A step multiplies a mode by "
-            "R(ελ)."
+            "W₀ = (0, −2; 2, 0). The flow h' = tanh(W₀ h) turns for ever on one closed curve and keeps its energy H. "
+            f"Each integrator takes {shown} steps of ε = {STEP:g} s; above its orbit stands by how much they change H. "
+            "A step multiplies a mode of eigenvalue λ by R(ελ)."
         )
         style.caption(figure, TITLE, words, _named(shown))
     return Made(

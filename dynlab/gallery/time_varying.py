@@ -72,6 +72,9 @@ def draw(results: Results) -> Made:
         f"eigenvalues promise {power(PRODUCTS * np.log(SIDE))}.",
         figure,
         results,
+        caption=f"By t = {SECONDS:g} s the solution grows to {power(size)} (exact: e^10), where Re λ promises "
+        f"{power(real.max() * SECONDS)}. After {PRODUCTS} steps the norm of the product is {power(last)}, where |μ| "
+        f"promises {power(PRODUCTS * np.log(SIDE))}.",
     )
 
 

@@ -40,13 +40,19 @@ DRAWN = {"spectrum": ["eigenvalue", "spectral_radius"], "end_to_end": ["log_sing
 LOWEST = -20.0  # of the gradients' axes: what has shrunk further is off the picture, and told in the sentence below it
 TITLE = "The zoo on HAR-2: spectra and gradients side by side"
 CAPTION = (
-    "A network a column. Above: eigenvalues of ∂h_t/∂h_{t−1} at its steps beside the circle |μ| = 1. Middle: its "
-    "gradient from T back to t. Below: eigenvalues at its fixed points, the leading ones large. RNN, with tanh, is "
-    "from torch's random weights, ReLU RNN from W = I. In small squares eigenvalues near 1, seen larger."
+    "Above: eigenvalues of ∂h_t/∂h_{t−1} beside |μ| = 1, on 16 of the 32 test sequences that ship with dynlab. Middle: "
+    "gradient from the last step T = 128 back to t. Below: eigenvalues at fixed points under input 0, leading ones "
+    "large. Near a square “1 ± 0.3” says: Re μ is 0.7 to 1.3, |Im μ| ≤ 0.3; the lower squares hold leading ones alone."
+)
+INPUTS = (
+    "The inputs are 16 of the 32 test sequences of HAR-2 that ship with dynlab; `dynlab gradient` takes 16 of all "
+    "where the data set is at hand, and its numbers differ. The RNN has tanh, and the ReLU RNN began at W = I."
 )
 NEAR, MOST = 0.35, 0.99  # of 1: where all eigenvalues are nearer, or that part of them, they are seen larger
 DEAD = 1e-9  # the modulus of what a unit that never fires leaves
 PLACE = (0.04, 0.04, 0.41, 0.41)  # of the close-up: beside the eigenvalues at 0, and left of those near 1
+LARGE = (0.02, 0.02, 0.5, 0.5)  # of that of the fixed points
+BESIDE, ABOVE = (0.98, 0.04), (0.02, 0.55)  # of the words of each
 LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}
 
 
@@ -74,7 +80,7 @@ def draw(results: Results) -> Made:
         "The vanilla RNN's and the LSTM's gradients vanish, the AntisymmetricRNN's keep the mean modulus of "
         "eigenvalues close to 1 and its spread close to 0 (AntisymmetricRNN, Figure 2). ERNN's are "
         "norm-preserving with ‖∂h_T/∂h_1‖ close to 1 (ERNN, Theorem 1 and Figure 2).",
-        measured(table),
+        f"{measured(table)} {INPUTS}",
         _figure(analysed),
         results,
     )
@@ -117,8 +123,8 @@ def measured(ds: xr.Dataset) -> str:
     changes = [f"{power(float(log))} ({title})" for title, log in zip(titles, ds["log_gradient"], strict=True)]
     kept = [f"{count} ({title})" for title, count in zip(titles, ds["surviving"].values, strict=True)]
     return (
-        f"Over {int(ds['steps'][0])} real steps the median of ‖∂h_T/∂h_0‖ is {joined(changes)}. Directions that "
-        f"survive (σ ≥ {SURVIVES}) are {joined(kept)}."
+        f"Over the {int(ds['steps'][0])} steps of real sequences the median of ‖∂h_T/∂h_0‖ is {joined(changes)}. "
+        f"Directions that survive (σ ≥ {SURVIVES}) are {joined(kept)}."
     )
 
 
@@ -153,11 +159,12 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
             row[0].set_ylabel(label)
             for ax in row[1:]:
                 ax.tick_params(labelleft=False)  # the limits are the first one's
-        for ax in axes[1]:
+        for ax, found in zip(axes[1], analysed.values(), strict=True):
             ax.set_ylim(bottom=max(LOWEST, ax.get_ylim()[0]))
+            _say_what_left(found["gradient"], ax)
         for (ax, points), found in zip(axes[[0, 2]].T, analysed.values(), strict=True):
             _close_up(found["spectrum"], ax)
-            _close_up(found["fixed_points"], points)
+            _close_up(found["fixed_points"], points, leading=True)
         samples = analysed[next(iter(analysed))]["gradient"].sizes[schema.SAMPLE]
         times = analysed[next(iter(analysed))]["spectrum"][schema.TIME].values
         scale = ScalarMappable(Normalize(times[0], times[-1]), style.TIME)
@@ -186,7 +193,9 @@ def _kinds(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> dict[str, Line2D
 def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
     spectra, gradients, points = axes
     plot_spectrum(found["spectrum"], ax=spectra, s=6, zorder=4)  # above the circle, on which some lie
-    spectra.set(ylabel="", aspect="equal")  # one scale and one circle in every column, whatever a spectrum alone has
+    spectra.set(
+        xlabel="Re μ", ylabel="", aspect="equal"
+    )  # one scale and one circle in every column, whatever a spectrum alone has
     for patch in spectra.patches:
         patch.set_facecolor("none")
     for drawn in spectra.collections:
@@ -203,34 +212,64 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
     for text in points.texts:
         text.remove()  # the caption says what the circle is
     stable = found["fixed_points"]["stable"].values == 1
+    for patch in points.patches:
+        patch.set_facecolor("none")
     points.set_title(f"{stable.sum()} stable, {(~stable).sum()} not", fontsize="medium")
     points.set_ylabel("")
 
 
-def _close_up(ds: xr.Dataset, ax: Axes) -> None:
-    """Where all eigenvalues that are not 0 lie near 1, or nearly all, they themselves, seen larger."""
-    values = ds["eigenvalue"].values.ravel()
-    away = np.abs(values[np.isfinite(values) & (np.abs(values) > DEAD)] - 1)
-    halves = [1.2 * float(np.quantile(away, part)) for part in (1.0, MOST)] if len(away) else []
+def _say_what_left(ds: xr.Dataset, ax: Axes) -> None:
+    """Where the median leaves the panel below: how far it falls."""
+    last = float(ds["log_norm"].isel({schema.TIME: 0}).median())
+    if last < ax.get_ylim()[0]:
+        words: dict[str, Any] = {"transform": ax.transAxes, "va": "bottom", "color": style.BLUE, "zorder": 6}
+        ax.text(0.03, 0.03, style.subscripts(f"↓ {power(last)}"), bbox=style.ground(ax), **words)
+
+
+def _close_up(ds: xr.Dataset, ax: Axes, leading: bool = False) -> None:
+    """Where all eigenvalues that are not 0 lie near 1, or nearly all, they themselves, seen larger.
+
+    With `leading` those that have the largest modulus at their fixed point alone, in large markers.
+    """
+    values = ds["eigenvalue"].values
+    known = values[np.isfinite(values) & (np.abs(values) > DEAD)]
+    halves = [1.2 * float(np.quantile(np.abs(known - 1), part)) for part in (1.0, MOST)] if len(known) else []
     half = next((each for each in halves if each <= NEAR), None)
     if half is None:
         return
-    inset = ax.inset_axes(PLACE)
+    inset = ax.inset_axes(LARGE if leading else PLACE)
     circle = np.exp(2j * np.pi * np.linspace(-0.1, 0.1, 361))
     inset.plot(circle.real, circle.imag, color=style.GREY, lw=0.6, zorder=0)
+    if leading:
+        half = _draw_leading(ds, inset)
+    else:
+        _draw_again(ax, inset)
+    inset.set(xlim=(1 - half, 1 + half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
+    inset.spines[:].set(visible=True, color=style.GREY)
+    place, side = (ABOVE, "left") if leading else (BESIDE, "right")
+    words: dict[str, Any] = {"ha": side, "va": "bottom", "bbox": style.ground(ax), "zorder": 6}
+    ax.text(*place, f"1 ± {half:.2g}", transform=ax.transAxes, **words)
+    ax.indicate_inset_zoom(inset, edgecolor=style.GREY)
+
+
+def _draw_again(ax: Axes, inset: Axes) -> None:
+    """The eigenvalues of the axes, small."""
     for drawn in [each for each in ax.collections if isinstance(each, PathCollection)]:
         x, y = np.asarray(drawn.get_offsets()).T
         look: dict[str, Any] = {"marker": drawn.get_paths()[0], "s": 0.4 * drawn.get_sizes().max(), "linewidths": 0}
-        if drawn.get_array() is None:
-            look["color"] = drawn.get_facecolor()
-        else:
-            look |= {"c": drawn.get_array(), "cmap": drawn.get_cmap(), "norm": drawn.norm}
-        inset.scatter(x, y, **look)
-    inset.set(xlim=(1 - half, 1 + half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
-    inset.spines[:].set(visible=True, color=style.GREY)
-    words: dict[str, Any] = {"ha": "right", "va": "bottom", "bbox": style.ground(ax), "zorder": 6}
-    ax.text(0.98, 0.04, f"1 ± {half:.2g}", transform=ax.transAxes, **words)
-    ax.indicate_inset_zoom(inset, edgecolor=style.GREY)
+        inset.scatter(x, y, **look, c=drawn.get_array(), cmap=drawn.get_cmap(), norm=drawn.norm)
+
+
+def _draw_leading(ds: xr.Dataset, inset: Axes) -> float:
+    """The eigenvalue or the pair of largest modulus of each fixed point; half the width of a window that holds all."""
+    away = 0.0
+    for values, kind, stable in zip(ds["eigenvalue"].values, ds["kind"].values, ds["stable"].values, strict=True):
+        lead = values[np.isclose(values, values[0]) | np.isclose(values, values[0].conj())]
+        marker, colour = style.kind_look(str(kind), int(stable))
+        look: dict[str, Any] = {"marker": marker, "s": 34, "facecolors": colour, "edgecolors": "white"}
+        inset.scatter(lead.real, lead.imag, linewidths=0.6, zorder=3, **look)
+        away = max(away, float(np.abs(lead - 1).max()))
+    return 1.3 * away
 
 
 def _same_limits(axes: list[Axes]) -> None:

@@ -5,15 +5,20 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
 from PIL import Image
+from torch.nn.functional import cross_entropy
 
 from dynlab.cli.movie import Movie, save_movie
 from dynlab.cli.output import save_figure
 from dynlab.errors import lookup
 from dynlab.gallery import FIGURES, page
 from dynlab.gallery.antisymmetric_2 import LARGER
+from dynlab.gallery.copying import CEILING, curves
+from dynlab.gallery.har2 import EXPLAINED, NEITHER, STRIP
 from dynlab.gallery.kept import Script, kept
 from dynlab.gallery.movie import errors
+from dynlab.gallery.zoo_comparison import NETWORKS
 
 # What each sentence must say: facts of SYSTEMS, and of the sources' errors.
 KNOWN = {
@@ -94,7 +99,7 @@ def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
 @pytest.mark.parametrize("fast, steps", [(True, 100), (False, 400)])
 def test_the_integrators_say_how_many_steps_are_drawn_and_no_name_covers_another(fast, steps):
     figure = lookup(FIGURES, "integrators", "figure")(fast=fast).figure
-    assert f"with it {steps} steps of ε = 0.2 s" in " ".join(figure.texts[-1].get_text().split())
+    assert f"Each integrator takes {steps} steps of ε = 0.2 s" in " ".join(figure.texts[-1].get_text().split())
     figure.draw_without_rendering()
     names = [text.get_window_extent() for text in figure.axes[-1].texts]
     assert len(names) == 5
@@ -203,10 +208,68 @@ def test_eigenvalues_near_1_are_seen_larger_in_the_columns_that_have_no_others_b
     for ax in (ax for row in rows for ax in row if ax.child_axes):
         (inset,) = ax.child_axes
         (low, high), points = inset.get_xlim(), np.concatenate([drawn.get_offsets() for drawn in ax.collections])
-        away = np.hypot(points[:, 0] - 1, points[:, 1])[np.hypot(*points.T) > 1e-9]
         assert (low + high) / 2 == pytest.approx(1)
-        assert np.mean(away <= (high - low) / 2) >= 0.98
+        assert inset.get_ylim() == pytest.approx((low - 1, high - 1))
         assert ax.texts[-1].get_text() == f"1 ± {(high - low) / 2:.2g}"
+        if ax in rows[0]:
+            away = np.hypot(points[:, 0] - 1, points[:, 1])[np.hypot(*points.T) > 1e-9]
+            assert np.mean(away <= (high - low) / 2) >= 0.98
+    plt.close("all")
+
+
+def test_the_close_up_of_fixed_points_holds_the_leading_eigenvalues_of_each_and_no_others():
+    made = lookup(FIGURES, "zoo", "figure")()
+    for ax, name in zip(made.figure.axes[10:15], NETWORKS.values(), strict=True):
+        if not ax.child_axes:
+            continue
+        (inset,) = ax.child_axes
+        drawn = np.concatenate([points.get_offsets() for points in inset.collections])
+        sizes = np.abs(made.results[f"{name}.fixed_points"]["eigenvalue"].values)
+        leading = sizes[np.isclose(sizes, sizes.max(axis=1, keepdims=True), rtol=1e-12)]
+        np.testing.assert_allclose(np.sort(np.hypot(*drawn.T)), np.sort(leading))
+        assert np.abs(drawn - [1, 0]).max() < inset.get_xlim()[1] - 1
+    plt.close("all")
+
+
+def test_a_median_that_leaves_the_panel_is_told_there_and_only_there():
+    made = lookup(FIGURES, "zoo", "figure")()
+    for ax, name in zip(made.figure.axes[5:10], NETWORKS.values(), strict=True):
+        last = float(made.results[f"{name}.gradient"]["log_norm"].isel(time=0).median())
+        told = [f"↓ $e^{{−{-last:.1f}}}$"] if last < ax.get_ylim()[0] else []
+        assert [text.get_text() for text in ax.texts] == told
+            [f"↓ $e^{{−{-last:.1f}}}$"] if last < ax.get_ylim()[0] else []
+        )
+    plt.close("all")
+
+
+def test_no_loss_of_smoothed_labels_is_below_the_line_that_is_drawn():
+    made = lookup(FIGURES, "ernn-4", "figure")()
+    (line,) = (line for line in made.figure.axes[2].lines if line.get_linestyle() == ":")
+    target = torch.tensor([[0.95, 0.05]])
+    assert line.get_ydata()[0] == pytest.approx(float(cross_entropy(target.log(), target)), abs=1e-6)
+    losses = [curve.get_ydata().min() for curve in made.figure.axes[2].lines if curve is not line]
+    assert made.figure.axes[2].get_ylim()[0] < line.get_ydata()[0] < min(losses)
+    plt.close("all")
+
+
+def test_a_training_that_diverges_is_drawn_up_to_the_ceiling_alone():
+    figure = lookup(FIGURES, "copying", "figure")().figure
+    (learned,) = (line for line in figure.axes[0].lines if line.get_label() == "asRNN, D_f learns")
+    assert (learned.get_ydata()[:-1] < CEILING).all()
+    assert learned.get_ydata()[-1] == CEILING
+    (whole,) = (one.losses for one in curves() if one.name == "asRNN, D_f learns" and len(one.losses))
+    assert whole[len(learned.get_ydata()) :].min() > CEILING
+    assert any(f"stays above {CEILING:g}" in text.get_text() for text in figure.axes[0].texts)
+    plt.close("all")
+
+
+def test_the_distance_of_ernn_1_is_from_the_equilibrium_of_the_step():
+    made = lookup(FIGURES, "ernn-1", "figure")()
+    one = made.results["manifold"].sel(network="ernn K=5")
+    apart = np.linalg.norm(one["pair_sum"].values[0, 1:] - one["equilibrium"].values[0, 1:], axis=-1)
+    said = " ".join(made.figure.texts[1].get_text().split())
+    assert f"the median {np.median(apart):.2g} and the maximum {apart.max():.2g}" in said
+    assert made.figure.texts[0].get_text() == made.title
     plt.close("all")
 
 
@@ -215,4 +278,30 @@ def test_har2_is_drawn_by_the_logarithm_of_the_error():
     ax = figure.axes[0]
     heights = ax.transData.transform([(0, accuracy) for accuracy in (50, 75, 87.5, 93.75)])[:, 1]
     np.testing.assert_allclose(np.diff(heights), np.diff(heights)[0], rtol=1e-9)
+    plt.close("all")
+
+
+def test_har2_draws_the_means_of_the_table_beside_the_runs_with_two_standard_errors_of_the_best():
+    made = lookup(FIGURES, "har2", "figure")()
+    ds = made.results["har2"].sel(recipe="published")
+    for ax, name in zip(made.figure.axes, ds["network"].values, strict=True):
+        one = ds.sel(network=name)
+        drawn = [line.get_ydata() for line in ax.lines if line.get_xdata()[0] > STRIP[0]]
+        means = [values[0] for values in drawn if len(values) == 1]
+        np.testing.assert_allclose(means, one["accuracy"].sel(selection=["chosen", "last", "best"]))
+        (bar,) = (values for values in drawn if len(values) == 2)
+        error = 2 * float(one["accuracy_std"].sel(selection="best")) / max(int(one["seeds"]), 1) ** 0.5
+        np.testing.assert_allclose(bar, float(one["accuracy"].sel(selection="best")) + np.array([-error, error]))
+        published, meant = float(one["published"]), str(one["meaning"].values)
+        if meant == EXPLAINED:
+            assert bar[0] <= published <= bar[1]
+            assert max(means[:2]) < published
+        if meant == NEITHER:
+            assert bar[1] < published
+    titles = [ax.get_title(loc="left") for ax in made.figure.axes]
+    assert [title.partition("\n")[2] for title in titles if "diverged" in title] == [
+        "8 of 10 diverged",
+        "9 of 10 diverged",
+    ]
+    assert "6 are reached, to 2 standard errors, only if" in " ".join(made.figure.texts[1].get_text().split())
     plt.close("all")
