@@ -152,7 +152,7 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
             ax.annotate(f"→ stays above {CEILING:g}", (one.steps[high[0]], CEILING), (4, 0), color=colour, **MIDDLE)
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Over {delay:,} steps")
     if any((one.losses <= FLOOR).any() for one in found):
-        ax.annotate("the least drawn: 10⁻⁷", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
+        ax.annotate("drawn at 10⁻⁷:\nthat or less", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
 
 
 def dataset(found: list[LossCurve]) -> xr.Dataset:
