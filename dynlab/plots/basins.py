@@ -15,12 +15,23 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import joined, number, of_map, share, subscript
 
-NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
+NEEDS = (
+    "basin",
+    "kind",
+    "attractor_class",
+    "share",
+    "attractor_x",
+    "attractor_y",
+    "attractor_state",
+    "origin",
+    "direction",
+)
 MOST_NAMED = 10  # attractors in the legend
 SIZE = (5.6, 5.9)  # inches
 LIGHT = (0.45, 0.75, 0.22)  # of a basin's colour; the rest is white. A colour that comes again is another shade
 FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
+ARROWS, LARGE = "→↗↑↖←↙↓↘", 18  # of the ways in which orbits run away, and how large they are in the picture: points
 LEAVES, UNDECIDED = "#EFEFEF", "#BDBDBD"  # neither is the paper's white
 OFF = 1e-6  # of the window: what is farther from its plane is off it
 SPATIAL = 3  # states, of which an axis says what it is made of
@@ -55,17 +66,23 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         return style.panels(ds, [(plot_basins, artist)], SIZE, f"Basins{whose}")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
     shades = [_shade(place) for place in range(count)]
-    table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *shades])
+    ways = [code for code in range(int(basin.min()), -2) if (basin == code).any()][::-1]  # in which orbits run away
+    table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *map(_shade, range(count + len(ways)))])
+    shown = np.where(basin < -2, count - 3 - basin, basin)
     x, y = ds[schema.X].values, ds[schema.Y].values
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
     options: dict[str, Any] = {"origin": "lower", "interpolation": "nearest", "rasterized": True}
-    ax.imshow(basin + 2, cmap=table, vmin=-0.5, vmax=count + 1.5, extent=extent, **options)
+    ax.imshow(shown + 2, cmap=table, vmin=-0.5, vmax=count + len(ways) + 1.5, extent=extent, **options)
     _draw_borders(basin, x, y, half, ax)
     off = _off_the_plane(ds)
     handles = [_attractor(ds, place, shades[place], off[place], ax, **artist) for place in range(count)][:MOST_NAMED]
     for place in range(min(count, MOST_NAMED) if count > 1 else 0):
-        _draw_number(ds, place, ax)
+        _write(ds, place, f"{place}", ax)
+    for place, code in enumerate(ways):
+        arrow = _arrow(ds, code)
+        handles.append(_patch(_shade(count + place), f"runs away {arrow} ({share((basin == code).mean())})"))
+        _write(ds, code, arrow, ax, fontsize=LARGE)
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
         (LEAVES, "leaves every bound, or overflows", basin == -1),
@@ -83,7 +100,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
     else:
         ax.set_title(f"Where starts end, one in each cell of {number(2 * half[0], 2)} × {number(2 * half[1], 2)}")
-    if not count:
+    if not count and not ways:
         style.say(ax, _why_no_basin(basin, int(settings["steps"]))).set_color(style.BLACK)
     legend: dict[str, Any] = {"title": "A start ends on (part of the starts)" if count else "Part of the starts"}
     legend["labels"] = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
@@ -157,10 +174,12 @@ def _attractor(
     """
     one = ds.isel({schema.ATTRACTOR: place})
     kind = str(one["kind"].values)
-    label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
+    is_continuum = kind.startswith("continuum")
+    words = str(one["attractor_class"].values) if is_continuum else kind
+    label = f"{of_map(words)} ({share((ds['basin'].values == place).mean())})"
     if ds.sizes[schema.ATTRACTOR] > 1:
         label = f"{place}  {label}"
-    if kind.startswith(("continuum", "family")):  # no one of its points stands for it
+    if is_continuum or kind.startswith("family"):  # no one of its points stands for it
         return _patch(shade, label)
     colour = style.CYCLE[place % len(style.CYCLE)]
     look: dict[str, Any] = {"marker": ".", "ms": 3, "mew": 0, "color": colour}
@@ -179,9 +198,17 @@ def _attractor(
     return drawn if unseen else (_patch(shade, label), drawn)
 
 
-def _draw_number(ds: xr.Dataset, place: int, ax: Axes) -> None:
-    """The attractor's number where its basin has most room."""
-    inside = ds["basin"].values == place
+def _arrow(ds: xr.Dataset, code: int) -> str:
+    """The arrow nearest to how orbits run away in the plane, that of most of them; "" where they leave it squarely."""
+    across, up = ds["outward_step"].values[:, ds["basin"].values == code].mean(axis=1)
+    if max(abs(across), abs(up)) <= OFF * np.abs(ds["outward_step"]).max():
+        return ""
+    return ARROWS[round(float(np.arctan2(up, across)) / (2 * np.pi / len(ARROWS))) % len(ARROWS)]
+
+
+def _write(ds: xr.Dataset, code: int, words: str, ax: Axes, **artist: Any) -> None:
+    """The words, as an attractor's number, where the starts of that code have most room."""
+    inside = ds["basin"].values == code
     x, y = ds[schema.X].values, ds[schema.Y].values
     room = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1] / len(x)
     width = x[-1] - x[0]
@@ -190,7 +217,7 @@ def _draw_number(ds: xr.Dataset, place: int, ax: Axes) -> None:
             room[np.hypot(x[None, :] - at_x, y[:, None] - at_y) < BESIDE * width] = 0.0
     row, column = np.unravel_index(np.argmax(room), room.shape)
     if room[row, column] >= ROOM:
-        ax.text(x[column], y[row], f"{place}", ha="center", va="center", fontweight="bold")
+        ax.text(x[column], y[row], words, ha="center", va="center", fontweight="bold", **artist)
 
 
 def _shade(place: int) -> tuple[float, float, float]:

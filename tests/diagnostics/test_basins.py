@@ -814,4 +814,5 @@ def test_unstable_lines_of_points_are_apart_from_the_lines_that_attract():
     found = dl.basins(system, grid=31, extent=3.0)
     still = found["basin"].values == found["basin"].values[15, 15]
     assert still.sum() == 31
-    assert "2 continua (undecided, near line of fixed points)" in found.attrs["verdict"]
+    assert "2 lines of fixed points; " in found.attrs["verdict"]
+    assert "on 1 unstable line of fixed points, which has no basin" in found.attrs["verdict"]

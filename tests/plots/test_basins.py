@@ -40,11 +40,17 @@ def test_the_title_says_that_the_map_is_eulers_and_with_which_step():
     plt.close("all")
 
 
+def turned(h, x):
+    """Round and round, ever more slowly away from 0."""
+    return h + 0.1 * torch.tanh(torch.stack([-h[..., 1], h[..., 0]], -1))
+
+
 @pytest.mark.parametrize(
     "step, gone, said",
     [
-        (lambda h, x: h + 0.1, 0, "no orbit has settled after 100 steps:\nno basin is known here"),
-        (lambda h, x: h + 0.1, 3, "no other orbit has settled after 100 steps:\nno basin is known here"),
+        (turned, 0, "no orbit has settled after 100 steps:\nno basin is known here"),
+        (turned, 3, "no other orbit has settled after 100 steps:\nno basin is known here"),
+        (lambda h, x: h + 0.1, 0, "↗"),  # the legend says that it runs away
         (lambda h, x: 2 * h + 9, 8, "every orbit leaves:\nthere is no basin here"),
     ],
 )
@@ -92,4 +98,19 @@ def test_a_projection_that_falls_into_another_basin_is_said_to(up, said):
     words = [text.get_text() for text in plot_basins(ds.assign(attractor_x=moved)).get_legend().get_texts()]
     (hollow,) = (" ".join(each.split()) for each in words if each.startswith("hollow"))
     assert hollow == f"hollow: off the plane, projected onto it{said}"
+    plt.close("all")
+
+
+def test_orbits_that_run_away_are_drawn_by_direction():
+    """h + 0.1 tanh(W h) with W = (1, 2; 2, 4) grows along (1, 1) above the line of fixed points, and back below it."""
+    ds = basins(planar_system([[1, 2], [2, 4]]), grid=21)
+    ax = plot_basins(ds)
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    named = {each.partition(" (")[0] for each in words}
+    assert named == {"unstable line of fixed points", "runs away ↗", "runs away ↙"}
+    (image,) = ax.images
+    shown = {image.cmap(image.norm(value)) for value in np.unique(np.asarray(image.get_array()))}
+    assert shown == {patch.get_facecolor() for patch in ax.get_legend().get_patches()}
+    at = {text.get_text(): np.array(text.get_position()) for text in ax.texts}
+    assert at["↗"] @ [1, 2] > 0 > at["↙"] @ [1, 2]
     plt.close("all")

@@ -13,7 +13,8 @@ from dynlab.diagnostics.basins.continua import extended, on_continuum, parted
 from dynlab.diagnostics.basins.cycles import Cycle, carried_with_jacobian, cycles, periods
 from dynlab.diagnostics.basins.ends import GONE, SETTLED, Ends, carried, ends, tail
 from dynlab.diagnostics.basins.families import family
-from dynlab.diagnostics.basins.motion import motion
+from dynlab.diagnostics.basins.motion import DRIFTS, motion
+from dynlab.diagnostics.basins.outward import bend, velocities, ways
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.places import UNDECIDED as MAYBE
 from dynlab.jacobians import finite_or_zero
@@ -23,7 +24,7 @@ from dynlab.numerics.threads import cores, slices
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
 
-DIVERGED, UNDECIDED = -1, -2  # in place of an attractor's number
+DIVERGED, UNDECIDED, OUTWARD = -1, -2, -3  # in place of an attractor's number; −4, … run away in other directions
 # Relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to. The last of these is
 # used that makes at most `MOST_GROUPS` groups: roots may be as near to each other as their ends are not.
 GROUPED = 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-14
@@ -42,7 +43,12 @@ PATIENCE = 2  # orbits that stay undecided are followed for so long, and no furt
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
 LEFT_OUT = "following orbits of a network this large is left out (--follow, follow=True, brings it back)"
 MAYBE_NONE = "rounding does not tell whether there is a fixed point where they come to rest"
-NOT_FOLLOWED = f"more than {MOST_MOVING} orbits would have to be followed"
+NOT_FOLLOWED = (
+    f"basins follows {MOST_MOVING} moving orbits for longer, and these starts are near none of them: larger --steps "
+    f"(steps=) may leave fewer that still move"
+)
+
+BENDS = "they move straight outward, on a way that bends or ends farther out"
 
 
 @dataclass(frozen=True)
@@ -79,15 +85,18 @@ class Recognised:
     held : Held
     attractors : list of Attractor
     assigned : ndarray of int, shape (start,)
-        The number of the attractor, `DIVERGED` or `UNDECIDED`.
+        The number of the attractor, `DIVERGED`, `UNDECIDED`, or `OUTWARD` and below by direction.
     reasons : ndarray of str, shape (start,)
         Why a start is undecided.
+    velocities : ndarray, shape (start, state)
+        The step of each orbit that runs away; NaN of others.
     """
 
     held: Held
     attractors: list[Attractor]
     assigned: Index
     reasons: NDArray[np.object_]
+    velocities: Real
     clouds: list[_Cloud] = field(default_factory=list)
 
     def left(self) -> Index:
@@ -159,9 +168,11 @@ def recognised(
 ) -> Recognised:
     """The attractors, and which start ends on which; what neither rests nor repeats by following it, if so asked."""
     count = len(found.states)
-    known = Recognised(held, [], np.full(count, UNDECIDED), np.full(count, "", dtype=object))
+    none = np.full_like(found.states, np.nan)
+    known = Recognised(held, [], np.full(count, UNDECIDED), np.full(count, "", dtype=object), none)
     states, every = found.states.copy(), np.arange(count)
     _settled(held, found, every, known, seed)
+    _outward(held, states, known)
     _as_a_family(held, states, known, seed)
     if follow:
         _moving(held, states, known, largest_state, seed)
@@ -170,11 +181,25 @@ def recognised(
             later = ends(held, states[left], FOLLOWED, largest_state, max_memory)
             states[left] = later.states
             _settled(held, later, left, known, seed)
+            _outward(held, states, known)
             _moving(held, states, known, largest_state, seed)
     many = f"they end at more than the {MOST_GROUPS * PASSES} places that are looked at"
     reason = many if len(known.attractors) >= MOST_GROUPS * PASSES else NOT_FOLLOWED
+    left = np.flatnonzero((known.assigned == UNDECIDED) & np.isin(known.reasons, ("", DRIFTS)))
+    known.reasons[left[bend(held, states[left])]] = BENDS
     known.reasons[known.left()] = reason if follow else LEFT_OUT
+    away = np.flatnonzero(known.assigned == OUTWARD)
+    known.assigned[away] = OUTWARD - ways(known.velocities[away])
     return known
+
+
+def _outward(held: Held, states: Real, known: Recognised) -> None:
+    """Say of those starts whose orbits run away that they do."""
+    left = known.left()
+    found = velocities(held, states[left])
+    runs = ~np.isnan(found).any(axis=1)
+    known.assigned[left[runs]] = OUTWARD
+    known.velocities[left[runs]] = np.asarray(held.unit) * found[runs]
 
 
 def _settled(held: Held, found: Ends, which: Index, known: Recognised, seed: int) -> None:

@@ -13,11 +13,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.basins.attractor import Attractor
+from dynlab.diagnostics.basins.attractor import CONTINUUM, Attractor
 from dynlab.diagnostics.basins.plane import Plane
-from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED
+from dynlab.diagnostics.basins.recognition import DIVERGED, OUTWARD, UNDECIDED
 
 DRAWN = 512  # states of each attractor that are kept
+STRAIGHT = 1e-6  # of their spread: points that are no farther from a line lie on it
 
 
 def of_grid(
@@ -34,19 +35,27 @@ def of_grid(
     plane : Plane
     """
     grid = (schema.Y, schema.X)
-    mean, border, error, boxes = basin_entropy(basin, belongs)
+    mean, border, error, boxes = basin_entropy(np.maximum(basin, OUTWARD), belongs)
+    leaving = (basin == DIVERGED) | (basin <= OUTWARD)
     return {
-        "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided"),
+        "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided, −3, −4, … runs away"),
         "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),
         "basin_entropy": schema.variable((), mean, "basin entropy"),
         "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
         "boundary_basin_entropy_error": schema.variable((), error, "standard error of that mean over boxes"),
         "boundary_boxes": schema.variable((), boxes, "boxes on a border"),
-        "leaving_share": schema.variable((), (basin == DIVERGED).mean(), "share of the starts that leave every bound"),
+        "leaving_share": schema.variable((), leaving.mean(), "share of the starts that leave every bound"),
         "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),
         "origin": schema.variable((schema.STATE,), plane.origin, "origin of the plane"),
         "direction": schema.variable((schema.AXIS, schema.STATE), plane.directions, "directions of the plane"),
     }
+
+
+def of_outward(velocities: NDArray[np.float64], plane: Plane) -> dict[str, xr.Variable]:
+    """The steps (y, x, state) of orbits that run away, in the plane's coordinates; NaN of others."""
+    steps = np.moveaxis(velocities @ plane.directions.T, -1, 0)
+    dims = (schema.AXIS, schema.Y, schema.X)
+    return {"outward_step": schema.variable(dims, steps, "what an orbit that runs away moves by in a step")}
 
 
 def of_attractors(
@@ -87,11 +96,20 @@ def of_attractors(
 
 
 def _class(attractor: Attractor) -> str:
-    """A fixed point's stability; what is no fixed point by its kind."""
-    if attractor.period != 1 or attractor.kind.startswith("continuum"):
+    """A fixed point's stability; what is no fixed point by its kind, and points that form a line by that."""
+    if attractor.period != 1:
         return attractor.kind
+    if attractor.kind.startswith(CONTINUUM):
+        repels = "unstable " if attractor.stable == 0 else ""
+        return f"{repels}{'line' if _on_a_line(attractor.points) else CONTINUUM} of fixed points"
     words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
     return words[attractor.stable]
+
+
+def _on_a_line(points: NDArray[np.float64]) -> bool:
+    """Whether points (k, n), not all of them one, lie on a straight line."""
+    sizes = np.append(np.linalg.svd(points - points.mean(axis=0), compute_uv=False), 0.0)
+    return bool(sizes[1] <= STRAIGHT * sizes[0] and sizes[0] > STRAIGHT * (1 + np.abs(points).max()))
 
 
 def coordinates(line: NDArray[np.float64], plane: Plane, n: int) -> dict[str, xr.Variable]:
@@ -114,6 +132,7 @@ def flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
         "boundary_basin_entropy": "NaN: no border between two basins crosses this window",
         "boundary_basin_entropy_error": "NaN: no border between two basins crosses this window",
         "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",
+        "outward_step": "NaN: the orbit is not told to run away",
         "attractor_x": "NaN beyond an attractor's last state",
         "attractor_y": "NaN beyond an attractor's last state",
     }

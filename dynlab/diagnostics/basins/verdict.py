@@ -7,6 +7,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.basins.recognition import OUTWARD
+from dynlab.numerics.arrays import Real
 from dynlab.wording import agree, counted, joined, number, of_map, share, why_cut
 
 SURE = 3.0  # standard errors
@@ -23,7 +25,7 @@ BELOW = ". Only above ln 2 = 0.693 nat, by three times its error of {}, would it
 
 
 def verdict(
-    ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str, others: int
+    ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], away: Real, spanned_by: str, others: int
 ) -> str:
     """The attractors and their shares, and how uncertain a start's fate is.
 
@@ -36,19 +38,21 @@ def verdict(
         How many basins are told to lie in the window, that of leaving every bound among them.
     lost : ndarray of bool
         Of each start that was cut, whether it became no number.
+    away : ndarray
+        How far from 0 each orbit is that runs away.
     spanned_by : str
         Whose principal components span the plane; "" where it is the whole state space.
     others : int
         How many of these states themselves were followed.
     """
-    found = _found(ds, reasons, basins, lost)
+    found = _found(ds, reasons, basins, lost, away)
     if not spanned_by:
         return found
     plane = f"The starts lie in the plane of the two leading principal components of {spanned_by}."
     return f"{found} {plane}{_beside(ds, others)}"
 
 
-def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_]) -> str:
+def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], away: Real) -> str:
     """What the starts lead to, and the borders between basins."""
     settings = schema.settings(ds)
     basin = ds["basin"].values
@@ -58,6 +62,7 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     ends = _listed(ds, kinds)
     gone = why_cut(lost, f"‖h‖ ≤ {number(settings['largest_state'])}", False, True)
     parts = [*ends, f"{share(lost.size / basin.size)} {gone}"] if lost.size else ends
+    parts += [_outward(basin, away, steps)] if away.size else []
     open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
     parts += [f"undecided: {joined(open_)}"] if open_ else []
     step = settings.get("step_size")
@@ -71,6 +76,8 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     if not basins:
         return f"{said}. No basin was found."
     border = float(ds["boundary_basin_entropy"])
+    if basins == 1 and away.size:
+        return f"{said}. Nothing that attracts was found."
     if basins == 1:
         return f"{said}. No border between two basins is seen in this window."
     if np.isnan(border):  # two basins in one window have a border in it, wherever the boxes end
@@ -85,6 +92,19 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     return (
         f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)} nat; it would be 0 if in each box of "
         f"5 × 5 all starts ended alike. In boxes that hold a border it is {number(border, 3)} nat{more}."
+    )
+
+
+def _outward(basin: NDArray[np.int64], away: Real, steps: int) -> str:
+    """How many orbits run away, in how many directions, and how far they are."""
+    directions = len(np.unique(basin[basin <= OUTWARD]))
+    some = _some(away.size, basin.size)
+    nearest, farthest = (number(float(end), 3) for end in (away.min(), away.max()))
+    distance = nearest if nearest == farthest else f"{nearest} to {farthest}"
+    where = f" in {directions} directions" if directions > 1 else ""
+    return (
+        f"{some} {agree(away.size, 'runs', 'run')} away{where}, still moving outward at a steady speed after "
+        f"{steps:,} steps, at a distance of {distance} from 0"
     )
 
 
@@ -113,9 +133,14 @@ def _listed(ds: xr.Dataset, kinds: list[str]) -> list[str]:
     parts = []
     for kind, count in Counter(kinds).items():
         starts = int(np.isin(ds["basin"].values, [place for place, one in enumerate(kinds) if one == kind]).sum())
-        others = ds["basin"].size - starts
-        most = f"all but {others}" if 0 < others <= FEW else share(starts / ds["basin"].size)
-        some = most if starts > FEW else counted(starts, "start")
+        some = _some(starts, ds["basin"].size)
         none = ", which has no basin" if kind.startswith("unstable") and count == 1 else ""
         parts.append(f"{some} {agree(starts, 'ends', 'end')} on {counted(count, kind)}{none}")
     return parts
+
+
+def _some(starts: int, of: int) -> str:
+    """So many of all starts: "1 start", "47.6 %", "all but 1"."""
+    if starts <= FEW:
+        return counted(starts, "start")
+    return f"all but {of - starts}" if 0 < of - starts <= FEW else share(starts / of)
