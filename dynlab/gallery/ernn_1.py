@@ -1,6 +1,6 @@
 """Figure 1 of the ERNN paper: RNN, FastRNN and ERNN under a random walk, and what of it holds."""
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -11,14 +11,10 @@ from dynlab.diagnostics.ernn.manifold import ernn_manifold
 from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
-from dynlab.plots import style
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 from dynlab.wording import counted, number
 
 TITLE = "ERNN, Figure 1: motion on the equilibrium manifold"
-MANIFOLD = "equilibrium manifold"  # begins its name in the legend
-ABOVE, THICK = 5, 4.0  # of the drawing order, and points
-ROUNDING = 2.0**-52
 
 
 def compute(fast: bool) -> Results:
@@ -55,24 +51,12 @@ def _caption(ds: xr.Dataset) -> str:
 
 
 def _finish(figure: Figure) -> None:
-    """One scale for the four networks, a manifold that no line hides, and what of the distance is rounding."""
+    """The paper's title, and one scale for the four networks."""
     figure.texts[0].set_text(TITLE)
-    networks, distance = figure.axes[:-1], figure.axes[-1]
+    networks = figure.axes[:-1]
     reach = max(ax.get_xlim()[1] for ax in networks)
     for ax in networks:
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
-        on_it = ax.get_title(loc="left").startswith("ERNN")
-        for line in ax.lines:
-            if str(line.get_label()).startswith(MANIFOLD):
-                line.set(color=style.GREY, alpha=0.5)
-                if not on_it:
-                    line.set(zorder=ABOVE, linewidth=THICK)
-        if on_it:
-            ax.set(xlabel="$h_k$, or $h_k+h_{k-1}$: 1st entry", ylabel="2nd entry")
-    figure.legends[0].get_lines()[0].set(color=style.GREY, alpha=0.5)
-    distance.axhline(ROUNDING, color=style.BLACK, linestyle=":", linewidth=1)
-    where: dict[str, Any] = {"xycoords": distance.get_yaxis_transform(), "textcoords": "offset points"}
-    distance.annotate("rounding", (0.01, ROUNDING), (0, 4), fontsize=distance.xaxis.label.get_fontsize(), **where)
 
 
 make = Script("ernn-1", compute, draw)
