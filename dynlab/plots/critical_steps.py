@@ -54,7 +54,9 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     unstable, never = (share(float(np.mean(which))) for which in (ds["stable"] == 0, critical == 0))
     words = f"ε is unstable at {unstable} of {ds['stable'].size:,} states"
     ax.set_title(
-        f"{words}:\nat {never} of them no step is small enough" if (critical == 0).any() else f"Critical steps; {words}"
+        f"{words};\nno step is small enough at {never} of these {ds['stable'].size:,}"
+        if (critical == 0).any()
+        else f"Critical steps; {words}"
     )
     strip = _draw_strip(ax, time, critical)
     style.legend_below(ax, 2, handles=[*ax.get_legend_handles_labels()[0], *strip])

@@ -32,7 +32,7 @@ SHORT = {  # in titles
     "still approaching": "the distance keeps falling",
     "has not come nearer yet": "the distance does not keep falling",
 }
-TITLE = "Inner iteration g ← g + η F(g) and equilibrium g*, where F(g*) = 0"
+TITLE = "Inner iterates g⁽ⁱ⁾ and equilibrium g*"
 WORDS = {"has not come nearer yet": "does not come steadily nearer yet", REPELS: "cannot converge"}
 GOES_THERE = {"converges", "still approaching"}
 SIZES, MOST_BESIDE = (9.6, 4.2), 3  # inches of a row of panels, and how many there are in it
@@ -122,7 +122,7 @@ def _repelled(ds: xr.Dataset) -> str:
     nearer = int((distance[:, -1] < distance[:, 0]).sum())
     if not nearer:
         return why
-    return f"{why}, though {'all' if nearer == len(distance) else nearer} end nearer to it than they begin"
+    return f"{why}, though {'all' if nearer == len(distance) else nearer} end nearer"
 
 
 def _set_scales(ds: xr.Dataset, drawn: Mapping[str, Axes]) -> None:

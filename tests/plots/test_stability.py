@@ -80,7 +80,7 @@ def test_a_strip_shows_at_each_time_the_share_of_samples_without_a_critical_step
         f"strip above: the critical step is not known (at {share(1 / 60)})",
     ]
     title = " ".join((ax.get_title(loc="left") + ax.get_title()).split())
-    assert title.endswith(f"of 60 states: at {share(4 / 60)} of them no step is small enough")
+    assert title.endswith(f"of 60 states; no step is small enough at {share(4 / 60)} of these 60")
     assert all(handle.get_visible() for handle in ax.get_legend().legend_handles)
     plt.close("all")
 
