@@ -257,7 +257,8 @@ def _draw_again(ax: Axes, inset: Axes) -> None:
     for drawn in [each for each in ax.collections if isinstance(each, PathCollection)]:
         x, y = np.asarray(drawn.get_offsets()).T
         look: dict[str, Any] = {"marker": drawn.get_paths()[0], "s": 0.4 * drawn.get_sizes().max(), "linewidths": 0}
-        inset.scatter(x, y, **look, c=drawn.get_array(), cmap=drawn.get_cmap(), norm=drawn.norm)
+        look |= {"c": drawn.get_array(), "cmap": drawn.get_cmap(), "norm": drawn.norm}
+        inset.scatter(x, y, **look)
 
 
 def _draw_leading(ds: xr.Dataset, inset: Axes) -> float:
