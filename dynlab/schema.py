@@ -25,6 +25,7 @@ MODE = "mode"  # index of an eigenvalue, singular value or exponent, in decreasi
 ITERATION = "iteration"
 FIXED_POINT = "fixed_point"
 X, Y = "x", "y"  # the grids of a plane
+CLOSE_X, CLOSE_Y = "close_x", "close_y"  # those of a smaller window of it
 AXIS = "axis"  # the directions that span a plane
 SIDE = "side"  # the two sides on which a curve leaves a point
 ATTRACTOR = "attractor"
@@ -60,6 +61,8 @@ DIMENSIONS = (
     FIXED_POINT,
     X,
     Y,
+    CLOSE_X,
+    CLOSE_Y,
     AXIS,
     SIDE,
     ATTRACTOR,

@@ -254,7 +254,7 @@ def _verdict(
     duration: float,
 ) -> str:
     """On H and its drift; `inside` is what the flow takes tanh of, "M h + q" or where q is 0 "M h"."""
-    flow, energy = f"flow h′ = tanh({inside})", f"H = Σ log cosh(({inside})_i)"
+    flow, energy = f"flow h′ = tanh({inside})", f"H = Σᵢ log cosh(({inside})ᵢ)"
     change = values[:, -1] - values[:, 0]
     largest = np.abs(values - values[:, :1]).max()
     orbits = f" along {len(values)} orbits" * (len(values) > 1)

@@ -75,7 +75,7 @@ def _draw_panel(
         look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0}
         ax.scatter(values, heights, **(look | artist))
     ax.set_yticks([0, 1], [textwrap.fill(ds[name].attrs["long_name"], 18) for name in rows])
-    ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states", title=title)
+    ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states,\nheights at random", title=title)
     ax.margins(x=0.12)
     seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
     _draw_bounds(ds, ax, proved, border, seen)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -20,6 +21,7 @@ LINES = ("-", "--", "-.", ":")
 BESIDE, MANY = 0.25, 40  # from an error bar to the samples' dots, and so many bars are thin
 # The first exponents have a close-up where they take less than this part of the axis, and the gap below them more.
 SQUEEZED, GAP = 0.15, 0.6
+STRIP = 0.1  # of the axes' height: for the marks of exponents that are −∞ or not known
 ROOM = 0.14  # of the axes' height: around the close-up, for its numbers
 
 Numbers = NDArray[np.float64]
@@ -60,6 +62,8 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         style.say(ax, "−∞" if gone.all() else "none is known")
     # of those that are nowhere finite the first has its mark
     last = min(int(max(drawn, default=0)) + 2, values.shape[1])
+    if len(drawn):
+        _make_strip(ax, bool(gone[:, :last].any() or np.isnan(shown[:last]).any()))
     _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
     ax.set(xlim=(0.4 - last / 100, last + 0.6), xlabel="index i", ylabel=_label(ds[name]), title="Final estimates")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -116,8 +120,18 @@ def _close_up(ax: Axes, low: Numbers, high: Numbers, count: int) -> Axes:
     return inset
 
 
+def _make_strip(ax: Axes, needed: bool) -> None:
+    """Room below the numbers for the marks of what is none: a shaded strip without ticks."""
+    if needed:
+        low, high = ax.get_ylim()
+        ticks = ax.get_yticks()
+        ax.set_yticks(ticks[(ticks >= low) & (ticks <= high)])
+        ax.set_ylim(low - STRIP / (1 - STRIP) * (high - low), high)
+        ax.add_patch(Rectangle((0, 0), 1, STRIP, transform=ax.transAxes, color=style.SHADED, lw=0, zorder=0))
+
+
 def _mark_missing(ax: Axes, gone: np.ndarray, unknown: np.ndarray, last: int) -> None:
-    """A mark on the lower edge for each of the exponents up to the last that is −∞ (sample, mode) or not known."""
+    """A mark below the numbers for each exponent up to the last that is −∞ (sample, mode) or not known."""
     marks: dict[str, Any] = {"ls": "none", "color": style.GREY, "ms": 6, "clip_on": False, "zorder": 4}
     some, every = np.asarray(gone.any(axis=0)), np.asarray(gone.all(axis=0))
     for which, words, look in (
@@ -128,7 +142,7 @@ def _mark_missing(ax: Axes, gone: np.ndarray, unknown: np.ndarray, last: int) ->
         if which.any():
             label = f"{which.sum()} of {len(which)}: {words}"
             at = np.flatnonzero(which[:last]) + 1
-            ax.plot(at, np.zeros(len(at)), transform=ax.get_xaxis_transform(), label=label, **marks | look)
+            ax.plot(at, np.full(len(at), STRIP / 2), transform=ax.get_xaxis_transform(), label=label, **marks | look)
 
 
 def _draw_running(ds: xr.Dataset, ax: Axes) -> None:

@@ -59,7 +59,8 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     x, y = extent * ds[schema.X].values, extent * ds[schema.Y].values
     look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": TwoSlopeNorm(0, -reach, reach)}
     mesh = ax.pcolormesh(x, y, values, shading="gouraud", rasterized=True, **look)
-    ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["ratio"]), shrink=0.85, extend="both")
+    bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.7, extend="both")
+    bar.ax.set_title(style.label(ds["ratio"]), fontsize="medium", loc="left")  # beside it is another axis's name
     if np.mean(values > ROUNDING * reach) > SEEN:
         ax.contour(x, y, values, [0.0], colors=style.BLACK, linewidths=1.0, linestyles=":")
         ax.plot([], [], color=style.BLACK, lw=1, ls=":", label="V neither falls nor grows")

@@ -16,7 +16,7 @@ LOOKS = (
     (style.GREY, "keeps its size: |μ| = 1 ± 10⁻⁶"),
     (style.VERMILION, "grows in a step"),
 )
-PLACES = {2.5: "10⁻⁴", 4.5: "0.01", 6.5: "1"}  # of the edges of bars, a bar a power of ten
+PLACES = {2.5: "10⁻⁴", 4.5: "10⁻²", 6.5: "10⁰"}  # of the edges of bars, a bar a power of ten
 
 
 def hug_the_circle(ds: xr.Dataset) -> bool:
@@ -48,7 +48,7 @@ def draw_moduli(ds: xr.Dataset, ax: Axes) -> None:
     names = [f"−{name}" for name in reversed(PLACES.values())] + ["0", *PLACES.values()]
     seen = [place for place, edge in enumerate(edges) if low - 0.5 <= edge <= high + 0.5]
     ax.set_xticks([edges[place] for place in seen], [names[place] for place in seen])
-    ax.set(xlim=(low - 0.6, high + 0.6), xlabel="|μ| − 1", ylabel="share of the modes (%)")
+    ax.set(xlim=(low - 0.6, high + 0.6), xlabel="|μ| − 1, a bar a power of ten", ylabel="share of the modes (%)")
     ax.set_title("How far the moduli |μ| are from 1")
     style.legend_below(ax, 1)
 

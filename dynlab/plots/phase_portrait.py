@@ -59,7 +59,7 @@ def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
     if "conserved" in ds:
         line: dict[str, Any] = {"colors": [style.GREY], "linewidths": 0.7}
         ax.contour(ds[schema.X], ds[schema.Y], ds["conserved"], levels=LEVELS, zorder=1.5, **line)
-        ax.plot([], [], color=style.GREY, linewidth=0.7, label="H constant (paths of the exact flow)")
+        ax.plot([], [], color=style.GREY, linewidth=0.7, label="energy H constant (paths of the exact flow)")
 
 
 def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:

@@ -13,6 +13,7 @@ from dynlab.plots.phase_portrait import marker
 
 SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
+DISC = "Euler's disc:\n|1 + ελ| ≤ 1"
 SIDES = {1: "stable", 0: "unstable", -1: "neutral or undecided"}
 CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
 
@@ -40,7 +41,8 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
         return style.panels(ds, [(_with_legend, artist)], SIZE, "Eigenvalues")
     values, stable, centre, radius = _values(ds, is_flow, is_map)
     if radius is not None:
-        ax.add_patch(Circle((centre, 0.0), radius, facecolor=style.SHADED, edgecolor=style.BLUE, linewidth=1.2))
+        look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.BLUE, "linewidth": 1.2}
+        ax.add_patch(Circle((centre, 0.0), radius, label=DISC if is_flow and values.size else "", **look))
     else:
         ax.axvspan(-1e6, 0.0, facecolor=style.SHADED)
     style.cross(ax)
@@ -111,7 +113,9 @@ def _draw_rays(ds: xr.Dataset, ax: Axes, crosses: bool) -> None:
         for value, on_circle in zip(row, critical * rates, strict=True):
             ax.plot([0, value.real], [0, value.imag], **ray | named)
             named = {}
-            if crosses and critical > 0 and abs(abs(1 + on_circle) - 1) < 1e-9:
+            # farther than the close-up reaches the whole disc shows it beside ελ
+            apart = abs(on_circle) > CLOSE_UP * abs(value)
+            if (crosses or apart) and critical > 0 and abs(abs(1 + on_circle) - 1) < 1e-9:
                 ax.plot([0, on_circle.real], [0, on_circle.imag], **ray)
                 ax.plot(on_circle.real, on_circle.imag, "X", **cross)
     if (steps > 0).any():
@@ -147,4 +151,4 @@ def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
         return "Eigenvalues λ and Re λ ≤ 0"
     if close_up:
         return "Close-up, stretched" if (critical > 0).any() else "Close-up: outside for every ε > 0"
-    return f"ελ at ε = {schema.settings(ds)['step_size']:.3g} s, Euler's disc"
+    return f"ελ at ε = {schema.settings(ds)['step_size']:.3g} s"

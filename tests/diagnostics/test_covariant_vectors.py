@@ -325,3 +325,23 @@ def test_a_flow_wrapped_in_euler_is_a_map():
     ds = covariant_vectors(Euler(create("linear", matrix=[[0.5, 1.0], [0.0, -0.5]]), 0.1), steps=900)
     assert ds["exponent"].attrs["units"] == "nat/step"
     np.testing.assert_allclose(ds["exponent"][0], np.log([1.05, 0.95]), atol=1e-12)
+
+
+def test_what_two_starts_differ_by_is_an_angles_error_and_is_taken_off():
+    """After few steps of transient the first angles are not known; the truth is the same angle at all steps."""
+    A = np.array([[1.3, 1.0], [0.0, 0.8]])
+    ds = covariant_vectors(LinearMap(A.tolist()), steps=80, transient=3, backward_transient=30)
+    truth = np.arccos(1 / np.sqrt(1 + 0.5**2))  # between (1, 0) and (1, −0.5)
+    angle, error = ds["angle"].values[0], ds["angle_error"].values[0]
+    assert error[0] > 1e-3 > error[-1]
+    assert error[0] == float(ds["angle_difference"].item()) == error.max()
+    np.testing.assert_allclose(angle[-1], truth, rtol=1e-6)
+    assert (
+        np.degrees((angle - error).min()) <= np.degrees(truth) + 1e-6
+    )  # the last are not yet carried back far enough for more
+    said = (
+        f"at least {np.degrees((angle - error).min()):.3g}°, with the difference between the two starts taken off: it "
+    )
+    assert f"{said}is {np.degrees(error[0]):.3g}° at most, at step 4." in ds.attrs["verdict"]
+    shrinks = covariant_vectors(LinearMap((0.5 * A).tolist()), steps=80)
+    assert "No direction is known to grow, so that there is no angle" in shrinks.attrs["verdict"]

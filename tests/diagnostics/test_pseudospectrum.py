@@ -17,6 +17,7 @@ from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
 from dynlab.diagnostics.pseudospectrum.powers import exponential_norms, power_norms
 from dynlab.errors import UserError
 from dynlab.numerics.resolvent import Resolvent
+from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
 from dynlab.wording import near_one
 
@@ -620,3 +621,43 @@ def test_of_a_symmetric_matrix_whose_eigenvalues_crowd_what_is_said_to_have_conv
     assert converged.mean() > 0.9
     off = np.abs(ds["smallest_singular_value"].values - true)
     assert (off <= 1e-8 * true + 1e-14)[converged].all()
+
+
+@pytest.mark.parametrize("name", ["jordan", "random", "rotation", "shear"])
+def test_how_far_a_matrix_is_from_an_unstable_one_is_the_least_singular_value_on_the_border(name):
+    angle = 0.7
+    turn = 0.97 * np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    random = np.random.default_rng(1).standard_normal((8, 8))
+    matrix = {
+        "jordan": np.array([[0.9, 4.0], [0.0, 0.9]]),
+        "random": 0.95 * random / np.abs(np.linalg.eigvals(random)).max(),
+        "rotation": turn,
+        "shear": np.array(SHEAR),
+    }[name]
+    flow = name == "shear"
+    system = create("linear", matrix=matrix.tolist()) if flow else LinearMap(matrix.tolist())
+    ds = dl.pseudospectrum(system, grid=31, steps=9)
+    place = np.linspace(0, 10 if flow else np.pi, 40_001)
+    border = 1j * place if flow else np.exp(1j * place)
+    sizes = np.linalg.svd(border[:, None, None] * np.eye(len(matrix)) - matrix, compute_uv=False)[:, -1]
+    least = float(ds["instability_distance"])
+    assert least == pytest.approx(sizes.min(), rel=1e-6)
+    assert least <= sizes.min() * (1 + 1e-9)
+    assert complex(ds["instability_point"]) == pytest.approx(border[sizes.argmin()], abs=1e-3)
+    if name == "rotation":
+        assert least == pytest.approx(0.03)
+        assert complex(ds["instability_point"]) == pytest.approx(np.exp(1j * angle))
+
+
+def test_the_close_up_is_of_the_same_resolvent_and_is_there_where_the_window_shows_too_little():
+    ds = dl.pseudospectrum(LinearMap([[0.97, 0.1], [0.0, 0.5]]), grid=41, steps=9)
+    line = np.linspace(-1, 1, ds.sizes["close_x"])
+    z = complex(ds["instability_point"]) + float(ds["close_up_half_width"]) * (line + 1j * line[:, None])
+    exact = np.linalg.svd(z[..., None, None] * np.eye(2) - [[0.97, 0.1], [0.0, 0.5]], compute_uv=False)[..., -1]
+    np.testing.assert_allclose(ds["close_smallest_singular_value"], exact, rtol=1e-9, atol=1e-15)
+    assert z.real.min() < 0.97
+    assert z.real.max() > 1
+    wide = dl.pseudospectrum(LinearMap([[0.5, 0.1], [0.0, 0.4]]), grid=41, steps=9)
+    assert np.isnan(wide["close_up_half_width"])
+    assert np.isnan(wide["close_smallest_singular_value"]).all()
+    assert np.isnan(dl.pseudospectrum(LinearMap([[1.5]]), grid=5, steps=9)["instability_distance"])

@@ -55,7 +55,7 @@ def test_both_panels_are_of_one_quantity_below_0_and_its_letters_are_explained(k
     assert said.endswith(
         f"{step}T is the matrix with P = TᵀT, so that V = |T (h − h*)|². V falls where the numbers are below 0."
     )
-    assert levels.get_ylabel().replace("\n", " ") == f"largest {bar.get_ylabel()}".replace("\n", " ")
+    assert levels.get_ylabel().replace("\n", " ") == f"largest {bar.get_title(loc='left')}".replace("\n", " ")
     plane.figure.draw_without_rendering()
     sampled, proved, _ = levels.lines
     assert proved.get_ydata()[0] < sampled.get_ydata()[0]

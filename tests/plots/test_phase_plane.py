@@ -147,7 +147,7 @@ def test_eight_panels_each_with_its_kinds():
 @pytest.mark.parametrize(
     "kind, arrows, title",
     [
-        ("feedback", "velocity", "ελ at ε = 0.1 s, Euler's disc"),
+        ("feedback", "velocity", "ελ at ε = 0.1 s"),
         ("flow", "velocity", "λ and Euler's disc at the\ncritical step 0.0746 s"),
         ("vanilla", "displacement in a step", "Multipliers μ and |μ| ≤ 1"),
     ],
@@ -166,8 +166,8 @@ def test_arrows_circles_and_lines_are_named(kind, arrows, title):
         ("0.5,0;0,0.2", "vanilla", ["stable"]),
         ("1,-3;1,-1", "flow", ["neutral or undecided"]),
         ("1,2;2,4", "flow", ["unstable", "neutral or undecided"]),
-        ("-1,2;-2,-1", "feedback", ["as ε grows", "critical step\n0.4 s", "stable"]),
-        ("0.5,2;-2,0.5", "feedback", ["as ε grows", "unstable"]),
+        ("-1,2;-2,-1", "feedback", ["Euler's disc:\n|1 + ελ| ≤ 1", "as ε grows", "critical step\n0.4 s", "stable"]),
+        ("0.5,2;-2,0.5", "feedback", ["Euler's disc:\n|1 + ελ| ≤ 1", "as ε grows", "unstable"]),
     ],
 )
 def test_the_legend_names_what_is_drawn_and_nothing_else(matrix, kind, named):
@@ -183,6 +183,15 @@ def test_the_critical_step_is_marked_once_where_the_whole_disc_would_show_it_upo
     ]
     assert [len(each) for each in marked] == [0, 2]
     assert "critical step\n0.0746 s" in whole.get_legend_handles_labels()[1]
+    plt.close("all")
+
+
+def test_a_critical_step_beyond_the_close_up_is_marked_in_the_whole_disc():
+    ds = planar_portrait("-0.5,1.5;-1.5,-0.5", "feedback")
+    ax = plot_stability_disc(ds, ax=plt.subplots()[1])
+    assert needs_close_up(ds)
+    found = [complex(*line.get_xydata()[0]) for line in ax.lines if line.get_marker() == "X" and len(line.get_xdata())]
+    np.testing.assert_allclose(sorted(found, key=lambda z: z.imag), [-0.2 - 0.6j, -0.2 + 0.6j])
     plt.close("all")
 
 
@@ -202,7 +211,7 @@ def test_a_smaller_picture_has_smaller_markers_which_cover_no_word(diff):
 def test_a_window_without_an_equilibrium_has_a_disc_without_a_legend(diff):
     none = diff.isel(fixed_point=slice(0))
     figure = plot_phase_plane(none).figure
-    discs = [ax for ax in figure.axes if "Euler" in ax.get_title() + ax.get_title(loc="left")]
+    discs = [ax for ax in figure.axes if "ελ" in ax.get_title() + ax.get_title(loc="left")]
     assert [ax.get_legend() for ax in discs] == [None]
     plot_stability_disc(none)
     plt.close("all")

@@ -41,3 +41,20 @@ def test_the_kreiss_constant_is_drawn_where_it_is_above_1(corner, tells):
     labels = [str(line.get_label()) for line in ax.figure.axes[1].lines]
     assert any(label.startswith("Kreiss") for label in labels) == tells
     plt.close("all")
+
+
+def test_the_close_up_shows_the_level_that_is_the_first_to_reach_the_circle():
+    """Of a normal matrix with 0.97 it is the circle of radius 0.03 around it, which touches at 1."""
+    ds = dl.pseudospectrum(LinearMap(np.diag([0.97, -0.5])), grid=81, steps=9)
+    figure = dl.plot_pseudospectrum(ds).figure
+    close = figure.axes[1]
+    labels = [str(line.get_label()) for line in close.lines]
+    assert "ε = 0.03, the first to reach |z| = 1" in labels
+    (drawn,) = [part for part in close.collections if isinstance(part, ContourSet) and len(part.levels) == 1]
+    half = float(ds["close_up_half_width"])
+    cell = 2 * half / (ds.sizes["close_x"] - 1)
+    (path,) = drawn.get_paths()
+    np.testing.assert_allclose(np.abs(path.vertices @ [1, 1j] - 0.97), 0.03, atol=cell / 4)
+    (window,) = [line for line in figure.axes[0].lines if line.get_label() == "close-up"]
+    np.testing.assert_allclose([min(window.get_xdata()), max(window.get_xdata())], [1 - half, 1 + half])
+    plt.close("all")

@@ -97,7 +97,7 @@ def test_the_shares_of_moduli_stand_at_their_distance_from_one():
     assert bars == pytest.approx({-6: 20, -3: 10, 0: 60, 3: 10})
     # the bar of what shrinks by more than a tenth ends at −1, and each bar is a power of ten wide
     ticks = dict(zip([tick.get_text() for tick in ax.get_xticklabels()], ax.get_xticks(), strict=True))
-    assert ticks == {"−1": -6.5, "−0.01": -4.5, "−10⁻⁴": -2.5, "0": 0.0, "10⁻⁴": 2.5}
+    assert ticks == {"−10⁰": -6.5, "−10⁻²": -4.5, "−10⁻⁴": -2.5, "0": 0.0, "10⁻⁴": 2.5}
     titles = [other.get_title(loc="left") for other in plot_spectrum(ds).figure.axes]
     assert "How far the moduli |μ| are from 1" in titles
     plt.close("all")

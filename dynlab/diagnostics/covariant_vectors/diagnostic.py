@@ -89,8 +89,9 @@ def covariant_vectors(
         random starts. ``exponent(sample, mode)`` with ``standard_error``, and ``mean_local_rate``, which must equal
         it. ``covariance_residual`` = max_t ‖J v(t − 1)/‖·‖ − v(t)‖. ``angle(sample, time)``, in radians, is the
         smallest principal angle between the unstable and the stable subspace, of dimensions
-        ``unstable_dimension(sample)`` and ``stable_dimension``; ``smallest_angle(sample)`` over all steps,
-        ``smallest_angle_time``, ``median_angle`` and ``angle_difference`` between both runs.
+        ``unstable_dimension(sample)`` and ``stable_dimension``; ``angle_error(sample, time)`` is its
+        difference between both runs; ``smallest_angle(sample)`` over all steps, ``smallest_angle_time``,
+        ``median_angle``, and ``angle_difference``, the largest between both runs.
 
     Raises
     ------

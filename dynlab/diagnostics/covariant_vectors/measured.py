@@ -23,7 +23,8 @@ MOST_NUMBERS = 2**22  # of vectors that are kept
 class CovariantVectors:
     """Arrays by sample, time and mode; NaN where nothing is known.
 
-    `times` are step numbers; `rates` are a step's.
+    `times` are step numbers; `rates` are a step's. `surely` is what no angle is below, with the difference between the
+    two runs taken off, and `differ_at` the step at which that difference is largest.
     """
 
     steps: TangentSteps
@@ -42,7 +43,10 @@ class CovariantVectors:
     smallest: Real
     smallest_at: Real
     median: Real
+    angle_errors: Real
+    surely: Real
     angle_differences: Real
+    differ_at: Real
     stretches: int
 
 
@@ -83,6 +87,7 @@ def measured(
     rates[np.broadcast_to(nowhere[:, None], rates.shape)] = np.nan
     known = np.isfinite(angles[0]).all(axis=1)
     ours = np.where(known[:, None], angles[0], 0.0)
+    apart = np.where(known[:, None], np.abs(angles[0] - angles[1]), 0.0)
     place = ours.argmin(axis=1)
     return CovariantVectors(
         steps=steps,
@@ -101,7 +106,10 @@ def measured(
         smallest=np.where(known, ours.min(axis=1), np.nan),
         smallest_at=np.where(known, first + 1 + place, np.nan),
         median=np.where(known, np.median(ours, axis=1), np.nan),
-        angle_differences=np.where(known, np.abs(angles[0] - angles[1]).max(axis=1), np.nan),
+        angle_errors=np.abs(angles[0] - angles[1])[:, kept - first - 1],
+        surely=np.where(known, np.maximum(ours - apart, 0.0).min(axis=1), np.nan),
+        angle_differences=np.where(known, apart.max(axis=1), np.nan),
+        differ_at=np.where(known, first + 1 + apart.argmax(axis=1), np.nan),
         stretches=passes.stretches,
     )
 

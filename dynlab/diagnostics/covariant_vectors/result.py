@@ -32,7 +32,9 @@ REASONS = {
     "standard_error": f"{LOST}, or there are too few blocks",
     "start_difference": LOST,
     "covariance_residual": LOST,
-    **dict.fromkeys(("angle", "smallest_angle", "smallest_angle_time", "median_angle", "angle_difference"), NO_ANGLE),
+    **dict.fromkeys(
+        ("angle", "angle_error", "smallest_angle", "smallest_angle_time", "median_angle", "angle_difference"), NO_ANGLE
+    ),
 }
 
 
@@ -79,6 +81,7 @@ def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:
         "start_difference": of(mode, found.differences, "largest angle between runs from other starts (rad)"),
         "covariance_residual": of(mode, found.residuals, "largest ‖J v_i(t − 1)/‖·‖ − v_i(t)‖"),
         "angle": of(time, found.angles, "smallest angle between unstable and stable subspace (rad)"),
+        "angle_error": of(time, found.angle_errors, "difference of this angle between runs from other starts (rad)"),
         "smallest_angle": of(each, found.smallest, "smallest of these angles at any step (rad)"),
         "smallest_angle_time": of(each, found.smallest_at * length, "when it is smallest", clock),
         "median_angle": of(each, found.median, "median of these angles (rad)"),
@@ -99,16 +102,14 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
     angles = found.smallest[inside]
     if np.isfinite(angles).any():
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
-        lowest = np.nanargmin(np.where(inside, found.smallest, np.nan))
         text += (
             f" The angle between the unstable subspace (dimension {dims[0]}) and the stable one (dimension {dims[1]}) "
             f"is {_degrees(float(np.nanmedian(found.median)))} in the median and at least "
-            f"{_degrees(found.smallest[lowest])}"
+            f"{_degrees(float(np.nanmin(found.surely[inside])))}{_known_to(found, 'seconds' in settings)}."
         )
-        unsure = float(np.nanmax(found.angle_differences))
-        text += "." if unsure <= AGREE else f"; the angles are known to {_degrees(unsure)} only."
     else:
-        text += " An angle takes a direction that is known to grow and one that is known to decay: one is missing here."
+        missing = "grow" if not found.unstable[inside].any() else "decay"
+        text += f" No direction is known to {missing}, so that there is no angle between growing and decaying ones."
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
         off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))
@@ -119,6 +120,16 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         text += f" {gone} of {len(inside)} orbits {_why_cut(found, settings, gone > 1)}, and "
         text += f"{agree(gone)} left out."
     return text
+
+
+def _known_to(found: CovariantVectors, is_flow: bool) -> str:
+    """By how much and when the two starts differ most in an angle; nothing where they agree."""
+    worst = int(np.nanargmax(found.angle_differences))
+    unsure, when = float(found.angle_differences[worst]), float(found.differ_at[worst]) * found.steps.length
+    if unsure <= AGREE:
+        return ""
+    at = f"{number(when, 3)} s" if is_flow else f"step {number(when, 0)}"
+    return f", with the difference between the two starts taken off: it is {_degrees(unsure)} at most, at {at}"
 
 
 def _why_cut(found: CovariantVectors, settings: dict[str, Any], several: bool) -> str:

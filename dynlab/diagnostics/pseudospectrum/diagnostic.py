@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
+from dynlab.diagnostics.pseudospectrum.nearest import first_touched
 from dynlab.diagnostics.pseudospectrum.numerical_range import NumericalRange, numerical_range
 from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, largest_exponential, power_norms
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
@@ -28,6 +29,8 @@ from dynlab.systems.held import held_input, number_type
 GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second
 MAX_MEMORY = 256 * 2**20  # bytes
 MARGIN = 0.15  # of the window beyond what must be in it
+CLOSE = 2.5  # half the width of the close-up, in distances from where the border is first reached to an eigenvalue
+CLOSER = 1 / 3  # of the window: a wider close-up would show no more
 LONGER = 4  # times that one is followed longer
 DECAY = 8.0  # a flow is followed for so many of its slowest time constants
 # Of the fastest |λ|, or of ‖A‖ where errors hide the slowest: a slower mode does not lengthen the time.
@@ -46,6 +49,8 @@ METHOD = (
     "states norms and supporting lines come from Lanczos's iteration, to residuals of 1e-10 and 1e-8"
 )
 KINKED = 1e-3  # of the largest entry: an entry whose error is larger is that of another side of a kink
+NOT_STABLE = "NaN: A is not stable, or not known to be"
+NO_CLOSE_UP = f"{NOT_STABLE}, or the window shows it"
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
     "NaN where rounding drowns the power, or the two sides of a kink differ",
@@ -106,10 +111,12 @@ def pseudospectrum(
         ``smallest_singular_value(y, x)`` = σ_min(zI − A) = 1/‖(zI − A)⁻¹‖₂ at z = x + iy, with ``lanczos_residual``,
         ``lanczos_iterations`` and ``converged``. ``eigenvalue(mode)`` with ``eigenvalue_error`` and ``condition``.
         ``spectral_radius``, of a flow ``spectral_abscissa``. ``numerical_range(angle)``, its ``numerical_abscissa``,
-        and ``numerical_radius`` with ``numerical_radius_error``. ``log_power_norm(time)`` = ln ‖A^k‖₂, of a flow
-        ln ‖e^{tA}‖₂, with ``log_power_norm_error``, and ``log_power_norm_bound``, what it is at most, also where
-        rounding drowns it. ``transient_growth``, the largest of these norms, and ``transient_time``;
-        ``kreiss_constant``, a lower bound, and ``kreiss_point``.
+        and ``numerical_radius`` with ``numerical_radius_error``. Of a stable A ``instability_distance``, the least ε
+        whose ε-pseudospectrum reaches the border of stability, and ``instability_point``, where. Where that is too
+        small for the window, ``close_smallest_singular_value(close_y, close_x)`` within ``close_up_half_width`` of it,
+        NaN elsewhere. ``log_power_norm(time)`` = ln ‖A^k‖₂, of a flow ln ‖e^{tA}‖₂, with ``log_power_norm_error``, and
+        ``log_power_norm_bound``, what it is at most, also where rounding drowns it. ``transient_growth``, the largest
+        of these norms, and ``transient_time``; ``kreiss_constant``, a lower bound, and ``kreiss_point``.
 
     Raises
     ------
@@ -154,6 +161,7 @@ def pseudospectrum(
     kreiss = _kreiss(matrix, spectrum, flow, resolvent, frobenius(wrong))
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
     variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
+    variables |= _of_border(resolvent, spectrum, float(y[-1]), grid, flow)
     variables |= _of_powers(powers, times, between, flow) | _of_kreiss(kreiss)
     units = schema.PER_SECOND if flow else schema.ONE
     ds = schema.dataset(
@@ -249,6 +257,29 @@ def _on_grid(resolvent: Resolvent, x: NDArray[np.float64], y: NDArray[np.float64
         return np.concatenate([half, half[: len(y) // 2][::-1]])
 
     return Smallest(*(mirrored(part) for part in (found.value, found.iterations, found.residual, found.converged)))
+
+
+def _of_border(
+    resolvent: Resolvent, spectrum: Eigenvalues, half: float, grid: int, flow: bool
+) -> dict[str, xr.Variable]:
+    """Of a stable A where its pseudospectra first reach the border, and what is around; NaN of another."""
+    values, units = spectrum.values, schema.PER_SECOND if flow else schema.ONE
+    line = np.linspace(-1, 1, grid // 2 + 1)
+    distance, point, width, around = np.nan, complex(np.nan, np.nan), np.nan, np.full((len(line), len(line)), np.nan)
+    if ((values.real if flow else np.abs(values) - 1) < -spectrum.errors).all():
+        distance, point = first_touched(resolvent, values, flow=flow)
+        wanted = CLOSE * float(np.abs(values - point).min())
+        if wanted <= CLOSER * half:
+            width = wanted
+            z = point + width * (line + 1j * line[:, None])
+            around = resolvent.smallest(z.ravel()).value.reshape(z.shape)
+    plane = (schema.CLOSE_Y, schema.CLOSE_X)
+    return {
+        "instability_distance": schema.variable((), distance, "least ‖E‖₂ after which A + E is not stable", units),
+        "instability_point": schema.variable((), point, "where that eigenvalue of A + E lies", units),
+        "close_up_half_width": schema.variable((), width, "half the width of the close-up around that", units),
+        "close_smallest_singular_value": schema.variable(plane, around, "σ_min(zI − A) in the close-up"),
+    }
 
 
 def _followed(
@@ -349,6 +380,11 @@ def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
         flags["log_power_norm_bound"] = "inf: no bound is known; −inf: the power is exactly zero"
     if not np.isfinite(variables["transient_growth"].values):
         flags["transient_growth"] = "inf: beyond the largest number; log_power_norm has its logarithm"
+    for name in ("instability_distance", "instability_point"):
+        if np.isnan(variables[name].values):
+            flags[name] = NOT_STABLE
+    if np.isnan(variables["close_up_half_width"].values):
+        flags["close_up_half_width"] = flags["close_smallest_singular_value"] = NO_CLOSE_UP
     for name in ("condition", "eigenvalue_error"):
         if not np.isfinite(variables[name].values).all():
             flags[name] = "inf: a defective eigenvalue"

@@ -1,0 +1,49 @@
+"""Where pseudospectra first reach the border of stability: how small a change of A makes it unstable.
+
+References
+----------
+Trefethen and Embree, "Spectra and Pseudospectra", Princeton 2005, section 49. The least σ_min(zI − A) over |z| = 1, of
+a flow over Re z = 0, is the least ‖E‖₂ of a complex E after which a stable A + E is not stable.
+"""
+
+import numpy as np
+
+from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.resolvent import Resolvent
+
+DIRECTIONS = 91  # samples of half the border: the matrix is real
+BESIDE = 64  # eigenvalues, those nearest to the border, beside which it is sampled too
+REFINED = 4  # of the best samples, each followed to a local minimum
+ROUNDS = 24  # of it, each half as wide: to 1e-7 of the distance between samples
+REAL = 1e-7  # of the border: a place as near to the real axis is on it
+REACH = 1.5  # of a flow: how far the imaginary axis is sampled, in parts of the largest |λ|
+
+
+def first_touched(resolvent: Resolvent, eigenvalues: Complex, *, flow: bool) -> tuple[float, complex]:
+    """The least σ_min(zI − A) on the border of stability, and its z, of the two that are conjugate the upper one."""
+    along = np.abs(eigenvalues.imag if flow else np.angle(eigenvalues))
+    order = np.argsort(np.abs(eigenvalues.real if flow else np.abs(eigenvalues) - 1))
+    end = REACH * (float(np.abs(eigenvalues).max()) or 1.0) if flow else np.pi
+    places = np.unique([*np.linspace(0, end, DIRECTIONS), *along[order[:BESIDE]]])
+    sizes = resolvent.smallest(_border(places, flow)).value
+    best = np.argsort(sizes)[:REFINED]
+    centre, lowest, half = places[best], sizes[best], end / DIRECTIONS
+    for _ in range(ROUNDS):
+        tried = np.clip(centre[:, None] + half * np.array([-1.0, 1.0]), 0, end)
+        found = resolvent.smallest(_border(tried.ravel(), flow)).value.reshape(tried.shape)
+        rows, column = np.arange(len(centre)), found.argmin(axis=1)
+        better = found[rows, column] < lowest
+        centre = np.where(better, tried[rows, column], centre)
+        lowest = np.where(better, found[rows, column], lowest)
+        half /= 2
+    least = int(lowest.argmin())
+    place = float(centre[least])
+    place = 0.0 if place < REAL * end else end if not flow and end - place < REAL * end else place
+    return float(lowest[least]), complex(_border(np.array([place]), flow)[0])
+
+
+def _border(places: Real, flow: bool) -> Complex:
+    """Of a map e^(iφ), where π is exactly −1; of a flow iy."""
+    if flow:
+        return np.asarray(1j * places)
+    return np.asarray(np.where(places == np.pi, -1.0, np.exp(1j * places)))
