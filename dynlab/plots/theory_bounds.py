@@ -74,7 +74,7 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         )
     ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
-    theory = "what the ERNN paper says of its inner flow F;\n" if "ernn" in ds.attrs["system"] else "theory allows; "
+    theory = "what the ERNN paper says of its inner flow F;\n" if "ernn" in ds.attrs["system"] else "theory allows;\n"
     said = f"Grey: {theory}blue: measured; each row has its scale and numbers"
     said += f".\n{RANK}" * any("d₁" in name for name in names)
     ax.set_title(said if bars else "What theory says, and what was measured")
