@@ -14,7 +14,7 @@ def test_the_random_walk(folder, capsys, pictures):
     assert said.startswith("The manifold holds the equilibria z*(x) of the inner iteration under inputs x. ERNN with")
     assert "ERNN with K = 5, η = 0.01: h_k + h_{k−1} is off the manifold, " in said
     *networks, distance = pictures["ernn-manifold-random-walk.png"].axes
-    assert (len(networks), len(distance.lines)) == (4, 2)  # of these networks two are ERNNs
+    assert (len(networks), len(distance.lines)) == (4, 3)  # of these networks two are ERNNs, and a line marks rounding
     ds = io.shipped(folder / "manifold.nc")
     assert ds["network"].values.tolist() == ["ernn", "ernn K=5", "rnn", "fastrnn"]
     assert ds["distance"].sel(network="ernn").max() < 1e-14
