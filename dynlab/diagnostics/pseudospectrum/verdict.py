@@ -49,9 +49,7 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
 
 def _nearest(ds: xr.Dataset, flow: bool, margin: float) -> str:
     """How small a change makes a stable A unstable, by its pseudospectra; of a normal A its eigenvalues' margin."""
-    z = ds[schema.X].values + 1j * ds[schema.Y].values[:, None]
-    outside = z.real >= 0 if flow else np.abs(z) >= 1
-    change = min(float(np.nanmin(ds["smallest_singular_value"].values[outside], initial=np.inf)), margin)
+    change = float(np.nanmin([float(ds["instability_distance"]), margin]))
     size, without = at_most(change * (1 - ROUNDING), 3), at_least(margin, 3)
     unit = " per second" * flow
     said = f"There is a change E with ‖E‖₂ ≤ {size}{unit} after which A + E is not stable"
