@@ -16,7 +16,7 @@ from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, 
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian_and_error
-from dynlab.numerics.arrays import frobenius
+from dynlab.numerics.arrays import Real, frobenius
 from dynlab.numerics.eigenvalues import ARRAYS, Eigenvalues, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.grids import MEBIBYTE, check_grid
@@ -265,13 +265,14 @@ def _of_border(
     """Of a stable A where its pseudospectra first reach the border, and what is around; NaN of another."""
     values, units = spectrum.values, schema.PER_SECOND if flow else schema.ONE
     line = np.linspace(-1, 1, grid // 2 + 1)
-    distance, point, width, around = np.nan, complex(np.nan, np.nan), np.nan, np.full((len(line), len(line)), np.nan)
+    around: Real = np.full((len(line), len(line)), np.nan)
+    distance, point, width = np.nan, complex(np.nan, np.nan), np.nan
     if ((values.real if flow else np.abs(values) - 1) < -spectrum.errors).all():
         distance, point = first_touched(resolvent, values, flow=flow)
         wanted = CLOSE * float(np.abs(values - point).min())
         if wanted <= CLOSER * half:
             width = wanted
-            z = point + width * (line + 1j * line[:, None])
+            z = np.asarray(point + width * (line + 1j * line[:, None]), dtype=np.complex128)
             around = resolvent.smallest(z.ravel()).value.reshape(z.shape)
     plane = (schema.CLOSE_Y, schema.CLOSE_X)
     return {
