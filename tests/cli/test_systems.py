@@ -41,7 +41,8 @@ def test_what_is_bounded_and_what_is_a_setting(listed):
     assert listed["kru"]["parameters"] is None  # no power of two
 
 
-def test_the_table_has_a_row_for_each(capsys):
+def test_the_table_has_a_row_for_each(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "10000")
     assert run(["systems"]) == 0
     said = capsys.readouterr().out
     assert [line.split()[0] for line in said.splitlines()[2 : 2 + len(SYSTEMS)]] == list(SYSTEMS)

@@ -356,7 +356,7 @@ def test_two_fixed_points_meet_at_a_kink():
     np.testing.assert_allclose(np.minimum(np.abs(h), np.abs(h + b)), 0, atol=1e-5)
     assert b.max() < 1e-4
     np.testing.assert_array_equal(ds["stable"].values[(np.abs(h + b) < 1e-9) & (h > 1e-4)], 0)
-    assert "A stable and an unstable fixed point meet and vanish at b[0] = " in ds.attrs["verdict"]
+    assert "a stable and an unstable fixed point meet and vanish at b[0] = " in ds.attrs["verdict"]
 
 
 # --- The brute-force diagram ---

@@ -79,10 +79,13 @@ def test_the_papers_diffusion_is_too_small_for_its_step():
 @pytest.mark.parametrize(
     "matrix, said",
     [
-        ("0,1;-1,0", "and no step is small enough to make it stable. At (0, 0)"),  # |1 + iε| > 1 at every ε > 0
+        (
+            "0,1;-1,0",
+            "and no step is small enough to make it stable. The flow is h′ = tanh(W h). At (0, 0)",
+        ),  # |1 + iε| > 1 at every ε > 0
         (
             "1,2;3,-1",
-            "The flow has a saddle, and so has Euler's map at ε = 0.1. At (0, 0)",
+            "The flow has a saddle, and so has Euler's map at ε = 0.1. The flow is h′ = tanh(W h). At (0, 0)",
         ),  # the flow itself leaves it
     ],
 )
@@ -213,8 +216,8 @@ def test_a_line_that_is_not_told_is_not_said_to_be_one(text):
         (
             "0,-2;1,0",
             "flow",
-            "The flow's equilibrium is a center: at (0, 0) it has eigenvalues ±1.414i per second. Euler's method is "
-            "unstable there at every step size.",
+            "The flow's equilibrium is a center: at (0, 0) it has eigenvalues ±1.414i per second. The flow is "
+            "h′ = tanh(W h). Euler's method is unstable there at every step size.",
         ),
         ("1,0;0,0.5", "linear", "The map has a line of fixed points: at (0, 0) it has multipliers 1 and 0.5."),
         ("-1,0;0,-1", "linear", "The map has a plane of period-2 points: "),

@@ -61,8 +61,8 @@ METHOD = (
     "states, and that keeps the state and turns the null vector around: a pitchfork. The other is a state that is a "
     "fixed point to the last bit at 16 parameters. All other cases are undecided. Supercritical and subcritical "
     "follow from the cubic normal form. Kinks are passed, and a change there, a border collision, is bracketed. "
-    "Behind the branches lie orbits that are followed until what they reach settles. It may change by at most 0.2 %, "
-    "or 1e-5, in the latter half of their life, and of chaos it may go to and fro from one stretch of it to the next. "
+    "Behind the branches lie orbits that are followed until what they reach settles. That may change by at most 0.2 %, "
+    "or 1e-5, in the latter half of their life. Of chaos it may go to and fro. "
     "Branches that no search reached and that nothing connects may exist."
 )
 

@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-import numpy as np
+import torch
 
 from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
 from dynlab.diagnostics.fixed_points.places import AT_JUMP, CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
@@ -63,7 +63,10 @@ def under_input(said: str, at: Any) -> str:
     >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
-    values = at if isinstance(at, str) else place(np.asarray(at, dtype=float), "‖x‖") if np.any(at) else "zero"
+    values = at
+    if not isinstance(at, str):
+        held = torch.as_tensor(at, dtype=torch.float64).detach().cpu().numpy()
+        values = place(held, "‖x‖") if held.any() else "zero"
     return f"With the input held at {'its mean' if at == 'mean' else values}: {said[:1].lower()}{said[1:]}"
 
 
