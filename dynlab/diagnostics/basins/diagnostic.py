@@ -35,10 +35,8 @@ LARGEST_STATE, BEYOND_WINDOW = 1e6, 1e3  # the latter times how far the window r
 FARTHEST, FAR_ONES = 1e100, 512  # a bound within which so many of the orbits that leave the usual one are followed
 MAX_MEMORY = 256 * 2**20  # bytes
 LARGEST_GRID = 4096  # starts in each direction
-OTHERS, MOST_OTHERS = (
-    16,
-    256,
-)  # one state that spans the plane is followed for so many starts on it, and so many at most
+# One of the states that the plane was made from is followed for so many starts on it, and so many at most.
+OTHERS, MOST_OTHERS = 16, 256
 HELD = 6  # numbers of each start beside the states where it starts and ends
 METHOD = (
     "Every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
