@@ -15,6 +15,7 @@ import click
 from dynlab.errors import UserError
 
 from .analysis import analysis, measured
+from .columns import terminal_width
 from .options import ANYTHING, COUNT, FOLDER
 from .output import CommandResult, check_file, check_not_read
 from .source import Source
@@ -64,7 +65,7 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
         if not source.quiet:
             echo(f"JUnit: {junit}", err=True)
     code = CODES[overall(ds["outcome"].values.tolist(), strict=strict)]
-    return found._replace(table=testing.table(ds), code=code)
+    return found._replace(table=testing.table(ds, terminal_width()), code=code)
 
 
 # The outcome of a bound and the element that says so: an undecided one is no pass, and no failure either.

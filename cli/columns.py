@@ -10,6 +10,11 @@ from .streams import echo
 NO_LIMIT = 10_000  # wider than any table: a pipe gets whole lines, in which nothing is ever cut off
 
 
+def terminal_width() -> int:
+    """In letters, as the terminal or COLUMNS says."""
+    return shutil.get_terminal_size((NO_LIMIT, 0)).columns
+
+
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[str] = ()) -> None:
     """Print rows below headings, the columns named in `numeric` flush right.
 
@@ -26,7 +31,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric:
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
     console = Console(width=NO_LIMIT)
-    if console.measure(table).maximum <= shutil.get_terminal_size((NO_LIMIT, 0)).columns:
+    if console.measure(table).maximum <= terminal_width():
         console.print(table)
         return
     widest = max(map(len, headings))

@@ -5,6 +5,7 @@ Importing this module imports no torch; the functions do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,21 +116,30 @@ def hold(measured: xr.Dataset, *, strict: bool = False) -> None:
         raise AssertionError(f"{measured.attrs['verdict']}\n\n{table(measured)}")
 
 
-def table(measured: xr.Dataset) -> str:
+def table(measured: xr.Dataset, width: int | None = None) -> str:
     """The bounds as text: one row each, and below them why any is undecided.
 
     Parameters
     ----------
     measured : Dataset
         Of `dynlab.eigenvalue_bounds`.
+    width : int, optional
+        In letters, of where it is printed: a wider table is printed row by row, a heading and its cell a line.
     """
     ones = [measured.isel(bound=index) for index in range(measured.sizes["bound"])]
     rows = [HEADINGS, *map(_row, ones)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("─" * width for width in widths))
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("─" * widest for widest in widths))
+    if width is not None and width < max(map(len, lines)):
+        lines = [line for row in rows[1:] for line in ["", *_list(HEADINGS, row)]][1:]
     notes = [f"{_text(one, 'bound')}: {_text(one, 'reason')}" for one in ones if _text(one, "reason")]
     return "\n".join(lines + (["", *notes] if notes else []))
+
+
+def _list(headings: Sequence[str], row: Sequence[str]) -> list[str]:
+    widest = max(map(len, headings))
+    return [f"{heading:{widest}}  {cell}" for heading, cell in zip(headings, row, strict=True)]
 
 
 def describe(one: xr.Dataset) -> str:

@@ -30,7 +30,7 @@ def test_a_network_that_explodes_fails_with_the_table():
         testing.assert_eigenvalue_bounds(rnn(gain=8.0), "noise:0.1", **BOUNDS)
     said = str(failure.value)
     assert re.search(
-        "the bounds on the largest eigenvalue modulus .*, largest ln .* and largest Lyapunov .* are violated", said
+        "these bounds are violated: largest eigenvalue modulus .*, largest ln .* and largest Lyapunov .*", said
     )
     row = next(line for line in said.splitlines() if line.startswith("max_modulus ≤ 1.5"))
     ds = testing.measure_bounds(rnn(gain=8.0), "noise:0.1", **BOUNDS)
@@ -51,6 +51,19 @@ def test_the_bound_is_shown_as_typed_and_the_number_told_from_it(slope, bound, s
     network = dl.from_function(lambda h, x: slope * h, state_size=1)
     found = testing.table(testing.measure_bounds(network, np.zeros((5, 0)), max_modulus=bound))
     assert found.splitlines()[2].split("  ")[:2] == shown
+
+
+def test_a_table_wider_than_where_it_is_printed_is_printed_row_by_row():
+    network = dl.from_function(lambda h, x: 0.5 * h, state_size=1)
+    measured = testing.measure_bounds(network, np.zeros((5, 0)), max_modulus=1, max_log_gradient=0)
+    wide = testing.table(measured).splitlines()
+    assert testing.table(measured, len(wide[1])).splitlines() == wide
+    narrow = testing.table(measured, len(wide[1]) - 1).split("\n\n")
+    assert [rows.splitlines()[0] for rows in narrow] == ["bound     max_modulus ≤ 1", "bound     max_log_gradient ≤ 0"]
+    headings = re.split("  +", wide[0])
+    cells = [[line.split("  ", 1)[1].strip() for line in rows.splitlines()] for rows in narrow]
+    assert [[line.split()[0] for line in rows.splitlines()] for rows in narrow] == [headings] * 2
+    assert cells == [re.split("  +", row) for row in wide[2:]]
 
 
 def test_a_larger_module_is_driven_by_the_real_inputs_of_its_layer_and_not_changed():
@@ -86,7 +99,7 @@ def test_every_kind_of_network_gives_the_same_numbers(tmp_path):
 def test_at_the_bound_passes_unless_strict_and_undecided_fails():
     identity = dl.from_function(lambda h, x: 1.0 * h, state_size=2)
     testing.assert_eigenvalue_bounds(identity, np.zeros((5, 0)), max_modulus=1.0)
-    with pytest.raises(AssertionError, match="one-step Jacobians ≤ 1 is reached to within the error"):
+    with pytest.raises(AssertionError, match=r"is reached to within the error: largest .* one-step Jacobians ≤ 1"):
         testing.assert_eigenvalue_bounds(identity, np.zeros((5, 0)), max_modulus=1.0, strict=True)
     with pytest.raises(AssertionError, match="no spread between samples"):
         testing.assert_eigenvalue_bounds(rnn(), "noise:1.0", samples=1, max_exponent=0.0)

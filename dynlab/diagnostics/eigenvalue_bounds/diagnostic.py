@@ -236,7 +236,7 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
             count = len(of_it)
             holds = f"{agree(count, 'holds', 'hold')} for all that was measured"
             verb = holds if outcome == HOLDS else f"{agree(count)} {SAID.get(outcome, outcome)}"
-            parts.append(f"the {agree(count, 'bound', 'bounds')} on the {joined(of_it)} {verb}")
+            parts.append(f"{agree(count, 'this bound', 'these bounds')} {verb}: {joined(of_it)}")
     return f"Over {where} {'. '.join([parts[0], *map(capital, parts[1:])])}."
 
 
