@@ -8,7 +8,7 @@ import click
 from dynlab.errors import lookup
 
 from .movie import Movie, save_movie
-from .options import look_options
+from .options import look_options, names_in
 from .output import Look, Output, check_folder, save_figure
 from .streams import echo
 
@@ -17,7 +17,7 @@ RATE, HOLD, MOVIE_DPI = 6.25, 12, 60  # frames a second, and how many of them lo
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=names_in("dynlab.gallery:FIGURES"))
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FIGURE", help="Another file than the default."
 )

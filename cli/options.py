@@ -6,6 +6,7 @@ Each is spelled here once, by the name of the argument that it becomes. A comman
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,23 @@ class NetworkName(click.types.StringParamType):
         return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
 
 
+def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What a shell completes: the names in tables, each given as MODULE:NAME, which is imported only then."""
+
+    def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        found = (table.split(":") for table in tables)
+        known = [str(name) for module, table in found for name in getattr(import_module(module), table)]
+        return sorted(name for name in known if name.startswith(incomplete))
+
+    return names
+
+
 SHARED: Options = {
     "layer": (("--layer",), {"help": "Which recurrent layer: its prefix in the model, then :1 or :1r."}),
-    "factory": (("--system",), {"metavar": "NAME|MODULE:FACTORY", "help": SYSTEM}),
+    "factory": (
+        ("--system",),
+        {"metavar": "NAME|MODULE:FACTORY", "help": SYSTEM, "shell_complete": names_in("dynlab.systems:SYSTEMS")},
+    ),
     "config": (("--set",), {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of --system NAME: rho=100."}),
     "nonlinearity": (
         ("--nonlinearity",),
@@ -60,7 +75,14 @@ SHARED: Options = {
             "help": "Of a plain RNN, which a file of weights does not tell.  [default: tanh, and it is said]",
         },
     ),
-    "matrix": (("--matrix",), {"metavar": "MATRIX", "help": MATRIX}),
+    "matrix": (
+        ("--matrix",),
+        {
+            "metavar": "MATRIX",
+            "help": MATRIX,
+            "shell_complete": names_in("dynlab.matrices:MATRICES", "dynlab.matrices:SEEDED"),
+        },
+    ),
     "kind": (
         ("--kind",),
         {"type": click.Choice(["feedback", "vanilla", "linear", "flow"]), "help": f"{KIND}  [default: feedback]"},

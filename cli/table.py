@@ -8,12 +8,13 @@ from dynlab.errors import lookup
 from dynlab.progress import through
 
 from .columns import print_table
+from .options import names_in
 from .output import DATA_SUFFIXES, check_file, print_json, working
 from .streams import echo
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=names_in("dynlab.gallery:TABLES"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Save the numbers: .nc or .zarr.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="PAGE", help="Write a Markdown page: .md.")
@@ -38,10 +39,10 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     ernn-6           ERNN, Table 6: PTB by words, with test times
     har2             HAR-2: is each accuracy reached without choosing the epoch on the test split?
     speed            a review's seconds for an epoch of MNIST
+    all              all of them
 
     \b
     dynlab table ernn-3
-    all              all of them
     """
     from dynlab import io
     from dynlab.files import write_text

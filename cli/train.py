@@ -10,7 +10,7 @@ import click
 from dynlab.errors import UserError, entry
 from dynlab.files import exists
 
-from .options import COUNT, FOLDER, Options, from_table
+from .options import COUNT, FOLDER, Options, from_table, names_in
 from .output import check_folder, print_json
 from .streams import echo
 from .values import pairs
@@ -99,13 +99,28 @@ def _setting(name: str, kind: type, text: str) -> tuple[tuple[str, ...], dict[st
 
 
 SUBJECT: Options = {
-    "preset": (("--preset",), {"help": "A training by name, such as har2-ernn-k1; what else is given changes it."}),
+    "preset": (
+        ("--preset",),
+        {
+            "help": "A training by name, such as har2-ernn-k1; what else is given changes it.",
+            "shell_complete": names_in("dynlab.training.presets:PRESETS"),
+        },
+    ),
     "presets": (
         ("--presets",),
         {"is_flag": True, "expose_value": False, "is_eager": True, "callback": _list_presets, "help": "List them."},
     ),
-    "system": (("--system",), {"help": "What is trained: rnn, lstm, ernn … (any network of dynlab's)."}),
-    "task": (("--task",), {"help": "What on: a name that `dynlab tasks` lists."}),
+    "system": (
+        ("--system",),
+        {
+            "help": "What is trained: rnn, lstm, ernn … (any network of dynlab's).",
+            "shell_complete": names_in("dynlab.systems:SYSTEMS"),
+        },
+    ),
+    "task": (
+        ("--task",),
+        {"help": "What on: a name that `dynlab tasks` lists.", "shell_complete": names_in("dynlab.tasks:TASKS")},
+    ),
     "config": (
         ("--set",),
         {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of the system: state_size=80."},
