@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.unit_circle import CIRCLE
-from dynlab.wording import at_most, number
+from dynlab.wording import at_least, at_most, number
 
 SIZE, TALLER = (10.3, 5.6), 9.8  # inches, and the height with a close-up
 MOST_LEVELS = 8
@@ -21,9 +22,9 @@ MANY = 30  # eigenvalues, beyond which their markers are small
 NO_GROWTH = 1e-3  # of log₁₀ of the Kreiss constant: where it is 1, which it always is at least, it tells nothing
 FAR = 1e3  # windows that far from 0, in their half widths, have an axis of differences
 SEEN = 5e-4  # of the window: what is smaller has no border to see
-ROUNDING = 1e-12  # of a level that is rounded up, so much is what rounding left in it
 PLAIN = 4  # decades around 1 in which levels are written without a power of ten
 CLOSE_UP = "close_smallest_singular_value"
+ROUNDING = 1e-12  # of a level that is rounded up, so much is what rounding left in it
 SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has no levels of its own
 
 
@@ -78,7 +79,8 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: xr.DataArray, title: str, **art
     origin = middle if abs(middle) > FAR * float(y[-1] - y[0]) / 2 else 0.0
     _draw_levels(ds, ax, plane, origin)
     border = np.append(ds["numerical_range"].values, ds["numerical_range"].values[:1])
-    ax.plot(border.real - origin, border.imag, color=style.VERMILION, ls="--", lw=1.1, label="numerical range")
+    if _crosses(border, x, y):
+        ax.plot(border.real - origin, border.imag, color=style.VERMILION, ls="--", lw=1.1, label="numerical range")
     if schema.settings(ds)["flow"]:
         ax.axvline(-origin, color=style.BLACK, lw=1.2, label="Re z = 0: stable to the left")
     else:
@@ -102,6 +104,14 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: xr.DataArray, title: str, **art
     ax.set_title(title)
     style.legend_below(ax, 2)
     return ax
+
+
+def _crosses(line: np.ndarray, x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether a closed line is seen in a window: whether one of its pieces has a box that meets it."""
+    ahead = np.roll(line, -1)
+    right, left = np.maximum(line.real, ahead.real) >= x[0], np.minimum(line.real, ahead.real) <= x[-1]
+    above, below = np.maximum(line.imag, ahead.imag) >= y[0], np.minimum(line.imag, ahead.imag) <= y[-1]
+    return bool((right & left & above & below).any())
 
 
 def _arc(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -136,14 +146,14 @@ def _draw_reach(ds: xr.Dataset, ax: Axes, plane: xr.DataArray, origin: float) ->
     if np.isnan(point):
         return
     if _is_close(ds) and plane.name != CLOSE_UP:
-        x, y = (middle + half * np.array([-1.0, 1.0]) for middle in (point.real, point.imag))
-        ax.plot(x[[0, 1, 1, 0, 0]] - origin, y[[0, 0, 1, 1, 0]], color=style.BLACK, lw=1.0, zorder=6, label="close-up")
+        corner = point.real - half - origin, point.imag - half
+        ax.add_patch(Rectangle(corner, 2 * half, 2 * half, fill=False, lw=1.0, zorder=6, label="close-up"))
         return
     level, border = float(ds["instability_distance"]), "Re z = 0" if schema.settings(ds)["flow"] else "|z| = 1"
     look: dict[str, Any] = {"linewidths": 1.6, "linestyles": "-", "colors": style.GREEN}
     if plane.values.min() < level < plane.values.max():
         ax.contour(plane[plane.dims[1]].values - origin, plane[plane.dims[0]].values, plane.values, [level], **look)
-        words = f"ε = {at_most(level * (1 - ROUNDING), 3)}, the first to reach {border}"
+        words = f"ε ≤ {at_most(level * (1 - ROUNDING), 3)}, the first to reach {border}"
         ax.plot([], [], color=style.GREEN, lw=1.6, label=words)
     where: dict[str, Any] = {"color": style.GREEN, "mec": "white", "ms": 7, "ls": "none", "label": "z where it does"}
     ax.plot(point.real - origin, point.imag, "X", zorder=6, **where)
@@ -194,7 +204,7 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     if 0 < when < time[-1]:
         ax.plot(when, growth, "o", color=style.VERMILION, ms=6, zorder=4, label=f"largest: {_number(growth)}")
     if np.isfinite(kreiss) and kreiss > NO_GROWTH:
-        ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=f"Kreiss constant, at least {_number(kreiss)}")
+        ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=f"Kreiss constant, at least {_at_least(kreiss)}")
     high = max(growth, float(promise.max()), kreiss if np.isfinite(kreiss) else growth)
     low = max(min(float(norms[known].min()), float(promise.min())), -DECADES)
     if gone.any():
@@ -234,3 +244,8 @@ def _power(log: float) -> str:
 def _number(log: float) -> str:
     """What a power of ten is, as a number where it is readable."""
     return number(10**log) if abs(log) < FEW + 1 else f"$10^{{{log:.1f}}}$"
+
+
+def _at_least(log: float) -> str:
+    """The same of a number that is known from below."""
+    return at_least(10**log) if abs(log) < FEW + 1 else f"$10^{{{np.floor(10 * log) / 10:.1f}}}$"
