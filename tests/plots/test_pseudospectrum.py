@@ -49,12 +49,24 @@ def test_the_close_up_shows_the_level_that_is_the_first_to_reach_the_circle():
     figure = dl.plot_pseudospectrum(ds).figure
     close = figure.axes[1]
     labels = [str(line.get_label()) for line in close.lines]
-    assert "ε = 0.03, the first to reach |z| = 1" in labels
+    assert "ε ≤ 0.03, the first to reach |z| = 1" in labels
     (drawn,) = [part for part in close.collections if isinstance(part, ContourSet) and len(part.levels) == 1]
     half = float(ds["close_up_half_width"])
     cell = 2 * half / (ds.sizes["close_x"] - 1)
     (path,) = drawn.get_paths()
     np.testing.assert_allclose(np.abs(path.vertices @ [1, 1j] - 0.97), 0.03, atol=cell / 4)
-    (window,) = [line for line in figure.axes[0].lines if line.get_label() == "close-up"]
-    np.testing.assert_allclose([min(window.get_xdata()), max(window.get_xdata())], [1 - half, 1 + half])
+    (window,) = [patch for patch in figure.axes[0].patches if patch.get_label() == "close-up"]
+    np.testing.assert_allclose(window.get_bbox().intervalx, [1 - half, 1 + half])
+    named = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in figure.axes[:2]]
+    assert ["numerical range" in names for names in named] == [True, True]  # from −0.5 to 0.97, inside the close-up too
+
+
+def test_a_close_up_within_the_numerical_range_does_not_name_it():
+    """Of [[0.97, 5], [0, 0.9]] it is a disc of radius 2.5 around 0.935."""
+    figure = dl.plot_pseudospectrum(
+        dl.pseudospectrum(LinearMap(np.array([[0.97, 5], [0, 0.9]])), grid=41, steps=9)
+    ).figure
+    named = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in figure.axes[:2]]
+    assert ["numerical range" in names for names in named] == [True, False]
+    plt.close("all")
     plt.close("all")
