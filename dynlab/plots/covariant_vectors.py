@@ -90,7 +90,8 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
         ax.plot([], [], label=f"{RANGE[1] - RANGE[0]} % of the local rates", **bar)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     ax.set(xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6))
-    ax.set_xlabel("index i" + f"\n({unknown} of {len(index)} exponents are −∞, or not known)" * bool(unknown))
+    named = "index i, of the exponent $\\Lambda_i$ and the covariant vector $v_i$"
+    ax.set_xlabel(named + f"\n({unknown} of {len(index)} exponents are −∞, or not known)" * bool(unknown))
     ax.set_ylabel(f"growth along $v_i$ ({ds['exponent'].attrs['units']})")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=MOST_LABELLED))
     style.legend_below(ax, 3, columnspacing=1.0)
@@ -103,8 +104,9 @@ def _groups(counts: Index, samples: int) -> Iterator[tuple[NDArray[np.bool_], st
     full: dict[str, Any] = {"color": style.BLUE}
     part = full | {"fillstyle": "left", "markerfacecoloralt": "white"}
     empty: dict[str, Any] = {"color": "white", "markeredgecolor": style.GREY}
+    everywhere = "both samples" if samples == 2 else f"all {samples} samples"
     for which, several, one, look in (
-        (counts == samples, f"determined in all {samples} samples", "determined at every step", full),
+        (counts == samples, f"determined in {everywhere}", "determined at every step", full),
         ((counts > 0) & (counts < samples), f"determined in {few} of {samples} samples", "", part),
         (counts == 0, f"determined in none of {samples} samples", "not determined at every step", empty),
     ):

@@ -336,12 +336,9 @@ def test_what_two_starts_differ_by_is_an_angles_error_and_is_taken_off():
     assert error[0] > 1e-3 > error[-1]
     assert error[0] == float(ds["angle_difference"].item()) == error.max()
     np.testing.assert_allclose(angle[-1], truth, rtol=1e-6)
-    assert (
-        np.degrees((angle - error).min()) <= np.degrees(truth) + 1e-6
-    )  # the last are not yet carried back far enough for more
-    said = (
-        f"at least {np.degrees((angle - error).min()):.3g}°, with the difference between the two starts taken off: it "
-    )
-    assert f"{said}is {np.degrees(error[0]):.3g}° at most, at step 4." in ds.attrs["verdict"]
+    least = np.degrees((angle - error).min())
+    assert least <= np.degrees(truth) + 1e-6  # the last are not yet carried back far enough for more
+    said = f"at least {least:.3g}°, with the difference between the two starts taken off. That difference is "
+    assert f"{said}{np.degrees(error[0]):.3g}° at most, at step 4." in ds.attrs["verdict"]
     shrinks = covariant_vectors(LinearMap((0.5 * A).tolist()), steps=80)
     assert "No direction is known to grow, so that there is no angle" in shrinks.attrs["verdict"]

@@ -129,7 +129,8 @@ def _known_to(found: CovariantVectors, is_flow: bool) -> str:
     if unsure <= AGREE:
         return ""
     at = f"{number(when, 3)} s" if is_flow else f"step {number(when, 0)}"
-    return f", with the difference between the two starts taken off: it is {_degrees(unsure)} at most, at {at}"
+    of = "with the difference between the two starts taken off. That difference"
+    return f", {of} is {_degrees(unsure)} at most, at {at}"
 
 
 def _why_cut(found: CovariantVectors, settings: dict[str, Any], several: bool) -> str:
