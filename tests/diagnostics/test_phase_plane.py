@@ -506,7 +506,7 @@ def test_a_circle_is_told_however_slowly_it_is_gone_round(angle, attracting):
 @pytest.mark.parametrize("start", [[0.0, 0.0], [0.2, -0.1], [-0.3, 0.1], [0.5, 0.0]])
 def test_chaos_has_no_trend(start):
     ds = phase_plane(create("henon"), starts=[start])
-    assert ds.attrs["verdict"].endswith("1 orbit is not settled on a point, a cycle or a curve.")
+    assert ds.attrs["verdict"].endswith("1 orbit is still moving, on no point, cycle or closed curve.")
 
 
 @pytest.mark.parametrize(
@@ -679,13 +679,30 @@ def test_orbits_that_a_rotation_keeps_apart_are_on_curves_of_their_own(turn, exp
     assert f"all 3 orbits are {expected}" in ds.attrs["verdict"]
 
 
-def test_of_orbits_that_are_not_settled_all_are_told():
-    ds = phase_plane(planar_system([[0.5, 2.0], [-1.0, 0.5]], step_size=0.1))
-    assert sorted(ds["outcome"].values.tolist()) == [
-        *["not settled on a point, a cycle or a curve"] * 2,
-        "still moving outward",
-    ]
-    assert ds.attrs["verdict"].endswith(", and the other 2 move neither steadily outward nor steadily inward.")
+@pytest.mark.parametrize("step_size", [0.1, 0.5])
+def test_a_spiral_that_is_no_circle_moves_outward_all_the_same(step_size):
+    """Far out the flow is of constant speed between its nullclines: a round scales by one factor, and |h| falls."""
+    ds = phase_plane(planar_system([[0.5, 2.0], [-1.0, 0.5]], step_size=step_size))
+    assert ds["outcome"].values.tolist() == ["still moving outward"] * 3
+    assert "all 3 orbits are still moving outward" in ds.attrs["verdict"]
+
+
+def test_of_orbits_that_have_turned_too_little_to_be_told_all_are_told():
+    """24 seconds of the same flow are less than a round and a quarter of two of the orbits."""
+    ds = phase_plane(planar_system([[0.5, 2.0], [-1.0, 0.5]], step_size=0.01))
+    assert (
+        ", of 3 orbits 2 are still moving, on no point, cycle or closed curve and 1 is still moving outward, at a "
+        in (ds.attrs["verdict"])
+    )
+
+
+def test_an_elliptic_spiral_of_any_orientation_is_told_by_its_rounds():
+    """h ← 1.0004 S R(angle) S⁻¹ h, S = diag(1, 30): |h| goes up and down by a factor of 30 in a round."""
+    turn, shape = np.array([[np.cos(0.002), -np.sin(0.002)], [np.sin(0.002), np.cos(0.002)]]), np.diag([1.0, 30.0])
+    for sign in (1, -1):
+        matrix = torch.tensor(1.0004 * shape @ (turn if sign > 0 else turn.T) @ np.linalg.inv(shape))
+        ds = phase_plane(from_function(lambda h, x, matrix=matrix: h @ matrix.to(h).T, state_size=2), extent=100.0)
+        assert ds["outcome"].values.tolist() == ["still moving outward"] * 3
 
 
 def test_the_equation_is_told_of_those_systems_alone_whose_it_is():

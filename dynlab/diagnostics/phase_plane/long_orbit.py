@@ -26,6 +26,7 @@ PERIODS = 3  # at least so many of a period are in the steps that are kept
 CLOSING = 0.8  # times: an orbit's distance from where it was a period before falls by more, over half of its later half
 QUARTERS, STEADY = 4, 0.8  # of these the last falls, in the logarithm, by so much of what the second falls at least
 CLOSE = 0.02  # of its size: that distance is less then
+ROUND, QUARTER = 2 * np.pi, np.pi / 2  # rad: over so much at least an orbit is compared with its round before
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
 
 
@@ -68,7 +69,7 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] 
     for name, from_first in ((OUTWARD, reached / reached[0]), (INWARD, reached[0] / reached)):
         if _goes_on(from_first):
             return name
-    return UNSETTLED
+    return {1: OUTWARD, -1: INWARD, 0: UNSETTLED}[_winds(states, np.zeros(2) if centre is None else centre)]
 
 
 def _goes_on(reached: NDArray[np.float64]) -> bool:
@@ -76,6 +77,25 @@ def _goes_on(reached: NDArray[np.float64]) -> bool:
     least = TREND if (np.diff(reached) > 0).all() else MUCH
     falls = int((np.diff(reached) <= 0).sum())
     return falls <= 1 and bool(reached[-1] == reached.max() and reached[0] == reached.min() and reached[-1] > 1 + least)
+
+
+def _winds(states: NDArray[np.float64], centre: NDArray[np.float64]) -> int:
+    """1 where an orbit is farther out at each angle than a round before, −1 where it is nearer, 0 of all others.
+
+    Its rounds need not be circles: a state may be nearer than one before it and the orbit wind outward all the same.
+    """
+    radius, angle = polar(states, centre)
+    left = np.unwrap(angle) - np.unwrap(angle)[-1]  # what it turns from each state to the end
+    left *= np.sign(left[0])
+    turns = np.diff(left)
+    first = np.max(np.flatnonzero((turns >= 0) | (turns < -WIDEST_GAP)) + 1, initial=0)  # from here it turns one way
+    radius, left = radius[first:][::-1], left[first:][::-1]
+    if left[-1] < ROUND + QUARTER:
+        return 0
+    now = left <= min(ROUND, float(left[-1]) - ROUND)
+    before = np.interp(left[now] + ROUND, left, radius)
+    outward, inward = (radius[now] > (1 + TREND) * before).all(), (before > (1 + TREND) * radius[now]).all()
+    return int(outward) - int(inward)
 
 
 def _centre(states: NDArray[np.float64], centre: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -120,7 +120,7 @@ def _one(ds: xr.Dataset) -> str:
     euler = str(ds["map_kind"].values[0])
     other = _article(of_map(euler), "fixed point")
     same = "has one" if of_map(euler) == flow else other
-    pair = f"the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
+    pair = f"the flow has {_article(flow)} with {values} per second, Euler's map {same} with {_multipliers(ds, 0)}"
     at = f"At {where} {pair}"
     if along := _along(ds):
         return f"The flow has {_article(flow)}{along} and Euler's map at {step} has {other}{_critical(ds)}. {at}."
@@ -227,14 +227,6 @@ def _ends(ds: xr.Dataset) -> str:
     after = f"After {int(ds[schema.ITERATION].values[-1]):,} steps"
     if len(counts) == 1:
         return f"{after} {'all ' * (total > 1)}{counted(total, 'orbit')} {agree(total)} {_ending(ds, counts[0][0])}."
-    if all(name in long_orbit.MOVING for name, _ in counts):  # which says of all what one of its names says of some
-        named = [each for each in counts if each[0] != long_orbit.UNSETTLED]
-        moving = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in named]
-        said = f"none of {total} orbits is settled on a point, a cycle or a curve"
-        others = dict(counts).get(long_orbit.UNSETTLED, 0)
-        which = "the other one moves" if others == 1 else f"the other {others} move"
-        rest = f", and {which} neither steadily outward nor steadily inward" if others else ""
-        return f"{after} {said}: {joined(moving)}{rest}."
     parts = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in counts]
     return f"{after}, of {total} orbits {joined(parts)}."
 
@@ -279,7 +271,7 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         return f"on {curve}, at a distance of {_distances(ds, states, 'its middle')}"
     if name in (long_orbit.OUTWARD, long_orbit.INWARD):
         return f"{name}, at a distance of {_distances(ds, states[:, -1:], '0')}"
-    return name
+    return "still moving, on no point, cycle or closed curve" if name == long_orbit.UNSETTLED else name
 
 
 def _apart(cycles: NDArray[np.float64], same: float) -> bool:
