@@ -21,6 +21,7 @@ from dynlab.gallery.made import Table
 from dynlab.numerics.arrays import Real
 from dynlab.training import PRESETS
 from dynlab.training.queue.table import NETWORKS, QUEUE
+from dynlab.wording import capital, counted
 
 FACTS = Path(__file__).parent / "published.csv"
 FACT_NAMES = {
@@ -226,10 +227,12 @@ def _row(one: xr.Dataset, of_row: Mapping[str, str], columns: tuple[str, ...]) -
 
 def _verdict(ds: xr.Dataset) -> str:
     words = ds["meaning"].values.tolist()
-    said = "; ".join(f"{each} ({words.count(each)})" for each in dict.fromkeys(words))
+    said = ". ".join(f"{capital(each)}: {words.count(each)}" for each in dict.fromkeys(words))
     done, queued = int(ds["seeds"].sum() + ds["diverged"].sum()), int(ds["queued"].sum())
-    finished = f"{done} of {queued} trainings that measure them are finished" if queued else "No training measures them"
-    return f"Of {len(words)} published numbers: {said}. {finished}."
+    finished = (
+        f"Finished are {done} of {counted(queued, 'training')} for them" if queued else "No training measures them"
+    )
+    return f"Here are the outcomes of {counted(len(words), 'published number')}. {said}. {finished}."
 
 
 def _of(*sources: str) -> Callable[[str, str], bool]:

@@ -164,26 +164,23 @@ def measured(ds: xr.Dataset) -> str:
     def told(name: str, which: list[str]) -> str:
         return joined([power(float(last[name].sel({schema.NETWORK: one}))) for one in which])
 
-    groups = {name: [name] for name in names if not name.startswith("ε")}
-    groups |= {f"ε = {s:g}": [one for one in names if one.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
-    meant = {"mean": "The mean modulus of the eigenvalues μ", "largest": "The largest singular value σ"}
-    each = {
-        name: "; ".join(f"{told(name, which)} ({group}{_diffusions(which)})" for group, which in groups.items())
-        for name in meant
-    }
-    said = ". ".join(f"{words} is {each[name]}" for name, words in meant.items())
+    others = [one for one in names if not one.startswith("ε")]
+    groups = {s: [one for one in names if one.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
+    said = []
+    for name, words in {"mean": "mean modulus of the eigenvalues μ", "largest": "largest singular value σ"}.items():
+        said.append(f"The {words} is {joined([f'{told(name, [one])} ({one})' for one in others])}")
+        said += [f"With ε = {s:g} and {_diffusions(which)} it is {told(name, which)}" for s, which in groups.items()]
     trained = [name for name in names if name.startswith("trained")]
     which = "Beside them trained networks" if trained else "Trained networks are not in the zoo yet: not run"
     return (
         f"Untrained networks of {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise. "
-        f"{said}. {which}."
+        f"{'. '.join(said)}. {which}."
     )
 
 
 def _diffusions(names: list[str]) -> str:
-    """The γ of several networks: ", γ = 0.01 and 0.1"."""
-    values = [name.rpartition("γ = ")[2] for name in names]
-    return f", γ = {joined(values)}" if len(names) > 1 else ""
+    """The γ of several networks: "γ = 0.01 and 0.1"."""
+    return f"γ = {joined([name.rpartition('γ = ')[2] for name in names])}"
 
 
 def kept_eigenvalues() -> xr.Dataset:

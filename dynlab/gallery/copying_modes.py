@@ -126,7 +126,7 @@ def _caption(recorded: xr.Dataset) -> str:
     middle = [one[-1, n // 2] for one, n in zip(recorded["log_singular_value"].values, units, strict=True)]
     low = [name for name, value in zip(last, middle, strict=True) if not value > LOWEST]
     return (
-        f"The singular values of one sequence, as far as ln σ is known to {KNOWN:g}. "
+        f"One sequence, T = {DELAY + 20:,} steps; every σ whose ln is known to {KNOWN:g}. "
         f"Trained, {joined([f'{name} keeps {count}' for name, count in last.items()])} directions to a tenth or more. "
         f"{f'The middle σ of {joined(low)} falls below what is drawn. ' if low else ''}"
         "asRNN's D_f stays 1e−5: its cell is linear, and every σ is 1."
@@ -146,8 +146,12 @@ def measured(recorded: xr.Dataset) -> str:
         values = recorded["log_singular_value"].sel({schema.NETWORK: name}).values
         first, last = (power(float(np.nanmax(row))) for row in (values[0], values[-1]))
         before, after = _above(recorded, name)
-        said.append(f"{name}: the largest is {first} untrained, {last} trained; above 1/10 are {before} and {after}")
+        network, _, units = str(name).partition(", ")
+        said.append(
+            f"Of {network} ({units}) it is {first} and {last}, and {before} and {after} singular values are above 1/10"
+        )
     return (
-        f"Singular values of ∂h_T/∂h_0 over {DELAY + 20:,} steps of one sequence. {'. '.join(said)}. asRNN's D_f is "
-        "the source's, 1e-5 for good: its cell is linear and orthogonal, and saturates nowhere."
+        f"Singular values of ∂h_T/∂h_0 over {DELAY + 20:,} steps of one sequence. Of each network the largest one is "
+        f"told, untrained and trained, and how many are above 1/10. {'. '.join(said)}. asRNN's D_f is the source's, "
+        "1e-5 for good. So its cell is linear and orthogonal, and never saturates."
     )

@@ -27,7 +27,8 @@ INNER: dict[str, dict[str, Any]] = {
     "ernn-k3": {"color": style.GREEN},
     "ernn-k5": {"color": style.BLACK},
 }
-PANELS = {"published": {"Baselines and K = 1": BASELINES, "K = 1, 3, 5": INNER}, "own": {"K = 1, 3, 5": INNER}}
+ERNNS = "ernn-k1, -k3 and -k5"
+PANELS = {"published": {"Baselines, ernn-k1": BASELINES, ERNNS: INNER}, "own": {ERNNS: INNER}}
 EPOCHS = 100  # of the paper's figure no more is known than that its curves are flat at the end
 TENTH = 10
 TITLE = "ERNN, Figure 4: training convergence on HAR-2"
@@ -93,7 +94,8 @@ def _draw(trainings: xr.Dataset, recipe: str, looks: dict[str, dict[str, Any]], 
         if ends:
             height = next(heights)
             ax.plot(ends, [height] * len(ends), "x", ms=6, mew=1.4, **look)
-            ax.text(1.5 * max(ends), height, f"{len(ends)} of {len(found)} diverged", va="center", **look)
+            beside: dict[str, Any] = {"textcoords": "offset points", "va": "center"} | look
+            ax.annotate(f"{len(ends)} of {len(found)} diverged", (max(ends), height), (8, 0), **beside)
 
 
 def _part_strip(ax: Axes) -> None:
@@ -122,15 +124,15 @@ def measured(trainings: xr.Dataset) -> str:
     for network in BASELINES | INNER:
         both = summary(trainings, network)
         if both is None:
-            said.append(f"{network}: not run")
+            said.append(f"{network} was not run")
             continue
         found = curves(trainings, "published", network)
         lost = sum(diverged for _, diverged in found)
-        ended = f" ({lost} of {len(found)} diverged)" if lost else ""
-        said.append(f"{network} {both[0]:.3f} and {both[1]:.3f}{ended}")
+        ended = f" ({lost} of {len(found)} seeds diverged)" if lost else ""
+        said.append(f"Of {network} they are {both[0]:.3f} and {both[1]:.3f}{ended}")
     return (
-        f"Training loss after {TENTH} epochs and the least within {EPOCHS}, medians over seeds: {'; '.join(said)}. "
-        f"dynlab's own recipe smooths its labels: with them no loss is below {SMOOTHED:.3f}."
+        f"Training loss after {TENTH} epochs and the least one within {EPOCHS}, as medians over seeds. "
+        f"{'. '.join(said)}. dynlab's own recipe smooths its labels: with them no loss is below {SMOOTHED:.3f}."
     )
 
 

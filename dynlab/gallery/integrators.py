@@ -170,10 +170,11 @@ def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> 
     parts = []
     for name in drift[schema.INTEGRATOR].values.tolist():
         change = number(_change(drift, name)[-1], 3)
-        parts.append(f"{LOOKS[name]['label']} {change} (|R(ελ)| = {_moduli(regions[name])})")
+        parts.append(f"{capital(LOOKS[name]['label'])}: {change}, with |R(ελ)| = {_moduli(regions[name])}")
     kept = np.abs(_change(drift, "implicit-midpoint")).max()
     return (
-        f"The flow keeps its energy to {number(exact, 1)}. After {steps:,} steps of ε = {STEP:g} its relative change "
-        f"is: {'; '.join(parts)}. The implicit midpoint rule's energy swings by {number(kept, 2)} and does not drift; "
-        f"exponential Euler, exact for linear flows, holds the rest of tanh over its step and loses energy."
+        f"The flow keeps its energy to {number(exact, 1)}. Here is its relative change over {steps:,} steps of "
+        f"ε = {STEP:g}. {'. '.join(parts)}. The implicit midpoint rule's energy "
+        f"swings by {number(kept, 2)} and does not drift. Exponential Euler, exact for linear flows, holds the rest of "
+        f"tanh over its step and loses energy."
     )

@@ -158,14 +158,14 @@ def ends(along: str) -> dict[str, float]:
 def measured(ds: xr.Dataset) -> str:
     """How well each loss does along both directions."""
     found = errors(ds).isel({schema.TRAINING_STEP: -1})
-    said = "; ".join(
-        f"{name} {float(found.sel({'loss': name, schema.NETWORK: GRADIENT})):.4f} along the gradient, "
-        f"{float(found.sel({'loss': name, schema.NETWORK: RULE})):.4f} along the tutorial's rule"
+    said = ". ".join(
+        f"With the loss “{name}” it is {float(found.sel({'loss': name, schema.NETWORK: GRADIENT})):.4f} along the "
+        f"gradient and {float(found.sel({'loss': name, schema.NETWORK: RULE})):.4f} along the tutorial's rule"
         for name in LOSSES
     )
     return (
         f"Root of the mean squared error on the four windows held out, after {schema.settings(ds)['epochs']:,} epochs "
-        f"at the tutorial's rate: {said}."
+        f"at the tutorial's rate. {said}."
     )
 
 

@@ -45,8 +45,9 @@ CAPTION = (
     "large. Near a square “1 ± 0.3” says: Re μ is 0.7 to 1.3, |Im μ| ≤ 0.3; the lower squares hold leading ones alone."
 )
 INPUTS = (
-    "The inputs are 16 of the 32 test sequences of HAR-2 that ship with dynlab; `dynlab gradient` takes 16 of all "
-    "where the data set is at hand, and its numbers differ. The RNN has tanh, and the ReLU RNN began at W = I."
+    "The inputs are 16 of the 32 test sequences of HAR-2 that ship with dynlab. Where the data set is at hand, "
+    "`dynlab gradient` takes 16 of all test sequences, so that its numbers differ. The RNN has tanh, and the ReLU RNN "
+    "began at W = I."
 )
 NEAR, MOST = 0.35, 0.99  # of 1: where all eigenvalues are nearer, or that part of them, they are seen larger
 DEAD = 1e-9  # the modulus of what a unit that never fires leaves

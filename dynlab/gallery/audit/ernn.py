@@ -83,9 +83,9 @@ def _near_identity() -> Numbers:
 
 
 def _judge_near_identity(n: Numbers) -> tuple[str, str]:
-    said = "; ".join(f"K = {K}: ‖J − I‖ {n[f'plus_{K}']:.2f}, ‖J + I‖ {n[f'minus_{K}']:.2f}" for K in TRAINED)
+    said = ". ".join(f"K = {K}: ‖J − I‖ = {n[f'plus_{K}']:.2f}, ‖J + I‖ = {n[f'minus_{K}']:.2f}" for K in TRAINED)
     nearer = [n[f"plus_{K}"] < n[f"minus_{K}"] for K in TRAINED]
-    return (FAILS if all(nearer) else UNDECIDED), f"Medians along real sequences of the trained networks: {said}."
+    return (FAILS if all(nearer) else UNDECIDED), f"Medians along real sequences of the trained networks. {said}."
 
 
 def _fastrnn() -> Numbers:
