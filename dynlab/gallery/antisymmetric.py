@@ -23,8 +23,8 @@ PANELS = {
     "h": "$W_{diff}$",
 }
 MATRICES = (
-    "(a) to (d), a map:\nh ↦ tanh(W h)\n(e) to (h), the flow\nh′ = tanh(W h) and its\n"
-    "Euler map at ε = 0.1 s\n$W_+$ = {plus}\n$W_-$ = {minus}\n$W_0$ = {zero}\n$W_{{diff}}$ = {diff}"
+    "$W_+$ = {plus}\n$W_-$ = {minus}\n$W_0$ = {zero}\n$W_{{diff}}$ = {diff}\n"
+    "In (g) the energy H is\nΣ log cosh ($W_0$ h)ᵢ"
 )
 
 

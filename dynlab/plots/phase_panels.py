@@ -1,5 +1,6 @@
 """Eight phase portraits in one figure."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import matplotlib.pyplot as plt
@@ -13,10 +14,11 @@ from matplotlib.lines import Line2D
 from dynlab import schema
 from dynlab.plots import phase_portrait, style
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
-from dynlab.wording import of_map
+from dynlab.wording import number
 
 SIZE = (11.0, 7.6)  # inches
 COLUMNS = 4
+TOP = 9  # of the drawing order: no marker of an equilibrium hides a start
 OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium
 LARGE, ALONE = "large: of the flow", ", or of a map alone"
 MARKERS = (
@@ -59,7 +61,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
             ax.set_axis_off()
         places = [grid[row, column] for row in range(rows) for column in range(columns)]
         drawn = [
-            _draw(panel(ds, letter), figure.add_subplot(place), f"({letter}) {title}", artist)
+            draw_panel(panel(ds, letter), figure.add_subplot(place), f"({letter}) {title}", **artist)
             for letter, title, place in zip(letters, ds["title"].values, places, strict=False)
         ]
         if ax is None:
@@ -67,14 +69,18 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     return drawn[0]
 
 
-def _draw(one: xr.Dataset, ax: Axes, title: str, artist: dict[str, Any]) -> Axes:
+def draw_panel(one: xr.Dataset, ax: Axes, title: str, **artist: Any) -> Axes:
+    """One portrait of several, with what it shows below its title."""
     plot_phase_plane(one.drop_vars("backward_orbit", errors="ignore"), ax=ax, **artist)  # too much in a small panel
-    ax.set_title(f"{title}\n{_kinds(one)}", fontsize="medium")
+    ax.set_title(f"{title}\n{_told(one)}", fontsize="medium")
     place = cast(SubplotSpec, ax.get_subplotspec())
     if not place.is_last_row():
         ax.set_xlabel("")
     if not place.is_first_col():
         ax.set_ylabel("")
+    for line in ax.lines:
+        if line.get_marker() == "*":
+            line.set_zorder(TOP)
     return ax
 
 
@@ -113,19 +119,22 @@ def _holds(values: np.ndarray) -> bool:
     return bool((values != "" if values.dtype.kind in "OU" else np.isfinite(values)).any())
 
 
-def _kinds(one: xr.Dataset) -> str:
-    """The kinds of one panel's equilibria, and the largest modulus where there is one equilibrium only."""
-    kinds = [_in_words(of_map(kind)) for kind in dict.fromkeys(one["map_kind"].values.tolist())]
-    if one.sizes["fixed_point"] != 1 or "flow_kind" not in one:
-        return "map: " + ", ".join(kinds)
-    modulus = np.abs(one["map_eigenvalue"].values).max()
-    flow = _in_words(str(one["flow_kind"].values[0]))
-    owners = "flow and Euler's map" if flow == kinds[0] else f"flow: {flow}\nEuler's map"
-    return f"{owners}: {kinds[0]}, |μ| = {modulus:.5g}"
+def _told(one: xr.Dataset) -> str:
+    """The kinds of the equilibria; of one whose linear part decides nothing, where the orbits go."""
+    kinds = [str(kind) for kind in one["map_kind"].values]
+    if len(kinds) > 1:
+        return _counted(kinds)
+    modulus = f"|μ| = {number(float(np.abs(one['map_eigenvalue'].values).max()), 5)}"
+    if "flow_kind" not in one:
+        start, end = (np.linalg.norm(one["trajectory"].values[:, step], axis=-1) for step in (0, -1))
+        slow = ":\norbits go in slowly" if (end < start).all() else ""
+        return f"{modulus} decides nothing{slow}"
+    flow = str(one["flow_kind"].values[0])
+    if flow == kinds[0]:
+        return f"{flow}\nof flow and map, {modulus}"
+    return f"flow: {flow}\nmap: {kinds[0]},\n{modulus}"
 
 
-def _in_words(kind: str) -> str:
-    """The kind of an equilibrium, and of one that linearisation does not decide what it is said of."""
-    if kind.startswith("linear "):
-        return f"kind undecided (linearly {kind.removeprefix('linear ').partition(',')[0]})"
-    return kind.replace("undecided,", "kind undecided,")
+def _counted(kinds: Sequence[str]) -> str:
+    """Each kind with how many there are: "1 saddle, 2 × stable node"."""
+    return ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))

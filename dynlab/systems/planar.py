@@ -41,14 +41,14 @@ class Panel:
 # The paper does not say which generator its seeds are of: (a), (c) and (d) are of its families, not its pixels. The
 # seed of (a) is one whose orbits end at two fixed points near the border of the square, as the paper's do.
 PANELS = (
-    Panel("a", "vanilla, random (seed 12)", "random", "vanilla", 12),
-    Panel("b", "vanilla, identity", "identity", "vanilla"),
-    Panel("c", "vanilla, orthogonal (seed 0)", "orthogonal", "vanilla", 0),
-    Panel("d", "vanilla, orthogonal (seed 1)", "orthogonal", "vanilla", 1),
-    Panel("e", "feedback, W₊", "plus", "feedback"),
-    Panel("f", "feedback, W₋", "minus", "feedback"),
-    Panel("g", "feedback, W₀", "zero", "feedback"),
-    Panel("h", "feedback, W₀ − 0.15 I", "diff", "feedback"),
+    Panel("a", "W random (seed 12)", "random", "vanilla", 12),
+    Panel("b", "W = I", "identity", "vanilla"),
+    Panel("c", "W orthogonal (seed 0)", "orthogonal", "vanilla", 0),
+    Panel("d", "W orthogonal (seed 1)", "orthogonal", "vanilla", 1),
+    Panel("e", "W₊ = 2, −2; 0, 2", "plus", "feedback"),
+    Panel("f", "W₋ = −2, 2; 0, −2", "minus", "feedback"),
+    Panel("g", "W₀ = 0, −2; 2, 0", "zero", "feedback"),
+    Panel("h", "W₀ − 0.15 I", "diff", "feedback"),
 )
 
 

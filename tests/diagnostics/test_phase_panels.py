@@ -53,6 +53,7 @@ def test_the_panels_survive_their_file(panels, tmp_path):
 def test_the_verdict_joins_the_first_sentences_of_the_last_two_panels(panels):
     said = panels.attrs["verdict"]
     assert said == (
+        "(a) to (d) are maps h ← tanh(W h), (e) to (h) flows h′ = tanh(W h), each with Euler's map at ε = 0.1 s. "
         "Without diffusion (g) the flow has a center, Euler's map at ε = 0.1 has an unstable focus, and no step is "
         "small enough to make it stable. With it (h) the flow's focus is stable, Euler's map at ε = 0.1 is not, the "
         "critical step is 0.0746, and the orbits end on an invariant closed curve."

@@ -135,8 +135,8 @@ def test_eight_panels_each_with_its_kinds():
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]
     assert [title[:3] for title in titles] == [f"({letter})" for letter in "abcdefgh"]
     said = " ".join(titles[-1].split())
-    assert said.endswith("flow: stable focus Euler's map: unstable focus, |μ| = 1.0051")
-    assert " ".join(titles[4].split()).endswith("flow and Euler's map: unstable improper node, |μ| = 1.2")
+    assert said.endswith("flow: stable focus map: unstable focus, |μ| = 1.0051")
+    assert " ".join(titles[4].split()) == "(e) W₊ = 2, −2; 0, 2 unstable improper node of flow and map, |μ| = 1.2"
     assert panel(ds, "h")["flow_kind"].values.tolist() == ["stable focus"]
     assert "flow_kind" not in panel(ds, "a")
     names = [text.get_text() for text in figure.legends[0].get_texts()]

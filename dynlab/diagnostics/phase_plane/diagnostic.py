@@ -72,20 +72,19 @@ def phase_plane(
     Returns
     -------
     xarray.Dataset
-        ``trajectory(sample, time, state)``, ``velocity(y, x, state)`` (for a map that is no Euler step, the
-        displacement in one step), its ``divergence(y, x)``, ``equilibrium(fixed_point, state)`` with its
-        ``residual``; where there is a flow ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``;
-        where there is a map
-        ``map_eigenvalue``, ``map_kind``, ``long_orbit(sample, iteration, state)`` (the last steps of the same orbits
-        followed for long) and ``outcome(sample)``, what they have come to. ``flow_stable`` and ``map_stable`` are 1, 0,
-        or −1 undecided; ``line_direction(fixed_point, state)`` points along a line of equilibria; ``conserved(y, x)``
-        is H where it is conserved.
+        ``trajectory(sample, time, state)``. ``velocity(y, x, state)`` with its ``divergence(y, x)``; for a map that is
+        no Euler step it is the displacement in one step. ``equilibrium(fixed_point, state)`` with its ``residual``.
+        Where there is a flow, ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``. Where there
+        is a map, ``map_eigenvalue`` and ``map_kind``. ``long_orbit(sample, iteration, state)`` are then the last steps
+        of the same orbits followed for long, and ``outcome(sample)`` is what they have come to. ``flow_stable`` and
+        ``map_stable`` are 1, 0, or −1 undecided. ``line_direction(fixed_point, state)`` points along a line of
+        equilibria; ``conserved(y, x)`` is H where it is conserved.
 
     Raises
     ------
     UserError
-        For a system that is not planar, a matrix that is not its Jacobian, starts, steps or a window that are none, and
-        a flow that is too fast at the starts to be solved for so long.
+        For a system that is not planar, a matrix that is not its Jacobian, and starts, steps or a window that are none.
+        For a flow that is too fast at the starts to be solved for so long.
 
     Notes
     -----

@@ -12,9 +12,11 @@ from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
 from dynlab.matrices import SEEDED, planar_matrix
 from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, STEPS, Panel, planar_system
+from dynlab.wording import number
 
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.
 OWN = {schema.X: "grid_x", schema.Y: "grid_y", schema.ITERATION: "long_orbit_step"}
+EQUATIONS = "(a) to (d) are maps h ← tanh(W h), (e) to (h) flows h′ = tanh(W h), each with Euler's map at ε = {} s."
 FILL: dict[str, Any] = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "O": "", "U": ""}
 
 
@@ -65,7 +67,7 @@ def phase_panels(
         settings={
             panel.letter: json.loads(one.attrs["settings"]) for panel, one in zip(panels, portraits, strict=True)
         },
-        verdict=_verdict(portraits),
+        verdict=_verdict(portraits, step_size),
         method=portraits[-1].attrs["method"],
         coords={
             schema.PANEL: schema.variable(along, letters, "panel"),
@@ -113,12 +115,13 @@ def _stacked(parts: Sequence[xr.Variable], dim: str | None = None) -> xr.Variabl
     return xr.Variable(dims, np.stack([part.values for part in parts]), parts[0].attrs)
 
 
-def _verdict(portraits: Sequence[xr.Dataset]) -> str:
-    """What the last two panels show, with and without diffusion: the paper's point and what it leaves out."""
+def _verdict(portraits: Sequence[xr.Dataset], step_size: float) -> str:
+    """What the panels are of, and what the last two show: the paper's point and what it leaves out."""
     center, diffusion = portraits[-2], portraits[-1]
     ends = set(diffusion["outcome"].values.tolist())
     curve = ", and the orbits end on an invariant closed curve" if ends == {long_orbit.CLOSED_CURVE} else ""
-    return f"Without diffusion (g) {_first(center)}. With it (h) {_first(diffusion)}{curve}."
+    of = EQUATIONS.format(number(step_size))
+    return f"{of} Without diffusion (g) {_first(center)}. With it (h) {_first(diffusion)}{curve}."
 
 
 def _first(portrait: xr.Dataset) -> str:
