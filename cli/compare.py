@@ -17,7 +17,7 @@ from .source import Source
 def compare(source: Source, other_layer: str | None, delays: int, rank: int | None) -> CommandResult:
     """Compare the dynamics of two networks, whatever their sizes and the basis of their states.
 
-    The distance is that of dynamical similarity analysis: a linear map is fitted to the states of each, and the two
+    The distance is that of dynamical similarity analysis. A linear map is fitted to the states of each, and the two
     maps are laid on each other by the best orthogonal change of basis. Both are driven by the same sequences where they
     take as many numbers. A permutation test says whether two runs of one network differ as much.
 

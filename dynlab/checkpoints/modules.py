@@ -49,9 +49,9 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     layer : str, optional
         Which of several: the submodule's name, then ``:1`` or ``:1r`` for a layer or its reverse direction.
     batch : Tensor or tuple, optional
-        What the model is called with (a tuple: its arguments). The model's copy is run on it in eval mode, and what
-        the layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in float64, which
-        every diagnostic takes where it is given no other inputs.
+        What the model is called with (a tuple: its arguments). The model's copy is run on it in eval mode. What the
+        layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in float64. Every
+        diagnostic takes these where it is given no other inputs.
     **step
         Of a module that is itself one step: what `dynlab.from_function` takes, `state_size`, `input_size`, `order` and
         `complex_state`. Its `batch` is the inputs, shape (sample, time, input).
@@ -64,9 +64,9 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     Raises
     ------
     UserError
-        Where the model has no recurrent layer, or one that overrides what torch's computes, or several and no
-        `layer`, or the layer is not called with `batch`, or with sequences of different lengths; and where weights are
-        NaN or infinite.
+        Where the model has no recurrent layer, or one that overrides what torch's computes, or several and no `layer`.
+        Where the layer is not called with `batch`, or with sequences of different lengths. Where weights are NaN or
+        infinite.
 
     Examples
     --------

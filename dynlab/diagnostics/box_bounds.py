@@ -47,7 +47,7 @@ def box_bounds(
 ) -> xr.Dataset:
     """Proved bounds on a common norm of J, and on the real parts of its eigenvalues, over a box of states.
 
-    A spectral radius below 1 at every state proves nothing about orbits; a norm ‖T J T⁻¹‖₂ below 1 with one T for all
+    A spectral radius below 1 at every state proves nothing about orbits. A norm ‖T J T⁻¹‖₂ below 1 with one T for all
     states does: any two orbits that stay in the box approach each other.
 
     Parameters
@@ -72,12 +72,13 @@ def box_bounds(
     Returns
     -------
     xarray.Dataset
-        ``norm_bound``, proved: ‖T J T⁻¹‖₂ is at most this over the box, and so is every spectral radius;
-        ``sampled_norm(sample)`` in the same norm, ``sampled_spectral_radius(sample)``. ``abscissa_bound``, proved: the
-        logarithmic norm, and with it Re λ, is at most this; of the flow's Jacobian (1/s) where the system is an
-        `Euler` step, else of the step's; ``sampled_logarithmic_norm(sample)``, ``sampled_abscissa(sample)``.
-        ``norm_weights(mode, state)`` and ``abscissa_weights(mode, state)``, the two T. ``box_lower(state)``,
-        ``box_upper(state)``, and ``maps_into_itself`` (1 proved, 0 not).
+        ``norm_bound`` is proved: ‖T J T⁻¹‖₂ is at most this over the box, and so is every spectral radius.
+        ``sampled_norm(sample)`` and ``sampled_spectral_radius(sample)`` stand beside it. ``abscissa_bound`` is proved
+        too: the logarithmic norm, and with it every real part, is at most this. It is of the flow's Jacobian (1/s)
+        where the system is an `Euler` step, else of the step's. ``sampled_logarithmic_norm(sample)`` and
+        ``sampled_abscissa(sample)`` stand beside it. ``norm_weights(mode, state)`` and
+        ``abscissa_weights(mode, state)`` are the two T. ``box_lower(state)``, ``box_upper(state)``, and
+        ``maps_into_itself`` (1 proved, 0 not).
 
     Raises
     ------

@@ -89,10 +89,11 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        ``distance`` and ``angle`` with bounds from below, ``distance_bound`` and ``angle_bound``; ``eigenvalue(network,
-        mode)`` of the fitted maps and ``run_eigenvalue(network, run, mode)`` of those of runs; ``explained(network)``;
-        the mean distances ``between_runs`` of the two networks and ``within_runs(network)``;
-        ``relabelled_distance(relabelling)`` and ``p_value``.
+        ``distance`` and ``angle`` with bounds from below, ``distance_bound`` and ``angle_bound``.
+        ``eigenvalue(network, mode)`` of the fitted maps, and ``run_eigenvalue(network, run, mode)`` of those of runs.
+        ``explained(network)`` is the share of a step that the fitted map tells. ``between_runs`` and
+        ``within_runs(network)`` are mean distances, between runs of the two networks and of one.
+        ``relabelled_distance(relabelling)`` and ``p_value`` are those of the test.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def compare(
     With white coordinates z of A and B, z_{t+1} ≈ A z_t, the distance is min_C ‖A − C B Cᵀ‖_F/√r over orthogonal C. It
     is 0 for networks whose states are linear images of each other, and 1 where a step differs by its own size. A run is
     a share of the sequences. If the networks were the same, swapping the i-th runs of the two would change nothing in
-    law: the p-value is the share of all such relabellings with a mean distance between networks at least as large.
+    law. The p-value is the share of all such relabellings with a mean distance between networks at least as large.
 
     References
     ----------

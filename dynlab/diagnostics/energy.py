@@ -87,16 +87,17 @@ def energy(
     Returns
     -------
     xarray.Dataset
-        ``exact_energy(sample, time)`` of the solution and ``dissipation(sample, time)``, its rate Ḣ in 1/s;
-        ``balance(sample, time)`` = H − H₀ − ∫ Ḣ dt, which is the solver's error; ``divergence(sample, time)`` in 1/s;
-        ``energy(integrator, sample, time)`` along the integrators' orbits and ``drift(integrator, sample, time)``, that
-        less the exact one. NaN from where an orbit is no longer finite, and flagged.
+        ``exact_energy(sample, time)`` of the solution and ``dissipation(sample, time)``, its rate Ḣ in 1/s.
+        ``balance(sample, time)`` = H − H₀ − ∫ Ḣ dt is the solver's error. ``divergence(sample, time)`` is in 1/s.
+        ``energy(integrator, sample, time)`` is that along the integrators' orbits, and
+        ``drift(integrator, sample, time)`` is that less the exact one. Both are NaN from where an orbit is no longer
+        finite, and flagged.
 
     Raises
     ------
     UserError
-        For a system whose flow has no energy, a flow without `step_size`, an unknown integrator, initial states of
-        the wrong width, and more seconds than the flow can be solved for.
+        For a system whose flow has no energy, a flow without `step_size`, and an unknown integrator. For initial states
+        of the wrong width, and more seconds than the flow can be solved for.
 
     References
     ----------

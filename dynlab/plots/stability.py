@@ -42,8 +42,8 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         Of `dynlab.stability`.
     ax : Axes, optional
         Where only that is drawn; of a system without a flow, theory's bounds. Without it a figure is made that also
-        shows a close-up, the critical steps along the sequences, the plane of ε and γ, and theory's bounds where they
-        are more than the one of which the verdict tells.
+        shows a close-up, the critical steps along the sequences and the plane of ε and γ. It shows theory's bounds
+        where they are more than the one of which the verdict tells.
     **artist
         For the eigenvalues' markers.
 

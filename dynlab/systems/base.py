@@ -228,8 +228,8 @@ class Flow(System):
     def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
         """A quantity H that the flow conserves under a constant input where nothing dissipates, and its rate, or None.
 
-        Of h' = tanh(p), p = M h + q, they are H = Σ_i log cosh(p_i) and Ḣ = f · M f, each of shape (...); the rate is 0
-        where M is antisymmetric and −γ |f|² where M is that less γ I.
+        Of h' = tanh(p), p = M h + q, they are H = Σ_i log cosh(p_i) and Ḣ = f · M f, each of shape (...). The rate is 0
+        where M is antisymmetric, and −γ |f|² where M is antisymmetric less γ I.
         """
         return None
 

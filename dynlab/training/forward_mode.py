@@ -139,8 +139,8 @@ def real_time_recurrent_learning(
     Raises
     ------
     UserError
-        For a flow, a system without trainable parameters, one whose steps' inputs are made by parameters of its own
-        (an embedding, layers below), and inputs that are no batch of sequences.
+        For a flow, a system without trainable parameters, and inputs that are no batch of sequences. For a system whose
+        steps' inputs are made by parameters of its own (an embedding, layers below).
 
     Examples
     --------

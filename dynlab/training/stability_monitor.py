@@ -16,11 +16,11 @@ from dynlab.training.stability_watch import StabilityWatch
 class StabilityMonitor(StabilityWatch, Callback):
     """Logs ln ‖∂h_T/∂h_1‖₂, the spectral radius and the largest running exponent every so many steps.
 
-    What is measured are the first `samples` sequences of the batch that is being learned, along the inputs that the
-    layer really receives in it, with the weights after the step, in float64 on the CPU: means over the sequences, under
-    the names ``stability/log_gradient`` (nat), ``stability/spectral_radius`` (of `times` Jacobians along each sequence,
-    the largest) and ``stability/largest_exponent`` (nat/step). The module, its gradients and the global random
-    generators are left as they are: training is bit for bit the same with and without it.
+    The first `samples` sequences of the batch that is being learned are measured, along the inputs that the layer
+    really receives. The weights are those after the step, and the arithmetic is float64 on the CPU. Three means over
+    the sequences are logged. ``stability/log_gradient`` is in nat. ``stability/spectral_radius`` is the largest of
+    `times` Jacobians along each sequence. ``stability/largest_exponent`` is in nat/step. The module, its gradients and
+    the global random generators are left as they are. So training is bit for bit the same with and without it.
 
     Parameters
     ----------

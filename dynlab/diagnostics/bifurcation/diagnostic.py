@@ -136,17 +136,17 @@ def bifurcation(
     Returns
     -------
     xarray.Dataset
-        Along ``point``: ``branch_parameter``, ``branch_state(point, state)``, ``branch_orbit(point, phase)`` (one
-        coordinate, NaN beyond the period), ``residual``, ``iterations``, ``eigenvalue(point, mode)`` (multipliers of
-        the orbit, of a flow eigenvalues) with ``eigenvalue_error``, ``stable`` (1, 0, −1 undecided),
-        ``unstable_directions``, ``undecided_directions``, ``point_branch``, ``point_bifurcation``. Along ``branch``:
-        ``branch_period``, ``branch_origin``, ``branch_ends``. Along ``bifurcation``: ``bifurcation_kind`` with
-        ``_parameter``, ``_parameter_error``, ``_state``, ``_observed``, ``_eigenvalue`` (the critical one),
-        ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``, and ``_criticality`` with
-        ``_coefficient`` and ``_coefficient_error``, the cubic one of the normal form. The brute-force diagram:
-        ``visited(parameter, sample, iteration)``, points of orbits that have settled, of a flow local extrema, with
-        ``settled(parameter, sample)``: 1, 0 where the orbit's reach still changed when it was followed no longer, −1
-        where it left the bound.
+        Along ``point``: ``branch_parameter``, ``branch_state(point, state)``, ``residual``, ``iterations``,
+        ``point_branch`` and ``point_bifurcation``. ``branch_orbit(point, phase)`` is one coordinate of the orbit, NaN
+        beyond its period. ``eigenvalue(point, mode)`` are the multipliers of the orbit, of a flow the eigenvalues, with
+        ``eigenvalue_error``. ``stable`` is 1, 0, or −1 undecided, beside ``unstable_directions`` and
+        ``undecided_directions``. Along ``branch``: ``branch_period``, ``branch_origin``, ``branch_ends``. Along
+        ``bifurcation``: ``bifurcation_kind`` with ``_parameter``, ``_parameter_error``, ``_state``, ``_observed``,
+        ``_eigenvalue`` (the critical one), ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``,
+        and ``_criticality`` with ``_coefficient`` and ``_coefficient_error``, the cubic one of the normal form. The
+        brute-force diagram is ``visited(parameter, sample, iteration)``: points of orbits that have settled, of a flow
+        local extrema. ``settled(parameter, sample)`` is 1 where the orbit has, 0 where its reach still changed at the
+        end, and −1 where it left the bound or became no number.
 
     Raises
     ------

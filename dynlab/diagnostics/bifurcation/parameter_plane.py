@@ -83,10 +83,10 @@ def parameter_plane(
     Returns
     -------
     xarray.Dataset
-        ``fixed_point_state(y, x, state)``. Over ``(y, x)``: ``leading`` (the largest modulus of a map's multipliers, of
-        a flow the largest real part), ``stable`` (1, 0, −1 undecided), ``unstable_directions``, ``residual``,
-        ``iterations``, ``converged``; of a map ``period`` (0 none, −1 the orbit left the bound or was no number, −2
-        undecided).
+        ``fixed_point_state(y, x, state)``. ``leading(y, x)`` is the largest modulus of a map's multipliers, of a flow
+        the largest real part. ``stable(y, x)`` is 1, 0, or −1 undecided, beside ``unstable_directions``, ``residual``,
+        ``iterations`` and ``converged``. Of a map ``period(y, x)`` is 0 where there is none, −1 where the orbit left
+        the bound or was no number, and −2 undecided.
 
     Raises
     ------

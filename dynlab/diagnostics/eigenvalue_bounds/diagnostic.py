@@ -82,20 +82,20 @@ def eigenvalue_bounds(
     Returns
     -------
     xarray.Dataset
-        Over the dimension ``bound``, the names of those set: ``quantity``, ``unit``, ``limit`` and ``is_upper``; the
-        ``measured`` number that decides (where ``only_above`` is 1 the true one is no larger), its ``error`` and its
-        ``margin`` (negative outside the bound); of large Jacobians the largest modulus from powers, which is the same
-        for every bound, also where eigenvalues decide; where that is:
-        ``where_sample``, ``where_step``, ``where_mode`` (−1: it belongs to none); the ``outcome``, one of ``holds``,
-        ``at the bound``, ``violated`` and ``undecided``, with the ``reason`` of the last; how many numbers were
-        ``compared``, how many are ``violations`` and how many ``unknown``; and ``lowest``, ``median`` and ``highest``
-        of them.
+        Over the dimension ``bound``, the names of those set: ``quantity``, ``unit``, ``limit`` and ``is_upper``.
+        ``measured`` is the number that decides; where ``only_above`` is 1, the true one is at most that. Of large
+        Jacobians it is the largest modulus from powers. That is the same for every bound, also where eigenvalues
+        decide. Beside it stand its ``error`` and its ``margin``, which is negative outside the bound. ``where_sample``,
+        ``where_step`` and ``where_mode`` say where it is, and are −1 where it belongs to none. The ``outcome`` is
+        ``holds``, ``at the bound``, ``violated`` or ``undecided``, and ``reason`` says why the last. ``compared``,
+        ``violations`` and ``unknown`` say how many numbers were compared, are outside and are not known. ``lowest``,
+        ``median`` and ``highest`` are of these numbers.
 
     Raises
     ------
     UserError
-        Where no bound is set, one is not finite, a lower one is above its upper one, `max_real` is set of a map that is
-        no Euler step, and for bad inputs.
+        Where no bound is set, one is not finite, or a lower one is above its upper one. Where `max_real` is set of a
+        map that is no Euler step. For bad inputs.
 
     Examples
     --------

@@ -82,11 +82,12 @@ def ernn_convergence(
     Returns
     -------
     xarray.Dataset
-        ``distance(sample, time, iteration)`` = ‖g⁽ⁱ⁾ − g*‖₂ and ``speed`` = ‖F(g⁽ⁱ⁾)‖₂; ``rate(sample, time)`` and
-        ``predicted_rate`` per iteration; ``settled``, 1 where the measured rate no longer changes; ``theorem2(sample,
-        time, iteration)`` = ‖F + η ∇F·F‖₂/‖F‖₂, which Theorem 2 wants below 1; ``corollary1`` = ‖I + η ∇F‖₂, which
-        Corollary 1 wants below 1; ``equilibrium_residual`` = ‖F(g*)‖₂; ``equilibrium_iterations``, the most that a
-        search took; ``equilibria`` found, their kind in ``equilibrium_status``, and ``outcome``.
+        ``distance(sample, time, iteration)`` = ‖g⁽ⁱ⁾ − g*‖₂ and ``speed`` = ‖F(g⁽ⁱ⁾)‖₂. ``rate(sample, time)`` and
+        ``predicted_rate`` are factors per iteration, and ``settled`` is 1 where the measured one no longer changes.
+        ``theorem2(sample, time, iteration)`` = ‖F + η ∇F·F‖₂/‖F‖₂, which Theorem 2 wants below 1. ``corollary1`` = ‖I +
+        η ∇F‖₂, which Corollary 1 wants below 1. ``equilibrium_residual`` = ‖F(g*)‖₂, and ``equilibrium_iterations`` is
+        the most that a search took. ``equilibria`` says how many were found, and ``equilibrium_status`` of what kind.
+        ``outcome`` is what the iteration does.
 
     Raises
     ------

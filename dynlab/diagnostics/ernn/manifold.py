@@ -59,13 +59,13 @@ def ernn_manifold(
     Returns
     -------
     xarray.Dataset
-        ``trajectory(network, sample, time, state)``, the first network being `system`; for each network that is an ERNN
-        ``pair_sum(network, sample, time, state)`` = h_k + s h_{k−1}, the ``equilibrium`` z*(x_k) with the same
-        dimensions, its ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂, the ``equilibrium_iterations`` of
-        its search, and ``distance(network, sample, time)`` = ‖h_k + s h_{k−1} − z*(x_k)‖₂, which vanishes where the
-        inner iteration has converged (NaN for other networks, and where no equilibrium was found); of `system`
-        ``inner_path(sample, iteration, state)``, the inner iterates of the first step with s h_0 added, from where they
-        start to h_1 + s h_0; for a scalar input ``curve(x, state)``, z* over the range of the inputs.
+        ``trajectory(network, sample, time, state)``, the first network being `system`. The next five are of the
+        networks that are an ERNN, and NaN for others. ``pair_sum(network, sample, time, state)`` = h_k + s h_{k−1}, and
+        ``equilibrium`` is z*(x_k) with the same dimensions. ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂,
+        with the ``equilibrium_iterations`` of its search. ``distance(network, sample, time)`` = ‖h_k + s h_{k−1} −
+        z*(x_k)‖₂, which vanishes where the inner iteration has converged. It is NaN where no equilibrium was found. Of
+        `system` ``inner_path(sample, iteration, state)``: the inner iterates of the first step with s h_0 added, from
+        where they start to h_1 + s h_0. For a scalar input ``curve(x, state)`` is z* over the range of the inputs.
         ``scale(network)`` stretches a network whose states are bounded to the range of `system`'s, as the source's
         figure does; it is 1 for the others.
 

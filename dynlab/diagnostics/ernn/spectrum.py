@@ -65,8 +65,9 @@ def ernn_spectrum(
 
     Notes
     -----
-    With φ = ReLU and P = U = I + V H of rank d₁ the row of an active unit in diag(φ') P U − I is a row of a matrix of
-    rank d₁, that of an inactive one is −eᵀ: the rank is at most the number of inactive units plus d₁.
+    Let φ = ReLU and P = U = I + V H with V H of rank d₁. In diag(φ') P U − I the row of an active unit is that of P U −
+    I, whose rank is at most d₁, and the row of an inactive one is −eᵀ. So the rank is at most the number of inactive
+    units plus d₁.
 
     References
     ----------

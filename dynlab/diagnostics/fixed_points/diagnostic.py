@@ -98,25 +98,26 @@ def fixed_points(
     Returns
     -------
     xarray.Dataset
-        ``fixed_point_state(fixed_point, state)``; ``residual``, ``fsolve_residual``, ``fsolve_distance``, ``kind``,
-        ``stable`` (1 stable, 0 unstable, −1 undecided), ``unstable_directions``, ``undecided_directions``, ``starts``
-        and ``status`` of each; ``eigenvalue(fixed_point, mode)`` of the step's Jacobian with ``eigenvalue_error``; and
-        of each start ``converged(sample)``, ``assignment(sample)``, ``outcome(sample)``, ``iterations(sample)`` and
-        ``end_residual(sample)``. ``index_sum``, Σ sign det(I − J) over the points, is there where it is known
-        what that is when none is missing, 1: where the map leads a bounded convex set into itself and every point found
-        is simple. Any other number proves that points are missing.
+        ``fixed_point_state(fixed_point, state)``. Of each also ``residual``, ``fsolve_residual``, ``fsolve_distance``,
+        ``kind``, ``starts`` and ``status``. ``stable`` is 1 stable, 0 unstable or −1 undecided, beside
+        ``unstable_directions`` and ``undecided_directions``. ``eigenvalue(fixed_point, mode)`` of the step's Jacobian
+        with ``eigenvalue_error``. Of each start ``converged(sample)``, ``assignment(sample)``, ``outcome(sample)``,
+        ``iterations(sample)`` and ``end_residual(sample)``. ``index_sum`` is Σ sign det(I − J) over the points. It is
+        there where the map leads a bounded convex set into itself and every point found is simple. It is then 1 if none
+        is missing, and any other number proves that points are missing.
 
-        With `certify` also, of each, ``certified`` (1: there is exactly one fixed point within ``certificate_radius``
-        of ``fixed_point_state`` in the maximum norm; 0: not proved), ``eigenvalue_radius(fixed_point, mode)`` of a disc
-        about ``eigenvalue`` that surely holds it, ``proved_stable`` (1, 0, −1 undecided),
-        ``proved_unstable_directions``, ``proved_stable_directions``, ``certificate_precision`` and
-        ``certificate_reason``: "proved", or why not. They are about the step in real numbers with the weights as
-        stored.
+        With `certify` each has more. ``certified`` is 1 where exactly one fixed point is proved to lie within
+        ``certificate_radius`` of ``fixed_point_state`` in the maximum norm, else 0.
+        ``eigenvalue_radius(fixed_point, mode)`` is that of a disc about ``eigenvalue`` that surely holds it.
+        ``proved_stable`` is 1, 0, or −1 undecided, beside ``proved_unstable_directions`` and
+        ``proved_stable_directions``. ``certificate_precision`` is in bits, and ``certificate_reason`` is "proved", or
+        why not. They are about the step in real numbers with the weights as stored.
 
-        `status` is "fixed point"; "continuum" where J − I is singular and there are others at any distance (of an
-        affine map the one nearest to the origin); "undecided" where rounding does not tell whether there is a root, or
-        how many; "slow point"; "neighbouring root" where fsolve ended at another root, "unverified" where it ended at
-        none, "at a jump" of the map, which may jump over the state. Only the first are counted as fixed points.
+        `status` is "fixed point", or one of six others, which are not counted as fixed points. It is "continuum" where
+        J − I is singular and there are others at any distance; of an affine map the one nearest to the origin is
+        listed. It is "undecided" where rounding does not tell whether there is a root, or how many. It is "neighbouring
+        root" where fsolve ended at another root, and "unverified" where it ended at none. It is "at a jump" of the map,
+        which may jump over the state, or "slow point".
 
     Raises
     ------
@@ -128,10 +129,10 @@ def fixed_points(
     Curves of fixed points that cross are one continuum where a search ends at the crossing; one that starts at 0 always
     does there. Curves that only touch or come close are joined by a walk from one to the other, and by nothing else.
 
-    An eigenvalue's error is its condition number times what J is wrong by, the rounding of its entries and its change
-    over the uncertainty of the root's position, and what is of second order (`dynlab.numerics.eigenvalues`). At a kink
-    of the activation, as where the argument of a ReLU is 0, the Jacobian is that of one side, and nothing is decided
-    by it.
+    An eigenvalue's error is its condition number times what J is wrong by, and what is of second order
+    (`dynlab.numerics.eigenvalues`). J is wrong by the rounding of its entries, and by its change over the uncertainty
+    of the root's position. At a kink of the activation, as where the argument of a ReLU is 0, the Jacobian is that of
+    one side, and nothing is decided by it.
 
     References
     ----------

@@ -100,14 +100,14 @@ def geometry(
     Returns
     -------
     xarray.Dataset
-        ``participation_ratio`` with ``participation_ratio_error``; ``explained_variance(mode)``, each component's share
-        of the variance, with ``explained_variance_error``; ``origin(state)`` and ``direction(axis, state)``, the mean
-        state and the components; ``trajectory(sample, time, axis)``; of each fixed point ``fixed_point_position(
-        fixed_point, axis)``, its ``fixed_point_distance`` from the space of these components,
-        ``unstable_direction(fixed_point, mode, axis)``, NaN for modes that do not certainly grow; of points that one
-        direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)``, the curves that orbits leave
-        along, and ``leads_to(fixed_point, side)``, the stable fixed point they lead to; and the variables of
-        `dynlab.fixed_points`.
+        ``participation_ratio`` with ``participation_ratio_error``. ``explained_variance(mode)`` is each component's
+        share of the variance, with ``explained_variance_error``. ``origin(state)`` and ``direction(axis, state)`` are
+        the mean state and the components, and ``trajectory(sample, time, axis)`` are the states along them. Of each
+        fixed point ``fixed_point_position(fixed_point, axis)``, and its ``fixed_point_distance`` from the space of
+        these components. ``unstable_direction(fixed_point, mode, axis)`` is NaN for modes that do not certainly grow.
+        Of points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
+        curves that orbits leave along. ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most
+        variables of `dynlab.fixed_points` are there too.
 
     Raises
     ------

@@ -65,10 +65,11 @@ def tangent_map(
     Returns
     -------
     xarray.Dataset
-        ``displacement(y, x, axis)`` = F(h) − h and ``linear_displacement``, both in the plane's coordinates;
-        ``linear_error(y, x)``; ``valid_radius``, the distance up to which that stays below 0.1 on the plane (`reach`
-        where it does so farther); ``eigenvalue(mode)`` with ``eigenvalue_error``, and ``mode_direction(mode, axis)``,
-        the eigenvectors that span the plane, as they lie in it; ``origin(state)``, ``direction(axis, state)``.
+        ``displacement(y, x, axis)`` = F(h) − h and ``linear_displacement``, both in the plane's coordinates.
+        ``linear_error(y, x)`` is their difference over the distance from the state. ``valid_radius`` is the distance up
+        to which that stays below 0.1 on the plane (`reach` where it does so farther). ``eigenvalue(mode)`` with
+        ``eigenvalue_error``. ``mode_direction(mode, axis)`` are the eigenvectors that span the plane, as they lie in
+        it. ``origin(state)`` and ``direction(axis, state)`` are the plane's.
 
     Raises
     ------

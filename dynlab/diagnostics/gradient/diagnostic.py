@@ -76,12 +76,12 @@ def gradient(
     Returns
     -------
     xarray.Dataset
-        ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T, 0 and ln(n)/2 at t = T;
-        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors, but for a probability of 1e-9,
-        of the product of Jacobians at the states as computed;
-        ``surviving(sample)``, how many singular values of ∂h_T/∂h_0 are at least 0.1, of more than 256 dimensions NaN
-        unless it is none; with a loss also ``log_loss_gradient(sample, time)`` =
-        ln ‖∂L/∂h_t‖₂, the total derivative: h_t acts through all later states.
+        ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T; at t = T they are 0 and
+        ln(n)/2. ``log_norm_error`` and ``log_norm_frobenius_error`` are bounds of their errors, but for a probability
+        of 1e-9. They are of the product of Jacobians at the states as computed. ``surviving(sample)`` is how many
+        singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN. With a loss also
+        ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂. It is the total derivative: h_t acts through all later
+        states.
 
     Raises
     ------

@@ -85,19 +85,19 @@ def lyapunov(
         ``exponent(sample, mode)`` in nat/step or nat/s, in the order of the frame's columns, which decreases but for
         exponents that the orbit is too short to tell apart. It is called ``finite_time_exponent`` on driven sequences
         of fewer than 1000 steps. ``exponent_error`` is what the sign is held against: 2 of 1,000 exponents may be off
-        by more. It counts ``standard_error``, from the means over blocks of the orbit, as often as so few of them
-        need. Of finite-time exponents that is the standard deviation between samples. It counts ``rounding_bound``,
-        inf where an exponent is an upper bound because the Jacobian is as small as its own error and might be 0. Of
-        finite-time exponents it also counts ``alignment_error``, by how much other first frames change them.
-        ``mean_exponent(mode)`` with ``mean_exponent_error`` is the mean over samples. ``running_exponent(sample, time,
-        mode)``. ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the mean divergence, which the sum of
-        all exponents must equal. It is NaN for some exponents of a map of more than 128 dimensions.
-        ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For
-        driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under the same input meet, by
-        the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast nearby starts separate, to
-        be held against the largest exponent. ``neighbours_leave(sample)`` is 1 where an orbit that starts 1e-6 beside
-        leaves this one, along which states separate, and ends where they approach each other: at the
-        ``neighbour_rate(sample)``, over the second half of the steps.
+        by more. It counts ``standard_error``, from the means over blocks of the orbit, as often as so few of them need.
+        Of finite-time exponents that is the standard deviation between samples. It counts ``rounding_bound``, inf where
+        an exponent is an upper bound because the Jacobian is as small as its own error and might be 0. Of finite-time
+        exponents it also counts ``alignment_error``, by how much other first frames change them.
+        ``mean_exponent(mode)`` with ``mean_exponent_error`` is the mean over samples.
+        ``running_exponent(sample, time, mode)``. ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the
+        mean divergence, which the sum of all exponents must equal. It is NaN for some exponents of a map of more than
+        128 dimensions. ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with
+        ``…_error(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under
+        the same input meet, by the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast
+        nearby starts separate, to be held against the largest exponent. ``neighbours_leave(sample)`` is 1 where states
+        separate along this orbit, and one that starts 1e-6 beside leaves it and ends where they approach each other.
+        They do so at the ``neighbour_rate(sample)``, over the second half of the steps.
 
     Raises
     ------

@@ -93,16 +93,15 @@ def lyapunov_function(
     -------
     xarray.Dataset
         ``fixed_point_state(fixed_point, state)``; ``eigenvalue(fixed_point, mode)``, μ of the step or λ of the flow
-        there; ``status(fixed_point)``: "proved", or why not. ``weights(fixed_point,
-        mode, state)``: T, with P = Tᵀ T and V = |T (h − h*)|²; ``lyapunov_residual``, relative, of the equation.
-        ``radius(fixed_point)``: r, where V decreases for |T (h − h*)| ≤ r, proved; ``rate``: |T (h − h*)| changes by at
-        most this factor a step in it (of a flow, at most at this rate in 1/s), proved; ``semi_axis(fixed_point, mode)``
-        of that set. ``sampled_radius``: the largest sampled r without a state at which V grows, and without another
-        fixed point; ``sampled_rate``: the
-        largest seen within the proved set; ``tried``: how many radii. ``ratio(fixed_point, y, x)``: ln √(V(F(h))/V(h)),
-        or the rate of ln √V, on the plane of the two slowest directions (leading singular vectors of T), whose
-        coordinates are parts of ``extent(fixed_point)`` in the norm |T (h − h*)|. ``largest_rate(fixed_point, level)``:
-        the largest of these on each sampled ``level``.
+        there; ``status(fixed_point)``: "proved", or why not. ``weights(fixed_point, mode, state)``: T, with P = Tᵀ T
+        and V = |T (h − h*)|²; ``lyapunov_residual``, relative, of the equation. ``radius(fixed_point)`` is proved: V
+        decreases where |T (h − h*)| is at most this. ``rate`` is proved too: there |T (h − h*)| changes by at most this
+        factor a step, of a flow at most at this rate in 1/s. ``semi_axis(fixed_point, mode)`` is of that set.
+        ``sampled_radius``: the largest sampled r without a state at which V grows, and without another fixed point;
+        ``sampled_rate``: the largest seen within the proved set; ``tried``: how many radii.
+        ``ratio(fixed_point, y, x)`` is ln √(V(F(h))/V(h)), or the rate of ln √V. It is on the plane of the two slowest
+        directions, the leading singular vectors of T. The plane's coordinates are parts of ``extent(fixed_point)`` in
+        the norm |T (h − h*)|. ``largest_rate(fixed_point, level)``: the largest of these on each sampled ``level``.
 
     Raises
     ------

@@ -73,13 +73,14 @@ def modes(
     Returns
     -------
     xarray.Dataset
-        Of each mode ``eigenvalue(fixed_point, mode)`` with ``eigenvalue_error``; ``fate``: "decays", "grows",
-        "undecided"; ``time_constant`` in steps with ``time_constant_error``, negative where the mode grows, inf where
-        that is undecided, ``doubling_time``; ``frequency`` in cycles a step; ``separated`` (1: it has vectors of its
-        own) with ``vector_error`` and ``condition``; ``right_eigenvector(fixed_point, mode, state)``, of length 1, and
-        ``left_eigenvector`` with l_i r_j = δ_ij, not conjugated; ``input_drive(fixed_point, mode, input)`` =
-        abs(l_i B) and ``input_share``, its squares' shares; with a read-out ``output_read(fixed_point, mode, output)``
-        = abs(C r_i). ``input_jacobian(fixed_point, state, input)`` is B = ∂F/∂x, ``output_jacobian`` C; both there.
+        Of each mode ``eigenvalue(fixed_point, mode)`` with ``eigenvalue_error``. ``fate`` is "decays", "grows" or
+        "undecided". ``time_constant`` in steps with ``time_constant_error`` is negative where the mode grows and inf
+        where that is undecided. ``doubling_time`` is in steps, and ``frequency`` in cycles a step. ``separated`` is 1
+        where the mode has vectors of its own, with ``vector_error`` and ``condition``.
+        ``right_eigenvector(fixed_point, mode, state)`` has length 1, and ``left_eigenvector`` l_i r_j = δ_ij, not
+        conjugated. ``input_drive(fixed_point, mode, input)`` = abs(l_i B), and ``input_share`` are the shares of its
+        squares. With a read-out ``output_read(fixed_point, mode, output)`` = abs(C r_i).
+        ``input_jacobian(fixed_point, state, input)`` is B = ∂F/∂x, ``output_jacobian`` C; both at the fixed point.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def modes(
 
     Notes
     -----
-    Near h*, h_t − h* = Σ_i r_i μ_i^t l_i (h_0 − h*) + Σ_s Σ_i r_i μ_i^{t−s} l_i B (x_s − x*): r_i is the pattern that a
+    Near h*, h_t − h* = Σ_i r_i μ_i^t l_i (h_0 − h*) + Σ_s Σ_i r_i μ_i^{t−s} l_i B (x_s − x*). r_i is the pattern that a
     mode keeps, l_i what it selects of state and input, μ_i how long. Without its own l_i, r_i a mode is not
     interpreted: NaN. What fsolve does not verify is left out.
 

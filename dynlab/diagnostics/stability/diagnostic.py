@@ -87,18 +87,18 @@ def stability(
     Returns
     -------
     xarray.Dataset
-        ``eigenvalue(sample, time, mode)`` of the flow in 1/s with ``eigenvalue_error``; of the integrator's step
-        ``step_modulus(sample, time, mode)`` = |R(ελ)| with ``step_modulus_error``, ``used_step(sample, time)``,
-        ``stable(sample, time)`` (1 stable, 0 unstable, −1 undecided), ``dependent(sample, time)`` (1 where eigenvectors
-        of modulus 1 may be dependent, so that powers may grow as a Jordan block's do) and
-        ``critical_step(sample, time)``, the largest ε for which no modulus exceeds 1 (inf: every one); the same of all
-        over ``integrator``; ``region(window, y, x)`` = |R(z)|. Of flows with Jacobian diag(c) M also
-        ``mean_slope_step``, what the formula 2γ/(γ² + ω²) says with the
-        mean of c, ``negative_factors``, the share of c below 0, and over γ and ε (``plane_diffusion``,
-        ``plane_step_size``) ``plane_modulus(diffusion, step_size)``, ``plane_critical_step(diffusion)``,
-        ``formula_step_low`` and ``formula_step_high``; ``own_diffusion``, ``fastest_rotation`` and
-        ``needed_diffusion``. Over ``bound``: ``theory_low`` and ``theory_high`` beside ``measured_low`` and
-        ``measured_high``, ``margin`` and ``outcome``.
+        ``eigenvalue(sample, time, mode)`` of the flow in 1/s with ``eigenvalue_error``. Of the integrator's step
+        ``step_modulus(sample, time, mode)`` = |R(ελ)| with ``step_modulus_error``, and ``used_step(sample, time)``.
+        ``stable(sample, time)`` is 1 stable, 0 unstable or −1 undecided. ``dependent(sample, time)`` is 1 where
+        eigenvectors of modulus 1 may be dependent, so that powers may grow as a Jordan block's do.
+        ``critical_step(sample, time)`` is the largest ε for which no modulus exceeds 1 (inf: every one). Of all
+        integrators the same over ``integrator``. ``region(window, y, x)`` = |R(z)|. Of flows with Jacobian diag(c) M
+        also ``mean_slope_step``, what the formula 2γ/(γ² + ω²) says with the mean of c, and ``negative_factors``, the
+        share of c below 0. Over γ and ε (``plane_diffusion``, ``plane_step_size``) there are
+        ``plane_modulus(diffusion, step_size)``, ``plane_critical_step(diffusion)``, ``formula_step_low`` and
+        ``formula_step_high``. One number each are ``own_diffusion``, ``fastest_rotation`` and ``needed_diffusion``.
+        Over ``bound``: ``theory_low`` and ``theory_high`` beside ``measured_low`` and ``measured_high``, ``margin`` and
+        ``outcome``.
 
     Raises
     ------
