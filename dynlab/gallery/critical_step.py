@@ -43,23 +43,23 @@ def draw(results: Results) -> Made:
         figure, (*portraits, last) = plt.subplots(1, 3, figsize=size)
         for ax, ds, step in zip(portraits, (below, above), (BELOW, PAPER_STEP), strict=True):
             plot_phase_plane(ds.drop_vars("backward_orbit", errors="ignore"), ax=ax)
-            ax.set_title(f"ε = {step:g}: {ds['map_kind'].values[0]}")
+            ax.set_title(f"ε = {step:g} s: {ds['map_kind'].values[0]}")
         time_bar(above, figure, ax=portraits, location="bottom", shrink=0.5, pad=0.02, aspect=40)
         _plot_radii(sweep, critical, last)
         handles, labels = last.get_legend_handles_labels()
         named = legend_entries(portraits) | dict(zip(labels, handles, strict=True))
         words = (
-            f"A Neimark–Sacker bifurcation: at the critical step ε = {critical:.4f} the focus of Euler's map loses its "
-            f"stability, and an attracting closed curve grows out of it. $W_{{diff}}$ = {matrix_in_words('diff')}."
+            f"A Neimark–Sacker bifurcation: at the critical step ε = {critical:.4f} s the focus of Euler's map loses "
+            f"its stability, and an attracting closed curve grows out of it. $W_{{diff}}$ = {matrix_in_words('diff')}."
         )
         style.caption(figure, "The critical step of $W_{diff}$", words, named)
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     modulus = float(np.abs(above["map_eigenvalue"]).max())
     measured = (
-        f"The flow's {above['flow_kind'].values[0]} is stable for Euler's map only up to ε = {critical:.6f}. At the "
-        f"paper's ε = {PAPER_STEP:g} the multipliers have modulus {modulus:.6f}, and orbits end on a closed curve of "
-        f"radius {float(at_paper.smallest):.3f} to {float(at_paper.largest):.3f} that tanh's saturation makes, not "
-        f"diffusion."
+        f"The flow's {above['flow_kind'].values[0]} is stable for Euler's map only up to ε = {critical:.6f} s. At "
+        f"the paper's ε = {PAPER_STEP:g} s the multipliers have modulus {modulus:.6f}, and orbits end on a closed "
+        f"curve of radius {float(at_paper.smallest):.3f} to {float(at_paper.largest):.3f} that tanh's saturation "
+        f"makes, not diffusion."
     )
     return Made(
         "AntisymmetricRNN, Figure 1 (h): the critical step",

@@ -50,7 +50,7 @@ def draw(results: Results) -> Made:
     """The six portraits."""
     ds = results["panels"]
     named = {letter: f"W = {matrix_in_words(row[4])}" for letter, row in zip("abcdef", KINDS, strict=True)}
-    words = f"{ds.attrs['verdict']} |μ| is the largest modulus of the map's multipliers."
+    words = f"{ds.attrs['verdict']} |μ| is the multipliers' largest modulus. In (c) H is Σ log cosh (W h)ᵢ."
     return Made(TITLE, CLAIM, ds.attrs["verdict"], draw_portraits(ds, named, TITLE, words), results)
 
 

@@ -22,7 +22,7 @@ from dynlab.plots import style
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.tasks import create as create_task
-from dynlab.wording import joined, number, share
+from dynlab.wording import joined, percent
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}
 PAIRS, FEW = 20_000, 640  # (window, step) pairs, of each step as many
@@ -170,11 +170,11 @@ def draw(results: Results) -> Made:
 
 def _caption(results: Results) -> str:
     pairs = max(schema.settings(ds)["pairs"] for ds in results.values())
-    singular = joined([f"{share(_shares(ds)['singular'])} ({_label(key)})" for key, ds in results.items()])
+    singular = joined([f"{percent(_shares(ds)['singular'], 1)} ({_label(key)})" for key, ds in results.items()])
     return (
-        f"Eigenvalues of ∇F = diag(φ′)PU − I at {pairs:,} (window, step) pairs; P = U = I + V H is learned, φ′ is 1 "
-        f"at an active ReLU unit and else 0. Not all are below 0: ∇F is singular at {singular} of the pairs. "
-        "Every inactive unit gives the eigenvalue −1: the highest bar."
+        f"Eigenvalues of ∇F = diag(φ′)PU − I, F the inner flow, at {pairs:,} (window, step) pairs; P = U = I + V H is "
+        f"learned, φ′ is 1 at an active ReLU unit and else 0. Not all are below 0: ∇F is singular at {singular} of the "
+        "pairs. Every inactive unit gives −1: the highest bar."
     )
 
 
@@ -185,7 +185,7 @@ def _draw(ds: xr.Dataset, ax: Axes) -> None:
     for name, (colour, hatch) in looks.items():
         where = [0.0] if name == "zero" else ds["bin"]
         heights = [found["zero"]] if name == "zero" else ds[name]
-        label = f"{GROUPS[name]}: {share(found[name])}"
+        label = f"{GROUPS[name]}: {percent(found[name], 1)}"
         ax.bar(where, heights, width, color=colour, hatch=hatch, edgecolor="white", linewidth=0.2, label=label)
     ax.set(yscale="log", xlabel="real part (1/s)", ylabel="share of the eigenvalues", xlim=RANGE)
     style.legend_below(ax, 3, columnspacing=1.0)
@@ -195,14 +195,14 @@ def _measured(results: Results) -> str:
     pairs = {schema.settings(ds)["pairs"] for ds in results.values()}
     found = [_shares(ds) for ds in results.values()]
     said = [
-        f"{_label(key)}: singular at {share(each['singular'])} of the pairs; of the eigenvalues' real parts "
-        f"{share(each['below'])} are below 0, {share(each['zero'])} are 0 and {share(each['above'])} above 0, "
-        f"up to {number(each['largest'], 3)} per second."
+        f"{_label(key)}: singular at {percent(each['singular'], 1)} of the pairs; of the eigenvalues' real parts "
+        f"{percent(each['below'], 1)} are below 0, {percent(each['zero'], 1)} are 0 and "
+        f"{percent(each['above'], 1)} above 0, up to {each['largest']:.3f} per second."
         for key, each in zip(results, found, strict=True)
     ]
     return (
         f"Over {max(pairs):,} (window, step) pairs of training and test, the matrix ∇F = diag(φ′)PU − I of each "
-        f"trained ERNN. {' '.join(said)}"
+        f"trained ERNN, where F is its inner flow. {' '.join(said)}"
     )
 
 

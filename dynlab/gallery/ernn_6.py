@@ -49,7 +49,7 @@ def draw(results: Results) -> Made:
     """Distances to the equilibria, of both."""
     none = results["trained"]["outcome"] == NONE
     shown = {
-        f"dense tanh ERNN,\n‖PU‖ = {RECURRENT_GAIN**2:.2f}, η = {ETA:g}": results["dense"],
+        f"dense tanh ERNN,\ncontracting, η = {ETA:g}": results["dense"],
         "trained low-rank ReLU\nERNN, K = 5": _some(results["trained"], ~none),
         "trained: a step with no\nequilibrium found": _some(results["trained"], none),
     }
@@ -94,11 +94,13 @@ def _entries(ax: Axes, ds: xr.Dataset, whose: str, steps: int) -> dict[str, Arti
 
 
 def _caption(results: Results) -> str:
-    return f"Left: {_told(results['dense'])} Others: {_told(results['trained'])}"
+    dense, trained = (_told(results[name]) for name in ("dense", "trained"))
+    names = "F is the inner flow, g* its equilibrium and g⁽ⁱ⁾ an Euler iterate of step size η."
+    return f"{names} Left: {dense} Others: {trained}"
 
 
 def _told(ds: xr.Dataset) -> str:
-    """How the steps ended, and the factors by which an iteration multiplies the distance."""
+    """How the steps ended, and the factor by which an iteration multiplies the distance where it has settled."""
     ends = ds["outcome"].values.ravel().tolist()
     each = [(ends.count(one), words) for one, words in ENDS.items() if one in ends]
     whose = f"of {len(ends)} steps {joined([f'{count} {words}' for count, words in each])}"
@@ -106,13 +108,10 @@ def _told(ds: xr.Dataset) -> str:
         whose = f"all {len(ends)} steps {each[0][1]}"
     within = f" within {int(ds[schema.ITERATION][-1]):,} iterations" if each else ""
     nowhere = f"at {ends.count(NONE)} the search found no equilibrium" if NONE in ends else ""
-    settled = ds["settled"].values == 1
-    chosen = settled if settled.any() else np.isin(ds["outcome"].values, ("converges", "still approaching"))
-    predicted = number(float(np.median(ds["predicted_rate"].values[chosen])))
-    factor = f"near the equilibrium one multiplies the distance by {predicted} (median)"
+    settled, factor = ds["settled"].values == 1, ""
     if settled.any():
-        measured = number(float(np.median(ds["rate"].values[settled])))
-        factor = f"one multiplies the distance by {measured}, predicted {predicted} (medians)"
+        of = {name: number(float(np.median(ds[name].values[settled]))) for name in ("rate", "predicted_rate")}
+        factor = f"an iteration multiplies the distance by {of['rate']}, predicted {of['predicted_rate']} (medians)"
     return f"{'; '.join(filter(None, [whose + within, nowhere, factor]))}."
 
 

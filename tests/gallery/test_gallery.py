@@ -287,10 +287,10 @@ def test_har2_draws_the_means_of_the_table_beside_the_runs_each_with_two_standar
         one = ds.sel(network=name)
         drawn = [line.get_ydata() for line in ax.lines if line.get_xdata()[0] > STRIP[0]]
         means, bars = ([values for values in drawn if len(values) == count] for count in (1, 2))
-        accuracy = one["accuracy"].sel(selection=["chosen", "last", "best"]).values
-        error = 2 * one["accuracy_std"].sel(selection=["chosen", "last", "best"]).values / max(int(one["seeds"]), 1) ** 0.5
+        accuracy, spread = (one[of].sel(selection=["chosen", "last", "best"]) for of in ("accuracy", "accuracy_std"))
+        error = 2 * spread.values / max(int(one["seeds"]), 1) ** 0.5
         np.testing.assert_allclose(np.ravel(means), accuracy)
-        np.testing.assert_allclose(bars, np.stack([accuracy - error, accuracy + error], axis=1))
+        np.testing.assert_allclose(bars, accuracy.values[:, None] + np.outer(error, [-1, 1]))
         published, meant = float(one["published"]), str(one["meaning"].values)
         said = ax.get_title(loc="left").partition("\n")[2]
         if meant == EXPLAINED:
