@@ -75,8 +75,8 @@ def lyapunov_function(
 ) -> xr.Dataset:
     """V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and how far around it V is proved to decrease.
 
-    Of a map Jᵀ P J − P = −I, of a flow Jᵀ P + P J = −I, with J at h*: V decreases near a stable one, and every start
-    in a set V ≤ r² in which it does ends at h*.
+    P solves Jᵀ P J − P = −I of a map, and Jᵀ P + P J = −I of a flow, with J at h*. V decreases near a stable one. Every
+    start in a set V ≤ r² in which it does ends at h*.
 
     Parameters
     ----------
