@@ -20,8 +20,11 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
-from dynlab.plots import fitting
+from dynlab.plots import legends
 from dynlab.plots.dark import darken
+from dynlab.plots.fitting import fit
+from dynlab.plots.settable import literal, without_glyph_warnings
+from dynlab.plots.text_size import points
 from dynlab.wording import number
 
 # The palette of Okabe and Ito (2008), which readers with every common form of colour blindness tell apart.
@@ -131,7 +134,7 @@ def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
     interactive, and with that undone no later figure of the notebook would show.
     """
     width, height = _ASKED.get() or size
-    settings = SETTINGS | {"font.size": fitting.points(width, _ASKED.get() is None)}
+    settings = SETTINGS | {"font.size": points(width, _ASKED.get() is None)}
     before = {name: plt.rcParams[name] for name in settings}
     plt.rcParams.update(settings)
     outer = _SHRUNK.set(width / size[0])
@@ -195,10 +198,10 @@ def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] 
     settings = json.loads(ds.attrs.get("settings") or "{}")
     source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
     layer = f"layer {settings['layer']}" if settings.get("layer") else ""
-    whose = fitting.literal(", ".join(filter(None, [named_system(ds), source, layer])))
+    whose = literal(", ".join(filter(None, [named_system(ds), source, layer])))
     verdict = ds.attrs.get("verdict", "")
     sentences = [verdict, _long_matrix(settings), "" if HELD in verdict else _held(settings)]
-    caption(figure, f"{title}: {whose}", fitting.literal(" ".join(filter(None, sentences))), named)
+    caption(figure, f"{title}: {whose}", literal(" ".join(filter(None, sentences))), named)
 
 
 def named_system(ds: xr.Dataset) -> str:
@@ -271,7 +274,7 @@ def _held(settings: Mapping[str, Any]) -> str:
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:
     """Set a title above a figure that is drawn and whole sentences below it, and fit all text to its place."""
-    fitting.fit(figure, title, subscripts(words), named=named, grows=_ASKED.get() is None, shrunk=_SHRUNK.get())
+    fit(figure, title, subscripts(words), named=named, grows=_ASKED.get() is None, shrunk=_SHRUNK.get())
 
 
 def subscripts(text: str) -> str:
@@ -287,7 +290,7 @@ def _power(found: re.Match[str]) -> str:
 
 def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:
     """The legend under the axes, where it covers nothing, in at most so many columns."""
-    return fitting.legend_below(ax, columns, **options)
+    return legends.legend_below(ax, columns, **options)
 
 
 def kind_look(kind: str, stable: int) -> tuple[str, str]:
@@ -360,7 +363,7 @@ def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") 
         if theme == "dark":
             darken(figure)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
-        with style((figure.get_figwidth(), figure.get_figheight())), fitting.without_glyph_warnings():
+        with style((figure.get_figwidth(), figure.get_figheight())), without_glyph_warnings():
             _settle(figure)
             figure.savefig(file, format=suffix, dpi=dpi, metadata=undated, facecolor=figure.get_facecolor())
     finally:

@@ -8,7 +8,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import fitting, style
+from dynlab.plots import style
+from dynlab.plots.text_size import POINTS
 from dynlab.wording import interval, number
 
 WIDTH, ROW = 9.0, 0.5  # inches
@@ -91,7 +92,7 @@ def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str], 
     spec = ax.get_subplotspec()
     share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
     room = share * float(ax.figure.bbox.width / ax.figure.dpi) - FRAME
-    letter = LETTER * plt.rcParams["font.size"] / fitting.POINTS
+    letter = LETTER * plt.rcParams["font.size"] / POINTS
     bars = letter * max(map(len, names)) + GAP
     numbers = letter * max(map(len, words)) + GAP
     last = BOLD / LETTER * letter * (2 + max(map(len, outcomes)))

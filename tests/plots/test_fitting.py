@@ -11,7 +11,9 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from pictures import outside, overlapping, shown
 
-from dynlab.plots import dark, fitting, style
+from dynlab.plots import dark, style
+from dynlab.plots.breaking import broken
+from dynlab.plots.text_size import EDGE
 
 SMALLEST = 9.0  # pixels, where the picture is 800 wide
 READABLE, SEEN = 4.5, 3.0  # times lighter or darker than the ground: text, and lines (WCAG 2.2)
@@ -55,11 +57,11 @@ def test_a_legend_of_all_panels_leaves_the_figure_at_no_resolution(letters):
         style.finish(xr.Dataset(attrs={"system": "lorenz", "verdict": "Short."}), figure, "Legends", named)
     for resolution in (72, 110, 150, 200, 300):
         figure.set_dpi(resolution)
-        assert figure.legends[0].get_window_extent().width <= figure.bbox.width * (1 - 2 * fitting.EDGE)
+        assert figure.legends[0].get_window_extent().width <= figure.bbox.width * (1 - 2 * EDGE)
 
 
 def test_a_formula_is_never_parted():
-    text = fitting.broken(r"the norm of $\partial h_T / \partial h_t$ and of $h _ t$ over time, and so on", 12)
+    text = broken(r"the norm of $\partial h_T / \partial h_t$ and of $h _ t$ over time, and so on", 12)
     assert r"$\partial h_T / \partial h_t$" in text
     assert "$h _ t$" in text
     assert "\n" in text
@@ -141,7 +143,7 @@ def test_a_caption_stays_in_the_figure_however_wide_its_letters_are(word):
 @pytest.mark.parametrize("letters", range(12, 60))
 def test_signs_stay_with_their_numbers(letters):
     text = "the range 1 − 7e−06 to 1.005 at γ = 1: J v(t − 1) at 95 % of x ≤ 2 (seed 12), and input 0."
-    for line in fitting.broken(text, letters).split("\n"):
+    for line in broken(text, letters).split("\n"):
         assert line[0] not in "−=%≤"
         assert line[-1] not in "−=≤"
         assert line not in ("12), and", "0.")
@@ -204,7 +206,7 @@ def test_a_picture_of_a_file_of_any_name(name, suffix):
 
 def test_a_formula_is_as_long_as_it_is_when_set():
     text = "from $e^{−2.95}$ to $e^{0.86}$, and on"
-    assert fitting.broken(text, len("from e−2.95 to e0.86, and on")) == text
-    assert fitting.broken(text, 21) == text.replace(", and", ",\nand")
-    assert fitting.broken("of lstm-har2 alone", 12) == "of lstm-har2\nalone"
-    assert fitting.broken("feedback, W₀ − 0.15 I", 20) == "feedback,\nW₀ − 0.15 I"
+    assert broken(text, len("from e−2.95 to e0.86, and on")) == text
+    assert broken(text, 21) == text.replace(", and", ",\nand")
+    assert broken("of lstm-har2 alone", 12) == "of lstm-har2\nalone"
+    assert broken("feedback, W₀ − 0.15 I", 20) == "feedback,\nW₀ − 0.15 I"
