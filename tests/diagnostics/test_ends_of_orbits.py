@@ -6,7 +6,7 @@ import torch
 from scipy.spatial import cKDTree
 
 import dynlab as dl
-from dynlab.diagnostics.basins import recognition
+from dynlab.diagnostics.basins.cloud import MANY, Cloud
 from dynlab.diagnostics.basins.ends import FEW, GONE, LONGEST_PERIOD, MOVING, SETTLED, carried, ends
 from dynlab.systems.held import Held
 
@@ -92,11 +92,11 @@ def test_periods_beside_orbits_that_become_no_number_or_grow_out_of_all_bounds()
 
 
 @pytest.mark.parametrize("near", [0.0, 1e-200, 0.01, 0.3, np.inf])
-@pytest.mark.parametrize("count", [0, 10, recognition.MANY + 1])
+@pytest.mark.parametrize("count", [0, 10, MANY + 1])
 def test_what_is_near_an_orbit_is_found_without_the_distance_of_what_is_not(near, count):
     rng = np.random.default_rng(0)
     orbit = rng.standard_normal((500, 2))
     beside = orbit[:7] + np.array([near if near < 1 else 0, 0])
     states = np.concatenate([rng.standard_normal((count, 2)), orbit[:7], beside])
-    cloud = recognition._Cloud(cKDTree(orbit), near, 0)
+    cloud = Cloud(cKDTree(orbit), near, 0)
     assert cloud.holds(states).tolist() == (cKDTree(orbit).query(states)[0] <= near).tolist()

@@ -1,6 +1,5 @@
 """Which start ends where: the attractors that a plane of starts leads to, and their basins."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.basins import result
-from dynlab.diagnostics.basins.attractor import Attractor
-from dynlab.diagnostics.basins.ends import GONE, Ends, ends
-from dynlab.diagnostics.basins.plane import Plane, plane_of
-from dynlab.diagnostics.basins.recognition import DIVERGED, FOLLOWED, OUTWARD, UNDECIDED, recognised
+from dynlab.diagnostics.basins.bound import FARTHEST, LARGEST_STATE, ends_within
+from dynlab.diagnostics.basins.moving import FOLLOWED
+from dynlab.diagnostics.basins.outcome import outcome
+from dynlab.diagnostics.basins.recognition import recognised
+from dynlab.diagnostics.basins.starts import starts_on_plane
 from dynlab.diagnostics.basins.verdict import verdict
-from dynlab.diagnostics.fixed_points.starts import ORDINARY, unit_of
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
-from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
 from dynlab.systems import Euler, Map, frozen
 from dynlab.systems.checked import checked
@@ -30,13 +28,8 @@ STEPS = 2000
 GRID, SMALLEST_GRID = 151, 4  # starts in each direction where none is asked for
 WORK = 2.0**37  # multiplications of all starts' steps where no grid is asked for: some ten seconds of two cores
 FOLLOWED_WORK = 2.0**31  # of so many steps as one orbit is followed for where nobody says whether to
-EXTENT = 3.0  # half the width of a planar system's window
-LARGEST_STATE, BEYOND_WINDOW = 1e6, 1e3  # the latter times how far the window reaches
-FARTHEST, FAR_ONES = 1e100, 512  # a bound within which so many of the orbits that leave the usual one are followed
 MAX_MEMORY = 256 * 2**20  # bytes
 LARGEST_GRID = 4096  # starts in each direction
-# One of the states that the plane was made from is followed for so many starts on it, and so many at most.
-OTHERS, MOST_OTHERS = 16, 256
 HELD = 6  # numbers of each start beside the states where it starts and ends
 METHOD = (
     "Every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
@@ -133,9 +126,9 @@ def basins(
 
     Notes
     -----
-    A start on the border of two basins may end on a saddle, or on a cycle, a curve or chaos that repels: then that is
-    listed, as unstable, and belongs to no basin when the basin entropy is taken. Nor does what is not told to be
-    stable, a continuum of fixed points or cycles, or a family of orbits of which each start has its own.
+    A start on the border of two basins may end on a saddle, or on a cycle, a curve or chaos that repels. Then that is
+    listed as unstable, and belongs to no basin when the basin entropy is taken. Nor does what is not told to be stable,
+    a continuum of fixed points or cycles, or a family of orbits of which each start has its own.
 
     References
     ----------
@@ -156,35 +149,13 @@ def basins(
     driven = _driven(system, inputs, dtype, device)
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
     held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
-    is_given = states is not None
-    bound = largest_state or LARGEST_STATE
-    if inputs is not None and not is_given:
-        states = _visited(driven, bound)
-    plane, wide_enough, spanning = _plane(exact, states, seed, bound)
-    half = wide_enough if extent is None else extent
-    given, largest_state = largest_state, largest_state or _beyond_all(plane, half)
-    line = np.linspace(-half, half, grid)
-    starts, unit = plane.states(line, line).reshape(-1, system.state_size), _unit(exact, half)
-    many = len(starts)
-    others = _some_of(spanning, many)  # whose ends say what the plane misses
-    starts = np.concatenate([starts, others])
-    held, exact = _in_unit(unit, held), _in_unit(unit, exact)
-    found = ends(held, starts / unit, steps, largest_state, max_memory)
-    if given is None and (farther := _farther(held, starts / unit, found, steps, max_memory)) > largest_state:
-        largest_state, found = farther, ends(held, starts / unit, steps, farther, max_memory)
-    known = recognised(exact, found, largest_state, max_memory, seed, is_followed)
-    found = Ends(found.states[:many], found.period[:many], found.steps[:many])
-    assigned, reasons = known.assigned[:many], known.reasons[:many]
-    reasons = reasons[assigned == UNDECIDED].tolist()
-    missed = _missed(known.attractors, assigned, known.assigned[many:])
-    attractors, basin = _by_share(known.attractors, assigned.reshape(grid, grid), unit)
-    belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
-    belongs |= basin <= OUTWARD
-    variables = result.of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
-    variables |= result.of_outward(known.velocities[:many].reshape(grid, grid, -1), plane)
-    variables |= result.of_attractors(attractors, basin, plane, system.state_size)
-    words = "attractors reached from states that span the plane alone"
-    variables |= {"missed_attractors": schema.variable((), missed, words)}
+    usual = largest_state or LARGEST_STATE
+    spanning = _visited(driven, usual) if inputs is not None and states is None else states
+    begin = starts_on_plane(exact, spanning, grid, extent, usual, seed)
+    held, exact = begin.in_unit(held), begin.in_unit(exact)
+    found, bound = ends_within(held, begin, steps, largest_state, max_memory)
+    reached = outcome(begin, found, recognised(exact, found, bound, max_memory, seed, is_followed))
+    variables = result.variables(reached, begin.plane)
     ds = schema.dataset(
         variables,
         system=system.name,
@@ -192,16 +163,15 @@ def basins(
         settings=held_settings(system, at, exact)
         | ({"step_size": system.step_size} if isinstance(system, Euler) else {})
         | {"inputs": None if inputs is None else list(driven.inputs.shape)}
-        | {"states": None if states is None else list(np.shape(states)), "plane_share": plane.share}
-        | {"grid": grid, "extent": half, "steps": steps, "follow": is_followed, "largest_state": largest_state}
+        | {"states": None if spanning is None else list(np.shape(spanning)), "plane_share": begin.plane.share}
+        | {"grid": grid, "extent": begin.half, "steps": steps, "follow": is_followed, "largest_state": bound}
         | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed},
         method=METHOD,
-        coords=result.coordinates(line, plane, system.state_size),
+        coords=result.coordinates(begin.line, begin.plane),
         flags=result.flags(variables),
     )
-    away = np.linalg.norm(unit * found.states[basin.ravel() <= OUTWARD], axis=1)
-    told = reasons, len(np.unique(np.maximum(basin, OUTWARD)[belongs])), _lost(held, found, basin), away
-    said = verdict(ds, *told, _spanned_by(system, states, is_given), len(others))
+    told = reached.reasons, reached.basins, reached.lost(held), reached.distances(begin.unit)
+    said = verdict(ds, *told, _spanned_by(system, spanning, states is not None), begin.others)
     said = under_input(said, at) if system.network_input_size else said
     return ds.assign_attrs(verdict=said + (_fewer(each, grid) if asked is None else ""))
 
@@ -220,29 +190,6 @@ def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None
     states = driven.states[:, 1:].double().cpu().numpy().reshape(-1, driven.system.state_size)
     within = states[(np.abs(states) <= largest_state).all(axis=1)]
     return within if len(within) else None
-
-
-def _beyond_all(plane: Plane, half: float) -> float:
-    """The norm beyond which an orbit has left, where nobody says: far outside of the window."""
-    return max(LARGEST_STATE, BEYOND_WINDOW * (float(np.linalg.norm(plane.origin)) + half))
-
-
-def _farther(held: Held, starts: Real, found: Ends, steps: int, max_memory: float) -> float:
-    """Far outside of where orbits rest or repeat that have left the usual bound; 0 where none does."""
-    gone = np.flatnonzero(found.period == GONE)
-    if not len(gone):
-        return 0.0
-    later = ends(held, starts[gone[:: -(-len(gone) // FAR_ONES)]], steps, FARTHEST, max_memory)
-    sizes = np.linalg.norm(np.asarray(held.unit) * later.states[later.period > 0], axis=1)
-    return min(FARTHEST, BEYOND_WINDOW * float(sizes.max(initial=0.0)))
-
-
-def _lost(held: Held, found: Ends, basin: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Of each start that was cut, whether it is no number after its last state, and not beyond the bound."""
-    last = found.states[basin.ravel() == DIVERGED]
-    if not len(last):
-        return np.zeros(0, dtype=bool)
-    return np.asarray(held.moved(torch.as_tensor(last).to(held.input)).isnan().any(dim=-1).cpu())
 
 
 def _fewer(each: int, grid: int) -> str:
@@ -287,65 +234,3 @@ def _driven(system: Map, inputs: Any, dtype: str, device: str) -> Driven:
 def _held(system: Map, input: torch.Tensor, t: int, dtype: str, device: str) -> Held:
     kind = number_type(dtype)
     return Held(frozen(system, kind, device), input.to(dtype=kind, device=device), t)
-
-
-def _some_of(spanning: Real, starts: int) -> Real:
-    """Some of the states that span the plane, evenly spaced, and few beside so many starts on it."""
-    count = min(len(spanning), MOST_OTHERS, -(-starts // OTHERS))
-    return spanning[np.linspace(0, len(spanning) - 1, count).astype(np.int64)]
-
-
-def _missed(attractors: list[Attractor], of_plane: NDArray[np.int64], of_others: NDArray[np.int64]) -> int:
-    """How many attractors the others reach and no start on the plane."""
-    beside = np.setdiff1d(of_others[of_others >= 0], of_plane)
-    return sum(attractors[number].has_basin for number in beside)
-
-
-def _plane(held: Held, states: ArrayLike | None, seed: int, largest_state: float) -> tuple[Plane, float, Real]:
-    """The plane of the starts, half the width of its window, and the states (k, n) that span it, none of all states."""
-    n = held.system.state_size
-    if states is not None:
-        given = np.asarray(states, dtype=float)
-        if given.ndim < 2 or given.shape[-1] != n or not np.isfinite(given).all():
-            raise UserError(f"The states must be finite numbers of shape (..., {n}), got shape {given.shape}.")
-        given = given.reshape(-1, n)
-        if n != 2:
-            return *plane_of(given), given
-        return Plane(np.zeros(2), np.eye(2)), 1.3 * (float(np.abs(given).max()) or 1.0), np.zeros((0, 2))
-    if n == 2:
-        return Plane(np.zeros(2), np.eye(2)), EXTENT, np.zeros((0, 2))
-    # orbits from random starts show where a network's states are; of those that leave nothing is shown
-    orbits = [torch.as_tensor(np.random.default_rng(seed).standard_normal((64, n)))]
-    with torch.no_grad():
-        for _ in range(32):
-            orbits.append(held.moved(orbits[-1]))
-    visited = torch.stack(orbits[1:]).numpy()
-    stays = (np.abs(visited) <= largest_state).all(axis=(0, 2))
-    spanning = visited[:, stays].reshape(-1, n) if stays.any() else orbits[0].numpy()
-    return *plane_of(spanning), spanning
-
-
-def _unit(held: Held, half: float) -> float | Real:
-    """What each coordinate is measured in: a large one in its own unit, others in a window's of less than 1/1000."""
-    own = np.maximum(np.broadcast_to(unit_of(held), held.system.state_size), 1.0)  # a small one may be rounding
-    window = 2.0 ** np.floor(np.log2(half))
-    units = np.where(own == 1, window if ORDINARY * window < 1 else 1.0, own)
-    return units if (units != 1).any() else 1.0
-
-
-def _in_unit(unit: float | Real, held: Held) -> Held:
-    return held if isinstance(unit, float) else replace(held, unit=torch.as_tensor(unit).to(held.input))
-
-
-def _by_share(
-    attractors: list[Attractor], basin: NDArray[np.int64], unit: float | Real
-) -> tuple[list[Attractor], NDArray[np.int64]]:
-    """The attractors by the share of the starts that they draw, those that draw none left out, in the system's unit."""
-    counts = np.bincount(basin[basin >= 0], minlength=len(attractors))
-    order = sorted(np.flatnonzero(counts), key=lambda i: (-counts[i], *np.round(attractors[i].state, 6)))
-    number = np.full(len(attractors) + 2, UNDECIDED)  # the last two places are those of −1 and −2
-    number[order] = np.arange(len(order))
-    number[-1] = DIVERGED
-    numbers = np.where(basin <= OUTWARD, basin, number[np.maximum(basin, UNDECIDED)])
-    kept = [attractors[i] for i in order]
-    return [replace(one, state=unit * one.state, points=unit * one.points) for one in kept], numbers

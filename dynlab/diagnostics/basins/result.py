@@ -14,32 +14,35 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.basins.attractor import CONTINUUM, Attractor
+from dynlab.diagnostics.basins.known import DIVERGED, OUTWARD, UNDECIDED
+from dynlab.diagnostics.basins.outcome import Outcome
 from dynlab.diagnostics.basins.plane import Plane
-from dynlab.diagnostics.basins.recognition import DIVERGED, OUTWARD, UNDECIDED
+from dynlab.numerics.arrays import Index, Real
 
 DRAWN = 512  # states of each attractor that are kept
 STRAIGHT = 1e-6  # of their spread: points that are no farther from a line lie on it
 
 
-def of_grid(
-    basin: NDArray[np.int64], belongs: NDArray[np.bool_], steps: NDArray[np.int64], plane: Plane
-) -> dict[str, xr.Variable]:
-    """Variables along the grid of starts, and of all of it.
+def variables(found: Outcome, plane: Plane) -> dict[str, xr.Variable]:
+    """Those of the grid of starts on the plane, of orbits that run away, and of each attractor."""
+    words = "attractors reached from states that span the plane alone"
+    return (
+        _of_grid(found, plane)
+        | _of_outward(found.velocities, plane)
+        | _of_attractors(found.attractors, found.basin, plane)
+        | {"missed_attractors": schema.variable((), found.missed, words)}
+    )
 
-    Parameters
-    ----------
-    basin, steps : ndarray of int, shape (y, x)
-        The number of each start's attractor, and after how many steps it was at rest or gone.
-    belongs : ndarray of bool, shape (y, x)
-        Whether the start belongs to a basin.
-    plane : Plane
-    """
+
+def _of_grid(found: Outcome, plane: Plane) -> dict[str, xr.Variable]:
+    """Variables along the grid of starts, and of all of it."""
+    basin = found.basin
     grid = (schema.Y, schema.X)
-    mean, border, error, boxes = basin_entropy(np.maximum(basin, OUTWARD), belongs)
+    mean, border, error, boxes = basin_entropy(np.maximum(basin, OUTWARD), found.belongs)
     leaving = (basin == DIVERGED) | (basin <= OUTWARD)
     return {
         "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided, −3, −4, … runs away"),
-        "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),
+        "steps": schema.variable(grid, found.steps, "steps until rest", schema.STEP),
         "basin_entropy": schema.variable((), mean, "basin entropy"),
         "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
         "boundary_basin_entropy_error": schema.variable((), error, "standard error of that mean over boxes"),
@@ -51,17 +54,15 @@ def of_grid(
     }
 
 
-def of_outward(velocities: NDArray[np.float64], plane: Plane) -> dict[str, xr.Variable]:
+def _of_outward(velocities: NDArray[np.float64], plane: Plane) -> dict[str, xr.Variable]:
     """The steps (y, x, state) of orbits that run away, in the plane's coordinates; NaN of others."""
     steps = np.moveaxis(velocities @ plane.directions.T, -1, 0)
     dims = (schema.AXIS, schema.Y, schema.X)
     return {"outward_step": schema.variable(dims, steps, "what an orbit that runs away moves by in a step")}
 
 
-def of_attractors(
-    attractors: list[Attractor], basin: NDArray[np.int64], plane: Plane, n: int
-) -> dict[str, xr.Variable]:
-    """Variables of each attractor, whose numbers the grid `basin` (y, x) holds; `n` is the size of the state."""
+def _of_attractors(attractors: list[Attractor], basin: Index, plane: Plane) -> dict[str, xr.Variable]:
+    """Variables of each attractor, whose numbers the grid `basin` (y, x) holds."""
     each, many = (schema.ATTRACTOR,), (schema.ATTRACTOR, schema.ITERATION)
     drawn = np.full((len(attractors), DRAWN, 2), np.nan)
     for place, one in zip(drawn, attractors, strict=True):
@@ -71,6 +72,7 @@ def of_attractors(
     def listed(name: str, dtype: Any) -> NDArray[Any]:
         return np.array([getattr(one, name) for one in attractors], dtype=dtype)
 
+    states = listed("state", float).reshape(-1, len(plane.origin))
     shares = np.array([(basin == number).mean() for number in range(len(attractors))])
     return {
         "kind": schema.variable(each, listed("kind", str), "kind"),
@@ -87,9 +89,7 @@ def of_attractors(
         "largest_exponent_error": schema.variable(
             each, listed("exponent_error", float), "bound on its error", schema.NAT_PER_STEP
         ),
-        "attractor_state": schema.variable(
-            (schema.ATTRACTOR, schema.STATE), listed("state", float).reshape(-1, n), "a state on the attractor"
-        ),
+        "attractor_state": schema.variable((schema.ATTRACTOR, schema.STATE), states, "a state on the attractor"),
         "attractor_x": schema.variable(many, drawn[:, :, 0], "attractor's first coordinate"),
         "attractor_y": schema.variable(many, drawn[:, :, 1], "attractor's second coordinate"),
     }
@@ -112,10 +112,10 @@ def _on_a_line(points: NDArray[np.float64]) -> bool:
     return bool(sizes[1] <= STRAIGHT * sizes[0] and sizes[0] > STRAIGHT * (1 + np.abs(points).max()))
 
 
-def coordinates(line: NDArray[np.float64], plane: Plane, n: int) -> dict[str, xr.Variable]:
-    """The plane's coordinates of the starts, of a system of n states."""
+def coordinates(line: Real, plane: Plane) -> dict[str, xr.Variable]:
+    """The plane's coordinates of the starts."""
     names = ("state h₁", "state h₂")
-    if n != 2:
+    if len(plane.origin) != 2:
         names = ("first principal component", "second principal component")
     return {
         schema.X: schema.variable((schema.X,), line, names[0]),

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.basins.recognition import OUTWARD
+from dynlab.diagnostics.basins.known import OUTWARD
 from dynlab.numerics.arrays import Real
 from dynlab.wording import agree, counted, joined, number, of_map, share, why_cut
 
