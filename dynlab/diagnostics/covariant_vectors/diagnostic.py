@@ -83,15 +83,15 @@ def covariant_vectors(
     Returns
     -------
     xarray.Dataset
-        ``vector(sample, time, mode, state)``, of length 1, v_i(t) at h_t, which is ``trajectory(sample, time,
-        state)``. ``local_rate(sample, time, mode)`` = ln ‖J_t v_i(t − 1)‖. Both are NaN where the vector is not
+        ``vector(sample, time, mode, state)``, of length 1, v_i(t) at h_t, which is ``trajectory(sample, time, state)``.
+        ``local_rate(sample, time, mode)`` = ln ‖J_t v_i(t − 1)‖. Both are NaN where the vector is not
         ``determined(sample, mode)``. ``start_difference`` is the largest angle between those of two runs from other
-        random starts. ``exponent(sample, mode)`` with ``standard_error``, and ``mean_local_rate``, which must equal
-        it. ``covariance_residual`` = max_t ‖J v(t − 1)/‖·‖ − v(t)‖. ``angle(sample, time)``, in radians, is the
-        smallest principal angle between the unstable and the stable subspace, of dimensions
-        ``unstable_dimension(sample)`` and ``stable_dimension``; ``angle_error(sample, time)`` is its
-        difference between both runs; ``smallest_angle(sample)`` over all steps, ``smallest_angle_time``,
-        ``median_angle``, and ``angle_difference``, the largest between both runs.
+        random starts. ``exponent(sample, mode)`` with ``standard_error``, and ``mean_local_rate``, which must equal it.
+        ``covariance_residual`` = max_t ‖J v(t − 1)/‖·‖ − v(t)‖. ``angle(sample, time)``, in radians, is the smallest
+        principal angle between the unstable and the stable subspace, of dimensions ``unstable_dimension(sample)`` and
+        ``stable_dimension``. ``angle_error(sample, time)`` is its difference between both runs, and
+        ``angle_difference(sample)`` the largest of these. ``smallest_angle(sample)``, ``smallest_angle_time`` and
+        ``median_angle`` are over all steps.
 
     Raises
     ------
@@ -130,22 +130,15 @@ def covariant_vectors(
                     "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its "
                     "step, dl.Euler(flow, step_size)."
                 )
-
-            def follow(state: Any) -> tuple[TangentSteps, dict[str, Any]]:
-                return _of_flow(system, state, seconds, interval, largest_state, max_memory, seed)
-
-            def stays(found: tuple[TangentSteps, dict[str, Any]]) -> bool:
-                return bool(np.isinf(found[0].cut).any())
-
-            (followed, settings), origin = settled(system, initial_state, False, largest_state, seed, follow, stays)
+            how: dict[str, Any] = {"seconds": seconds, "interval": interval, "max_memory": max_memory, "seed": seed}
+            followed, settings, origin = _settled_flow(system, initial_state, largest_state, **how)
         else:
             if seconds is not None or interval is not None or not isinstance(system, Map):
                 raise UserError(
                     "seconds= and interval= are for a Flow; for a Map give inputs, or steps= without input."
                 )
             inputs = _inputs(system, inputs, steps)
-            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-            how["inputs_description"] = inputs_description
+            how = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
             driven, _, origin = driven_orbit(system, inputs, initial_state, largest_state, **how)
             followed, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(followed.count, transient, backward_transient)
@@ -158,12 +151,28 @@ def covariant_vectors(
     return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
 
 
+def _settled_flow(
+    system: Flow, initial_state: Any, largest_state: float, **how: Any
+) -> tuple[TangentSteps, dict[str, Any], str]:
+    """The steps from a state that the flow stays bounded from, their settings, and words for another start than 0."""
+
+    def follow(state: Any) -> tuple[TangentSteps, dict[str, Any]]:
+        return _of_flow(system, state, largest_state, **how)
+
+    def stays(found: tuple[TangentSteps, dict[str, Any]]) -> bool:
+        return bool(np.isinf(found[0].cut).any())
+
+    (followed, settings), origin = settled(system, initial_state, False, largest_state, how["seed"], follow, stays)
+    return followed, settings, origin
+
+
 def _of_flow(
     system: Flow,
     initial_state: Any,
+    largest_state: float,
+    *,
     seconds: float | None,
     interval: float | None,
-    largest_state: float,
     max_memory: float,
     seed: int,
 ) -> tuple[TangentSteps, dict[str, Any]]:

@@ -1,12 +1,13 @@
 """What two passes along orbits measure: covariant vectors, what determines them, and angles of subspaces."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, Stretch, smallest_angles
+from dynlab.diagnostics.covariant_vectors.angles import SubspaceAngles, angles_along, over_window
+from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK, standard_errors, sure
@@ -23,8 +24,7 @@ MOST_NUMBERS = 2**22  # of vectors that are kept
 class CovariantVectors:
     """Arrays by sample, time and mode; NaN where nothing is known.
 
-    `times` are step numbers; `rates` are a step's. `surely` is what no angle is below, with the difference between the
-    two runs taken off, and `differ_at` the step at which that difference is largest.
+    `times` are step numbers; `rates` are a step's.
     """
 
     steps: TangentSteps
@@ -39,14 +39,7 @@ class CovariantVectors:
     residuals: Real
     unstable: Index
     stable: Index
-    angles: Real
-    smallest: Real
-    smallest_at: Real
-    median: Real
-    angle_errors: Real
-    surely: Real
-    angle_differences: Real
-    differ_at: Real
+    angles: SubspaceAngles
     stretches: int
 
 
@@ -64,13 +57,51 @@ def measured(
     inside = np.isinf(steps.cut)
     sound = passes.sound & inside[:, None]
     unstable, stable = _signs(exponents, sure(blocks) * errors + ROUNDING, sound)
-    kept = np.unique(
-        np.round(np.linspace(first + 1, last, min(times, window, max(1, MOST_NUMBERS // (samples * n * k))))).astype(
-            int
-        )
+    at_most = max(1, MOST_NUMBERS // (samples * n * k))
+    kept = np.unique(np.round(np.linspace(first + 1, last, min(times, window, at_most))).astype(int))
+    found = _way_back(passes, kept, unstable, stable, sound)
+    determined = sound & (found.differences <= AGREE) & _separated(exponents, min(first, steps.count - last))
+    nowhere = ~determined
+    found.vectors[np.broadcast_to(nowhere[:, None, :, None], found.vectors.shape)] = np.nan
+    found.rates[np.broadcast_to(nowhere[:, None], found.rates.shape)] = np.nan
+    return CovariantVectors(
+        steps=steps,
+        times=kept,
+        vectors=found.vectors,
+        rates=found.rates,
+        mean_rates=np.where(nowhere, np.nan, found.total / window),
+        exponents=np.where(sound, exponents, np.nan),
+        errors=np.where(sound, errors, np.nan),
+        determined=determined,
+        differences=np.where(sound, found.differences, np.nan),
+        residuals=np.where(sound, found.residuals, np.nan),
+        unstable=np.where(inside, unstable, 0),
+        stable=np.where(inside, stable, 0),
+        angles=over_window(found.angles, first, kept),
+        stretches=passes.stretches,
     )
+
+
+class _Gathered(NamedTuple):
+    """What the pass back leaves: vectors and rates at the steps that are kept, the rest of all steps.
+
+    `total` is the sum of the rates, `differences` and `residuals` are the largest of each mode, and `angles` are those
+    of both runs, shape (run, sample, step).
+    """
+
+    vectors: Real
+    rates: Real
+    total: Real
+    differences: Real
+    residuals: Real
+    angles: Real
+
+
+def _way_back(passes: Passes, kept: Index, unstable: Index, stable: Index, sound: NDArray[np.bool_]) -> _Gathered:
+    """Gather over the pass back, which gives one stretch at a time."""
+    samples, n, k, first = passes.steps.samples, passes.steps.size, passes.k, passes.first
     vectors, rates = np.full((samples, len(kept), k, n), np.nan), np.full((samples, len(kept), k), np.nan)
-    angles = np.full((RUNS, samples, window), np.nan)
+    angles = np.full((RUNS, samples, passes.last - first), np.nan)
     total, differences, residuals = (np.zeros((samples, k)) for _ in range(3))
     for stretch in passes.back():
         here = np.flatnonzero((kept > stretch.start) & (kept <= stretch.stop))
@@ -80,38 +111,8 @@ def measured(
         total += stretch.rates.sum(dim=1).numpy()
         differences = np.fmax(differences, stretch.differences.amax(dim=1).numpy())
         residuals = np.fmax(residuals, stretch.residuals.amax(dim=1).numpy())
-        angles[:, :, stretch.start - first : stretch.stop - first] = _angles(stretch, unstable, stable, sound)
-    determined = sound & (differences <= AGREE) & _separated(exponents, min(first, steps.count - last))
-    nowhere = ~determined
-    vectors[np.broadcast_to(nowhere[:, None, :, None], vectors.shape)] = np.nan
-    rates[np.broadcast_to(nowhere[:, None], rates.shape)] = np.nan
-    known = np.isfinite(angles[0]).all(axis=1)
-    ours = np.where(known[:, None], angles[0], 0.0)
-    apart = np.where(known[:, None], np.abs(angles[0] - angles[1]), 0.0)
-    place = ours.argmin(axis=1)
-    return CovariantVectors(
-        steps=steps,
-        times=kept,
-        vectors=vectors,
-        rates=rates,
-        mean_rates=np.where(nowhere, np.nan, total / window),
-        exponents=np.where(sound, exponents, np.nan),
-        errors=np.where(sound, errors, np.nan),
-        determined=determined,
-        differences=np.where(sound, differences, np.nan),
-        residuals=np.where(sound, residuals, np.nan),
-        unstable=np.where(inside, unstable, 0),
-        stable=np.where(inside, stable, 0),
-        angles=angles[0][:, kept - first - 1],
-        smallest=np.where(known, ours.min(axis=1), np.nan),
-        smallest_at=np.where(known, first + 1 + place, np.nan),
-        median=np.where(known, np.median(ours, axis=1), np.nan),
-        angle_errors=np.abs(angles[0] - angles[1])[:, kept - first - 1],
-        surely=np.where(known, np.maximum(ours - apart, 0.0).min(axis=1), np.nan),
-        angle_differences=np.where(known, apart.max(axis=1), np.nan),
-        differ_at=np.where(known, first + 1 + apart.argmax(axis=1), np.nan),
-        stretches=passes.stretches,
-    )
+        angles[:, :, stretch.start - first : stretch.stop - first] = angles_along(stretch, unstable, stable, sound)
+    return _Gathered(vectors, rates, total, differences, residuals, angles)
 
 
 def _signs(exponents: Real, margin: Real, sound: NDArray[np.bool_]) -> tuple[Index, Index]:
@@ -129,14 +130,3 @@ def _separated(exponents: Real, transient: int) -> NDArray[np.bool_]:
     wide = np.pad(gaps * transient >= SEPARATED, ((0, 0), (1, 1)), constant_values=True)
     both: NDArray[np.bool_] = wide[:, :-1] & wide[:, 1:]
     return both
-
-
-def _angles(stretch: Stretch, unstable: Index, stable: Index, sound: NDArray[np.bool_]) -> Real:
-    """Of both runs, shape (run, sample, step); NaN where there is no unstable or no stable subspace."""
-    found = np.full(stretch.coefficients.shape[:3], np.nan)
-    counts = np.stack([unstable, stable, sound.sum(axis=1)], axis=1)
-    for grow, decay, known in np.unique(counts[(unstable > 0) & (stable > 0)], axis=0):
-        those = np.flatnonzero((counts == (grow, decay, known)).all(axis=1))
-        coefficients = stretch.coefficients[:, torch.as_tensor(those)][..., :known, :known]
-        found[:, those] = smallest_angles(coefficients, int(grow), int(decay)).numpy()
-    return found

@@ -80,12 +80,14 @@ def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:
         "determined": of(mode, found.determined.astype(np.int8), "1: the vector is determined"),
         "start_difference": of(mode, found.differences, "largest angle between runs from other starts (rad)"),
         "covariance_residual": of(mode, found.residuals, "largest ‖J v_i(t − 1)/‖·‖ − v_i(t)‖"),
-        "angle": of(time, found.angles, "smallest angle between unstable and stable subspace (rad)"),
-        "angle_error": of(time, found.angle_errors, "difference of this angle between runs from other starts (rad)"),
-        "smallest_angle": of(each, found.smallest, "smallest of these angles at any step (rad)"),
-        "smallest_angle_time": of(each, found.smallest_at * length, "when it is smallest", clock),
-        "median_angle": of(each, found.median, "median of these angles (rad)"),
-        "angle_difference": of(each, found.angle_differences, "largest difference of these angles between runs (rad)"),
+        "angle": of(time, found.angles.at_times, "smallest angle between unstable and stable subspace (rad)"),
+        "angle_error": of(time, found.angles.errors, "difference of this angle between runs from other starts (rad)"),
+        "smallest_angle": of(each, found.angles.smallest, "smallest of these angles at any step (rad)"),
+        "smallest_angle_time": of(each, found.angles.smallest_at * length, "when it is smallest", clock),
+        "median_angle": of(each, found.angles.median, "median of these angles (rad)"),
+        "angle_difference": of(
+            each, found.angles.largest_difference, "largest difference of these angles between runs (rad)"
+        ),
         "unstable_dimension": of(each, found.unstable, "dimension of the unstable subspace"),
         "stable_dimension": of(each, found.stable, "dimension of the stable subspace that was followed"),
     }
@@ -99,13 +101,13 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
     text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined: the same from two starts."
-    angles = found.smallest[inside]
+    angles = found.angles.smallest[inside]
     if np.isfinite(angles).any():
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
         text += (
             f" The angle between the unstable subspace (dimension {dims[0]}) and the stable one (dimension {dims[1]}) "
-            f"is {_degrees(float(np.nanmedian(found.median)))} in the median and at least "
-            f"{_degrees(float(np.nanmin(found.surely[inside])))}{_known_to(found, 'seconds' in settings)}."
+            f"is {_degrees(float(np.nanmedian(found.angles.median)))} in the median and at least "
+            f"{_degrees(float(np.nanmin(found.angles.surely[inside])))}{_known_to(found, 'seconds' in settings)}."
         )
     else:
         missing = "grow" if not found.unstable[inside].any() else "decay"
@@ -124,11 +126,11 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
 
 def _known_to(found: CovariantVectors, is_flow: bool) -> str:
     """By how much and when the two starts differ most in an angle; nothing where they agree."""
-    worst = int(np.nanargmax(found.angle_differences))
-    unsure, when = float(found.angle_differences[worst]), float(found.differ_at[worst]) * found.steps.length
+    worst = int(np.nanargmax(found.angles.largest_difference))
+    unsure, step = float(found.angles.largest_difference[worst]), float(found.angles.differ_at[worst])
     if unsure <= AGREE:
         return ""
-    at = f"{number(when, 3)} s" if is_flow else f"step {number(when, 0)}"
+    at = f"{number(step * found.steps.length, 3)} s" if is_flow else f"step {number(step, 0)}"
     of = "with the difference between the two starts taken off. That difference"
     return f", {of} is {_degrees(unsure)} at most, at {at}"
 
