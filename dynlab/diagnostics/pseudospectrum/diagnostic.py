@@ -9,32 +9,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
+from dynlab.diagnostics.pseudospectrum import result
+from dynlab.diagnostics.pseudospectrum.followed import flow_followed, map_followed
+from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_constant
 from dynlab.diagnostics.pseudospectrum.nearest import first_touched
-from dynlab.diagnostics.pseudospectrum.numerical_range import NumericalRange, numerical_range
-from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, largest_exponential, power_norms
+from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
+from dynlab.diagnostics.pseudospectrum.plane import close_up, on_grid, window
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian_and_error
-from dynlab.numerics.arrays import Real, frobenius
-from dynlab.numerics.eigenvalues import ARRAYS, Eigenvalues, eigenvalues
+from dynlab.numerics.arrays import frobenius
+from dynlab.numerics.eigenvalues import ARRAYS, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.grids import MEBIBYTE, check_grid
-from dynlab.numerics.resolvent import Resolvent, Smallest
-from dynlab.numerics.singular_values import ALL_UP_TO, norm
+from dynlab.numerics.resolvent import Resolvent
+from dynlab.numerics.singular_values import ALL_UP_TO
 from dynlab.systems import Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, number_type
 
 GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second
 MAX_MEMORY = 256 * 2**20  # bytes
-MARGIN = 0.15  # of the window beyond what must be in it
-CLOSE = 2.5  # half the width of the close-up, in distances from where the border is first reached to an eigenvalue
-CLOSER = 1 / 3  # of the window: a wider close-up would show no more
-LONGER = 4  # times that one is followed longer
-DECAY = 8.0  # a flow is followed for so many of its slowest time constants
-# Of the fastest |λ|, or of ‖A‖ where errors hide the slowest: a slower mode does not lengthen the time.
-SLOWEST = 1e-3
 LARGEST_GRID = 4096  # points in each direction
 COPIES = 8  # arrays of the size of the whole matrix, beside those of its largest block's discs
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
@@ -49,12 +44,6 @@ METHOD = (
     "states norms and supporting lines come from Lanczos's iteration, to residuals of 1e-10 and 1e-8"
 )
 KINKED = 1e-3  # of the largest entry: an entry whose error is larger is that of another side of a kink
-NOT_STABLE = "NaN: A is not stable, or not known to be"
-NO_CLOSE_UP = f"{NOT_STABLE}, or the window shows it"
-UNSTABLE, DROWNED = (
-    "inf: an eigenvalue lies outside the stable region beyond its error",
-    "NaN where rounding drowns the power, or the two sides of a kink differ",
-)
 
 
 @checked
@@ -121,7 +110,7 @@ def pseudospectrum(
     Raises
     ------
     UserError
-        For a state or input of the wrong size, a Jacobian that is not finite, sizes below what they must be, and a
+        For a state or input of the wrong size, a Jacobian that is not finite, and sizes below what they must be. For a
         grid or a matrix too large for `max_memory`.
 
     Notes
@@ -148,37 +137,33 @@ def pseudospectrum(
     if not np.isfinite(spectrum.values).all():
         raise UserError("The eigenvalues of that Jacobian did not converge: its entries differ too much in size.")
     shape = numerical_range(matrix)
-    x, y = _window(spectrum.values, shape, grid, extent, flow)
+    x, y = window(spectrum.values, shape, grid, extent, flow)
     resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
-    smallest = _on_grid(resolvent, x, y)
-    followed, powers = (
-        _followed(spectrum, matrix, wrong, seconds, steps)
+    touched = first_touched(resolvent, spectrum, flow=flow)
+    followed = (
+        flow_followed(matrix, wrong, spectrum, seconds, steps)
         if flow
-        else (float(steps), power_norms(matrix, steps, wrong, blocks=system.blocks))
+        else map_followed(matrix, wrong, steps, system.blocks)
     )
-    told = flow and np.isfinite(powers.log_norm[1:]).any()
-    between = largest_exponential(matrix, spectrum.values, followed) if told else (0.0, 0.0)
-    kreiss = _kreiss(matrix, spectrum, flow, resolvent, frobenius(wrong))
-    times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
-    variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
-    variables |= _of_border(resolvent, spectrum, float(y[-1]), grid, flow)
-    variables |= _of_powers(powers, times, between, flow) | _of_kreiss(kreiss)
-    units = schema.PER_SECOND if flow else schema.ONE
+    variables = (
+        result.of_grid(on_grid(resolvent, x, y))
+        | result.of_spectrum(spectrum, shape, flow)
+        | result.of_border(touched, *close_up(resolvent, spectrum.values, touched, float(y[-1]), grid), flow)
+        | result.of_powers(followed, flow)
+        | result.of_kreiss(kreiss_constant(matrix, spectrum, resolvent, flow=flow, rounding=frobenius(wrong)))
+    )
+    lasts = float(followed.times[-1]) if flow else None
     ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=where
-        | {"grid": grid, "extent": extent, "steps": steps, "seconds": followed if flow else None, "flow": flow}
+        | {"grid": grid, "extent": extent, "steps": steps, "seconds": lasts, "flow": flow}
         | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
         verdict=lambda ds: verdict(ds, at, state_description),
         method=METHOD,
-        coords={
-            schema.X: schema.variable((schema.X,), x, "Re z", units),
-            schema.Y: schema.variable((schema.Y,), y, "Im z", units),
-            schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP),
-        },
-        flags=_flags(variables),
+        coords=result.coordinates(x, y, followed.times, flow),
+        flags=result.flags(variables),
     )
     ds.attrs["verdict"] += _remarks(system, bool(np.abs(wrong).max() > KINKED * np.abs(matrix).max()), coarser, grid)
     return ds
@@ -233,160 +218,3 @@ def _matrix(
         )
     where = {"state": h.tolist(), "input": x.tolist(), "at_step": t}
     return dense, np.nan_to_num(wrong, nan=np.inf), where
-
-
-def _window(
-    values: NDArray[np.complex128], shape: NumericalRange, grid: int, extent: float | None, flow: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A square window, symmetric about the real axis, that holds the numerical range and the boundary of stability."""
-    seen = np.concatenate([values, shape.border, [0.0] if flow else [1.0, -1.0, 1j]])
-    low, high = float(seen.real.min()), float(seen.real.max())
-    centre = (low + high) / 2
-    half = extent or (1 + MARGIN) * max((high - low) / 2, float(np.abs(seen.imag).max()), np.finfo(float).tiny)
-    line = np.linspace(-half, half, grid)
-    return centre + line, line
-
-
-def _on_grid(resolvent: Resolvent, x: NDArray[np.float64], y: NDArray[np.float64]) -> Smallest:
-    """On the upper half of the grid, and mirrored: the matrix is real."""
-    upper = y[: (len(y) + 1) // 2]
-    found = resolvent.smallest((x[None, :] + 1j * upper[:, None]).ravel())
-
-    def mirrored(values: NDArray[Any]) -> NDArray[Any]:
-        half = values.reshape(len(upper), len(x))
-        return np.concatenate([half, half[: len(y) // 2][::-1]])
-
-    return Smallest(*(mirrored(part) for part in (found.value, found.iterations, found.residual, found.converged)))
-
-
-def _of_border(
-    resolvent: Resolvent, spectrum: Eigenvalues, half: float, grid: int, flow: bool
-) -> dict[str, xr.Variable]:
-    """Of a stable A where its pseudospectra first reach the border, and what is around; NaN of another."""
-    values, units = spectrum.values, schema.PER_SECOND if flow else schema.ONE
-    line = np.linspace(-1, 1, grid // 2 + 1)
-    around: Real = np.full((len(line), len(line)), np.nan)
-    distance, point, width = np.nan, complex(np.nan, np.nan), np.nan
-    if ((values.real if flow else np.abs(values) - 1) < -spectrum.errors).all():
-        distance, point = first_touched(resolvent, values, flow=flow)
-        wanted = CLOSE * float(np.abs(values - point).min())
-        if wanted <= CLOSER * half:
-            width = wanted
-            z = np.asarray(point + width * (line + 1j * line[:, None]), dtype=np.complex128)
-            around = resolvent.smallest(z.ravel()).value.reshape(z.shape)
-    plane = (schema.CLOSE_Y, schema.CLOSE_X)
-    return {
-        "instability_distance": schema.variable((), distance, "least ‖E‖₂ after which A + E is not stable", units),
-        "instability_point": schema.variable((), point, "where that eigenvalue of A + E lies", units),
-        "close_up_half_width": schema.variable((), width, "half the width of the close-up around that", units),
-        "close_smallest_singular_value": schema.variable(plane, around, "σ_min(zI − A) in the close-up"),
-    }
-
-
-def _followed(
-    spectrum: Eigenvalues, matrix: NDArray[np.float64], wrong: NDArray[np.float64], given: float | None, steps: int
-) -> tuple[float, Powers]:
-    """How long a flow is followed, and its norms: unless it is `given`, until what decays is below 1."""
-    followed = _seconds(spectrum, matrix) if given is None else given
-    powers = exponential_norms(matrix, followed, steps, wrong)
-    for _ in range(LONGER if given is None and (spectrum.values.real < -spectrum.errors).all() else 0):
-        if not powers.log_norm[-1] > 0:
-            break
-        followed *= 1 + (powers.log_norm[-1] + 1) / DECAY
-        powers = exponential_norms(matrix, followed, steps, wrong)
-    return followed, powers
-
-
-def _seconds(spectrum: Eigenvalues, matrix: NDArray[np.float64]) -> float:
-    """Long enough for the slowest mode; where errors hide its rate, for what is not far slower than the matrix."""
-    slowest = float(np.abs(spectrum.values.real).min())
-    known = slowest > spectrum.errors.max()
-    fastest = float(np.abs(spectrum.values).max()) if known else norm(matrix)
-    return DECAY / (max(slowest, SLOWEST * fastest) or 1.0)
-
-
-def _kreiss(
-    matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, resolvent: Resolvent, rounding: float
-) -> tuple[float, complex]:
-    beyond = spectrum.values.real if flow else np.abs(spectrum.values) - 1
-    if (beyond > spectrum.errors).any():
-        return np.inf, complex(spectrum.values[np.argmax(beyond)])
-    return kreiss_lower_bound(matrix, spectrum.values, resolvent, flow=flow, rounding=rounding)
-
-
-def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:
-    plane = (schema.Y, schema.X)
-    return {
-        "smallest_singular_value": schema.variable(plane, smallest.value, "σ_min(zI − A)"),
-        "lanczos_residual": schema.variable(plane, smallest.residual, "relative residual of 1/σ²_min"),
-        "lanczos_iterations": schema.variable(plane, smallest.iterations, "Lanczos steps", schema.STEP),
-        "converged": schema.variable(plane, smallest.converged, "the Lanczos iteration converged"),
-    }
-
-
-def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> dict[str, xr.Variable]:
-    mode, units = (schema.MODE,), schema.PER_SECOND if flow else schema.ONE
-    values = spectrum.values.real if flow else np.abs(spectrum.values)
-    name = "abscissa" if flow else "radius"
-    return {
-        f"spectral_{name}": schema.variable((), values.max(), f"spectral {name}", units),
-        "eigenvalue": schema.variable(mode, spectrum.values, "eigenvalue", units),
-        "eigenvalue_error": schema.variable(mode, spectrum.errors, "bound on the error of the eigenvalue", units),
-        "condition": schema.variable(mode, spectrum.conditions, "condition of the eigenvalue"),
-        "numerical_range": schema.variable((schema.ANGLE,), shape.border, "border of the numerical range", units),
-        "numerical_abscissa": schema.variable((), shape.abscissa, "numerical abscissa ω(A)", units),
-        "numerical_radius": schema.variable((), shape.radius, "numerical radius", units),
-        "numerical_radius_error": schema.variable((), shape.radius_error, "by how much it is short at most", units),
-    }
-
-
-def _of_powers(powers: Powers, times: NDArray[Any], between: tuple[float, float], flow: bool) -> dict[str, xr.Variable]:
-    time = (schema.TIME,)
-    known = np.where(np.isnan(powers.log_norm), -np.inf, powers.log_norm)
-    top = int(np.argmax(known))
-    largest, when = between if between[0] > known[top] else (known[top], times[top])
-    with np.errstate(over="ignore"):  # inf, and flagged
-        growth = np.exp(largest)
-    name = "ln ‖e^{tA}‖₂" if flow else "ln ‖Aᵏ‖₂"
-    return {
-        "log_power_norm": schema.variable(time, powers.log_norm, name),
-        "log_power_norm_error": schema.variable(time, powers.error, f"bound on the error of {name}"),
-        "log_power_norm_bound": schema.variable(time, powers.bound, f"upper bound on {name}"),
-        "transient_growth": schema.variable((), growth, f"largest {name[3:]} that was met"),
-        "transient_time": schema.variable((), when, "when", schema.SECOND if flow else schema.STEP),
-    }
-
-
-def _of_kreiss(kreiss: tuple[float, complex]) -> dict[str, xr.Variable]:
-    return {
-        "kreiss_constant": schema.variable((), kreiss[0], "lower bound on the Kreiss constant"),
-        "kreiss_point": schema.variable((), kreiss[1], "where it is attained"),
-    }
-
-
-def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    flags = {}
-    if np.isinf(variables["kreiss_constant"].values):
-        flags["kreiss_constant"] = UNSTABLE
-    if not np.isfinite(variables["kreiss_point"].values):
-        flags["kreiss_point"] = "inf: no finite z gives more than the limit 1"
-    norms = variables["log_power_norm"].values
-    reasons = [DROWNED] * bool(np.isnan(norms).any()) + ["−inf: the power is exactly zero"] * bool(
-        np.isneginf(norms).any()
-    )
-    if reasons:
-        flags["log_power_norm"] = flags["log_power_norm_error"] = "; ".join(reasons)
-    bounds = variables["log_power_norm_bound"].values
-    if not np.isfinite(bounds).all():
-        flags["log_power_norm_bound"] = "inf: no bound is known; −inf: the power is exactly zero"
-    if not np.isfinite(variables["transient_growth"].values):
-        flags["transient_growth"] = "inf: beyond the largest number; log_power_norm has its logarithm"
-    for name in ("instability_distance", "instability_point"):
-        if np.isnan(variables[name].values):
-            flags[name] = NOT_STABLE
-    if np.isnan(variables["close_up_half_width"].values):
-        flags["close_up_half_width"] = flags["close_smallest_singular_value"] = NO_CLOSE_UP
-    for name in ("condition", "eigenvalue_error"):
-        if not np.isfinite(variables[name].values).all():
-            flags[name] = "inf: a defective eigenvalue"
-    return flags

@@ -8,7 +8,9 @@ sup _{|z|>1} (|z| − 1) ‖(zI − A)⁻¹‖ it is K ≤ sup_k ‖A^k‖ ≤ e
 
 import numpy as np
 
+from dynlab.diagnostics.pseudospectrum.border import beyond
 from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.eigenvalues import Eigenvalues
 from dynlab.numerics.resolvent import Resolvent
 from dynlab.numerics.singular_values import ALL_UP_TO
 from dynlab.progress import through
@@ -20,6 +22,16 @@ USUAL, OF_LARGE = (25, 41, 64, 22), (13, 21, 16, 8)
 REFINED = 4  # of the best samples, each climbed to a local maximum
 ACROSS, SMALLER = 3, 0.5  # of a climb: the best of 3 × 3 points is the centre of the next, smaller, window
 ROUNDING = 4.0  # times n^{3/2} ε ‖zI − A‖: what a Schur form and its solves leave in σ_min
+
+
+def kreiss_constant(
+    matrix: Real, spectrum: Eigenvalues, resolvent: Resolvent, *, flow: bool, rounding: float
+) -> tuple[float, complex]:
+    """A lower bound on the constant and its z; inf and an eigenvalue where that is unstable beyond its error."""
+    outside = beyond(spectrum.values, flow)
+    if (outside > spectrum.errors).any():
+        return np.inf, complex(spectrum.values[np.argmax(outside)])
+    return kreiss_lower_bound(matrix, spectrum.values, resolvent, flow=flow, rounding=rounding)
 
 
 def kreiss_lower_bound(
@@ -43,7 +55,7 @@ def kreiss_lower_bound(
     log_distances = np.log(np.geomspace(NEAREST, FARTHEST, distances) * (scale if flow else 1.0))
     # the boundary is sampled evenly, and beside eigenvalues, where narrow peaks lie
     along = eigenvalues.imag if flow else np.angle(eigenvalues)
-    nearest = np.argsort(np.abs(eigenvalues.real if flow else np.abs(eigenvalues) - 1))
+    nearest = np.argsort(np.abs(beyond(eigenvalues, flow)))
     beside = [along[i] for i in nearest if along[i] >= 0][:most_beside]
     reach = 1.5 * scale if flow else np.pi
     places = np.unique([*np.linspace(0, reach, directions), *beside])

@@ -6,9 +6,13 @@ Trefethen and Embree, "Spectra and Pseudospectra", Princeton 2005, section 49. T
 a flow over Re z = 0, is the least ‖E‖₂ of a complex E after which a stable A + E is not stable.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from dynlab.diagnostics.pseudospectrum.border import beyond, is_stable
 from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.eigenvalues import Eigenvalues
 from dynlab.numerics.resolvent import Resolvent
 
 DIRECTIONS = 91  # samples of half the border: the matrix is real
@@ -19,10 +23,28 @@ REAL = 1e-7  # of the border: a place as near to the real axis is on it
 REACH = 1.5  # of a flow: how far the imaginary axis is sampled, in parts of the largest |λ|
 
 
-def first_touched(resolvent: Resolvent, eigenvalues: Complex, *, flow: bool) -> tuple[float, complex]:
-    """The least σ_min(zI − A) on the border of stability, and its z, of the two that are conjugate the upper one."""
+class Touched(NamedTuple):
+    """A place of the border that a pseudospectrum reaches; NaN of an A that is not stable, or not known to be.
+
+    Attributes
+    ----------
+    distance : float
+        ε, the least σ_min(zI − A) on the border.
+    point : complex
+        Its z, of the two that are conjugate the upper one.
+    """
+
+    distance: float
+    point: complex
+
+
+def first_touched(resolvent: Resolvent, spectrum: Eigenvalues, *, flow: bool) -> Touched:
+    """Where the pseudospectra of a stable A first reach the border of stability."""
+    if not is_stable(spectrum, flow):
+        return Touched(np.nan, complex(np.nan, np.nan))
+    eigenvalues = spectrum.values
     along = np.abs(eigenvalues.imag if flow else np.angle(eigenvalues))
-    order = np.argsort(np.abs(eigenvalues.real if flow else np.abs(eigenvalues) - 1))
+    order = np.argsort(np.abs(beyond(eigenvalues, flow)))
     end = REACH * (float(np.abs(eigenvalues).max()) or 1.0) if flow else np.pi
     places = np.unique([*np.linspace(0, end, DIRECTIONS), *along[order[:BESIDE]]])
     sizes = resolvent.smallest(_border(places, flow)).value
@@ -39,7 +61,7 @@ def first_touched(resolvent: Resolvent, eigenvalues: Complex, *, flow: bool) -> 
     least = int(lowest.argmin())
     place = float(centre[least])
     place = 0.0 if place < REAL * end else end if not flow and end - place < REAL * end else place
-    return float(lowest[least]), complex(_border(np.array([place]), flow)[0])
+    return Touched(float(lowest[least]), complex(_border(np.array([place]), flow)[0]))
 
 
 def _border(places: Real, flow: bool) -> Complex:
