@@ -81,6 +81,7 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
     scale = _scale(one)
     only_above = bool(one["only_above"])
     if np.isfinite(ends).all() and not only_above:
+        apart = abs(ends[2] - ends[0]) > APART * scale
         ax.plot(
             ends[[0, 2]] / scale,
             [row, row],
@@ -88,13 +89,14 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
             lw=6,
             alpha=0.6,
             solid_capstyle="butt",
-            label="all that was measured",
+            label="all that was measured" if apart else "",
         )
-        for end in {0, 2} if abs(ends[2] - ends[0]) > APART * scale else {2}:
+        for end in {0, 2} if apart else {2}:
             value = float(one["highest" if end else "lowest"])
-            said = number(value, digits_against(value, float(one["limit"]), 3))
+            said = number(value, digits_against(value, float(one["limit"])))
             _write_below(ax, row, ends[end] / scale, said)
-        ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="median", zorder=3)
+        words = "median" if apart else ""
+        ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label=words, zorder=3)
     outcome = str(one["outcome"].values)
     colour, marker = LOOK[outcome]
     at = float(np.clip(beyond / scale, -HALF, HALF)) if not np.isnan(beyond) else 0.0
@@ -104,7 +106,8 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
         to = {"xerr": ARROW, ("xuplims" if sign > 0 else "xlolims"): True, "fmt": "<" if sign > 0 else ">"}
         ax.errorbar(at, row, label=f"{outcome}, known only from above", zorder=4, **(look | to | artist))
     else:
-        ax.errorbar(at, row, xerr=error / scale, label=outcome, zorder=4, **(look | artist))
+        said = f"{outcome}, with its error" if caps else outcome
+        ax.errorbar(at, row, xerr=error / scale, label=said, zorder=4, **(look | artist))
 
 
 def _sign(one: xr.Dataset) -> float:
@@ -159,5 +162,6 @@ def _bound(one: xr.Dataset) -> str:
 
 def _words(one: xr.Dataset) -> str:
     outcome = str(one["outcome"].values)
-    measured = number(float(one["measured"]), 5)
+    value = float(one["measured"])
+    measured = number(value, digits_against(value, float(one["limit"])))
     return f"{'≤ ' if one['only_above'] else ''}{measured}\n{outcome}"

@@ -7,7 +7,14 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, Judgement, judged
+from dynlab.diagnostics.eigenvalue_bounds.judgement import (
+    AT_THE_BOUND,
+    HOLDS,
+    UNDECIDED,
+    WORST_FIRST,
+    Judgement,
+    judged,
+)
 from dynlab.diagnostics.eigenvalue_bounds.measurements import (
     BOUNDS,
     ERRORS,
@@ -22,7 +29,7 @@ from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, capital, digits_against, joined, number, over, unit_after, with_error
+from dynlab.wording import capital, digits_against, number, over, unit_after, with_error
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
@@ -30,7 +37,6 @@ METHOD = (
     "where a number is within its error of it. {errors}"
 )
 WIDE_ERROR = 1e-3  # of a number: a larger error is told in a sentence
-SAID = {AT_THE_BOUND: "reached to within the error"}  # an outcome in a sentence
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
 
 
@@ -227,31 +233,31 @@ def _variables(
 
 
 def _verdict(ds: xr.Dataset, where: str) -> str:
-    outcomes = ds["outcome"].values.tolist()
-    names = [_in_words(ds.isel({schema.BOUND: row})) for row in range(len(outcomes))]
-    parts = []
-    for outcome in (VIOLATED, UNDECIDED, AT_THE_BOUND, HOLDS):
-        of_it = [name for name, each in zip(names, outcomes, strict=True) if each == outcome]
-        if of_it:
-            count = len(of_it)
-            holds = f"{agree(count, 'holds', 'hold')} for all that was measured"
-            verb = holds if outcome == HOLDS else f"{agree(count)} {SAID.get(outcome, outcome)}"
-            parts.append(f"{agree(count, 'this bound', 'these bounds')} {verb}: {joined(of_it)}")
-    return f"Over {where} {'. '.join([parts[0], *map(capital, parts[1:])])}."
+    """A sentence for each bound, the worst outcome first."""
+    ones = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
+    ones.sort(key=lambda one: WORST_FIRST.index(str(one["outcome"].values)))
+    first, *others = map(_sentence, ones)
+    return " ".join([f"Over {where} {first}.", *(f"{capital(other)}." for other in others)])
 
 
-def _in_words(one: xr.Dataset) -> str:
-    """A bound, and what was measured where that is decided: "largest Lyapunov exponent ≤ 0 (measured: −0.1)"."""
-    name = BOUNDS[str(one[schema.BOUND].values)].extreme
-    limit = float(one["limit"])
-    said = f"{number(limit, digits_against(limit, limit))}{unit_after(str(one['unit'].values))}"
-    bound = f"{name} {'≤' if one['is_upper'] else '≥'} {said}"
-    if one["outcome"] not in (VIOLATED, HOLDS) or not np.isfinite(one["measured"]):
-        return bound
-    measured, error = float(one["measured"]), float(one["error"])
-    wide = WIDE_ERROR * abs(measured) < error < np.inf
-    told = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
-    if wide and abs(measured - limit) <= error:  # another computation decides
-        side = "below" if (one["outcome"] == HOLDS) == bool(one["is_upper"]) else "above"
-        told += f", and shown to be about {number(abs(float(one['margin'])), 1)} {side} it"
-    return f"{bound} (measured: {told})"
+def _sentence(one: xr.Dataset) -> str:
+    """What is bounded, what was measured, and what becomes of the bound."""
+    name, unit = BOUNDS[str(one[schema.BOUND].values)].extreme, unit_after(str(one["unit"].values))
+    limit, measured, error = (float(one[each]) for each in ("limit", "measured", "error"))
+    bound = f"its bound, {'≤' if one['is_upper'] else '≥'} {number(limit, digits_against(limit, limit))}{unit}"
+    outcome = str(one["outcome"].values)
+    if outcome == UNDECIDED:
+        return f"whether the {name} keeps {bound}, is undecided"
+    if outcome == AT_THE_BOUND:
+        return f"the {name} is {with_error(measured, error)}{unit}, which is {bound}, to within its error"
+    verb = "keeps" if outcome == HOLDS else "violates"
+    if not np.isfinite(measured):
+        return f"the {name} {verb} {bound}"
+    if not WIDE_ERROR * abs(measured) < error < np.inf:
+        return f"the {name} is {number(measured, digits_against(measured, limit))}{unit} and {verb} {bound}"
+    told = f"{with_error(measured, error)}{unit}"
+    if abs(measured - limit) > error:
+        return f"the {name} is {told} and {verb} {bound}"
+    side = "below" if (outcome == HOLDS) == bool(one["is_upper"]) else "above"  # another computation decides
+    apart = f"about {number(abs(float(one['margin'])), 1)} {side} {bound}"
+    return f"the {name} is {told}, shown to be {apart}, and {verb} it"
