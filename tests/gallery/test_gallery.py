@@ -1,6 +1,7 @@
 """Every script of the gallery draws its figure and says what was measured; the sentences hold what is known."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,6 +48,7 @@ KNOWN = {
 
 SET = {"zoo": "is e<sup>−38.1</sup> (RNN)"}  # how the page sets powers of e
 MOST_LINES = 3  # of a caption
+GALLERY = (Path(__file__).parents[2] / "figures" / "gallery" / "README.md").read_text(encoding="utf-8")
 DPI = 50  # nobody looks at these files
 
 
@@ -77,6 +79,7 @@ def test_a_figure_is_drawn_from_what_is_kept_and_its_sentence_says_what_is_known
     shown = f"{name}.gif" if made.animation else f"{name}.png"
     assert f"![{made.title}]({shown})" in page({name: made})
     assert SET.get(name, "") in page({name: made})
+    assert page({name: made}).partition("\n## ")[2] in GALLERY  # else `dynlab figure all` writes it anew
     plt.close("all")
 
 
@@ -297,10 +300,10 @@ def test_har2_draws_the_means_of_the_table_beside_the_runs_each_with_two_standar
             assert bars[2][0] <= published <= bars[2][1]
             assert max(accuracy[:2]) < published
             also += [name] * bool((bars[0][1] >= published) or (bars[1][1] >= published))
-            assert said == ("near another mean as well" if name in also else "near the best on test alone")
+            assert said == ("published: near another too" if name in also else "published: near best alone")
         if meant == NEITHER:
             assert bars[2][1] < published
-            assert said == "above the best on test"
+            assert said == "published: above best"
     titles = [ax.get_title(loc="left") for ax in made.figure.axes]
     lost = [title.partition("\n")[0] for title in titles if "diverged" in title]
     assert lost == ["ernn-k1, 1 of 10 diverged", "ernn-k3, 8 of 10 diverged", "ernn-k5, 9 of 10 diverged"]
