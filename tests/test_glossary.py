@@ -99,6 +99,7 @@ TERMS = {
     "transient growth": "Transient growth",
     "transient": "Transient",
     "undecided": "Undecided",
+    "at the bound": "At the bound",
     "verified": "Verified",
     "white noise": "White noise",
 }

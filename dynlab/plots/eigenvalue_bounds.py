@@ -106,8 +106,9 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
         to = {"xerr": ARROW, ("xuplims" if sign > 0 else "xlolims"): True, "fmt": "<" if sign > 0 else ">"}
         ax.errorbar(at, row, label=f"{outcome}, known only from above", zorder=4, **(look | to | artist))
     else:
-        said = f"{outcome}, with its error" if caps else outcome
-        ax.errorbar(at, row, xerr=error / scale, label=said, zorder=4, **(look | artist))
+        ax.errorbar(at, row, xerr=error / scale, label=outcome, zorder=4, **(look | artist))
+    if caps:
+        ax.plot([], [], color=style.GREY, marker="|", ms=5, label="error")
 
 
 def _sign(one: xr.Dataset) -> float:
