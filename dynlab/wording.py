@@ -352,17 +352,21 @@ def among(exponents: Any, samples: int) -> str:
     return f" (median of {samples:,} samples" + (")" if low == high else f", range {low} to {high})")
 
 
-def some_of(looked_at: int, steps: int) -> str:
-    """Which steps are looked at, before `over`: of all of them nothing, else those that `chosen_steps` chooses.
+def some_of(looked_at: int, steps: int, described: str) -> str:
+    """Which steps are looked at, and of what: all of them, as `over` has it, or those that `chosen_steps` chooses.
 
     Examples
     --------
-    >>> some_of(64, 128), some_of(1, 128), some_of(128, 128)
-    ('64 evenly spaced ones of ', 'the last of ', '')
+    >>> some_of(64, 128, "16 test sequences of har2"), some_of(1, 128, ""), some_of(128, 128, NO_INPUT)
+    ('64 of 128 steps, evenly spaced, of 16 test sequences of har2', 'the last of 128 steps', '128 steps without input')
     """
+    whole = over(steps, described)
     if looked_at >= steps:
-        return ""
-    return "the last of " if looked_at == 1 else f"{looked_at:,} evenly spaced ones of "
+        return whole
+    if looked_at == 1:
+        return f"the last of {whole}"
+    steps_alone = counted(steps, "step")
+    return f"{looked_at:,} of {steps_alone}, evenly spaced{',' * bool(described)}{whole.removeprefix(steps_alone)}"
 
 
 def over(steps: int, described: str, of: int = 0) -> str:

@@ -17,7 +17,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
-from dynlab.wording import counted, near_one, number, over, ranging, share, some_of, typically
+from dynlab.wording import at_most, counted, near_one, number, ranging, share, some_of, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
@@ -70,14 +70,13 @@ def spectrum(
     Returns
     -------
     xarray.Dataset
-        ``eigenvalue(sample, time, mode)`` by decreasing modulus, pairs adjacent with the positive imaginary part first;
-        the ``eigenvalue_error`` and, with `conditions`, the ``condition`` of each; ``spectral_radius(sample, time)``
+        ``eigenvalue(sample, time, mode)`` by decreasing modulus, pairs adjacent with the positive imaginary part first.
+        Each has its ``eigenvalue_error`` and, with `conditions`, its ``condition``. ``spectral_radius(sample, time)``
         and ``spectral_radius_error(sample, time)``, which any eigenvalue's error may lift. Errors are those of the
-        Jacobians at the states as computed, and say nothing of what rounding does to a trajectory;
-        ``departure_from_normality(sample, time)`` = ‖JJᵀ − JᵀJ‖_F / ‖J‖²_F. Of an `Euler` step also
-        ``flow_eigenvalue``, in the same order: those of the flow's Jacobian in 1/s, with eigenvalue = 1 + ε
-        flow_eigenvalue; ``flow_eigenvalue_error``; and ``spectral_abscissa(sample, time)``, the largest real part of
-        them.
+        Jacobians at the states as computed, and say nothing of what rounding does to a trajectory.
+        ``departure_from_normality(sample, time)`` = ‖JJᵀ − JᵀJ‖_F / ‖J‖²_F. Of an `Euler` step also ``flow_eigenvalue``
+        with ``flow_eigenvalue_error``, those of the flow's Jacobian in 1/s, in the same order: eigenvalue = 1 + ε
+        flow_eigenvalue. ``spectral_abscissa(sample, time)`` is the largest real part of them.
 
     Raises
     ------
@@ -275,29 +274,31 @@ def _open(above: NDArray[np.bool_], below: NDArray[np.bool_], known: NDArray[np.
     """In how many of the Jacobians whose radius is known it is told neither above 1 nor below."""
     count = int((known & ~above & ~below).sum())
     others = "the other " if above.any() and (above | (known & ~below)).all() else ""
-    return f"; in {others}{'one' if count == 1 else f'{count:,}'} it is 1 within its error" if count else ""
+    return f"; in {others}{'one' if count == 1 else f'{count:,}'} it is not told from 1" if count else ""
 
 
 ROUNDED = 1e-10  # a radius as near to 1 as its error and as this is told as 1
 AS_ONE = 1e-12  # and any as near as this, beside how many exceed 1 by how much
 BARELY = 1e-9  # a radius that exceeds 1 by less does so as rounding leaves it: by how much is told
 COARSE = 5e-4  # of the radius: an error that changes what is printed of it
+STORED = EPS  # times the size of J: an orthogonal matrix as it is stored is no nearer to one
 NOT_KNOWN = "not known, as where a unit is at a kink or a jump of its activation, or J is nearly defective"
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     radius, wrong = ds["spectral_radius"].values, ds["spectral_radius_error"].values
     finite = np.isfinite(radius)
+    stored = 0.0 if "flow_eigenvalue" in ds else STORED * ds.sizes[schema.MODE]  # of Euler's I + εA the I is exact
+    looked = some_of(radius.shape[1], steps, described)
     if not finite.any():
-        return f"No Jacobian of {over(steps, described)} is finite: the trajectories diverge."
-    sizes, errors = np.abs(ds["eigenvalue"].values[finite]), ds["eigenvalue_error"].values[finite]
+        return f"No Jacobian of {looked} is finite: the trajectories diverge."
+    sizes, errors = np.abs(ds["eigenvalue"].values[finite]), np.maximum(ds["eigenvalue_error"].values[finite], stored)
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     open_ = float((~above & ~below).mean())
     known = schema.known(ds, "spectral_radius").values
     some = "" if finite.all() else f"{above.size:,} finite ones of "
     where = f"the {some}{counted(finite.size, 'Jacobian')}"
-    looked = some_of(radius.shape[1], steps) + over(steps, described)
-    text = f"Over {looked} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
+    text = f"The state's Jacobian ∂h_t/∂h_{{t−1}} was taken at {looked}. Its spectral radius "
     if known.any():
         most = float(wrong[known].max())
         coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[known].max()) else ""
@@ -315,13 +316,22 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
         if open_ < 1
         else f"Whether the radius exceeds 1 is undecided for {where}"
     )
-    if "departure_from_normality" in ds:
-        departure = typically(ds["departure_from_normality"].values)
-        text += f". The departure from normality {departure}, on a scale from 0 (orthogonal eigenvectors) to √2"
     text += "."
+    if "departure_from_normality" in ds:
+        text += _of_departure(ds["departure_from_normality"].values, stored)
     if "flow_eigenvalue" in ds:
         text += _of_flow(ds, bool(above.any()))
     return text
+
+
+def _of_departure(values: NDArray[np.float64], stored: float) -> str:
+    """How far the Jacobians are from normal ones, where `stored` and less is what rounding leaves of one."""
+    rounded = (values > 0) & (values <= stored)
+    zero = ", where 0 stands for what rounding leaves" * bool(rounded.any())
+    return (
+        f" The departure from normality {typically(np.where(rounded, 0, values))}{zero}. It "
+        f"would be 0 with orthogonal eigenvectors, and is at most √2."
+    )
 
 
 def _of_flow(ds: xr.Dataset, grows: bool) -> str:
@@ -332,7 +342,8 @@ def _of_flow(ds: xr.Dataset, grows: bool) -> str:
     calm = grows and (real < -errors)[np.isfinite(real)].all()
     if not calm:
         return f"{text}."
+    most = at_most(float(np.nanmax(errors)), 1)
     return (
-        f"{text}, below 0 by more than its error: with state and input frozen at any of these steps small changes "
-        f"decay under the flow, also where Euler's step lets them grow."
+        f"{text}. Its error is {most} per second at most, and Re λ is farther below 0 everywhere. With state and input "
+        f"frozen at any of these steps, small changes would decay under the flow. Euler's step lets some of them grow."
     )

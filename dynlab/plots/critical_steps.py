@@ -19,6 +19,10 @@ MODULI = (1.0, 1.001, 1.01, 1.1, 2.0)  # where the colours of the plane change
 SHADES = (style.SHADED, "#FEE0B6", "#FDB863", "#E08214", "#B35806", "#7F3B08")  # stable, and below and above each
 STRIP = (0.0, 1.05, 1.0, 0.13)  # above the axes, in parts of them
 DASHED: dict[str, Any] = {"color": style.BLUE, "ls": "--", "lw": 1.4}
+LETTERS = (
+    "The formula for the critical step is 2γ/((γ² + ω²) c): ω is the largest imaginary part of an eigenvalue of the "
+    "flow's matrix, and c is the mean slope of the activation at a state."
+)
 
 
 def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -44,8 +48,7 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     if "mean_slope_step" in ds:
         formula = np.median(steps["mean_slope_step"].values, axis=0)
         if np.isfinite(formula).any():
-            words = "2γ/(γ² + ω²) by the mean slope"
-            ax.plot(time, formula, color=style.GREY, ls=":", lw=1.6, label=words, zorder=5)
+            ax.plot(time, formula, color=style.GREY, ls=":", lw=1.6, label="by the formula, median", zorder=5)
     least, middle, largest = _quantiles(np.abs(used))
     ax.fill_between(time, least, largest, color=style.BLACK, alpha=0.2, lw=0, zorder=1)
     ax.plot(time, middle, color=style.BLACK, ls="--", lw=1.4, label=_name_of_used(ds), zorder=6)
@@ -134,17 +137,17 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
         return style.panels(ds, [(plot_diffusion_plane, artist)], (5.4, 4.2), "Step size and diffusion")
     step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
     _draw_moduli(ds, ax, **artist)
-    border = ds["plane_critical_step"].values
+    border, one = ds["plane_critical_step"].values, ds["stable"].size == 1
     ax.fill_betweenx(gamma, step[0], np.minimum(border, step[-1]), where=border > 0, color=style.SHADED, lw=0)
-    stable = (
-        [Patch(fc=style.SHADED, ec=style.GREY, lw=0.6, label="stable at every state")] if (border > 0).any() else []
-    )
+    words = "stable" if one else "stable at every state"
+    stable = [Patch(fc=style.SHADED, ec=style.GREY, lw=0.6, label=words)] if (border > 0).any() else []
     shown = np.isfinite(border) & (border > 0)
     if shown.any():
-        ax.plot(border[shown], gamma[shown], color=style.BLACK, lw=1.8, label="smallest critical step of the states")
+        words = "critical step" if one else "smallest critical step of the states"
+        ax.plot(border[shown], gamma[shown], color=style.BLACK, lw=1.8, label=words)
     formula = ds["formula_step_low"].values
     if schema.settings(ds)["integrator"] == "euler" and np.isfinite(formula).any():
-        ax.plot(formula, gamma, label="smallest 2γ/(γ² + ω²) by the mean slope", **DASHED)
+        ax.plot(formula, gamma, label="by the formula" if one else "smallest by the formula", **DASHED)
     _draw_network(ds, ax)
     ax.set(xscale="log", yscale="log", xlim=step[[0, -1]], ylim=gamma[[0, -1]])
     ax.set(xlabel=style.label(ds["plane_step_size"]), ylabel=style.label(ds["plane_diffusion"]))
@@ -160,7 +163,7 @@ def _draw_moduli(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     bands = ax.contourf(
         ds["plane_step_size"].values, ds["plane_diffusion"].values, modulus, MODULI, extend="both", **look | artist
     )
-    label = ds["plane_modulus"].attrs["long_name"]
+    label = "largest modulus |R(ελ)|" if ds["stable"].size == 1 else ds["plane_modulus"].attrs["long_name"]
     bar = ax.figure.colorbar(bands, ax=ax, label=label, ticks=MODULI, pad=0.02)
     bar.formatter = FuncFormatter(lambda modulus, _: f"{modulus:g}")  # labels would go with another colour map
 

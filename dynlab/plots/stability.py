@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
+from dynlab.plots.critical_steps import LETTERS, plot_critical_steps, plot_diffusion_plane
 from dynlab.plots.energy import LOOKS
 from dynlab.plots.theory_bounds import plot_theory_bounds
 from dynlab.wording import capital, number, share
@@ -27,9 +27,9 @@ FACTORS = {  # R(z), by which a step multiplies a mode
 }
 HIGHEST = 3.0  # moduli above are drawn as this: a pole is no wall of contours
 SIDES = {  # colour, marker and word, so that grey print tells them apart
-    0: (style.VERMILION, "X", "modulus above 1"),
-    -1: (style.GREY, "s", "modulus 1 within its error"),
-    1: (style.GREEN, "o", "modulus below 1"),
+    0: (style.VERMILION, "X", "|R(ελ)| > 1"),
+    -1: (style.GREY, "s", "|R(ελ)| = 1 within its error"),
+    1: (style.GREEN, "o", "|R(ελ)| < 1"),
 }
 
 
@@ -75,8 +75,14 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
             table = plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
             for text in table.texts:  # its words are wider than the panels' own axes, and would make these narrow
                 text.set_in_layout(not drawn)
-        style.finish(ds, figure, f"Stability of {_step(ds)}")
+        style.finish(_with_letters(ds), figure, f"Stability of {_step(ds)}")
     return figure.axes[0]
+
+
+def _with_letters(ds: xr.Dataset) -> xr.Dataset:
+    """The Dataset whose verdict, which the caption has, also says what the letters of a formula are that is drawn."""
+    drawn = [name for name in ("mean_slope_step", "formula_step_low") if name in ds and np.isfinite(ds[name]).any()]
+    return ds.assign_attrs(verdict=f"{ds.attrs.get('verdict', '')} {LETTERS}".strip()) if drawn else ds
 
 
 def _step(ds: xr.Dataset) -> str:
@@ -86,7 +92,7 @@ def _step(ds: xr.Dataset) -> str:
     if "ernn" in ds.attrs["system"]:
         return "a step of the inner iteration, ε = η"
     used = ds["used_step"].values
-    size = f", ε = {number(float(used.flat[0]), 4)}" if np.ptp(used) == 0 else ""
+    size = f", ε = {number(float(used.flat[0]), 4)} s" if np.ptp(used) == 0 else ""
     return f"a step ({LOOKS[schema.settings(ds)['integrator']]['label']}{size})"
 
 
@@ -140,7 +146,7 @@ def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> bool:
             continue
         # the same ones each time where there are too many to see
         seen = shown[np.random.default_rng(0).choice(len(shown), min(len(shown), MOST_POINTS), replace=False)]
-        label = word if z.size < 10 else f"{word} ({share(len(shown) / np.isfinite(z).sum())})"
+        label = word if z.size < 10 else f"{word} ({share(len(shown) / np.isfinite(z).sum())} of the λ)"
         shape = marker if size > LARGE else "o"  # smaller ones are dots to the eye, whatever their shape
         look: dict[str, Any] = {"color": colour, "marker": shape, "s": size, "rasterized": True, "zorder": 4 - side}
         ax.scatter(seen.real, seen.imag, label=label, **look | edge | artist)

@@ -20,10 +20,10 @@ def document(capsys, *options):
 def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
     assert run(["stability", "--matrix", "diff"]) == 0
     said = capsys.readouterr().out
-    assert "At the origin of h′ = tanh(W h) the flow is stable (largest Re λ −0.15 per second), Euler's step at" in said
+    assert "At the origin of h′ = tanh(W h) the flow is stable: its largest Re λ is −0.15 per second. Euler's step at" in said
     assert "ε = 0.1 s is not stable" in said
-    assert "the critical step is 0.07458" in said
-    assert "implicit midpoint and exponential Euler would be stable at any." in said
+    assert "The critical step is 0.07458 s: below it the step is stable." in said
+    assert "implicit midpoint and exponential Euler would be stable at any ε." in said
     z = pictures["stability-diff.png"].axes[0].collections[-1].get_offsets()
     np.testing.assert_allclose(sorted(z.tolist()), [[-0.015, -0.2], [-0.015, 0.2]])
 
@@ -52,14 +52,14 @@ def test_the_step_and_the_integrator_that_are_asked_about(capsys, step, stable):
     assert found["variables"]["critical_step"]["values"][0][0] == pytest.approx(problems.CRITICAL_STEP_DIFF, rel=1e-14)
     found = document(capsys, "--matrix", "-0.15,-2;2,-0.15", "--step", step, "--integrator", "implicit-midpoint")
     assert found["variables"]["stable"]["values"] == [[1]]
-    assert "no step is too large" in found["verdict"]
+    assert "No step is too large" in found["verdict"]
     assert found["variables"]["critical_step"]["values"] == [[None]]
     assert "no step is too large" in found["flags"]["critical_step"]
 
 
 def test_orbits_of_starts(capsys):
     found = document(capsys, "--matrix", "diff", "--start", "0,0.5", "--start", "0.5,-0.75", "--steps", "30")
-    assert found["verdict"].startswith("Over 30 steps of orbits of 2 starts the flow is unstable at none of 60 states")
+    assert found["verdict"].startswith("Over 30 steps of orbits of 2 starts the flow is unstable at none of 60 states: ")
 
 
 def test_a_network(folder, capsys):

@@ -139,8 +139,10 @@ def test_a_flow_is_said_to_decay_where_its_error_leaves_every_real_part_below_0(
     system = planar_system([[-gamma, -2.0], [2.0, -gamma]])
     ds = spectrum(system, np.zeros((4, 0)), times=2)
     assert (ds["flow_eigenvalue"].real + ds["flow_eigenvalue_error"] < 0).all() == decays
-    assert ("below 0 by more than its error: with state and input frozen" in ds.attrs["verdict"]) == decays
-    assert ds.attrs["verdict"].startswith("Over 2 evenly spaced ones of 4 steps the spectral radius")
+    assert ("at most, and Re λ is farther below 0 everywhere." in ds.attrs["verdict"]) == decays
+    assert ds.attrs["verdict"].startswith(
+        "The state's Jacobian ∂h_t/∂h_{t−1} was taken at 2 of 4 steps, evenly spaced."
+    )
 
 
 def test_the_verdict_has_the_numbers():
@@ -152,9 +154,9 @@ def test_the_verdict_has_the_numbers():
 def test_what_is_1_within_its_error_is_counted_apart():
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
     ds = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn]])
-    assert "exceeds 1 in 50 % of the 2 Jacobians; in the other one it is 1 within its error." in ds.attrs["verdict"]
+    assert "exceeds 1 in 50 % of the 2 Jacobians; in the other one it is not told from 1." in ds.attrs["verdict"]
     three = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn, np.diag([0.5, 0.2])]])
-    assert "exceeds 1 in 33.3 % of the 3 Jacobians; in one it is 1 within its error." in three.attrs["verdict"]
+    assert "exceeds 1 in 33.3 % of the 3 Jacobians; in one it is not told from 1." in three.attrs["verdict"]
     assert "is 1 in the median (range 0.5 to 2)" in three.attrs["verdict"]
 
 
@@ -220,6 +222,23 @@ def test_the_verdict_counts_no_radius_that_its_error_does_not_separate_from_1(sc
     rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
     system = from_function(lambda h, x: h @ h.new_tensor(rotation.T), state_size=6)
     assert said in spectrum(system, np.zeros((8, 0))).attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "excess, said", [(3e-15, "Whether the radius exceeds 1 is undecided"), (3e-13, "exceeds 1 in all")]
+)
+def test_what_storing_an_orthogonal_matrix_leaves_of_it_is_no_growth(excess, said):
+    """The eigenvalues of a diagonal matrix are its entries; of 40 rows 40 roundings are left to storing."""
+    ds = driven_by(spectrum, [[(1 + excess) * np.diag(np.resize([1.0, -1.0], 40))]])
+    assert (ds["eigenvalue_error"] < 1e-15).all()
+    assert said in ds.attrs["verdict"]
+
+
+def test_the_departure_of_a_stored_orthogonal_matrix_is_0_but_for_rounding():
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    ds = driven_by(spectrum, [[rotation, np.diag([1.0, 2, 3, 4, 5, 6])]])
+    assert 0 < float(ds["departure_from_normality"].max()) < 1e-14
+    assert "The departure from normality is 0, where 0 stands for what rounding leaves. " in ds.attrs["verdict"]
 
 
 def test_where_the_state_is_large_fewer_steps_are_linearised_and_it_is_said(monkeypatch):

@@ -51,13 +51,13 @@ def test_w_diff_is_known_in_closed_form():
     for said in (
         "At the origin of h′ = tanh(W h) the flow is stable",
         "Euler's step at ε = 0.1 s is not stable",
-        "critical step is 0.07458",
+        "The critical step is 0.07458 s: below it the step is stable.",
         "stable at this ε is 0.2021",
     ):
         assert said in ds.attrs["verdict"]
     assert (
         "Of the other integrators explicit midpoint and Runge–Kutta 4 would be stable at this ε; implicit midpoint and "
-        "exponential Euler would be stable at any."
+        "exponential Euler would be stable at any ε."
     ) in ds.attrs["verdict"]
 
 
@@ -332,7 +332,7 @@ def test_a_critical_step_is_that_of_the_states_where_the_flow_is_stable():
     assert ds["critical_step"].values[1].item() == 0
     alone = ds["critical_step"].values[0].item()
     assert alone == pytest.approx(0.5 / 3.5, rel=1e-12)  # 2 |Re λ|/|λ|² = −tr/det
-    assert f"the critical step is {math.floor(alone * 1e3) / 1e3:g} where the flow is stable" in ds.attrs["verdict"]
+    assert f"Where the flow is stable, the critical step is {math.floor(alone * 1e3) / 1e3:g} s." in ds.attrs["verdict"]
 
 
 def test_where_every_slope_is_0_there_is_no_formula_and_no_warning():

@@ -33,7 +33,7 @@ def test_every_eigenvalue_is_drawn_on_the_side_it_is_on(ds, close_up):
     points = np.concatenate([part.get_offsets() for part in drawn])
     z = (ds["used_step"] * ds["eigenvalue"]).values.ravel()
     np.testing.assert_allclose(np.sort_complex(points[:, 0] + 1j * points[:, 1]), np.sort_complex(z))
-    unstable = next(part for part in drawn if part.get_label().startswith("modulus above 1"))
+    unstable = next(part for part in drawn if part.get_label().startswith("|R(ελ)| > 1"))
     assert len(unstable.get_offsets()) == int((ds["step_modulus"] > 1 + ds["step_modulus_error"]).sum())
     left, right = ax.get_xlim()
     assert left <= z.real.min()

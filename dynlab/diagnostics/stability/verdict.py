@@ -20,19 +20,14 @@ from dynlab.wording import (
     joined,
     near_one,
     number,
-    over,
     ranged,
     share,
     some_of,
-    typically,
     unit_after,
 )
 
 DIGITS = 5  # of the modulus of a multiplier that is not near 1
-OF_FORM = (
-    "the flow's Jacobian is diag(c) (A − γI), with A antisymmetric and c the activation's slopes, so that "
-    "−γ max c ≤ Re λ ≤ −γ min c"
-)
+OF_GATE = "of the gate"
 POSSESSIVE = {
     "euler": "Euler's step",
     "midpoint": "the explicit midpoint step",
@@ -47,7 +42,7 @@ def verdict(ds: xr.Dataset, steps: int, described: str, at: str = "") -> str:
 
     Where one state is looked at, `at` says which: "at the origin of h′ = tanh(W h)".
     """
-    where = some_of(ds.sizes[schema.TIME], steps) + over(steps, described)
+    where = some_of(ds.sizes[schema.TIME], steps, described)
     if "eigenvalue" not in ds:
         return _of_norm(ds, where)
     states = ds["stable"].size
@@ -71,7 +66,8 @@ def _of_one(ds: xr.Dataset, at: str) -> str:
     leading = float(values.real.max())
     inside, outside = (values.real < -errors).all(), (values.real > errors).any()
     where = f"{at} the flow" if at else "the flow"
-    flow = f"{capital(where)} is {'stable' if inside else 'unstable'}"
+    kind = "stable" if inside else "unstable"
+    flow = f"{capital(where)} is {kind}: its largest Re λ is {number(leading)} per second"
     name = POSSESSIVE[schema.settings(ds)["integrator"]]
     stable, used = int(ds["stable"].values[0, 0]), float(ds["used_step"].values[0, 0])
     modulus, critical = float(ds["step_modulus"].max()), float(ds["critical_step"].values[0, 0])
@@ -81,20 +77,20 @@ def _of_one(ds: xr.Dataset, at: str) -> str:
         if ds["dependent"].values[0, 0]:
             said = "may be unstable, as its eigenvectors at modulus 1 may be dependent and its powers grow"
     joint = " too" if stable == 1 and inside else ""
-    own = f"{flow} (largest Re λ {number(leading)} per second), {name} at ε = {number(used)} s"
     if not (inside or outside):
         is_zero = f"{number(leading)} per second{', 0' * bool(leading)} within its error"
-        own = (
+        flow = (
             f"{capital(where)}'s largest Re λ is {is_zero}, so that the linear part does not decide whether the flow "
-            f"is stable. {capital(name)} at ε = {number(used)} s"
+            f"is stable"
         )
-    text = f"{own} {said}{joint}: its largest multiplier has modulus {near_one(modulus, DIGITS)}"
+    multiplier = f"its largest multiplier has modulus {near_one(modulus, DIGITS)}"
+    text = f"{flow}. {capital(name)} at ε = {number(used)} s {said}{joint}: {multiplier}."
     if np.isfinite(critical) and critical > 0:
-        below = "up to which nothing grows" if stable == -1 and used < critical else "below which it is stable"
-        return f"{text}, and the critical step is {at_least(critical)}, {below}."
+        below = "up to it nothing grows" if stable == -1 and used < critical else "below it the step is stable"
+        return f"{text} The critical step is {at_least(critical)} s: {below}."
     if critical == 0:
-        return f"{text}, and no step is small enough."
-    return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
+        return f"{text} No step is small enough."
+    return f"{text} No step is too large." if np.isinf(critical) else text
 
 
 def _of_many(ds: xr.Dataset, where: str) -> str:
@@ -109,21 +105,29 @@ def _of_many(ds: xr.Dataset, where: str) -> str:
     spread += ", where 0 stands for what lies within its error of it" * (0 in (told.min(), told.max()))
     noun = "inner flow" if "ernn" in ds.attrs["system"] else "flow"
     flow = f"the {noun} is unstable at {share(grows)} of {counted(stable.size, 'state')}"
+    comma = "," * (", " in where)
     text = (
-        f"Over {where} {flow} (Re λ is {spread}). {capital(name)} at ε = {ranged(used, 4)} "
-        f"is unstable at {share(np.mean(stable == 0))} of them"
+        f"Over {where}{comma} {flow}: Re λ is {spread}. {capital(name)}, with ε = {_in_seconds(ranged(used, 4))}, is "
+        f"unstable at {share(np.mean(stable == 0))} of them"
     )
     if (stable == -1).any():
         text += f", and may be stable or not at {share(np.mean(stable == -1))}"
+    text += "."
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
-        stable_flow = " where the flow is stable" if (critical == 0).any() else ""
-        text += f"; the critical step {typically(known, 3, at_least)}{stable_flow}"
+        stable_flow = "Where the flow is stable, the" if (critical == 0).any() else "The"
+        text += f" {stable_flow} critical step is {_in_seconds(ranged(known, 3, at_least))}."
     worst = float(np.nanmax(ds["step_modulus"].values))
-    text = f"{text}. The largest modulus of a multiplier is {near_one(worst, DIGITS)}."
+    text += f" The largest modulus of a multiplier is {near_one(worst, DIGITS)}."
     if (stable == 1).all():
         text += " That is said of each state by itself: along a trajectory products of Jacobians decide."
     return text
+
+
+def _in_seconds(told: str) -> str:
+    """What `ranged` says, with the unit: "0.038 s in the median (range 0.017 to 0.22)"."""
+    middle, bracket, rest = told.partition(" (")
+    return f"{middle} s" + (f" in the median ({rest}" if bracket else "")
 
 
 def _remedy(ds: xr.Dataset) -> str:
@@ -146,7 +150,7 @@ def _remedy(ds: xr.Dataset) -> str:
     other = np.array(list(METHODS)) != schema.settings(ds)["integrator"]
     for which, words in (
         (calm & ~np.isinf(steps), "would be stable at this ε"),
-        (calm & np.isinf(steps), "would be stable at any"),
+        (calm & np.isinf(steps), "would be stable at any ε"),
         (border, "would keep the size of small changes, up to rounding"),
         ((unstable == 0) & (open_ > 0) & (open_ < 1), "would be unstable at no state"),
         (other & (unstable == 0) & (open_ == 1) & ~border, "might be stable or not"),
@@ -170,14 +174,9 @@ def _bounds(ds: xr.Dataset) -> str:
     kept = len(bounded) - len(wrong) - len(unknown)
     if kept == len(bounded):
         columns = (ds[each].values[outcomes != NO_BOUND] for each in ("quantity", "theory_low", "theory_high", "unit"))
-        rows = zip(*columns, strict=True)
-        said = [_bound(*row) for row in rows]
-        text = f"the {'bound' if kept == 1 else 'bounds'} {joined(said)} {agree(kept, 'holds', 'hold')}"
-        if kept == 1 and said[0].startswith(OF_FORM):
-            text = said[0]
-    else:
-        whose = "of the ERNN paper's theory" if "ernn" in ds.attrs["system"] else "of theory"
-        text = f"of {len(bounded)} statements {whose} {kept} {agree(kept, 'holds', 'hold')}"
+        return _all_kept(list(zip(*columns, strict=True)))
+    whose = "of the ERNN paper's theory" if "ernn" in ds.attrs["system"] else "of theory"
+    text = f"of {len(bounded)} statements {whose} {kept} {agree(kept, 'holds', 'hold')}"
     if wrong:
         text += f". Violated: {joined(wrong)}"
     if unknown:
@@ -185,14 +184,37 @@ def _bounds(ds: xr.Dataset) -> str:
     return f"{capital(text)}."
 
 
+def _all_kept(rows: list[tuple[str, float, float, str]]) -> str:
+    """Of bounds that all hold: where those on Re λ come from, and the numbers of each."""
+    gated = any(name.endswith(OF_GATE) for name, *_ in rows)
+    parts = [_bound_on_rates(*row, gated) for row in rows if row[0].startswith("Re λ")]
+    said = [_bound(*row) for row in rows if not row[0].startswith("Re λ")]
+    if said:
+        parts.append(f"The {agree(len(said), 'bound', 'bounds')} {joined(said)} {agree(len(said), 'holds', 'hold')}.")
+    return " ".join(parts)
+
+
 def _bound(name: str, low: float, high: float, unit: str) -> str:
-    """A bound with its number: "on Re λ of the flow (−1 to 0 per second)", "‖J‖ ≤ cond(D_f) = 1.2"."""
+    """A bound with its number: "on the diagonal factor c (−0.25 to 1)", "‖J‖ ≤ cond(D_f) = 1.2"."""
     if "≤" in name:
         return f"{name} = {number(high)}"
-    ends = interval([float(f"{end:.2g}") for end in (low, high)], 2)  # one may be tiny beside the other
-    if name.startswith("Re λ"):
-        return f"{OF_FORM} (here {ends}{unit_after(unit)}), which holds"
-    return f"on {name} ({ends}{unit_after(unit)})"
+    return f"on {name} ({_ends(low, high)}{unit_after(unit)})"
+
+
+def _bound_on_rates(name: str, low: float, high: float, unit: str, gated: bool) -> str:
+    """The bound on Re λ, where it comes from, and that it is kept."""
+    slopes = "factors of the gate" if gated else "slopes of the activation"
+    where = name.removeprefix("Re λ").removeprefix(" of the flow")  # " where no factor c is negative"
+    ends = _ends(low, high)
+    here = f"from {ends}" if " to " in ends else f"both {ends}"
+    return (
+        f"The flow's Jacobian is diag(c) (A − γI), with A antisymmetric and c the {slopes}. By theory Re λ{where} lies "
+        f"between −γ max c and −γ min c, here {here}{unit_after(unit)}. All eigenvalues keep to that."
+    )
+
+
+def _ends(low: float, high: float) -> str:
+    return interval([float(f"{end:.2g}") for end in (low, high)], 2)  # one may be tiny beside the other
 
 
 def _claim(name: str) -> str:
