@@ -25,7 +25,7 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import among, factor, over, ranged, typically
+from dynlab.wording import among, capital, factor, over, ranged, typically
 
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
@@ -280,11 +280,44 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
         size = "exactly 0" if zeros == samples else some
     survive = last["surviving"].values
     told = survive[np.isfinite(survive)]
-    number = typically(told, 0) if told.size else "is not known"
-    if 0 < told.size < samples:
-        number += f" where it is known, which is in {told.size:,} of {samples:,} samples"
+    kept = surviving(told, n) if told.size else f"How many of its {n:,} are at least {SURVIVES} is not known"
+    where = f" This is known in {told.size:,} of {samples:,} samples." if 0 < told.size < samples else ""
     return (
-        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. The number of "
-        f"its {n:,} singular values that are at least {SURVIVES} {number}. Rounding leaves "
-        f"{ranged(last['resolved'].values, 0)} of {n:,} known."
+        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. {kept}.{where} "
+        f"Rounding leaves {ranged(last['resolved'].values, 0)} of {n:,} known."
     )
+
+
+def surviving(kept: NDArray[np.float64], n: int) -> str:
+    """How many of the `n` singular values of ∂h_T/∂h_0 are at least `SURVIVES`, without a full stop.
+
+    Parameters
+    ----------
+    kept : ndarray, shape (sample,)
+        How many are, in each sample.
+    n : int
+
+    Examples
+    --------
+    >>> surviving(np.array([1.0, 0.0, 0.0]), 3)
+    'In 1 of 3 samples one of the 3 singular values of ∂h_T/∂h_0 is at least 0.1, in the other 2 none is'
+    >>> surviving(np.array([2.0, 3.0]), 3)
+    'Of the 3 singular values of ∂h_T/∂h_0, 2.5 in the median (range 2 to 3) are at least 0.1'
+    """
+    of = "∂h_T/∂h_0"
+    values = f"the {n:,} singular values of {of}"
+    samples, some = len(kept), int((kept > 0).sum())
+    least, most = int(kept.min()), int(kept.max())
+    one = f"one of {values}" if n > 1 else f"the one singular value of {of}"
+    if least < most == 1:
+        rest = f"the other {samples - some:,}" if samples - some > 1 else "the other one"
+        return f"In {some:,} of {samples:,} samples {one} is at least {SURVIVES}, in {rest} none is"
+    if least < most:
+        return f"Of {values}, {typically(kept, 0).removeprefix('is ')} are at least {SURVIVES}"
+    if most == 0:
+        said = f"none of {values} is" if n > 1 else f"no singular value of {of} is"
+    elif most == n > 1:
+        said = f"all {n:,} singular values of {of} are"
+    else:
+        said = f"{most:,} of {values} are" if most > 1 else f"{one} is"
+    return f"{f'In every sample {said}' if samples > 1 else capital(said)} at least {SURVIVES}"

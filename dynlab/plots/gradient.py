@@ -15,14 +15,14 @@ from dynlab.wording import READABLE, joined, number
 SIZE = (7.2, 4.0)  # inches
 STATE = r"$\ln\,\|\partial h_T/\partial h_t\|_2$"
 FACTOR = r"$\|\partial h_T/\partial h_t\|_2$"
-LOSS = r"$\ln\,\|\partial L/\partial h_t\|_2$"
+LOSS = r"$\ln\,\|\partial L/\partial h_t\|_2$ of the loss L"
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 FLOOR = float(np.log(np.finfo(float).eps))  # ln σ below which a direction adds nothing to a number of size 1
 LEAST = 0.1  # of ln: the axis shows this much on both sides of 0, so that what keeps its size is seen to keep it
 TEN = float(np.log(10))
 MOST_POWERS = 12  # of ten along the right axis
 ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and times that a lower end is cut there
-BANDS = ((0.0, 1.0, "#D6E6F2", "all resolved modes"), (0.25, 0.75, "#9CC3DF", "middle half of the modes"))
+BANDS = ((0.0, 1.0, "#D6E6F2", "all σ that rounding leaves known"), (0.25, 0.75, "#9CC3DF", "middle half of them"))
 
 
 def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -67,7 +67,7 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
 def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
     """The logarithms of the singular values of ∂h_t/∂h_0 over t, and of the eigenvalues' mean modulus.
 
-    Medians over the samples; bands hold all modes, and the middle half of them.
+    Medians over the samples; bands hold all resolved singular values, and the middle half of them.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ def _cut(ax: Axes, values: xr.DataArray, modulus: xr.DataArray) -> None:
     top = max(0.0, float(largest.max()))
     ax.set_ylim(bottom, top - 0.05 * (bottom - top))
     words = style.subscripts(f"↓ cut off: {joined(named)}")
-    ax.text(0.99, 0.02, words, transform=ax.transAxes, ha="right", va="bottom", zorder=5)
+    ax.text(0.99, 0.02, words, transform=ax.transAxes, ha="right", va="bottom", zorder=5, bbox=style.ground(ax))
 
 
 def _title(ds: xr.Dataset) -> str:
     samples, modes = ds.sizes[schema.SAMPLE], ds.sizes[schema.MODE]
     resolved = int(ds["resolved"].values[:, -1].min())
     text = f"Median of {samples} samples" if samples > 1 else "One sample"
-    return text + (f"; {resolved} of {modes} modes resolved at the end" if resolved < modes else "")
+    return text + (f"; rounding leaves {resolved} of {modes} σ at the end" if resolved < modes else "")
 
 
 def draw_samples(

@@ -82,7 +82,7 @@ def test_one_time_is_still_to_be_seen(shrinking):
 
 def test_unresolved_modes_are_told(shrinking):
     ds = end_to_end(from_function(lambda h, x: h * h.new_tensor([1.0, 1e-14]), state_size=2), np.zeros((9, 0)))
-    assert "1 of 2 modes resolved" in plot_end_to_end(ds).get_title(loc="left")
+    assert "rounding leaves 1 of 2 σ" in plot_end_to_end(ds).get_title(loc="left")
 
 
 def test_what_diverges_ends_in_the_picture_without_a_warning(recwarn):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
-from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.diagnostics.end_to_end import SURVIVES, surviving
 from dynlab.diagnostics.gradient.large import METHOD as METHOD_LARGE
 from dynlab.diagnostics.gradient.large import Chain, large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
@@ -21,7 +21,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import interval, over, resized, share, typically
+from dynlab.wording import interval, over, resized, share
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
@@ -193,11 +193,7 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     )
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
         kept = ds["surviving"].values
-        all_of = "In every sample all" if samples > 1 else "All"
-        values = "singular values, one for each dimension of the state,"
-        all_kept = f". {all_of} {n:,} of its {values} are at least {SURVIVES}"
-        some = f". The number of its {n:,} {values} that are at least {SURVIVES} {typically(kept, 0)}"
-        text += all_kept if (kept == n).all() and n > 1 else some + _left(kept)
+        text += f". {surviving(kept, n)}: {_left(kept, n)}"
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
         text += f"; {lost:,} of {samples:,} trajectories diverge"
@@ -218,13 +214,15 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     return text
 
 
-def _left(kept: NDArray[np.float64]) -> str:
-    """What it means that so many singular values, of each sample, are at least `SURVIVES`."""
-    left = float((kept > 0).mean())
-    if left == 0:
-        return ": no small change of h_0 keeps a tenth of its size"
-    where = "" if left == 1 else f" in {share(left)} of the samples"
-    return f": some small change of h_0 keeps a tenth of its size or more{where}"
+def _left(kept: NDArray[np.float64], n: int) -> str:
+    """What it means that so many of `n` singular values, of each sample, are at least `SURVIVES`."""
+    some = kept > 0
+    if not some.any():
+        return "every small change of h_0 shrinks to less than a tenth of its size"
+    if (kept == n).all():
+        return "every small change of h_0 keeps a tenth of its size or more"
+    where = "" if some.all() else f" in {share(float(some.mean()))} of the samples"
+    return f"some small change of h_0 keeps a tenth of its size or more{where}"
 
 
 def _known_from(log_norms: NDArray[np.float64], times: NDArray[np.int64], samples: int) -> str:
