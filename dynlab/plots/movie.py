@@ -13,20 +13,22 @@ from matplotlib.figure import Figure
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.geometry import plot_geometry
+from dynlab.plots.phase_panels import legend_entries
 from dynlab.plots.phase_plane import plot_phase_plane
 from dynlab.plots.spectrum import plot_spectrum
-from dynlab.plots.stability_disc import names_anything, plot_stability_disc
+from dynlab.plots.stability_disc import SIDES, plot_stability_disc
 from dynlab.progress import through
 from dynlab.wording import counted, number, of_map
 
 Place = tuple[float, float, float, float]  # of axes, in parts of the figure
 
-SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 4.8), (6.4, 5.9)  # inches
+SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 7.0), (6.4, 6.1)  # inches
 PLACE, ABOVE_LEGEND = (0.12, 0.12, 0.82, 0.76), (0.12, 0.3, 0.82, 0.62)
-LEFT, RIGHT = (0.07, 0.12, 0.43, 0.76), (0.58, 0.24, 0.39, 0.64)
+LEFT, RIGHT = (0.07, 0.38, 0.43, 0.56), (0.58, 0.46, 0.39, 0.46)
 ROOM = 1.08
 TAIL = 6  # steps that a moving point leaves behind
 MOST_MOVING = 8  # trajectories
+NAMES = {"step_size": "step size ε"}
 
 
 def phase_frames(
@@ -48,13 +50,13 @@ def phase_frames(
     for ds, value in through(zip(portraits, values, strict=True), len(values)):
         with style.style(WIDE) as size:
             figure = plt.figure(figsize=size, layout="none")
-            plot_phase_plane(ds, ax=figure.add_axes(LEFT))
+            portrait = plot_phase_plane(ds, ax=figure.add_axes(LEFT))
             disc = plot_stability_disc(ds, ax=figure.add_axes(RIGHT))
             disc.set(**limits)
-            if names_anything(disc):
-                disc.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
+            named = legend_entries([portrait]) | _named(disc)
+            figure.legend(named.values(), named, loc="lower left", bbox_to_anchor=(0.05, 0.0), ncols=2)
             kinds = map(of_map, ds["map_kind"].values) if "map_kind" in ds else iter(ds["flow_kind"].values)
-            _title(figure, ": ".join([f"{name} = {number(value, 3)}", *itertools.islice(kinds, 1)]))
+            _title(figure, ": ".join([f"{NAMES.get(name, name)} = {number(value, 3)}", *itertools.islice(kinds, 1)]))
         yield figure
 
 
@@ -99,7 +101,6 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
 
         def draw(ax: Axes, t: int = t) -> None:
             plot_geometry(ds, ax=ax)
-            ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=2)
             for path in moving:
                 ax.plot(*path[max(0, t - TAIL) : t + 1].T, color=style.VERMILION, lw=1.4, alpha=0.7, zorder=6)
             ax.scatter(
@@ -110,10 +111,20 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
                 edgecolors=style.BLACK,
                 linewidths=0.6,
                 zorder=7,
+                label=f"{counted(len(moving), 'state')} now, after the last {TAIL} steps",
             )
+            ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=2)
 
         words = f"Step {int(ds[schema.TIME].values[t]):,} among {counted(ds.sizes[schema.FIXED_POINT], 'fixed point')}"
         yield _frame(draw, words, TALL, ABOVE_LEGEND)
+
+
+def _named(disc: Axes) -> dict[str, Any]:
+    """What is named beside the disc and not beside portraits; a critical step only where its mark is drawn."""
+    marked = any(line.get_marker() == "X" and len(line.get_xdata()) for line in disc.lines)
+    entries = zip(*disc.get_legend_handles_labels(), strict=True)
+    drawn = {text.replace("\n", " "): handle for handle, text in entries if text not in SIDES.values()}
+    return {text: handle for text, handle in drawn.items() if marked or not text.startswith("critical step")}
 
 
 def _limits(ends: Sequence[xr.Dataset]) -> dict[str, tuple[float, float]]:

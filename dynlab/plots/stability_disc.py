@@ -15,6 +15,7 @@ SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
 DISC = "Euler's disc:\n|1 + ελ| ≤ 1"
 SIDES = {1: "stable", 0: "unstable", -1: "neutral or undecided"}
+ROUNDING = 1e-15  # of a multiplier of modulus 1
 CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
 
 
@@ -98,9 +99,10 @@ def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
     """1 inside, 0 outside, −1 undecided: of an unstable point's eigenvalues each by itself."""
     if stable != 0:
         return stable
-    if not is_map and value.real == 0:  # as along a line of equilibria: it tells nothing
+    beyond = abs(value - centre) - 1 if is_map else value.real
+    if abs(beyond) <= is_map * ROUNDING:  # as along a line of equilibria: it tells nothing
         return -1
-    return int(abs(value - centre) < 1 if is_map else value.real < 0)
+    return int(beyond < 0)
 
 
 def _draw_rays(ds: xr.Dataset, ax: Axes, crosses: bool) -> None:

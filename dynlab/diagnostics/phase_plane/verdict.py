@@ -295,5 +295,8 @@ def _distances(ds: xr.Dataset, states: NDArray[np.float64], else_from: str) -> s
     lengths = _lengths(ds, states, else_from == "its middle")
     near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(lengths), np.max(lengths)))
     distance = near if near == far else f"{near} to {far}"
-    centre_is = "the equilibrium" if "flow_kind" in ds else "the fixed point"
-    return f"{distance} from {centre_is if ds.sizes[schema.FIXED_POINT] else else_from}"
+    if not ds.sizes[schema.FIXED_POINT]:
+        return f"{distance} from {else_from}"
+    if _has_line(ds):
+        return f"{distance} from {state(ds['equilibrium'].values[0])}"
+    return f"{distance} from {'the equilibrium' if 'flow_kind' in ds else 'the fixed point'}"
