@@ -37,7 +37,7 @@ OTHERS = (style.BLACK, style.PURPLE)
 RANGES = (-32.0, 10.0), (-12.0, 1.5), (-32.0, 10.0)  # of ln |μ| and ln σ that is drawn, in each column
 WIDE = 4.5  # points: the lines of the least γ, on which those of the next one lie
 DASHES = (3.7, 1.6)  # points: as long in wide lines as in thin ones
-LARGER = ", larger scale"  # of the column whose range is the shortest
+LARGER = ", other scale"  # of the column whose range is the shortest
 
 
 def compute(fast: bool) -> Results:
@@ -83,7 +83,7 @@ def _start(name: str, **config: Any) -> Map:
 
 
 def _along(system: Map, inputs: Any, times: NDArray[np.int64]) -> dict[str, Real]:
-    """Mean and deviation of the eigenvalues' moduli, the largest and the middle singular value, all as logarithms."""
+    """Logarithms: mean and standard deviation of the eigenvalues' moduli, the largest and the middle singular value."""
     ds = end_to_end(system, inputs, times=len(times)).isel({schema.SAMPLE: 0})
     singular = ds["log_singular_value"].values
     return {
@@ -116,18 +116,18 @@ def draw(results: Results) -> Made:
             above.set_title(f"{group}\neigenvalues μ{scale}", fontsize="medium")
             below.set_title(f"singular values σ{scale}", fontsize="medium")
             below.set(xlabel="step t", ylim=limits)
-        axes[0, 0].set_ylabel("ln of mean and deviation of |μ|")
+        axes[0, 0].set_ylabel("ln of mean and standard deviation of |μ|")
         axes[1, 0].set_ylabel("ln of largest and middle σ")
         named |= {
             "mean of |μ|, largest σ": Line2D([], [], color=style.GREY),
-            "deviation of |μ|, middle σ": Line2D([], [], color=style.GREY, ls="--", lw=1),
+            "standard deviation of |μ|, middle σ": Line2D([], [], color=style.GREY, ls="--", lw=1),
             "ln 1 = 0: keeps its size": Line2D([], [], color=style.BLACK, ls=":", lw=1),
         }
         style.caption(figure, title, _caption(ds), named)
     return Made(
         title,
         "Trained on noise-padded CIFAR-10, the LSTM's eigenvalues go to 0 quickly; AntisymmetricRNN's keep a mean "
-        "modulus close to 1 and a deviation close to 0, unless γ is too large.",
+        "modulus close to 1 and a standard deviation close to 0, unless γ is too large.",
         measured(ds),
         figure,
         results,
@@ -152,7 +152,8 @@ def _caption(ds: xr.Dataset) -> str:
     return (
         f"Eigenvalues and singular values of ∂h_t/∂h_0 of untrained networks of {schema.settings(ds)['units']} units "
         f"under noise. After {int(last[schema.TIME]):,} steps the LSTM's mean |μ| is {lstm}; "
-        f"the AntisymmetricRNNs' largest σ are {power(float(largest.min()))} to {power(float(largest.max()))}."
+        f"the AntisymmetricRNNs' largest σ are {power(float(largest.min()))} to {power(float(largest.max()))}. "
+        "The axes differ in scale."
     )
 
 

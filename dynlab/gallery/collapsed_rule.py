@@ -26,6 +26,7 @@ UNITS, SHOWN, ASKED = 32, 6, 8
 RATE = 0.1 / 54  # along sums over its training windows
 SCALES = (0.03, 0.1, 0.3, 0.5, 0.8, 1.2, 1.5, 2.0, 2.8, 4.0, 6.0, 9.0)
 NAMED = (1.5, 4.0)  # of which the measured errors are said
+LAST = 100  # epochs, over which the angle at the end is told: along the rule it swings from one to the next
 RULE, GRADIENT = "along its rule", "along the gradient"
 LOOK: dict[str, dict[str, Any]] = {
     GRADIENT: {"color": style.BLUE, "ls": "-"},
@@ -54,7 +55,9 @@ def draw(results: Results) -> Made:
         _draw_columns(columns, axes[0, 1])
         _draw_training(training["angle"], axes[1, 0], "trained {}", "Angle between rule and gradient")
         axes[1, 0].set_ylabel("angle for W (degrees)")
-        _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "For this loss it ends a little worse")
+        _draw_training(
+            training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "With Huber's loss it ends a little worse"
+        )
         axes[1, 1].set_ylabel("error (r.m.s.) in training")
         axes[1, 1].set_yscale("log")
     return Made(
@@ -208,7 +211,15 @@ def _columns(windows: Windows) -> xr.Dataset:
 
 def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
     scale, error = starts["scale"].values, starts["error"].values
-    ax.fill_between(scale, error.min(axis=1), error.max(axis=1), color=style.SKY, alpha=0.4, lw=0, label="all draws")
+    ax.fill_between(
+        scale,
+        error.min(axis=1),
+        error.max(axis=1),
+        color=style.SKY,
+        alpha=0.4,
+        lw=0,
+        label=f"all {error.shape[1]} draws",
+    )
     ax.plot(scale, error.mean(axis=1), "o-", ms=3.5, color=style.BLUE, label="mean")
     ax.axhline(tutorials, color=style.BLACK, ls=":", lw=1.3)
     ax.annotate(
@@ -223,7 +234,12 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
         mean = float(starts["error"].sel(scale=named).mean())
         ax.plot(named, mean, "o", ms=8, mfc="none", mew=1.4, color=style.BLACK)
         ax.annotate(f"{percent(mean)}", (named, mean), (4, -22), textcoords="offset points")
-    ax.set(xscale="log", yscale="log", xlabel="s, entries of W ~ s N(0, 1/n)", ylabel="‖rule − gradient‖/‖gradient‖")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel=f"s, entries of W ~ s N(0, 1/n), n = {UNITS}",
+        ylabel="‖rule − gradient‖/‖gradient‖",
+    )
     ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
 
@@ -253,13 +269,18 @@ def _draw_training(training: xr.DataArray, ax: Axes, said: str, title: str) -> N
 def _caption(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
     first = training.sel({schema.NETWORK: GRADIENT}).isel({schema.TRAINING_STEP: 0})
     off = joined([f"{percent(float(starts['error'].sel(scale=s).mean()))} with {s:g} N(0, 1/n)" for s in NAMED])
-    largest = float(training["angle"].sel({schema.NETWORK: RULE}).max())
+    angle = training["angle"].sel({schema.NETWORK: RULE})
     return (
         f"The rule is what the tutorial descends along in place of the gradient. For W it is off by "
         f"{percent(float(first['error']), 1)} at the tutorial's start, whose W is all but 0, and by {off}. As the "
-        f"network learns along it, the angle grows to {largest:.0f}°. "
+        f"network learns along it, the angle grows to {float(angle.max()):.0f}° and ends at {_degrees(angle[-LAST:])}. "
         "Of the input weights only those of the last step are right."
     )
+
+
+def _degrees(angle: xr.DataArray) -> str:
+    """The least and the largest angle: "47° to 49°"."""
+    return " to ".join(dict.fromkeys(f"{float(end):.0f}°" for end in (angle.min(), angle.max())))
 
 
 def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:

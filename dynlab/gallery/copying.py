@@ -21,7 +21,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 from dynlab.tasks.copying import baseline
 from dynlab.training.queue.table import COPYING
-from dynlab.wording import capital
+from dynlab.wording import capital, joined, percent
 
 RECORDED = Path(__file__).parent / "copying.nc"
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
@@ -31,6 +31,7 @@ OFFSET: dict[str, Any] = {"textcoords": "offset points"}
 MIDDLE = OFFSET | {"va": "center"}
 STEPS_PER_EPOCH = 100
 STAYS = 0.9  # of the baseline: what a loss does not fall below that stays there
+COPIED = 0.05  # of the baseline: fewer than one symbol in ten is not known
 TITLE = "Copying memory (asRNN)"
 CLAIM = (
     "Orthogonal networks copy ten symbols over 1,000 and 2,000 steps, and an LSTM stays at the baseline "
@@ -55,9 +56,14 @@ LOOK: dict[str, dict[str, Any]] = {
 }
 COPIES, STAYED, HIGHER, NOT_RUN = "copies", "stays at the baseline", "diverged", "not run"
 HALF = "learns, not to the end"
-DID = {COPIES: "copy", HALF: "learns in part", STAYED: "stays at the baseline", HIGHER: "diverges", NOT_RUN: "not run"}
+DID = {
+    COPIES: f"Loss below {percent(COPIED)} of it (copies)",
+    HALF: "Learns in part",
+    STAYED: f"Stays above {percent(STAYS)} of it",
+    HIGHER: "Diverges",
+    NOT_RUN: "Not run",
+}
 UNITS = re.compile(r", \d+ units")
-COPIED = 0.05  # of the baseline: fewer than one symbol in ten is not known
 
 
 class LossCurve(NamedTuple):
@@ -135,7 +141,7 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
     guess, delay = found[0].guess, found[0].delay
     ax.axhline(guess, color=style.BLACK, ls=":", lw=1.3)
     ax.annotate(
-        f"without memory: {guess:.4f}",
+        f"baseline: {guess:.4f}",
         (0.99, guess),
         (0, 3),
         xycoords=ax.get_yaxis_transform(),
@@ -150,7 +156,7 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
         if len(high):
             colour = LOOK[one.name]["color"]
             ax.annotate(f"→ stays above {CEILING:g}", (one.steps[high[0]], CEILING), (4, 0), color=colour, **MIDDLE)
-    ax.set(yscale="log", xlabel="step of the optimiser", title=f"Over {delay:,} steps")
+    ax.set(yscale="log", xlabel="step of the optimiser", title=f"Recall after {delay:,} steps")
     if any((one.losses <= FLOOR).any() for one in found):
         ax.annotate("drawn at 10⁻⁷:\nthat or less", (0.02, FLOOR), (0, 4), xycoords=ax.get_yaxis_transform(), **OFFSET)
 
@@ -176,18 +182,23 @@ def dataset(found: list[LossCurve]) -> xr.Dataset:
 
 
 def _caption(found: list[LossCurve]) -> str:
-    """What each network did at each delay, in few words."""
-    said = []
-    for delay in DELAYS:
-        here = [one for one in found if one.delay == delay]
-        each = [
-            f"{', '.join(one.short for one in here if one.outcome == outcome)} {words}"
-            for outcome, words in DID.items()
-            if any(one.outcome == outcome for one in here)
-        ]
-        said.append(f"{delay:,}: {'; '.join(each)}.")
-    told = " ".join(said).replace(", D_f learns", " with a learned D_f")
-    return f"{told} asRNN multiplies by D_f before tanh, and divides after it."
+    """What each network did, and after which delays."""
+    said = [f"{words}: {_networks(found, outcome)}." for outcome, words in DID.items() if _networks(found, outcome)]
+    return (
+        f"The task is to recall {SYMBOLS} symbols; the baseline is the least loss without memory. {' '.join(said)} "
+        "asRNN multiplies by D_f before tanh, and divides after it."
+    )
+
+
+def _networks(found: list[LossCurve], outcome: str) -> str:
+    """Which networks have that outcome, each with its delays where these are not all: "LSTM, scoRNN (200)"."""
+    delays: dict[str, list[str]] = {}
+    for one in found:
+        if one.outcome == outcome:
+            delays.setdefault(one.short.replace(", D_f learns", " with learned D_f"), []).append(f"{one.delay:,}")
+    return ", ".join(
+        name if len(those) == len(DELAYS) else f"{name} ({joined(those)})" for name, those in delays.items()
+    )
 
 
 def measured(found: list[LossCurve]) -> str:

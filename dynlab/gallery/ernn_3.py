@@ -17,10 +17,11 @@ BOXES = {  # centre, words
     "phi": ((8.1, 1.6), "φ"),
     "eta": ((11.2, 1.6), "$η_k^{(i)}$"),
 }
-SUMS = {"first": ((1.0, 1.6), "+"), "drive": ((4.4, 1.6), "+"), "minus": ((9.7, 1.6), "−"), "last": ((12.8, 1.6), "+")}
+SUMS = {"first": ((1.0, 1.6), "+"), "drive": ((4.4, 1.6), "+"), "minus": ((9.7, 1.6), "+"), "last": ((12.8, 1.6), "+")}
 HALF, RADIUS = (0.62, 0.4), 0.28
 WIDER = 1.5  # times, the box of a sum
 LARGE, SMALL = 17, 14  # points
+BESIDE = 0.12  # left of an arrow: the sign of what it adds
 ABOVE = 0.14  # a line, so that a subscript does not touch it
 GREY = style.GREY
 
@@ -42,7 +43,8 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
         "ERNN, Figure 3: the block of one inner step",
         "“Once the maximum number of iterations K is predefined, we can convert an ERNN into a feed-forward network "
         "using the blocks” (section 2.1). Redrawn from equations 10 and 11.",
-        "A diagram, nothing is measured. The network learns W, b, the V and H of U = I + V H, and one η for each inner "
+        "A diagram, nothing is measured. h_{k−1} is the state before, x_k the input, φ the activation, and K inner "
+        "steps end at the new state h_k. The network learns W, b, the V and H of U = I + V H, and one η for each inner "
         "step i and each time step k. As P = U, the matrix U is used twice.",
         figure,
         {},
@@ -81,6 +83,7 @@ def _arrows(ax: Axes) -> None:
     small: dict[str, Any] = {"fontsize": SMALL, "va": "bottom", "ha": "center"}
     _around((first, row + RADIUS), 2.45, (minus, row + RADIUS), ax)
     ax.text((first + minus) / 2, 2.45 + ABOVE / 2, "$h_k^{(i)} + h_{k-1}$", **small)
+    ax.text(minus - BESIDE, row + RADIUS, "−", **large | {"ha": "right"})  # this sum is taken from φ
     _around((-0.3, row), 3.1, (last, row + RADIUS), ax)
     ax.text((first + minus) / 2, 3.1 + ABOVE / 2, "$h_k^{(i)}$", **small)
 

@@ -3,18 +3,22 @@
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import xarray as xr
 
-from dynlab import zoo
+from dynlab import schema, zoo
 from dynlab.diagnostics.geometry import geometry
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.geometry import plot_geometry
+from dynlab.plots.geometry import MOST_DRAWN, plot_geometry
 from dynlab.tasks import driving_inputs
 from dynlab.wording import counted, joined, number
 
 NETWORK = "gru-flipflop"
+PAD = 1.0  # times what is drawn, the reach of each axis
+ZOOM = 1.04
+TICKS = (-2, 0, 2)
 
 
 def compute(fast: bool) -> Results:
@@ -32,6 +36,7 @@ def draw(results: Results) -> Made:
         figure = plt.figure(figsize=size)
         ax: Any = figure.add_subplot(projection="3d")
         plot_geometry(found, ax=ax)
+        _frame(found, ax)
         ax.set_title("A trained GRU holds three bits: fixed points at zero input")
     return Made(
         "The flip-flop (Sussillo and Barak)",
@@ -46,6 +51,15 @@ def draw(results: Results) -> Made:
 make = Script("flipflop", compute, draw)
 
 
+def _frame(found: xr.Dataset, ax: Any) -> None:
+    """Limits that hold the trajectories and no more, and the same ticks on each axis."""
+    drawn = found["trajectory"].values[:MOST_DRAWN].reshape(-1, found.sizes[schema.AXIS])[:, :3]
+    reach = PAD * np.nanmax(np.abs(drawn), axis=0)
+    for index, name in enumerate("xyz"):
+        ax.set(**{f"{name}lim": (-reach[index], reach[index]), f"{name}ticks": TICKS})
+    ax.set_box_aspect(reach, zoom=ZOOM)
+
+
 def _measured(found: xr.Dataset) -> str:
     unstable = found["unstable_directions"].values
     counts = {index: int((unstable == index).sum()) for index in sorted(set(unstable))}
@@ -54,5 +68,5 @@ def _measured(found: xr.Dataset) -> str:
         f"Of {len(unstable)} fixed points at zero input {counts.get(0, 0)} are stable. "
         f"The others are saddles, {saddles} that grow. "
         f"All are verified with fsolve (largest residual {number(float(found['residual'].max()), 1)}). "
-        "A cube has 8 corners, 12 edges, 6 faces and a centre."
+        "A cube has 8 corners, 12 edges, 6 faces and a centre. PC are principal components of the states."
     )

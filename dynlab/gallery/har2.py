@@ -66,17 +66,17 @@ BECAME = {  # in the caption
     ONE_SEED: "have one such seed, too few to say",
     UNKNOWN: "were not run",
 }
-IN_SHORT = {  # in the panels' titles
-    REACHED: "reached without test",
-    LAST: "reached at the last epoch",
-    EXPLAINED: "near the best on test alone",
-    MORE: "below the best on test",
-    NEITHER: "above the best on test",
-    DIVERGED: "cannot be judged",
+IN_SHORT = {  # in the panels' titles, of the published number
+    REACHED: "reached",
+    LAST: "reached at the end",
+    EXPLAINED: "near best alone",
+    MORE: "below best",
+    NEITHER: "above best",
+    DIVERGED: "not judged",
     ONE_SEED: "one seed only",
     UNKNOWN: "not run",
 }
-ALSO = "near another mean as well"  # in the title of one that choosing on test explains, and its error alone too
+ALSO = "near another too"  # one that choosing on test explains, within the error of another mean as well
 STANDARD_ERRORS = 2
 LEAST_SEEDS = 2  # for a standard error
 LOWEST, HIGHEST = 50, 98  # percent, of what is drawn: half is what a coin reaches
@@ -340,7 +340,7 @@ def _title(one: xr.Dataset, curves: list[Curve]) -> str:
     lost = sum(curve.diverged for curve in curves)
     runs = f"{lost} of {len(curves)} diverged" if lost else counted(len(curves), "run")
     became = ALSO if near_another(one) else IN_SHORT[str(one["meaning"].values)]
-    return f"{one[schema.NETWORK].values}, {runs}\n{became}"
+    return f"{one[schema.NETWORK].values}, {runs}\npublished: {became}"
 
 
 def _caption(ds: xr.Dataset) -> str:

@@ -22,7 +22,7 @@ from dynlab.simulation import simulate
 from dynlab.systems import Euler
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
-from dynlab.wording import capital, number
+from dynlab.wording import capital, joined, number
 
 TITLE = "Integrators: what each makes of W₀"
 STEP, STEPS, FEWER = 0.2, 1000, 100
@@ -78,7 +78,7 @@ def draw(results: Results) -> Made:
             f"Each integrator takes {shown} steps of ε = {STEP:g} s; above its orbit stands by how much they change H. "
             "A step multiplies a mode of eigenvalue λ by R(ελ)."
         )
-        style.caption(figure, TITLE, words, _named(shown))
+        style.caption(figure, TITLE, words, _named(shown, [name for name in INTEGRATORS if _outside(orbits[name])]))
     return Made(
         TITLE,
         "An antisymmetric matrix makes the flow neither grow nor decay; Euler's method with a little diffusion is said "
@@ -92,14 +92,15 @@ def draw(results: Results) -> Made:
 make = Script("integrators", compute, draw)
 
 
-def _named(shown: int) -> dict[str, Any]:
-    """The legend's entries; each column has its own colour."""
+def _named(shown: int, outside: list[str]) -> dict[str, Any]:
+    """The legend's entries; each column has its own colour. The last turn of those `outside` is not in their panel."""
+    lost = f" ({joined([capital(LOOKS[name]['label']) for name in outside])}: outside its panel)" if outside else ""
     return {
         "|R(ελ)| ≤ 1": Patch(facecolor=style.SHADED, edgecolor=style.BLACK),
         "ελ along the orbit": Line2D([], [], color=style.GREY, lw=4),
         "path of the exact flow": Line2D([], [], color=style.BLACK, ls=":"),
         f"{shown} steps": Line2D([], [], color=style.BLACK, lw=THIN),
-        f"the last {TURN} of them": Line2D([], [], color=style.BLACK, lw=THICK),
+        f"the last {TURN} of them{lost}": Line2D([], [], color=style.BLACK, lw=THICK),
         "start": Line2D([], [], color=style.BLACK, marker="*", ms=9, ls="none"),
     }
 
@@ -118,10 +119,20 @@ def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
         legend.remove()
 
 
+def _last_turn(orbit: xr.Dataset) -> Any:
+    """The states of the last turn that is drawn, shape (time, 2)."""
+    return orbit["trajectory"].values[0, : SHOWN + 1][-TURN - 1 :]
+
+
+def _outside(orbit: xr.Dataset) -> bool:
+    """Whether nothing of the last turn lies in the window of the orbits."""
+    return bool((np.abs(_last_turn(orbit)).max(axis=1) > REACH).all())
+
+
 def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> None:
     states, curve = orbit["trajectory"].values[0, : SHOWN + 1], exact["trajectory"].values[0]
     ax.plot(*states.T, color=colour, lw=THIN)
-    ax.plot(*states[-TURN - 1 :].T, color=colour, lw=THICK)
+    ax.plot(*_last_turn(orbit).T, color=colour, lw=THICK)
     ax.plot(curve[:, 0], curve[:, 1], color=style.BLACK, ls=":", lw=1.4, zorder=5)
     ax.plot(*states[0], "*", color=style.BLACK, ms=9, zorder=6)
     window = (-REACH, REACH)

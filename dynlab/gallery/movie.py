@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.gallery.collapsed_rule import GRADIENT, LOOK, RATE, RULE, UNITS, directions, tutorial_start
+from dynlab.gallery.collapsed_rule import ASKED, GRADIENT, LOOK, RATE, RULE, SHOWN, UNITS, directions, tutorial_start
 from dynlab.gallery.kept import Results, Script, kept
 from dynlab.gallery.made import Made
 from dynlab.numerics.arrays import Real
@@ -29,6 +29,11 @@ LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
     "elastic net": lambda error: MIX * torch.sign(error) + (1 - MIX) * error,
     SOFT: lambda error: (error / BETA).clamp(-1, 1),
 }
+TITLE = "The tutorial's network learns a sine"
+CAPTION = (
+    f"From {SHOWN} values of a sine the network predicts the {ASKED} after them. The error is the root of the mean "
+    "square on the windows held out. The rule is what the tutorial descends along as its “full gradient”."
+)
 TRAINED = {GRADIENT: "trained along the gradient", RULE: "trained along the tutorial's rule"}
 MARGIN = 0.05  # of the values' range, above and below
 GAP = 2  # steps between two windows
@@ -86,12 +91,12 @@ def draw(results: Results) -> Made:
         lines = [_draw(ds, name, ax) for name, ax in zip(LOSSES, panels, strict=True)]
         panels[0].set_ylabel("value of the sine")
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4)
-        title = figure.suptitle("")
         headings = [ax.set_title("\n", fontsize="medium") for ax in panels]
+        style.caption(figure, TITLE, CAPTION, dict(zip(labels, handles, strict=True)))
+        title = figure.texts[0]
 
     def update(frame: int) -> None:
-        title.set_text(f"The tutorial's network learns a sine: epoch {int(ds[schema.TRAINING_STEP][frame]):,}")
+        title.set_text(f"{TITLE}: epoch {int(ds[schema.TRAINING_STEP][frame]):,}")
         for name, each, heading in zip(LOSSES, lines, headings, strict=True):
             now = [float(found.sel({"loss": name, schema.NETWORK: along})[frame]) for along in LOOK]
             heading.set_text(f"{name}\nerror: gradient {now[0]:.3f}, rule {now[1]:.3f}")

@@ -20,6 +20,7 @@ from dynlab.gallery.har2 import EXPLAINED, NEITHER, STRIP
 from dynlab.gallery.kept import Script, kept
 from dynlab.gallery.movie import errors
 from dynlab.gallery.zoo_comparison import NETWORKS
+from dynlab.systems.integrators import INTEGRATORS
 
 # What each sentence must say: facts of SYSTEMS, and of the sources' errors.
 KNOWN = {
@@ -311,4 +312,64 @@ def test_har2_draws_the_means_of_the_table_beside_the_runs_each_with_two_standar
     said = " ".join(made.figure.texts[1].get_text().split())
     assert "6 lie above both means without choosing on test and near the best on test, 3 of these near" in said
     assert "Of these numbers 3 lie within 2 standard errors of one of the two other means" in made.measured
+    plt.close("all")
+
+
+def caption_of(made):
+    return " ".join(made.figure.texts[1].get_text().split())
+
+
+def test_the_caption_of_copying_names_each_network_once_for_each_outcome_with_its_thresholds():
+    made = lookup(FIGURES, "copying", "figure")()
+    said = caption_of(made)
+    assert "Loss below 5 % of it (copies): expRNN, dtriv, scoRNN (200), asRNN." in said
+    assert "Learns in part: scoRNN (1,000 and 2,000). Stays above 90 % of it: LSTM." in said
+    for one in (each for each in curves() if len(each.losses)):
+        least = one.losses.min() / one.guess
+        if one.outcome == "copies":
+            assert least < 0.05
+        elif one.outcome == "stays at the baseline":
+            assert least > 0.9
+    plt.close("all")
+
+
+def test_the_angle_at_the_end_of_the_rule_is_told_as_it_swings():
+    made = lookup(FIGURES, "collapsed-rule", "figure")()
+    angle = made.results["training"]["angle"].sel(network="along its rule").values
+    assert (
+        f"grows to {angle.max():.0f}° and ends at {angle[-100:].min():.0f}° to {angle[-100:].max():.0f}°"
+        in caption_of(made)
+    )
+    plt.close("all")
+
+
+def test_every_trajectory_that_is_drawn_of_the_flip_flop_lies_within_its_axes():
+    made = lookup(FIGURES, "flipflop", "figure")()
+    drawn = made.results["geometry"]["trajectory"].values[:24].reshape(-1, 3)
+    (ax,) = made.figure.axes
+    for values, (low, high) in zip(drawn.T, (ax.get_xlim(), ax.get_ylim(), ax.get_zlim()), strict=True):
+        assert low <= values.min()
+        assert values.max() <= high
+        assert high - low < 1.3 * np.ptp(values)
+    plt.close("all")
+
+
+def test_an_integrator_whose_last_turn_leaves_the_panel_is_named():
+    made = lookup(FIGURES, "integrators", "figure")()
+    ends = {
+        name: abs(made.results[f"orbit-{name}"]["trajectory"].values[0, 365:401]).max(axis=1).min()
+        for name in INTEGRATORS
+    }
+    assert [name for name, least in ends.items() if least > 1.3] == ["euler"]
+    words = [text.get_text() for text in made.figure.legends[0].get_texts()]
+    assert "the last 35 of them (Euler: outside its panel)" in words
+    plt.close("all")
+
+
+def test_the_movie_has_a_caption_in_every_frame():
+    made = lookup(FIGURES, "movie", "figure")(fast=True)
+    for figure in made.animation():
+        title, caption = (" ".join(text.get_text().split()) for text in figure.texts)
+        assert title.startswith("The tutorial's network learns a sine: epoch ")
+        assert caption.startswith("From 6 values of a sine the network predicts the 8 after them.")
     plt.close("all")
