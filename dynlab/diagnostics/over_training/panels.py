@@ -106,7 +106,7 @@ PANELS: dict[str, tuple[Drawing, ...]] = {
             (Course("basin_entropy"), Course("boundary_basin_entropy", name="basin entropy on borders")),
             label="entropy (nat)",
             border=float(np.log(2)),
-            border_name="ln 2: above it borders are fractal",
+            border_name="ln 2: smooth borders keep below it",
         ),
     ),
     "time_constant": (
@@ -130,7 +130,10 @@ PANELS: dict[str, tuple[Drawing, ...]] = {
     ),
     "lyapunov_residual": (
         Drawing((Course("semi_axis"),), log=True),
-        Drawing((Course("rate"), Course("sampled_rate"))),
+        Drawing(
+            (Course("rate", name="proved at most"), Course("sampled_rate", name="largest in samples")),
+            label="factor of √V in a step",
+        ),
     ),
     "norm_bound": (
         Drawing(
