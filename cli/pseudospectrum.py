@@ -23,9 +23,9 @@ from .source import Source
     "--steps", type=COUNT, default=100, show_default=True, help="Up to which power; of a flow, how many times."
 )
 @click.option("--seconds", type=POSITIVE, help="How long a flow is followed.  [default: till it decays]")
-@click.option("--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="At once.")
+@click.option("--max-memory", type=COUNT, metavar="MIB", help="At once.  [default: 256, of a large state up to 2,048]")
 def pseudospectrum(
-    source: Source, at_step: int | None, sample: int | None, max_memory: int, seconds: float | None, **sizes: Any
+    source: Source, at_step: int | None, sample: int | None, max_memory: int | None, seconds: float | None, **sizes: Any
 ) -> CommandResult:
     """Draw the pseudospectra of a Jacobian, its numerical range, and the norms of its powers.
 
@@ -39,7 +39,8 @@ def pseudospectrum(
     """
     from dynlab.diagnostics.pseudospectrum.on_trajectory import on_trajectory
 
-    asked: dict[str, Any] = sizes | {"seconds": seconds, "max_memory": max_memory * 2**20} | source.computing
+    allowed = None if max_memory is None else max_memory * 2**20
+    asked: dict[str, Any] = sizes | {"seconds": seconds, "max_memory": allowed} | source.computing
     if source.takes_inputs:
         where: dict[str, Any] = {"step": at_step, "sample": sample or 0}
         asked |= on_trajectory(source.driven_map, source.driving.inputs, **where, **source.computing)

@@ -11,6 +11,7 @@ import scipy.linalg
 import torch
 
 import dynlab as dl
+from dynlab.diagnostics.pseudospectrum import diagnostic
 from dynlab.diagnostics.pseudospectrum import numerical_range as numerical_range_module
 from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
 from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
@@ -661,3 +662,42 @@ def test_the_close_up_is_of_the_same_resolvent_and_is_there_where_the_window_sho
     assert np.isnan(wide["close_up_half_width"])
     assert np.isnan(wide["close_smallest_singular_value"]).all()
     assert np.isnan(dl.pseudospectrum(LinearMap([[1.5]]), grid=5, steps=9)["instability_distance"])
+
+
+def rotations(radii, angles):
+    """A normal matrix whose eigenvalues are r e^(±iφ)."""
+    turns = [
+        r * np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for r, a in zip(radii, angles, strict=True)
+    ]
+    return scipy.linalg.block_diag(*turns)
+
+
+@pytest.mark.parametrize("nearest", [0.3, 1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("apart", [1e-2, 1e-7])
+def test_of_pits_almost_as_deep_beside_the_border_the_deepest_is_found(nearest, apart):
+    """Of a normal A the distance to the border is that of its nearest eigenvalue, among others `apart` as far off."""
+    distances = nearest * (1 + apart * np.array([3, 1, 0, 2, 5, 4, 7, 6]))
+    angles = np.array([0.2, 0.21, 1.2345, 1.9, 2.0, 2.7, 3.0, 0.9])
+    ds = dl.pseudospectrum(LinearMap(rotations(1 - distances, angles)), grid=5, steps=2)
+    assert float(ds["instability_distance"]) == pytest.approx(nearest, rel=1e-6 * apart, abs=1e-14)
+    assert complex(ds["instability_point"]) == pytest.approx(np.exp(1.2345j), abs=1e-6)
+
+
+@pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-6, 1e-9, 0.0])
+def test_a_smallest_singular_value_beside_one_that_is_almost_as_small(gap):
+    """Lanczos's iteration ends sooner where the next Ritz value is far off, and must not where it is near."""
+    n, generator = 150, np.random.default_rng(2)
+    sizes = np.concatenate([[0.1, 0.1 * (1 + gap)], np.linspace(0.2, 3, n - 2)])
+    left, right = (np.linalg.qr(generator.standard_normal((n, n)))[0] for _ in range(2))
+    found = Resolvent(left * sizes @ right, max_memory=2**26, seed=0).smallest(np.zeros(1, dtype=complex))
+    assert found.converged.all()
+    assert found.value[0] == pytest.approx(0.1, rel=1e-9)
+
+
+def test_a_large_state_may_take_the_memory_that_it_needs(monkeypatch):
+    monkeypatch.setattr(diagnostic, "MAX_MEMORY", 1)
+    needed = 8 * (32 * 2**2 + 3 * 101**2)
+    assert f'"max_memory": {needed}' in dl.pseudospectrum(jordan(1.0), steps=2).attrs["settings"]
+    monkeypatch.setattr(diagnostic, "OF_LARGE", needed - 1)
+    with pytest.raises(UserError, match="take a larger --max-memory"):
+        dl.pseudospectrum(jordan(1.0), steps=2)

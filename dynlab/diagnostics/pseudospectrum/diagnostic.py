@@ -29,13 +29,14 @@ from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, number_type
 
 GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second
-MAX_MEMORY = 256 * 2**20  # bytes
+MAX_MEMORY, OF_LARGE = 256 * 2**20, 2**31  # bytes; up to the second where the Jacobian of a large state needs them
 LARGEST_GRID = 4096  # points in each direction
 COPIES = 8  # arrays of the size of the whole matrix, beside those of its largest block's discs
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
-    f"{EIGENVALUES}. Resolvent: a complex Schur form, then inverse Lanczos with triangular solves for all points of "
-    "the grid, to a relative residual of 1e-10. σ_min has an absolute error of about n ε ‖A‖_F besides. The numerical "
+    f"{EIGENVALUES}. Resolvent: a real Schur form, then inverse Lanczos with triangular solves for all points of the "
+    "grid, until 1/σ_min² is known to 1e-10 by its residual, or by the square of that over the gap to the next Ritz "
+    "value. σ_min has an absolute error of about n ε ‖A‖_F besides. The numerical "
     "range is found by its supporting lines at 180 angles. The Kreiss constant is the largest value over samples "
     "outside the stable region. The best of them are climbed by windows that shrink, and each has what rounding can "
     "add taken off, so that it is a lower bound. It is infinite where an eigenvalue is unstable beyond its error. "
@@ -57,7 +58,7 @@ def pseudospectrum(
     extent: float | None = None,
     steps: int = 100,
     seconds: float | None = None,
-    max_memory: float = MAX_MEMORY,
+    max_memory: float | None = None,
     state_description: str = "",
     dtype: str = "float64",
     device: str = "cpu",
@@ -85,8 +86,9 @@ def pseudospectrum(
     seconds : float, optional
         How long a flow is followed, in seconds; eight of its slowest time constants 1/|Re λ| where not given. No rate
         below 0.001 of the largest |λ| is taken for that, or of ‖A‖ where an eigenvalue's error hides the rate.
-    max_memory : float
-        Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated.
+    max_memory : float, optional
+        Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated. 256
+        MiB where it is not given, and what the Jacobian of a large state needs, up to 2 GiB.
     state_description : str
         Which state it is, for the verdict: "t = 128 of sequence 0".
     dtype, device : str
@@ -130,7 +132,8 @@ def pseudospectrum(
     """
     usual = GRID if system.state_size <= ALL_UP_TO else COARSE_GRID
     coarser, grid = grid is None and usual < GRID, usual if grid is None else grid
-    _check(system, grid, extent, steps, seconds, max_memory)
+    max_memory = _allowed(system, grid, max_memory)
+    _check(system, extent, steps, seconds)
     flow = isinstance(system, Flow)
     matrix, wrong, where = _matrix(system, state, at, at_step, dtype, device)
     spectrum = eigenvalues(matrix, wrong, system.blocks)
@@ -180,19 +183,23 @@ def _remarks(system: System, kinked: bool, coarser: bool, grid: int) -> str:
     return said
 
 
-def _check(
-    system: System, grid: int, extent: float | None, steps: int, seconds: float | None, max_memory: float
-) -> None:
-    """Raise for sizes below what they must be, and for what does not fit the memory."""
-    check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
-    check_at_least(1, steps=steps)
-    check_positive(extent=extent, seconds=seconds)
+def _allowed(system: System, grid: int, max_memory: float | None) -> float:
+    """How many bytes may be taken; raises for a grid and a matrix that do not fit."""
     needed = 8 * (ARRAYS * max(system.blocks) ** 2 + COPIES * system.state_size**2 + 3 * grid**2)
-    if needed > max_memory:
+    allowed = max(MAX_MEMORY, min(needed, OF_LARGE)) if max_memory is None else max_memory
+    check_grid(grid, LARGEST_GRID, 8 * 3, allowed, "points")
+    if needed > allowed:
         raise UserError(
             f"The Jacobian of {system.state_size:,} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
-            f"{max_memory / MEBIBYTE:,.0f} MiB allowed: take a larger --max-memory."
+            f"{allowed / MEBIBYTE:,.0f} MiB allowed: take a larger --max-memory."
         )
+    return allowed
+
+
+def _check(system: System, extent: float | None, steps: int, seconds: float | None) -> None:
+    """Raise for sizes below what they must be, and for the seconds of a map."""
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, seconds=seconds)
     if seconds is not None and not isinstance(system, Flow):
         raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
 

@@ -18,7 +18,9 @@ from dynlab.numerics.resolvent import Resolvent
 DIRECTIONS = 91  # samples of half the border: the matrix is real
 BESIDE = 64  # eigenvalues, those nearest to the border, beside which it is sampled too
 REFINED = 4  # of the best samples, each followed to a local minimum
-ROUNDS = 24  # of it, each half as wide: to 1e-7 of the distance between samples
+ROUNDS, FINER = 8, 8  # of it, each so many times as fine: to 1e-7 of the distance between samples
+STEPS = np.delete(np.linspace(-1, 1, 2 * FINER + 1), FINER)  # to both sides, in parts of the distance of a round
+REACHED = FINER / (FINER - 1)  # all rounds together lead no farther than so many times the distance of the first
 REAL = 1e-7  # of the border: a place as near to the real axis is on it
 REACH = 1.5  # of a flow: how far the imaginary axis is sampled, in parts of the largest |λ|
 
@@ -51,13 +53,16 @@ def first_touched(resolvent: Resolvent, spectrum: Eigenvalues, *, flow: bool) ->
     best = np.argsort(sizes)[:REFINED]
     centre, lowest, half = places[best], sizes[best], end / DIRECTIONS
     for _ in range(ROUNDS):
-        tried = np.clip(centre[:, None] + half * np.array([-1.0, 1.0]), 0, end)
+        # σ_min is no farther from another z's than that z: beyond reach of the lowest one nothing is looked for
+        within = lowest - REACHED * half <= lowest.min()
+        centre, lowest = centre[within], lowest[within]
+        tried = np.clip(centre[:, None] + half * STEPS, 0, end)
         found = resolvent.smallest(_border(tried.ravel(), flow)).value.reshape(tried.shape)
         rows, column = np.arange(len(centre)), found.argmin(axis=1)
         better = found[rows, column] < lowest
         centre = np.where(better, tried[rows, column], centre)
         lowest = np.where(better, found[rows, column], lowest)
-        half /= 2
+        half /= FINER
     least = int(lowest.argmin())
     place = float(centre[least])
     place = 0.0 if place < REAL * end else end if not flow and end - place < REAL * end else place

@@ -12,12 +12,12 @@ from scipy.linalg import eigh
 
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.block_triangular import real_times
-from dynlab.numerics.singular_values import ALL_UP_TO
+from dynlab.numerics.singular_values import ALL_UP_TO, ASIDE
 from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 
 ANGLES = 180  # of supporting lines
-STEPS, RESTARTS = 24, 40  # of Lanczos's iteration, which starts anew from the best vectors so far
+STEPS, RESTARTS = 48, 20  # of Lanczos's iteration, which starts anew from the best vectors so far
 BEHIND = 1e-12  # of the numerical radius: a supporting line that is nearer than a known point by less stays
 SHORT, MOST_NEAR = 1e-10, 32  # of the numerical radius; angles that may have it
 RESIDUAL = 1e-8  # of it, in parts of the numerical radius: the supporting line is off by the square of it
@@ -49,24 +49,22 @@ def numerical_range(matrix: Real) -> NumericalRange:
     """Largest eigenvalues of the Hermitian parts of e^{−iθ}A: the line xᴴAx·e^{−iθ} = that touches the range."""
     # a real matrix has a range that is symmetric about the real axis
     half = 2 * np.pi * np.arange(ANGLES // 2 + 1) / ANGLES
-    found = _of_small if len(matrix) <= ALL_UP_TO else _of_large
 
-    def work(rows: slice) -> tuple[Real, Complex]:
-        supports, vectors = found(matrix, half[rows])
-        return supports, np.einsum("ij,ij->j", vectors.conj(), real_times(matrix, vectors))
+    def work(rows: slice) -> tuple[Real, Complex, Complex]:
+        supports, vectors = _supporting(matrix, half[rows])
+        return supports, np.einsum("ij,ij->j", vectors.conj(), real_times(matrix, vectors)), vectors.T
 
-    supports, upper = in_threads(work, len(half), chunks_per_thread=1)
+    supports, upper, vectors = in_threads(work, len(half), chunks_per_thread=1)
     border = np.concatenate([upper, upper[-2:0:-1].conj()])
-    return NumericalRange(border, float(supports[0]), *_radius(matrix, half, supports))
+    return NumericalRange(border, float(supports[0]), *_radius(matrix, half, supports, vectors.T))
 
 
-def _radius(matrix: Real, angles: Real, supports: Real) -> tuple[float, float]:
+def _radius(matrix: Real, angles: Real, supports: Real, vectors: Complex) -> tuple[float, float]:
     """The largest support of all angles, from those of a grid, and by how much it is short at most.
 
     The support is at least r cos(δ) at a distance δ from the angle of the largest one, r. So that angle lies within
     half a spacing of one whose support is so large, and only beside these the grid is made finer.
     """
-    found = _of_small if len(matrix) <= ALL_UP_TO else _of_large
     spacing = 2 * np.pi / ANGLES
     while (short := 1 / np.cos(spacing / 2) - 1) > SHORT:
         near = supports >= supports.max() * (np.cos(spacing / 2) - BEHIND)
@@ -74,10 +72,16 @@ def _radius(matrix: Real, angles: Real, supports: Real) -> tuple[float, float]:
             break
         spacing /= 3
         beside = np.concatenate([angles[near] - spacing, angles[near] + spacing])
-        angles = np.concatenate([angles[near], beside])
-        supports = np.concatenate([supports[near], found(matrix, beside)[0]])
+        angles, known = np.concatenate([angles[near], beside]), vectors[:, near]
+        more, others = _supporting(matrix, beside, np.concatenate([known, known], axis=1))
+        supports, vectors = np.concatenate([supports[near], more]), np.concatenate([known, others], axis=1)
     rounding = len(matrix) * np.finfo(float).eps * float(np.linalg.norm(matrix))
     return float(supports.max()), float(supports.max()) * short + rounding
+
+
+def _supporting(matrix: Real, angles: Real, near: Complex | None = None) -> tuple[Real, Complex]:
+    """The support at each angle, and a unit vector whose point touches the line there; of others `near` are known."""
+    return _of_small(matrix, angles) if len(matrix) <= ALL_UP_TO else _of_large(matrix, angles, near)
 
 
 def _of_small(matrix: Real, angles: Real) -> tuple[Real, Complex]:
@@ -94,11 +98,18 @@ def _of_small(matrix: Real, angles: Real) -> tuple[Real, Complex]:
     return np.array(supports), np.stack(vectors, axis=1)
 
 
-def _of_large(matrix: Real, angles: Real) -> tuple[Real, Complex]:
-    """The same by products with vectors, of all angles at once: Lanczos's iteration, started anew every few steps."""
+def _of_large(matrix: Real, angles: Real, near: Complex | None) -> tuple[Real, Complex]:
+    """The same by products with vectors, of all angles at once: Lanczos's iteration, started anew every few steps.
+
+    From vectors `near` those that it looks for it takes fewer steps. They are moved a little aside, as the range may be
+    that of a part which they do not see.
+    """
     turns = np.exp(-1j * angles)
     start = np.random.default_rng(0).standard_normal((len(matrix), 1))
     x = np.repeat(start / np.linalg.norm(start), len(angles), axis=1) + 0j
+    if near is not None:
+        x = near + ASIDE * x
+        x /= np.linalg.norm(x, axis=0)
     lowest = -(2 * float(np.linalg.norm(matrix)) or 1.0)
 
     points, left = np.zeros(len(angles), dtype=complex), np.arange(len(angles))
