@@ -4,11 +4,13 @@ from typing import cast
 
 from matplotlib.figure import Figure
 
-from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
+from dynlab.diagnostics.phase_plane.panels import EQUATIONS, phase_panels, planar_portrait
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.gallery.portraits import draw_portraits, matrix_in_words
 from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.systems.planar import STEP_SIZE
+from dynlab.wording import number
 
 PANELS_TITLE = "AntisymmetricRNN, Figure 1: eight planar systems"
 MODULUS = "|μ| is the largest modulus of the map's multipliers."
@@ -23,6 +25,7 @@ PANELS = {
     "h": "$W_{diff}$",
 }
 MATRICES = (
+    "(a) to (d): maps\nh ← tanh(W h)\n(e) to (h): flows\nh′ = tanh(W h), and\nEuler's map at ε = 0.1 s\n"
     "$W_+$ = {plus}\n$W_-$ = {minus}\n$W_0$ = {zero}\n$W_{{diff}}$ = {diff}\n"
     "In (g) the energy H is\nΣ log cosh ($W_0$ h)ᵢ"
 )
@@ -35,14 +38,15 @@ def _panels(fast: bool) -> Results:
 def _draw_panels(results: Results) -> Made:
     """The eight panels."""
     ds = results["panels"]
-    words = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
+    beside = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
+    short = ds.attrs["verdict"].removeprefix(f"{EQUATIONS.format(number(STEP_SIZE))} ")  # they stand beside the panels
     return Made(
         PANELS_TITLE,
         "Feedback with imaginary eigenvalues (g) keeps its distance from the origin but for the discretisation's drift "
         "outward, and diffusion (h) makes up for that drift (section 5). The paper gives no generator for the seeds of "
         "(a), (c) and (d): these panels are of its families, not its pixels.",
         ds.attrs["verdict"],
-        draw_portraits(ds, PANELS, PANELS_TITLE, f"{ds.attrs['verdict']} {MODULUS}", words),
+        draw_portraits(ds, PANELS, PANELS_TITLE, f"{short} {MODULUS}", beside),
         results,
     )
 
@@ -54,7 +58,9 @@ def _portrait(fast: bool) -> Results:
 def _draw_portrait(results: Results) -> Made:
     """Panel (h) alone, W_diff as a flow and as Euler's map at the paper's step, with its eigenvalues beside."""
     ds = results["portrait"]
-    short = ds.attrs["verdict"].replace("from the equilibrium", "from 0")  # three lines of a caption have no more room
+    short = ds.attrs["verdict"]  # three lines of a caption have no room for what the title says
+    for words, fewer in (("The flow is h′ = tanh(W h). ", ""), ("at a distance of ", ""), ("the equilibrium", "0")):
+        short = short.replace(words, fewer)
     return Made(
         "AntisymmetricRNN, Figure 1 (h): W_diff in detail",
         "Feedback with imaginary eigenvalues and diffusion: the trajectories move on cycles around the origin, since "

@@ -21,7 +21,7 @@ from dynlab.simulation import end_of_orbit
 from dynlab.tasks import create as create_task
 
 EPOCHS, FEW = 2000, 60
-FRAMES, DRAWN = 26, 20  # epochs that are kept at most, and of them drawn: a GIF below 200 KiB
+FRAMES, DRAWN = 26, 18  # epochs that are kept at most, and of them drawn: a GIF below 200 KiB
 BETA, MIX = 0.025, 0.5  # the tutorial's cutoff, and a half of each norm where it names no share
 SOFT = "L2 near 0, L1 beyond"
 LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
