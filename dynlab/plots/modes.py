@@ -17,7 +17,6 @@ NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "in
 HEIGHT, ROW, FRAME = 5.2, 0.36, 1.9  # inches of a figure at least, of a table's row, and around the tables
 ROOM = 2.0  # inches for the names of the rows
 MOST_ROWS = 12
-LONG = 1000  # steps, said without decimals
 SMALL, CROWD = 12, 200  # a marker among more than so many modes
 AWAY = 24  # points from a mode to the words that name its point
 MOST_CELLS = 150  # with their numbers written in
@@ -32,7 +31,8 @@ WORDS = {  # above a table and below it
     "output_read": ("Outputs per unit\nof the mode", "number of the output\n(darkest: {})"),
 }
 DARK = 0.6  # a shade on which letters are white
-AXIS, NEAR = "frequency f = |arg μ|/2π (cycle/step)", 1e-9  # which is a half of a real μ < 0
+AXIS, NEAR = "frequency f = |arg μ|/2π of the eigenvalue μ (cycle/step)", 1e-9  # which is a half of a real μ < 0
+DIGITS = 3  # of a time and of a frequency, as many as the verdict has
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
 
 
@@ -67,7 +67,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     fate = np.where(ds["eigenvalue"].values.imag < 0, "", fate)  # of a complex pair one
     of_point = np.isin(np.arange(len(fate)), points)[:, None]
     of_each = [np.arange(len(fate))[:, None] == point for point in points]
-    small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.5, "linewidths": 0, "zorder": 2}
+    small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.7, "linewidths": 0}
     rest = len(fate) - len(points)
     whose = f"the other {rest} points" if rest > 1 else "the other point"
     for name, (marker, colour, words) in FATES.items():
@@ -87,13 +87,18 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
             ax.scatter(turns[chosen], height[chosen], label=label, **look | artist)
         if others.any():
             label = f"small, of {whose}: {words}"
-            ax.scatter(turns[others], height[others], marker=marker, color=colour, label=label, **small)
+            over = 2 if name == "decays" else 2.5  # what grows is rare
+            ax.scatter(turns[others], height[others], marker=marker, color=colour, label=label, zorder=over, **small)
     widest = float(np.nanmax(turns, initial=0.0))
     named = [(point, mode) for point, mode in told if len(fate) > 1 and point in points]
     _name_points(ax, named, turns, height, widest)
     ax.set_xlim(-0.02 * max(0.02, 1.1 * widest), None)
     ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.set(yscale="log", xlabel=AXIS, ylabel="time constant τ, or doubling time (step)")
+    ax.set(
+        yscale="log",
+        xlabel=AXIS,
+        ylabel=f"time constant τ{', or doubling time' * bool((fate == 'grows').any())} (step)",
+    )
     if widest > 0.5 - NEAR:
         ax.set_xlabel(f"{AXIS}\n0.5: the sign alternates")
     if not (np.isfinite(turns) & np.isfinite(height)).any():
@@ -172,8 +177,8 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
 def _which(ds: xr.Dataset, points: list[int], rows: list[NDArray[np.int64]]) -> str:
     """How many of all modes are drawn, and how many of these have rows."""
     most, count = ds.sizes[schema.MODE], ds.sizes[schema.STATE]
-    chosen = f"the {most} of largest modulus |μ|" if most < count else "all"
-    said = f"Of the {count} modes at a fixed point {chosen} are drawn; a complex pair is one marker and one row."
+    chosen = f"the {most} whose eigenvalue μ has the largest modulus" if most < count else "all"
+    said = f"Of the {count} modes at a fixed point {chosen} are drawn. A complex pair is one marker and one row."
     whole = [len(_rows(ds, point, most)) for point in points if point < ds.sizes[schema.FIXED_POINT]]
     fewer = max((len(some) for some, every in zip(rows, whole, strict=False) if len(some) < every), default=0)
     return f"{said} The tables have the first {fewer} of them." if fewer else said
@@ -226,10 +231,9 @@ def _named(ds: xr.Dataset, point: int, mode: int) -> str:
     at = point, mode
     turning = abs(float(ds["frequency"].values[at]))
     fate = str(ds["fate"].values[at])
-    lasts = _lasts(ds)[at]
-    long = f"{lasts:,.0f}" if lasts >= LONG else f"{lasts:.3g}"
+    long = number(float(_lasts(ds)[at]), DIGITS)
     said = {"decays": f"τ {long} steps", "grows": f"doubles in {long} steps", "undecided": "undecided"}[fate]
-    return f"{said}, f {turning:.2g}" if turning > 0 else said
+    return f"{said}, f {number(turning, DIGITS)}" if turning > 0 else said
 
 
 def _lasts(ds: xr.Dataset) -> NDArray[np.float64]:

@@ -811,7 +811,7 @@ def test_lines_of_double_roots_that_cross_are_no_surface():
 def test_the_verdict_says_where_random_starts_are_drawn_from():
     """h − 0.3 sin³ h has a fixed point at every kπ: those beyond the starts are not claimed to be few."""
     ds = fixed_points(scalar(lambda h: -0.3 * torch.sin(h) ** 3))
-    reach = float(ds.attrs["verdict"].partition("within ±")[2].partition(":")[0])
+    reach = float(ds.attrs["verdict"].partition("within ±")[2].partition(". At")[0])
     assert np.abs(ds["fixed_point_state"].values).max() <= max(reach, np.pi)
     assert 0 < reach < 2 * np.pi
 

@@ -235,7 +235,7 @@ def test_a_jump_is_no_fixed_point(omega, gain, seed):
 def test_points_that_are_known_exactly_are_two_though_a_derivative_is_infinite():
     ds = dl.fixed_points(from_function(lambda h, x: h.abs().sqrt(), state_size=1))
     np.testing.assert_allclose(np.sort(ds["fixed_point_state"].values[:, 0]), [0, 1], atol=1e-12)
-    assert ds.attrs["verdict"].startswith("2 fixed points, 1 of them stable and 1 undecided")
+    assert ds.attrs["verdict"].startswith("2 fixed points (1 stable and 1 undecided)")
 
 
 @pytest.mark.parametrize("little", [1e-9, 1e-8])

@@ -87,7 +87,7 @@ def test_a_line_attractor_integrates_along_its_selection_vector(integrator):
     np.testing.assert_allclose(ds["input_drive"][0, 0], np.abs(expected @ B), rtol=1e-11)
     assert "1 with |μ| = 1 within the error" in ds.attrs["verdict"]
     assert ds.attrs["verdict"].startswith(
-        "With the input held at zero: of the modes at the continuum of fixed points the one that decays"
+        "With the input held at zero: among the modes of the continuum of fixed points, the slowest decay is at point 0"
     )
 
 
@@ -263,3 +263,21 @@ def test_bad_arguments_are_one_sentence(arguments, words):
 def test_a_flow_is_wrapped_first():
     with pytest.raises(UserError, match="Euler"):
         modes(create("lorenz"))
+
+
+def test_the_verdict_says_what_drives_and_reads_the_named_modes_as_the_tables_do():
+    """M has the eigenvectors (1, 0) and (1, 1) of 0.5 and 0.9, and the left ones (1, −1) and (0, 1)."""
+    M, B, C = (
+        np.array(each) for each in ([[0.5, 0.4], [0.0, 0.9]], [[3.0, 1.0], [1.0, 2.0]], [[2.0, 0.0], [0.0, 1.0]])
+    )
+
+    def of(B):
+        system = from_function(lambda h, x: h @ h.new_tensor(M).T + x @ h.new_tensor(B).T, 2, 2)
+        return modes(system, readout=lambda h: h @ h.new_tensor(C).T).attrs["verdict"]
+
+    assert of(B) == (  # the mode of 0.9 is driven by (0, 1) B = (1, 2), and read as C (1, 1)/√2
+        "With the input held at zero: among the modes of the fixed point, the slowest decay is at point 0 (stable "
+        "node): to 1/e in 9.49 steps. Input 1 drives it most, with 80 % of the squared weights of the inputs. Output 0 "
+        "reads it most, 1.4 for each unit of the mode. Points, inputs and outputs are counted from 0."
+    )
+    assert "drives it most" not in of(np.array([[3.0, 1.0], [2.0, 2.0]]))  # (2, 2): both alike

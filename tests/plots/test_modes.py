@@ -65,6 +65,11 @@ def test_the_tables_hold_drives_and_read_outs():
     assert read.get_title(loc="left") == "Outputs per unit\nof the mode"
     assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles in 3.8 steps", "τ 4.48 steps"]
     assert left.get_title(loc="left") == "Time constants of point 0, saddle"
+    assert "or doubling time" in left.get_ylabel()
+
+
+def test_an_axis_has_no_doubling_time_where_nothing_grows():
+    assert "doubling" not in plot_modes(modes(LinearMap(np.diag([0.9, 0.5]).tolist()))).get_ylabel()
 
 
 def test_nothing_found_is_said():
@@ -93,8 +98,8 @@ def test_without_a_choice_the_points_are_those_of_the_verdict():
 @pytest.mark.parametrize(
     "k, words",
     [
-        (2, "Of the 4 modes at a fixed point the 2 of largest modulus |μ| are drawn;"),
-        (4, "Of the 4 modes at a fixed point all are drawn;"),
+        (2, "Of the 4 modes at a fixed point the 2 whose eigenvalue μ has the largest modulus are drawn."),
+        (4, "Of the 4 modes at a fixed point all are drawn."),
     ],
 )
 def test_the_caption_says_how_many_modes_of_how_many_are_drawn(k, words):

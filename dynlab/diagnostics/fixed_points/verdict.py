@@ -75,14 +75,27 @@ def _points(points: list[Record], least: int, found: Search) -> str:
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = f", the only one of a map that is {found.affine}" if found.affine else ""
-        return f"1 fixed point ({_kind(points[0])}){only}; a second solver, fsolve, ends within {worst} of it."
-    stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
-    doubtful = f" and {undecided} undecided" if undecided else ""
-    several = f"At least {counted(least, 'fixed point')}: {len(points)} were found" if least < len(points) else ""
-    same = ", and rounding does not tell which of them are one" if several else ""
-    shown = "shown to be " if undecided and not stable else ""
-    told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them {shown}stable{doubtful}{same}"
-    return f"{told}; a second solver, fsolve, ends within {worst} of each."
+        said = f"1 fixed point ({_kind(points[0])}){only}."
+        return f"{said} A second solver, fsolve, started beside it, comes back to within {worst} of it."
+    kinds = joined(_counts(points))
+    said = f"{len(points)} fixed points ({kinds})."
+    if least < len(points):
+        said = f"At least {counted(least, 'fixed point')}. {len(points)} were found ({kinds}). Rounding does not tell "
+        said += "which of them are one."
+    return f"{said} A second solver, fsolve, started beside each of them, comes back to within {worst} of it."
+
+
+def _counts(points: list[Record]) -> list[str]:
+    """How many are stable, saddles, unstable in every other way, and undecided."""
+    unstable = [row.kind.name for row in points if row.kind.stable == 0]
+    saddles = sum("saddle" in name for name in unstable)
+    counts = {
+        "stable": sum(row.kind.stable == 1 for row in points),
+        "saddle" if saddles == 1 else "saddles": saddles,
+        "otherwise unstable" if saddles else "unstable": len(unstable) - saddles,
+        "undecided": sum(row.kind.stable == -1 for row in points),
+    }
+    return [f"{count} {name}" for name, count in counts.items() if count]
 
 
 def _kind(point: Record) -> str:
@@ -164,9 +177,9 @@ def _confidence(found: Search) -> list[str]:
     share = at_most(100 * sure.bound, 2)
     whose, of_which = ("their", " of a layer") if found.searches else ("its", "")
     return [
-        f"{ended} Of {whose} starts {sure.starts} {agree(sure.starts, 'was', 'were')} random, with coordinates drawn "
-        f"within ±{number(sure.reach)}: at 95 % confidence at most {share} % of searches{of_which} from such starts "
-        f"lead to a further point."
+        f"{ended} {sure.starts} of {whose} starts {agree(sure.starts, 'was', 'were')} random, with coordinates drawn "
+        f"within ±{number(sure.reach)}. At a confidence of 95 % or more, at most {share} % of searches{of_which} from "
+        f"such starts lead to a point that is not listed."
     ]
 
 
