@@ -54,7 +54,6 @@ def _caption(ds: xr.Dataset) -> str:
 def _finish(figure: Figure) -> None:
     """The paper's title, and one scale for the four networks."""
     figure.texts[0].set_text(TITLE)
-    figure.axes[-1].set_xlabel("step k")
     networks = figure.axes[:-1]
     reach = max(ax.get_xlim()[1] for ax in networks)
     for ax in networks:
