@@ -14,7 +14,7 @@ from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, step_number
-from dynlab.wording import at_most, interval, number, place
+from dynlab.wording import at_most, capital, interval, near_one, number, place
 
 if TYPE_CHECKING:
     from dynlab.proofs.over_box import BoxBound
@@ -28,6 +28,7 @@ METHOD = (
     "the box, and a quarter are its corners. The bounds are about the step in real numbers with the weights as "
     "stored; a ReLU's slope at its kink is all of 0 to 1."
 )
+EXPANDS = "the step does not contract in any norm"
 CORNERS = 4  # one sampled state in so many is a corner of the box: a norm is often largest there
 
 
@@ -172,19 +173,27 @@ def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flo
     elif norm.value < 1:
         found = "the step contracts, proved: orbits that stay in the box approach each other"
     elif norm.surely > 1:
-        found = "the step does not contract, whatever norm is used, since the spectral radius exceeds 1 in it"
+        found = EXPANDS
     else:
         found = "it is open whether the step contracts: the bound does not tell"
-    whose, unit = ("flow's eigenvalues", " per second") if of_flow else ("step's eigenvalues, never above ρ,", "")
-    of_solutions = "0 makes solutions of the flow that stay in the box approach each other"
-    use = of_solutions if of_flow else "1 leaves the box one fixed point at most"
+    radius = (
+        f"the spectral radius ρ of its Jacobian J reaches {near_one(float(norm.eigenvalues.max()))} at sampled states"
+    )
+    found += f": {radius}" if found == EXPANDS else f". {capital(radius)}"
+    J, unit, border = ("A", " per second", 0.0) if of_flow else ("J", "", 1.0)
+    named = "the flow's Jacobian A" if of_flow else "J"
+    proves = (
+        "solutions of the flow that stay in the box approach each other"
+        if of_flow
+        else "the box holds one fixed point at most"
+    )
+    use = f"That proves that {proves}" if rate.value < border else f"A bound below {border:g} would prove that {proves}"
     return (
-        f"Over the box {_in_words(*ends)} {found}. "
-        f"The spectral radius ρ of its Jacobian J reaches {number(norm.eigenvalues.max())} at sampled states. The norm "
-        f"‖T J T⁻¹‖₂, with one change of basis T for all states, is proved to be at most {at_most(norm.value)}, and "
-        f"reaches {number(norm.sampled.max())} at sampled states. The real part of the {whose} is proved "
-        f"to be at most {at_most(rate.value)}{unit}, and reaches {number(rate.eigenvalues.max())}{unit} at sampled "
-        f"states; a bound below {use}."
+        f"Over the box {_in_words(*ends)} {found}. The norm ‖T J T⁻¹‖₂, with one change of basis T for all states, is "
+        f"proved to be at most {at_most(norm.value)}, and reaches {number(norm.sampled.max())} at sampled states. The "
+        f"logarithmic norm of T {J} T⁻¹, with a T of its own, bounds the real parts of the eigenvalues of {named}. It "
+        f"is proved to be at most {at_most(rate.value)}{unit}. The real parts reach "
+        f"{number(rate.eigenvalues.max())}{unit} at sampled states. {use}."
     )
 
 

@@ -252,10 +252,11 @@ def _verdict(ds: xr.Dataset) -> str:
     samples = [settings[name][-3] for name in ("inputs_shape", "other_inputs_shape")]
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
+    shown, below = ("A", "is") if p < BEYOND else ("No", "is not")
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). "
+        f"{shown} difference between {one} and {two} is shown: p = {number(p, 2)} {below} below {BEYOND}. "
         f"{_of_inputs(settings, one, two)}To each run of {each} a linear map from one step to the next is fitted, in "
-        f"{counted(settings['rank'], 'coordinate')} of either network. {_of_runs(ds)} {_of_exchanges(ds, as_far)} "
+        f"{counted(settings['rank'], 'coordinate')} of each network. {_of_runs(ds)} {_of_exchanges(ds, as_far)} "
         f"{_of_steps(ds)}"
     )
 
@@ -274,18 +275,20 @@ def _of_inputs(settings: dict[str, Any], one: str, two: str) -> str:
 
 def _of_exchanges(ds: xr.Dataset, as_far: int) -> str:
     """How many exchanges there are, how far apart they leave the two, and what p that gives."""
-    exchanges, runs = ds.sizes[schema.RELABELLING], schema.settings(ds)["runs"]
+    (one, two), runs = ds[schema.NETWORK].values, schema.settings(ds)["runs"]
+    exchanges = ds.sizes[schema.RELABELLING]
     found = f"p = {as_far}/{exchanges} = {number(as_far / exchanges, 2)}"
     left = (
-        f". In {as_far} of the ways, the one without any exchange included, it is at least as large as in that: {found}"
+        f". It is at least as large as without an exchange in {as_far} of the {exchanges} ways, that without one "
+        f"included: {found}"
     )
     if as_far == 1:
-        left = f", smaller in every way: {found}, the smallest p that {runs} runs can show"
-    apart = interval(ds["relabelled_distance"].values[1:], 2)
+        left = f", always smaller: {found}, the smallest p that {runs} runs can show"
+    apart = interval(ds["relabelled_distance"].values[1:])
     return (
-        f"Each of {runs} pairs of runs, one of either network, can be exchanged or not. Since to exchange all of them "
-        f"changes nothing, that makes 2^{runs - 1} = {exchanges} different ways. With some exchanged the mean distance "
-        f"between the two is {apart}{left}."
+        f"The {runs} runs of {one} are paired with the {runs} of {two}, and each pair can be exchanged or left. To "
+        f"exchange all is the same as to exchange none, so that there are 2^{runs - 1} = {exchanges} ways. In the "
+        f"other {exchanges - 1} ways the mean distance is {apart}{left}."
     )
 
 
@@ -293,11 +296,11 @@ def _of_runs(ds: xr.Dataset) -> str:
     """How far apart runs are, of the two networks, exchanged between them, and of each; which vary by themselves."""
     one, two = ds[schema.NETWORK].values
     between, within = float(ds["between_runs"]), ds["within_runs"].values
-    first, second = (number(value, 2) for value in within)
+    first, second = (number(value, 3) for value in within)
     vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
     return (
-        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 2)}. "
-        f"Between two runs of {one} it is {first}, and between two of {two} {second}."
+        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 3)}, where "
+        f"1 is the size of a step. Between two runs of {one} it is {first}, and between two of {two} {second}."
         + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
     )
 
@@ -306,9 +309,8 @@ def _of_steps(ds: xr.Dataset) -> str:
     """By how much a step of one network differs from one of the other in the best basis that was found."""
     one, two = ds[schema.NETWORK].values
     far, bound = float(ds["distance"]), float(ds["distance_bound"])
-    left = number(100 * max(far, RESOLUTION), 3)
-    text = f"The best change of basis found leaves the maps of all sequences of {one} and {two} different by "
+    text = f"Fitted to all sequences, the maps of {one} and {two} are at a distance of "
     if far <= RESOLUTION:
-        return f"{text}less than {left} % of their size."
-    none = f"; every change of basis leaves at least {at_least(100 * bound, 3)} %" if bound > 0 else ""
-    return f"{text}{left} % of their size{none}."
+        return f"{text}less than {number(RESOLUTION)} in the best change of basis that was found."
+    none = f" In every change of basis it is at least {at_least(bound, 3)}." if bound > 0 else ""
+    return f"{text}{number(far, 3)} in the best change of basis that was found.{none}"

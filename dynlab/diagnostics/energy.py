@@ -20,6 +20,8 @@ from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
+from dynlab.systems.planar import equation
+from dynlab.systems.vanilla import FeedbackFlow
 from dynlab.wording import interval, joined, number, ranging
 
 STEPS = 500
@@ -138,8 +140,7 @@ def energy(
         "seed": seed,
     }
     divergence = _divergence(exact, states)
-    inside = "M h + q" if exact.moved(torch.zeros(flow.state_size).double()).any() else "M h"
-    said = f"{_verdict(inside, values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}"
+    said = f"{_verdict(_letters(flow), values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}"
     return schema.dataset(
         _variables(values, rate, balance, divergence, found),
         system=system.name,
@@ -245,8 +246,17 @@ def _divergence(held: Held, states: Real) -> Real:
     return np.stack(found)
 
 
+def _letters(flow: Flow) -> str:
+    """What M and q are of a flow."""
+    if equation(flow):
+        return "Here M is W, and q is 0."
+    if isinstance(flow, FeedbackFlow):
+        return "Here M is W, and q = V x + b is what the input and the bias add."
+    return "M is the matrix that the state h is multiplied by, and q = V x + b is what the input and the bias add."
+
+
 def _verdict(
-    inside: str,
+    letters: str,
     values: Real,
     rate: Real,
     found: Real,
@@ -254,33 +264,35 @@ def _verdict(
     step: float,
     duration: float,
 ) -> str:
-    """On H and its drift; `inside` is what the flow takes tanh of, "M h + q" or where q is 0 "M h"."""
-    flow, energy = f"flow h′ = tanh({inside})", f"H = Σᵢ log cosh(({inside})ᵢ)"
+    """On H and its drift, after the sentence on the `letters` of the flow."""
+    flow, energy = "flow h′ = tanh(M h + q)", "H = Σᵢ log cosh((M h + q)ᵢ)"
     change = values[:, -1] - values[:, 0]
     largest = np.abs(values - values[:, :1]).max()
     orbits = f" along {len(values)} orbits" * (len(values) > 1)
+    all_of = f" along all {len(values)} orbits" * (len(values) > 1)
     if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = f"The {flow} conserves {energy}: over {duration:g} s it changes by at most {number(largest, 2)}."
+        first = (
+            f"The {flow} conserves {energy}. {letters} Over {duration:g} s H changes by at most {number(largest, 2)}."
+        )
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The {flow} dissipates {energy}: over {duration:g} s it falls {_ends(values)}"
+        first = f"The {flow} lets {energy} fall{all_of}. {letters} {_ends(values, duration)}"
     else:
         first = (
-            f"The {flow} neither conserves nor only dissipates {energy}: over {duration:g} s it changes by "
+            f"The {flow} neither conserves {energy} nor only lets it fall. {letters} Over {duration:g} s H changes by "
             f"{interval(change)}{orbits}."
         )
     said = [f"{_drifted(one)} for {NAMES[name]}" for name, one in zip(integrators, found - values, strict=True)]
     return (
         f"{first} The drift of an integrator is H along its orbit less H along the flow. Within {duration:g} s at ε = "
-        f"{step:g} s the drift of largest modulus is {joined(said)}."
+        f"{step:g} s the largest drift is {joined(said)}."
     )
 
 
-def _ends(values: Real) -> str:
+def _ends(values: Real, duration: float) -> str:
     """The energies at the start and at the end, of several orbits in words that hold for all."""
-    if len(values) == 1:
-        return f"from {number(values[0, 0], 3)} to {number(values[0, -1], 3)}."
     last = number(values[:, -1].max(), 3)
-    return f"along all {len(values)} orbits. At the start it is {interval(values[:, 0])}, at the end at most {last}."
+    at_most = "at most " * (len(values) > 1)
+    return f"H is {interval(values[:, 0])} at the start, and {at_most}{last} after {duration:g} s."
 
 
 def _volumes(divergence: Real) -> str:

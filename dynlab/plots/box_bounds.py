@@ -21,7 +21,9 @@ WIDE, ROOM = 0.35, 0.4  # of the axis: words fit between two lines, and beside t
 BASIS = "T: one fixed change of basis"
 # (sampled of the norm, sampled of the eigenvalues, proved bound, the border between growth and decay)
 NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound", 1.0)
-RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound", 0.0)
+RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound", 0.0)  # of a flow, whose border is 0
+STEP_RATE = (*RATE[:3], 1.0)
+WORDS = {NORM: "1: contracts below", RATE: "0: decays below", STEP_RATE: "1: below, one fixed point at most"}
 
 
 def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -44,10 +46,12 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     schema.check(ds, needs=[*NORM[:3], *RATE[:3], "box_lower", "box_upper"])
     if ax is None:
         units = ds["abscissa_bound"].attrs["units"]
-        whose = "of the step" if units == schema.ONE else f"of the flow ({units})"
+        of_step = units == schema.ONE
+        whose = "of the step" if of_step else f"of the flow ({units})"
+        rates = f"real part of eigenvalues, or logarithmic norm, {whose}"
         names = (
             (NORM, f"modulus or norm of the step's Jacobian; {BASIS}", "Norm and spectral radius of the step"),
-            (RATE, f"real part of eigenvalues, or logarithmic norm, {whose}", "Logarithmic norm and real part"),
+            (STEP_RATE if of_step else RATE, rates, "Logarithmic norm and real part"),
         )
         drawn = [
             (_draw_panel, artist | {"names": name, "label": label, "title": title}) for name, label, title in names
@@ -67,7 +71,7 @@ def _box(ds: xr.Dataset) -> str:
 def _draw_panel(
     ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], label: str, title: str, **artist: Any
 ) -> Axes:
-    *rows, proved, border = names
+    *rows, _, border = names
     generator = np.random.default_rng(HEIGHTS)
     for height, (name, colour, marker) in enumerate(zip(rows, (PROVED, style.ORANGE), "os", strict=True)):
         values = ds[name].values
@@ -78,19 +82,19 @@ def _draw_panel(
     ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states,\nheights at random", title=title)
     ax.margins(x=0.12)
     seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
-    _draw_bounds(ds, ax, proved, border, seen)
+    _draw_bounds(ds, ax, names, seen)
     return ax
 
 
-def _draw_bounds(ds: xr.Dataset, ax: Axes, proved: str, border: float, seen: np.ndarray) -> None:
+def _draw_bounds(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], seen: np.ndarray) -> None:
     """The proved bound and the border, with words between the two, or beside them where they are near each other."""
-    bound, is_norm = float(ds[proved]), proved == "norm_bound"
+    *_, proved, border = names
+    bound, is_norm = float(ds[proved]), names == NORM
     proven = f"proved ≤ {at_most(bound) if np.isfinite(bound) else number(bound)}"
     by = "(by the norm)" if is_norm else "(by the logarithmic norm)"
-    has_border = is_norm or ds[proved].attrs["units"] == schema.PER_SECOND  # 0 is no border of a step's Re λ
     far = bound - seen.max() > FAR * np.ptp(seen) or np.isinf(bound)
-    between = far or not has_border or abs(bound - border) > WIDE * np.ptp(np.append(seen, bound))
-    before = (bound >= border or not has_border) == between  # whether the bound's words end at its line
+    between = far or abs(bound - border) > WIDE * np.ptp(np.append(seen, bound))
+    before = (bound >= border) == between  # whether the bound's words end at its line
     if far:  # an arrow, so that the dots keep their room
         where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": "right", "va": "center", "color": PROVED}
         arrow = {"arrowstyle": "->", "color": PROVED, "lw": 1.6}
@@ -98,10 +102,8 @@ def _draw_bounds(ds: xr.Dataset, ax: Axes, proved: str, border: float, seen: np.
     else:
         ax.axvline(bound, color=PROVED, lw=1.6)
         _write_beside(ax, f"{proven}\n{by}", (bound, 1.75), "right" if before else "left", PROVED)
-    if has_border:
-        ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
-        words, side = "1: contracts below" if border else "0: decays below", "left" if before else "right"
-        _write_beside(ax, words, (border, 1.42), side, style.GREY)
+    ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
+    _write_beside(ax, WORDS[names], (border, 1.42), "left" if before else "right", style.GREY)
     if not between:
         low, high = ax.get_xlim()
         ax.set_xlim(low, high + ROOM * (high - low))

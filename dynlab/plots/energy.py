@@ -43,8 +43,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     """
     schema.check(ds, needs=["exact_energy", "energy", "drift"])
     if ax is None:
-        said = ds.assign_attrs(verdict=f"{ds.attrs.get('verdict', '')} {_letters(ds)}")
-        return style.panels(said, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
+        return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
     exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
     low, high = np.nanmin(exact), np.nanmax(exact)
     highest = float(orbits[np.isfinite(orbits)].max(initial=high))
@@ -65,19 +64,15 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     if highest > top:
         note: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "color": style.GREY, "bbox": style.ground(ax)}
         ax.text(0.02, 0.99, "higher values are cut off", **note)
-    ax.set_title("H of the flow and of each integrator")
+    ax.set_title(f"H of the flow and of each integrator{_orbits(ds)}")
     style.legend_below(ax, 3)
     return ax
 
 
-def _letters(ds: xr.Dataset) -> str:
-    """What the caption says of M and q, which the title names otherwise or not at all."""
-    settings = schema.settings(ds)
-    if settings.get("matrix") is not None:
-        return "Here M is W, and q is 0."
-    if ds.attrs.get("system") == "feedback":
-        return "Here M is W, and q = V x + b is what the input and the bias add."
-    return "M is the matrix that the state h is multiplied by, and q = V x + b is what the input and the bias add."
+def _orbits(ds: xr.Dataset) -> str:
+    """How many lines of one look there are."""
+    count = ds.sizes[schema.SAMPLE]
+    return f", {count} orbits of each" if count > 1 else ""
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
@@ -88,7 +83,7 @@ def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
         _draw_lines(shown.sel({schema.INTEGRATOR: name}), ax, "drift", {"lw": 1.1} | LOOKS[name])
     _draw_lines(shown, ax, "balance", {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"})
     ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|, absolute")
-    ax.set_title(f"How far each drifts at ε = {schema.settings(ds)['step_size']:g} s")
+    ax.set_title(f"How far each drifts at ε = {schema.settings(ds)['step_size']:g} s{_orbits(ds)}")
     style.legend_below(ax, 3)
 
 

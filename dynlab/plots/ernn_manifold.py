@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
-from dynlab.wording import subscript
+from dynlab.wording import joined, subscript
 
 SAMPLE = 0  # the sequence that is drawn
 WIDTH = 11.0  # inches
@@ -23,7 +23,9 @@ ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within thi
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
 ROUNDING = 2.0**-52  # of a state of size 1
 NEAR_ROUNDING = 1e4 * ROUNDING  # a distance below this is compared with rounding
+SEEN = 1e-3  # of an axis: what is nearer to 0 is at 0 to the eye
 OVER, THICK = 5, 4.0  # of the drawing order, and points: the manifold over the lines of networks that are not on it
+STEP = "step k"  # as the formulas have it
 FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
 
 
@@ -109,12 +111,14 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
         ax.plot(*states.T, label="state h of RNN, FastRNN", **line)
     begin: dict[str, Any] = {"markersize": 14, "markerfacecolor": "none", "color": style.BLACK, "markeredgewidth": 1.5}
     begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
-    ax.plot(*states[0], marker="o", label="initial state h₀", **begin)
+    stays = name == ds["network"].values[0] and has_manifold and not _moves(ds, name)
+    also = ", in these entries all of step 1's inner iteration" if stays else ""
+    ax.plot(*states[0], marker="o", label=f"initial state h₀{also}", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     first, second = _axis_names(ds, has_manifold)
     ax.set(title=_title(ds, name, title, scale), ylabel=second)
     if ds[schema.STATE].values[0] == 0:
-        ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
+        ax.set_xlabel(STEP)
         return ax
     ax.set(xlabel=first)
     moved = np.concatenate([states, *(one[part].values for part in ("pair_sum",) if has_manifold)])
@@ -152,9 +156,16 @@ def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
         room = (MARGIN - 1) * ((high - low) or 1.0)
         ax.set(**{f"{name}lim": (low - room, high + room)})
         outside |= (equilibria[:, axis] < low - room) | (equilibria[:, axis] > high + room)
-    if outside.any():
-        title = ax.get_title(loc="left")
-        ax.set_title(f"{title}; {outside.sum()} of {len(known)} equilibria lie outside")
+    at_0 = int((np.abs(known) < SEEN * np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])).all(axis=1).sum())
+    said = [f"{at_0} are at (0, 0)"] * (at_0 > 1) + [f"{outside.sum()} lie outside"] * bool(outside.any())
+    if said:
+        ax.set_title(f"{ax.get_title(loc='left')}; of {len(known)} equilibria {joined(said)}")
+
+
+def _moves(ds: xr.Dataset, name: str) -> bool:
+    """Whether the inner iteration of the first step leaves the initial state, as far as it is drawn."""
+    start = ds["trajectory"].sel(network=name).values[SAMPLE, 0]
+    return bool((ds["inner_path"].values[SAMPLE] != start).any())
 
 
 def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> None:
@@ -163,14 +174,16 @@ def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> N
     colour, several = _colours(ds)[name], len(_ernns(ds)) > 1
     moving: dict[str, Any] = {"color": colour, "linestyle": "none", "marker": ".", "markersize": 4} | artist
     whose = f" of K = {schema.settings(ds)['inner'][name][0]}" if several else ""
-    ax.plot(*one["pair_sum"].values[1:].T, label=f"$h_k {sign} h_{{k-1}}${whose}: on it at equilibrium", **moving)
-    if name != ds["network"].values[0]:
+    ax.plot(
+        *one["pair_sum"].values[1:].T, label=f"$h_k {sign} h_{{k-1}}${whose}: on the manifold at equilibrium", **moving
+    )
+    if name != ds["network"].values[0] or not _moves(ds, name):
         return
     path = ds["inner_path"].values[SAMPLE]
-    ax.plot(*path.T, color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration")
+    ax.plot(*path.T, color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration of step 1")
     end: dict[str, Any] = {"markersize": 9, "color": style.BLACK, "markeredgecolor": "white", "zorder": 8}
     arrived = float(one["distance"][1]) < ARRIVED
-    ax.plot(*path[-1], "X", label="where that ends" + (": projection of h₀" if arrived else ""), **end)
+    ax.plot(*path[-1], "X", label="end of that iteration" + (": projection of h₀" if arrived else ""), **end)
 
 
 def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
@@ -189,7 +202,7 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
         ax.axhline(ROUNDING, color=style.BLACK, linestyle=":", linewidth=1)
         where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
         ax.annotate("rounding", (0.01, ROUNDING), (0, 4), fontsize=ax.xaxis.label.get_fontsize(), **where)
-    ax.set(xlim=(times[0], times[-1] + (0.5 if len(times) < 3 else 0)), xlabel=ds[schema.TIME].attrs["long_name"])
+    ax.set(xlim=(times[0], times[-1] + (0.5 if len(times) < 3 else 0)), xlabel=STEP)
     ax.set_ylabel(f"distance of $h_k {_sign(ds)} h_{{k-1}}$\nfrom $z^*(x_k)$")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")

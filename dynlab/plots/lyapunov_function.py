@@ -66,7 +66,7 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         ax.plot([], [], color=style.BLACK, lw=1, ls=":", label="V neither falls nor grows")
     radius = float(row["radius"])
     unseen = " (too small to see)" if radius < UNSEEN * extent else ""
-    inside = f"proved: V falls inside {number(radius, 2)}{unseen}"
+    inside = f"proved: V falls below level {number(radius, 2)}{unseen}"
     proved: dict[str, Any] = {"color": style.GREEN, "lw": 2, "label": inside}
     _draw_circle(ax, radius, proved | artist)
     if float(row["sampled_radius"]) < extent:
@@ -79,7 +79,8 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         ax.xaxis.set_major_formatter("{x:.3g}")
         ax.yaxis.set_major_formatter("{x:.3g}")
     count = ds.sizes[schema.FIXED_POINT]
-    ax.set_title(f"{'The fixed point' if count == 1 else f'Fixed point {place}'}: V = |T (h − h*)|²")
+    name = "The fixed point" if count == 1 else f"Fixed point {place} of 0 to {count - 1}"
+    ax.set_title(f"{name}: V = |T (h − h*)|²")
     style.legend_below(ax, 2)
     return ax
 
@@ -87,7 +88,10 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
 def _letters(ds: xr.Dataset) -> str:
     """What the letters of the axes stand for, which the verdict does not say."""
     step = "" if schema.settings(ds)["kind"] == "flow" else "F(h) is the state one step after h. "
-    return f"{step}T is the matrix with P = TᵀT, so that V = |T (h − h*)|². V falls where the numbers are below 0."
+    return (
+        f"{step}T is the matrix with P = TᵀT, so that V = |T (h − h*)|². The level of h is |T (h − h*)|. V falls where "
+        f"the numbers are below 0."
+    )
 
 
 def _figure_of_none(ds: xr.Dataset) -> Axes:
@@ -177,10 +181,14 @@ def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
     first, *_ = ax.loglog([levels[0], radii], [-bounds, -bounds], color=style.GREEN, lw=2)
     first.set_label("proved, up to the proved radius")
     ax.plot(radii, -bounds, "o", color=style.GREEN, ms=5)
+    if len(radii) > 1:  # the number of the fixed point that each line is of
+        numbers = np.flatnonzero(ds["status"].values == "proved")
+        for place, at in zip(numbers, zip(radii, -bounds, strict=True), strict=True):
+            ax.annotate(str(place), at, (4, 4), textcoords="offset points", color=style.GREEN)
     ax.yaxis.set_major_formatter(_Below0())
     ax.yaxis.set_minor_formatter(_Below0(minor_thresholds=MINOR))
     ax.invert_yaxis()  # the slowest fall above, as along the axis of its numbers
-    points = f", {len(radii)} fixed points" if len(radii) > 1 else ""
+    points = ", by the fixed point's number" if len(radii) > 1 else ""
     what = f"largest {style.label(ds['ratio'])}"
     ax.set(xlabel="level |T (h − h*)|", ylabel=what, title=f"How fast V falls at least{points}")
     style.legend_below(ax, 2)

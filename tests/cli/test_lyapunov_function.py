@@ -14,7 +14,7 @@ pytest.importorskip("flint")
         ([], "it has one (try --step 0.06), and so has the flow (--kind flow)."),
         (
             ["--step", "0.06"],
-            "At the one fixed point V = (h − h*)ᵀ P (h − h*), P from Lyapunov's equation, is proved to",
+            "At the one fixed point V = (h − h*)ᵀ P (h − h*) is proved to decrease along every orbit",
         ),
         (["--kind", "flow"], "is proved to decrease along every orbit"),
     ],

@@ -81,8 +81,9 @@ def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
     np.testing.assert_allclose(ds["theorem2"].values, 1.0, rtol=1e-12)  # ∇F = 0: not below 1
     assert ds["outcome"].item() == "no equilibrium to converge to"
     said = ds.attrs["verdict"]
-    assert "The iteration converges to an equilibrium (F = 0) at none of them. No equilibrium was found at 1" in said
-    assert "1 step; there the iteration has not come to rest, and the median speed ‖F‖ goes from 1 to 1." in said
+    assert "does not converge to an equilibrium (F = 0) at the one step within 200 iterations" in said
+    assert "Step 1 of 1 sequence is looked at. At 1 step no equilibrium was found; there the iteration has not" in said
+    assert "come to rest, and the median speed ‖F‖ goes from 1 to 1." in said
 
 
 def test_an_unstable_step_diverges_at_the_predicted_rate():
@@ -91,6 +92,8 @@ def test_an_unstable_step_diverges_at_the_predicted_rate():
     assert ds["predicted_rate"].item() == pytest.approx(3, rel=1e-12)
     assert ds["rate"].item() == pytest.approx(3, rel=1e-9)
     assert ds["outcome"].item() == "does not converge"
+    said = "At 1 step the equilibrium repels what is near it, so that the iteration cannot converge to it. "
+    assert said in ds.attrs["verdict"]
     np.testing.assert_allclose(ds["corollary1"].values, 3.0, rtol=1e-12)
 
 
@@ -192,7 +195,7 @@ def test_an_iteration_that_starts_at_the_equilibrium_stays_there(u, status, coun
     assert ds["distance"].values.max() == 0
     assert ds["outcome"].item() == "stays at the equilibrium"
     assert (ds["equilibrium_status"].item(), ds["equilibria"].item()) == (status, count)
-    begun = "The iteration starts at an equilibrium (F = 0) and stays there at 1 step. "
+    begun = "ERNN's inner iteration g ← g + ηF(g) starts, and stays, at an equilibrium (F = 0) at the one step for"
     assert begun in ds.attrs["verdict"]
     assert "converges" not in ds.attrs["verdict"]
 

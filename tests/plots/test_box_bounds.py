@@ -22,6 +22,15 @@ def test_dots_and_lines_are_the_datasets():
     assert norm.figure.texts[0].get_text().startswith("Bounds over the box −0.5 ≤ hᵢ ≤ 0.5: ")
 
 
+def test_the_border_of_a_step_s_real_parts_is_1():
+    """Where the logarithmic norm of J is below 1, I − J is monotone in one inner product, and F(h) = h has one root."""
+    torch.manual_seed(0)
+    ds = box_bounds(create("vanilla", input_size=1, state_size=4), box=0.5, samples=32)
+    rate = plot_box_bounds(ds).figure.axes[1]
+    assert [line.get_xdata()[0] for line in rate.lines] == [float(ds["abscissa_bound"]), 1.0]
+    assert "1: below, one fixed point at most" in [text.get_text() for text in rate.texts]
+
+
 def test_a_bound_far_off_is_an_arrow_and_the_dots_keep_their_room():
     torch.manual_seed(0)
     ds = box_bounds(create("antisymmetric", input_size=1, state_size=4), box=0.5, samples=32)

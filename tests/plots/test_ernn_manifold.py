@@ -24,9 +24,9 @@ def drawn(ax, part):
 def test_the_ernn_and_its_manifold(ds):
     ax = plot_ernn_manifold(ds, ax=plt.subplots()[1])
     np.testing.assert_array_equal(drawn(ax, "equilibrium manifold"), ds["curve"].values)
-    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), ds["pair_sum"].values[0, 0, 1:])
+    np.testing.assert_array_equal(drawn(ax, "on the manifold at equilibrium"), ds["pair_sum"].values[0, 0, 1:])
     np.testing.assert_array_equal(drawn(ax, "initial state"), [[-0.6, -0.8]])
-    np.testing.assert_array_equal(drawn(ax, "where that ends"), ds["inner_path"].values[0, -1:])
+    np.testing.assert_array_equal(drawn(ax, "end of that iteration"), ds["inner_path"].values[0, -1:])
 
 
 def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
@@ -47,7 +47,7 @@ def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
 def test_an_ernn_has_one_colour_in_all_panels(ds):
     figure = plot_ernn_manifold(ds).figure
     colours = [
-        next(line for line in ax.get_lines() if "on it at equilibrium" in str(line.get_label())).get_color()
+        next(line for line in ax.get_lines() if "on the manifold at equilibrium" in str(line.get_label())).get_color()
         for ax in figure.axes[2:4]
     ]
     assert [line.get_color() for line in figure.axes[4].lines if len(line.get_xdata()) > 2] == colours
@@ -82,7 +82,23 @@ def test_equilibria_far_away_do_not_squeeze_the_motion_and_are_counted(ds):
     far = alone.assign(equilibrium=(alone["equilibrium"].dims, near[None, None]))
     ax = plot_ernn_manifold(far)
     assert ax.get_xlim()[1] < 10
-    assert " ".join(ax.get_title(loc="left").split()).endswith("; 3 of 61 equilibria lie outside")
+    assert " ".join(ax.get_title(loc="left").split()).endswith("; of 61 equilibria 3 lie outside")
+
+
+def test_equilibria_at_0_are_counted_and_an_iteration_that_stays_at_the_start_is_said_to(ds):
+    """They lie under each other: of a ReLU network most entries of most equilibria are 0."""
+    alone = ds.sel(network=["ernn"]).drop_vars("curve")
+    near = np.tile(alone["pair_sum"].values[0, 0, 1:2], (61, 1))
+    near[:40] = 1e-20
+    start = np.tile(alone["trajectory"].values[0, 0, 0], (*alone["inner_path"].shape[:2], 1))
+    stays = alone.assign(
+        equilibrium=(alone["equilibrium"].dims, near[None, None]), inner_path=(alone["inner_path"].dims, start)
+    )
+    ax = plot_ernn_manifold(stays)
+    assert " ".join(ax.get_title(loc="left").split()).endswith("; of 61 equilibria 40 are at (0, 0)")
+    labels = [str(line.get_label()) for line in ax.get_lines()]
+    assert "initial state h₀, in these entries all of step 1's inner iteration" in labels
+    assert not any("that iteration" in label for label in labels)
 
 
 def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
@@ -101,7 +117,7 @@ def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
     assert ax.get_xlabel() == f"$h_k$ or $h_k + h_{{k-1}}$: entry {first + 1}"
     assert ax.get_ylabel() == f"entry {second + 1}"
     sums = ds["pair_sum"].values[0, 0, 1:][:, [first, second]]
-    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), sums)
+    np.testing.assert_array_equal(drawn(ax, "on the manifold at equilibrium"), sums)
     for values, (low, high) in zip(sums.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
         assert low < values.min()
         assert values.max() < high
@@ -112,9 +128,9 @@ def test_a_single_state_is_drawn_over_time():
     system = create("ernn", input_size=2, state_size=1, length=30, inner_steps=2, rank=1)
     ds = ernn_manifold(system, np.random.default_rng(0).standard_normal((30, 2)))
     ax = plot_ernn_manifold(ds)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step t", "$h_k$ or $h_k + h_{k-1}$: entry 1")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step k", "$h_k$ or $h_k + h_{k-1}$: entry 1")
     expected = np.stack([np.arange(1, 31), ds["pair_sum"].values[0, 0, 1:, 0]], axis=1)
-    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), expected)
+    np.testing.assert_array_equal(drawn(ax, "on the manifold at equilibrium"), expected)
 
 
 def test_where_no_equilibrium_exists_the_picture_says_so():

@@ -53,7 +53,8 @@ def test_both_panels_are_of_one_quantity_below_0_and_its_letters_are_explained(k
     plane, levels, bar = plot_lyapunov_function(ds).figure.axes
     said = " ".join(plane.figure.texts[1].get_text().split())
     assert said.endswith(
-        f"{step}T is the matrix with P = TᵀT, so that V = |T (h − h*)|². V falls where the numbers are below 0."
+        f"{step}T is the matrix with P = TᵀT, so that V = |T (h − h*)|². The level of h is |T (h − h*)|. V falls where "
+        f"the numbers are below 0."
     )
     assert levels.get_ylabel().replace("\n", " ") == f"largest {bar.get_title(loc='left')}".replace("\n", " ")
     plane.figure.draw_without_rendering()

@@ -25,7 +25,7 @@ from dynlab.simulation import orbit, prepare
 from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import counted, joined, number, share
+from dynlab.wording import agree, capital, counted, joined, number, share
 
 METHOD = (
     "Equilibria come from Levenberg–Marquardt, and where that fails from pseudo-transient continuation. Both begin at "
@@ -34,6 +34,7 @@ METHOD = (
     "The rate is a regression of ln distance over the last third of what lies above rounding. The predicted rate "
     "comes from the eigenvalues of ∇F at the equilibrium. Other equilibria may exist that no start reached."
 )
+MOST_TIMES = 8  # steps that a verdict lists
 DECIDED = 1e-9  # a predicted rate closer to 1 tells nothing
 NO_EQUILIBRIUM = "NaN where no equilibrium was found"
 REASONS = {
@@ -223,52 +224,62 @@ NOWHERE = "no equilibrium to converge to"
 
 def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
-    outcomes, last = ds["outcome"].values, ds.sizes[schema.ITERATION] - 1
-    own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
-    where = counted(outcomes.size, "step")
-    rule = "g ← g + ηF(g)"
-    first = f"ERNN's inner iteration {rule} is followed for {counted(last, 'iteration')} at {where}."
-    if own:
-        first = (
-            f"At each step the network takes {counted(own, 'inner iteration')} {rule}; here {last:,} are followed at "
-            f"{where}."
-        )
+    outcomes = ds["outcome"].values
     nearing = np.isin(outcomes, (CONVERGES, APPROACHES))
-    astray = _astray(ds, outcomes == NOWHERE) if (outcomes == NOWHERE).any() else ""
-    sentences = [first, *_cases(outcomes, ds["equilibrium_status"].values, astray)]
+    sentences = [_reached(ds, outcomes), *_cases(ds, outcomes)]
     sentences += [_rates(ds, nearing)] if nearing.any() else []
-    return " ".join([*sentences, _conditions(ds)])
+    return " ".join([*sentences, _conditions(ds, bool((outcomes == CONVERGES).any()))])
 
 
-def _cases(outcomes: np.ndarray, kinds: np.ndarray, astray: str) -> list[str]:
+def _reached(ds: xr.Dataset, outcomes: np.ndarray) -> str:
+    """At how many steps it converges within how many iterations, and which steps these are."""
+    last, times = ds.sizes[schema.ITERATION] - 1, ds[schema.TIME].values
+    own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
+    within = f"within {counted(last, 'iteration')}" + (f"; the network takes {own:,} at each" if own else "")
+    count, size = int((outcomes == CONVERGES).sum()), outcomes.size
+    verb, where = "converges to", f"at {count or 'none'} of {size:,} steps"
+    if (outcomes == STAYS).all():
+        verb, count, within = "starts, and stays, at", size, within.replace("within", "for", 1)
+    if size == 1:
+        verb, where = (verb if count else "does not converge to"), "at the one step"
+    elif count == size:
+        where = f"at all {size:,} steps"
+    listed = joined([f"{time:,}" for time in times]) if len(times) <= MOST_TIMES else f"{times[0]:,} to {times[-1]:,}"
+    looked = f"{'Step' if len(times) == 1 else 'Steps'} {listed} of {counted(ds.sizes[schema.SAMPLE], 'sequence')}"
+    return (
+        f"ERNN's inner iteration g ← g + ηF(g) {verb} an equilibrium (F = 0) {where} {within}. {looked} "
+        f"{agree(size)} looked at."
+    )
+
+
+def _cases(ds: xr.Dataset, outcomes: np.ndarray) -> list[str]:
     """What the iteration does at how many steps, each step in one case; and where there was a choice of equilibria."""
+    kinds, distance = ds["equilibrium_status"].values, ds["distance"].transpose(..., schema.ITERATION).values
 
     def at(which: np.ndarray) -> str:
         count = int(which.sum())
         return f"at all {count:,}" if count == which.size > 1 else f"at {counted(count, 'step')}"
 
-    one, stays = "an equilibrium (F = 0)", at(outcomes == STAYS)
-    reached = at(outcomes == CONVERGES) if CONVERGES in outcomes else "at none of them"
-    said = [f"The iteration converges to {one} {reached}."]
-    if STAYS in outcomes:
-        begins = f"The iteration starts at {one} and stays there {stays}."
-        said = [begins, *([f"It converges to one {reached}."] if CONVERGES in outcomes else [])]
-    going = [
-        (APPROACHES, "still comes nearer to one"),
-        (NOT_YET, "has not come steadily nearer to one"),
+    overflows = (outcomes == FAILS) & ~np.isfinite(distance[..., -1])
+    repels = (outcomes == FAILS) & ~overflows
+    nearer = int((repels & (distance[..., -1] < distance[..., 0])).sum())
+    although = f", although it ends nearer at {'all' if nearer == repels.sum() else nearer} of these" if nearer else ""
+    cases = [
+        (outcomes == STAYS, "it starts at an equilibrium and stays there"),
+        (outcomes == APPROACHES, "the distance to the equilibrium keeps falling"),
+        (outcomes == NOT_YET, "the equilibrium attracts what is near it, but the distance does not keep falling"),
+        (repels, f"the equilibrium repels what is near it, so that the iteration cannot converge to it{although}"),
+        (overflows, "the iteration overflows"),
     ]
-    parts = [f"{words} {at(outcomes == name)}" for name, words in going if name in outcomes]
-    said += [f"It {joined(parts)}."] if parts else []
-    if FAILS in outcomes:
-        why = "the equilibrium repels what is near, or the iteration overflows"
-        said.append(f"It cannot converge {at(outcomes == FAILS)}: {why}.")
-    if NOWHERE in outcomes:
-        said.append(f"No equilibrium was found {at(outcomes == NOWHERE)}{astray}.")
+    said = [f"{capital(at(which))} {words}." for which, words in cases if which.any()]
+    said = [] if (outcomes == STAYS).all() else said
+    if (outcomes == NOWHERE).any():
+        said.append(f"{capital(at(outcomes == NOWHERE))} no equilibrium was found{_astray(ds, outcomes == NOWHERE)}.")
     if SEVERAL in kinds:
-        which = "counted above by the one nearest to the iteration's end"
-        said.append(f"(Several equilibria were found {at(kinds == SEVERAL)}, {which}.)")
+        which = "the one nearest to the last iterate counts"
+        said.append(f"Where several equilibria were found, {at(kinds == SEVERAL)}, {which}.")
     if CONTINUUM in kinds:
-        said.append(f"(A continuum of them was found {at(kinds == CONTINUUM)}.)")
+        said.append(f"A continuum of equilibria was found {at(kinds == CONTINUUM)}.")
     return said
 
 
@@ -288,8 +299,8 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     if not settled.any():
         predicted = np.median(ds["predicted_rate"].values[converges])
         return (
-            f"Where it comes nearer, the eigenvalues at the equilibrium predict that an iteration multiplies the "
-            f"distance by {number(predicted)} (median). The measured factor still changes, and cannot be compared."
+            f"Where the distance keeps falling, an iteration multiplies it by {number(predicted)} (median) close to "
+            f"the equilibrium, as the eigenvalues there say. The measured factor has not settled, and is not compared."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))
@@ -300,12 +311,14 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     )
 
 
-def _conditions(ds: xr.Dataset) -> str:
+def _conditions(ds: xr.Dataset, converges: bool) -> str:
     parts = []
     for name, words in (
         ("theorem2", "The ERNN paper's Theorem 2 promises local convergence where ‖F + η∇F·F‖ < ‖F‖: that holds"),
         ("corollary1", "Its Corollary 1 promises stability and convergence where ‖I + η∇F‖ < 1: that holds"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]
-        parts.append(f"{words} at {share((values < 1).mean()) if values.size else 'none'} of the iterates.")
+        part = float((values < 1).mean()) if values.size else 0.0
+        but = ", but the iteration converges at none of the steps" if part and not converges else ""
+        parts.append(f"{words} at {share(part)} of the iterates{but}.")
     return " ".join(parts)

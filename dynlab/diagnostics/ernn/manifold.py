@@ -22,6 +22,7 @@ NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibriu
 ON_MANIFOLD = 1e-6  # of the states' size: a network counts as moving on its manifold where no distance is larger
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
 EQUILIBRIUM = "The manifold holds the equilibria z*(x) of the inner iteration under inputs x."
+AT_END = "If that iteration is run to its end, {} = z*(x_k)."
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) are found by Levenberg–Marquardt steps from beside the network's own h_k + "
     "s h_{k−1}. Where that fails, pseudo-transient continuation and random states follow. The residual is at most "
@@ -230,20 +231,20 @@ def _verdict(ds: xr.Dataset) -> str:
         if not found.any():
             sentences.append(f"{who}: no equilibrium was found at any of {found.size:,} steps.")
             continue
-        share = "" if found.all() else f" at the {found.sum():,} of {found.size:,} steps where z* was found"
+        steps = f"{counted(found.size, 'step')} of {counted(len(found), 'sequence')}"
+        share = f" over {steps}" if found.all() else f", over the {found.sum():,} of {steps} at which z* was found"
         largest, middle = np.nanmax(distances), np.nanmedian(distances)
         size = np.nanmax(np.abs(one["pair_sum"].values))
         if largest <= ON_MANIFOLD * size:
-            steps = f"over {counted(distances.shape[-1], 'step')}" if found.all() else share.strip()
             to = f"to {number(largest, 2)}" if largest else "exactly"
-            sentences.append(f"{who}: {pair} = z*(x_k), on the manifold, {to} {steps}.")
+            sentences.append(f"{who}: {pair} = z*(x_k), on the manifold, {to}{share}.")
         else:
-            away = f"{number(largest, 2)} from z*(x_k)"
+            away = number(largest, 2)
             if found.sum() > 1:
-                away = f"{number(middle, 2)} from z*(x_k) in the median and up to {number(largest, 2)}"
-            sentences.append(f"{who}: {pair} is off the manifold, {away}{share}.")
+                away = f"{number(middle, 2)} in the median and at most {number(largest, 2)}"
+            sentences.append(f"{who} is off the manifold: the distance of {pair} from z*(x_k) is {away}{share}.")
     if sentences:
-        return f"{EQUILIBRIUM} {' '.join(sentences)}"
+        return f"{EQUILIBRIUM} {AT_END.format(pair)} {' '.join(sentences)}"
     return "No state of an ERNN is finite beyond the first one: the trajectories diverge."
 
 

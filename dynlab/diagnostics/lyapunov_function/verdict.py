@@ -10,7 +10,8 @@ from dynlab.wording import agree, at_most, counted, interval, number
 NOT_STABLE = "not stable"  # a status, as the next ones
 PROVED, NO_SET = "proved", "no set is proved: the Jacobian over every box that was tried may expand"
 SAMPLED = "sampled, not proved"  # a status
-V = "V = (h − h*)ᵀ P (h − h*), P from Lyapunov's equation,"
+V = "V = (h − h*)ᵀ P (h − h*)"
+SOLVES = "P solves Lyapunov's equation."
 
 
 class AtPoint(NamedTuple):
@@ -49,7 +50,7 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool, euler: str = "") 
         axes = widest.sampled_radius / np.linalg.svd(widest.weights, compute_uv=False)
         falls = f"It decreases at every state drawn out to semi-axes of {interval(axes)}, the widest"
         falls = falls if widest.sampled_radius > 0 else "It grows somewhere on every level"
-        return f"At {len(sampled)} of {points} {V} was sampled around h*. {falls} (observed, not proved)."
+        return f"At {len(sampled)} of {points} {V} was sampled around h*. {SOLVES} {falls} (observed, not proved)."
     if not proved:
         if len(rows) == 1 and rows[0].status == NOT_STABLE:
             return euler or "The fixed point is not stable, so it has no Lyapunov function."
@@ -63,16 +64,22 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool, euler: str = "") 
     axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
     bound = at_most(widest.rate, 3 if of_flow else 6)
     seen = at_most(widest.sampled_rate, 3 if of_flow else 6)
-    falls = f"√V falls at the rate {bound.lstrip('−')} per second or faster"
-    how = falls if of_flow else f"a step multiplies √V by {bound} at most"
-    if seen != bound:
-        how += f" (in samples {seen.lstrip('−')}{' or faster' if of_flow else ''})"
+    if of_flow:
+        bound, seen = bound.lstrip("−"), seen.lstrip("−")
+        how = f"√V falls at the rate {bound} per second or faster, which is proved"
+        how += f", and at {seen} or faster in samples" * (seen != bound)
+    else:
+        how = f"a step multiplies √V by at most {bound}, which is proved"
+        how += f", and by at most {seen} in samples" * (seen != bound)
     every = ", all that are stable," if len(proved) == sum(row.status != NOT_STABLE for row in rows) < len(rows) else ""
     where = f"{len(proved)} of {points}" if len(rows) > 1 else "the one fixed point"
-    which, around = ("The widest has", "Around that point ") if len(proved) > 1 else ("It has", "")
+    slowest = "" if of_flow else ", in the long run as fast as the eigenvalues there say"
+    which = "The widest ellipsoid has" if len(proved) > 1 else "The ellipsoid has"
+    around = "around that point " if len(proved) > 1 else ""
     return (
-        f"At {where}{every} {V} is proved to decrease along every orbit in an ellipsoid around h*. {which} semi-axes "
-        f"of {interval(axes)}; in it {how}, so every start in it ends at h*. {around}V decreases in samples out to "
+        f"At {where}{every} {V} is proved to decrease along every orbit in an ellipsoid around h*. {SOLVES} {which} "
+        f"semi-axes of {interval(axes)}. In it {how}. So every start in it ends at h*{slowest}. In "
+        f"samples V decreases {around}out to "
         f"{_farther(widest)} these semi-axes (observed, not proved)."
     )
 
