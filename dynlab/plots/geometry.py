@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import capital, share
+from dynlab.wording import capital, number, share, with_error
 
 NEEDS = (
     "trajectory",
@@ -23,13 +23,14 @@ NEEDS = (
     "stable",
     "status",
 )
-PANEL = (4.9, 6.6)  # inches
+PANEL = (4.9, 5.8)  # inches
 MOST_DRAWN = 24  # trajectories: more are a cloud
 LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
 LENGTH = 0.17  # of a drawn direction to each side, times half the width of all that is drawn
-MOST_BARS = 12
-BOX, ZOOM = (4, 4, 3), 0.86  # of a spatial picture, so that its labels stay beside it
-AWAY = 0.6  # of the height of text: from a spatial axis to its label, beyond the numbers
+FEW_BARS, MOST_BARS = 12, 24
+TOLD = 0.95  # of the variance, which so many components hold as the verdict names
+BOX, ZOOM = (4, 4, 3), 0.96  # of a spatial picture, so that its labels stay beside it
+AWAY = 0.8  # of the height of text: from a spatial axis to its label, beyond the numbers
 SPATIAL_TICKS = 2  # more of them overlap where an axis is seen from its end
 # By the number of growing directions, so that grey print tells them apart; the last for all beyond.
 MARKERS = ("o", "^", "s", "D", "P")
@@ -94,20 +95,25 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    widths = [1, 1.1, 0.6] if ds.sizes[schema.AXIS] >= 3 else [1, 0.65]
-    with style.style(((len(widths) - 0.35) * PANEL[0], PANEL[1])) as size:
+    spatial = ds.sizes[schema.AXIS] >= 3
+    widths = [1, 1.2, 0.12, 0.54] if spatial else [1, 0.65]  # with room for the name of the third component
+    with style.style((sum(widths) * PANEL[0], PANEL[1])) as size:
         figure = plt.figure(figsize=size)
         grid = figure.add_gridspec(1, len(widths), width_ratios=widths)
         ax = figure.add_subplot(grid[0])
         _draw(ds, ax, **artist)
         ax.set_title("States and fixed points")
-        if len(widths) == 3:
+        if spatial:
             solid = figure.add_subplot(grid[1], projection="3d")
             _draw(ds, solid, **artist)
             solid.set_title("The same in three components")
-        _draw_shares(ds, figure.add_subplot(grid[-1]))
-        handles, labels = ax.get_legend_handles_labels()
-        style.finish(ds, figure, "State space", dict(zip(labels, handles, strict=True)))
+        shares = figure.add_subplot(grid[-1])
+        _draw_shares(ds, shares)
+        named: dict[str, Any] = {}
+        for each in (ax, shares):
+            handles, labels = each.get_legend_handles_labels()
+            named |= dict(zip(labels, handles, strict=True))
+        style.finish(ds, figure, "State space", named)
     return ax
 
 
@@ -133,19 +139,19 @@ def _groups(ds: xr.Dataset) -> dict[tuple[str, int], list[int]]:
     return groups
 
 
-def _entry(what: str, growing: int, number: int) -> str:
+def _entry(what: str, growing: int, count: int) -> str:
     if what == SADDLE:
-        return f"{number} × unstable: {growing} direction{'s grow' if growing > 1 else ' grows'}"
+        return f"{count} × unstable: {growing} direction{'s grow' if growing > 1 else ' grows'}"
     words = {STABLE: "stable", UNDECIDED: "stability undecided", OTHER: "slow point or continuum"}
-    return f"{number} × {words[what]}"
+    return f"{count} × {words[what]}"
 
 
 def _draw_manifolds(ds: xr.Dataset, ax: Axes, count: int) -> None:
     """The curves along which orbits leave the saddles with one growing direction."""
     curves = _padded(ds["unstable_manifold"].values, count)
     known = curves[np.isfinite(curves).all(axis=(-2, -1))]
-    for number, curve in enumerate(known):
-        ax.plot(*curve.T, color=style.BLUE, lw=1.1, zorder=3, label=None if number else "unstable manifold")
+    for place, curve in enumerate(known):
+        ax.plot(*curve.T, color=style.BLUE, lw=1.1, zorder=3, label=None if place else "unstable manifold")
 
 
 def _draw_directions(ds: xr.Dataset, ax: Axes, count: int) -> None:
@@ -170,8 +176,10 @@ def _draw_directions(ds: xr.Dataset, ax: Axes, count: int) -> None:
 
 def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     """The components' shares of the variance, with their errors."""
-    shares = ds["explained_variance"].values[:MOST_BARS]
-    errors = np.nan_to_num(ds["explained_variance_error"].values[:MOST_BARS])
+    shares = ds["explained_variance"].values
+    told = int((np.cumsum(shares) < TOLD).sum()) + 1  # components, of which the verdict tells
+    shares = shares[: max(FEW_BARS, min(told, MOST_BARS))]
+    errors = np.nan_to_num(ds["explained_variance_error"].values[: len(shares)])
     index = np.arange(1, len(shares) + 1)
     ax.bar(
         index,
@@ -180,23 +188,24 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
         color=style.SKY,
         ecolor=style.BLACK,
         capsize=2,
-        label="each, with its error",
+        label="share of each component, with its error",
     )
     ratio = float(ds["participation_ratio"])
     if not np.isfinite(ratio):
         style.say(ax, "nothing varies")
     else:
-        ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
-        ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
-        style.legend_below(ax, 1)
+        ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="shares added up")
+        error = float(ds["participation_ratio_error"])
+        known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
+        ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {known}")
     title = capital(style.label(ds["explained_variance"]))
     ax.set(ylim=(0, 1.03), xticks=index, xlabel="principal component (PC)", title=title)
 
 
 def _trajectories(ds: xr.Dataset) -> str:
-    number = ds.sizes[schema.SAMPLE]
-    many = f"{number} trajector{'ies' if number > 1 else 'y'}"
-    return f"{MOST_DRAWN} of {many}" if number > MOST_DRAWN else many
+    count = ds.sizes[schema.SAMPLE]
+    many = f"{count} trajector{'ies' if count > 1 else 'y'}"
+    return f"{MOST_DRAWN} of {many}" if count > MOST_DRAWN else many
 
 
 def _axis_label(ds: xr.Dataset, index: int) -> str:

@@ -177,7 +177,7 @@ def cube():
 def test_three_bits_are_a_cube(cube):
     growing, counts = np.unique(cube["unstable_directions"], return_counts=True)
     assert dict(zip(growing.tolist(), counts.tolist(), strict=True)) == {0: 8, 1: 12, 2: 6, 3: 1}
-    assert "8 stable, 12 with 1 growing direction, 6 with 2 growing directions and 1 with 3" in cube.attrs["verdict"]
+    assert "27 fixed points (8 stable, 12 with 1 growing direction, 6 with 2 and 1 with 3)." in cube.attrs["verdict"]
     assert "manifold were followed: 24 of 24 end at a stable fixed point" in cube.attrs["verdict"]
     assert (cube["residual"] < 1e-12).all()
 

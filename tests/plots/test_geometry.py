@@ -71,6 +71,20 @@ def test_no_label_of_the_spatial_picture_lies_on_the_shares(stretch):
     plt.close("all")
 
 
+def test_as_many_shares_are_drawn_as_the_verdict_names_and_the_ratio_has_its_digits():
+    """White noise in 20 dimensions, of which 95 % take 18 or 19 components."""
+    inputs = np.random.default_rng(0).standard_normal((8, 200, 20))
+    ds = geometry(from_function(lambda h, x: x, 20, 20), inputs, starts=4)
+    figure = plot_geometry(ds).figure
+    named = int(ds.attrs["verdict"].partition("It takes ")[2].split()[0])
+    assert named > 12
+    assert len(figure.axes[-1].patches) == named
+    (said,) = [text.get_text() for text in figure.legends[0].get_texts() if "ratio" in text.get_text()]
+    known = ds.attrs["verdict"].partition("take up ")[2].partition(" of 20 dimensions (participation ratio, one")[0]
+    assert said == f"participation ratio {known}"
+    plt.close("all")
+
+
 def test_a_state_of_one_dimension_is_drawn_on_a_line():
     ds = geometry(create("logistic", r=3.7), np.zeros((1, 30, 0)), initial_state=[0.3], starts=8)
     ax = plot_geometry(ds)

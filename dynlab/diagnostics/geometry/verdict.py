@@ -8,7 +8,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.geometry.unstable_manifold import STEPS, usual_steps
-from dynlab.wording import agree, counted, joined, number, share, with_error
+from dynlab.wording import counted, joined, number, share, with_error
 
 MOST = 0.95  # of the variance, which the components named hold
 
@@ -32,13 +32,16 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
     if np.isnan(ratio):
         return f"Along {averaged} nothing varies that stays within the bound: no dimension is known."
     held = np.cumsum(ds["explained_variance"].values)
-    count = int(np.searchsorted(held, MOST)) + 1
+    count = min(int(np.searchsorted(held, MOST)) + 1, n)
     known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
-    components = f"{f'{count} ' * (count > 1)}principal component{'s' * (count > 1)} {agree(count, 'holds', 'hold')}"
-    return (
-        f"Over {averaged} the participation ratio of the states is {known} of {counted(n, 'dimension')}. "
-        f"The first {components} {share(held[min(count, n) - 1])} of the variance."
-    )
+    what = "participation ratio" + ", one standard error" * ("±" in known)
+    part = share(float(held[count - 1]))
+    components = f"The first principal component alone holds {part} of the variance"
+    if count > 1:
+        components = (
+            f"It takes {count} principal components to hold {share(MOST)} of the variance, and these hold {part}"
+        )
+    return f"Over {averaged} the states take up {known} of {counted(n, 'dimension')} ({what}). {components}."
 
 
 def _points(ds: xr.Dataset) -> str:
@@ -51,8 +54,11 @@ def _points(ds: xr.Dataset) -> str:
     also = f" Also found: {joined([counted(count, status) for status, count in others.items()])}." if others else ""
     if not counts:
         return f"No isolated fixed point was found.{also}"
-    listed = joined([f"{count} {name}" for name, count in counts.items()])
-    said = f"{counted(sum(counts.values()), 'fixed point')} ({listed})."
+    growing = [name for name in counts if "growing" in name]
+    short = {name: " ".join(name.split()[:2]) for name in growing[1:]}  # "with 2" after "with 1 growing direction"
+    listed = joined([f"{count} {short.get(name, name)}" for name, count in counts.items()])
+    several = sum(counts.values())
+    said = f"{several} fixed points ({listed})." if several > 1 else f"1 fixed point ({next(iter(counts))})."
     settings = schema.settings(ds)
     at = settings["input"] if settings["at"] == "values" else settings["at"]
     return f"{under_input(said, at) if settings['input'] else said}{_connections(ds)}{also}"
@@ -71,7 +77,7 @@ def _connections(ds: xr.Dataset) -> str:
     steps = schema.settings(ds)["curve_steps"]
     ends = f"{reached} of {2 * traced.sum()} end at a stable fixed point within {steps:,} steps"
     if steps == usual_steps(n) < STEPS:
-        ends += f" (of {n:,} dimensions; --curve-steps, curve_steps=, for more)"
+        ends += f" (of {n:,} dimensions; for more --curve-steps, in Python curve_steps=)"
     return f" From {left} with 1 growing direction {followed}: {ends}."
 
 
