@@ -77,7 +77,7 @@ def test_the_dimension_and_the_entropy_bound_have_errors(henon, lorenz):
     told = with_error(one["positive_exponent_sum"].item(), error, "nat/s", 2)
     assert f"at most the sum of the positive exponents, {told}" in one.attrs["verdict"]
     assert (
-        "of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)" in one.attrs["verdict"]
+        "Of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)" in one.attrs["verdict"]
     )  # the sum is of those that are
     assert one["positive_exponent_sum"].item() == one["exponent"][0, 0].item()
     every = lyapunov(create("logistic"), steps=2000, initial_state=[0.3])
@@ -113,7 +113,7 @@ def test_an_orbit_that_nears_its_fixed_point_by_a_power_of_time_has_no_sign():
     ds = lyapunov(create("logistic", r=3.0), steps=5000, initial_state=[0.3])
     assert ds["exponent"].item() < 0
     assert ds["exponent_error"].item() > abs(ds["exponent"].item())
-    assert "its sign is undecided" in ds.attrs["verdict"]
+    assert "Its sign is undecided" in ds.attrs["verdict"]
 
 
 def test_lorenz(lorenz):
@@ -142,7 +142,7 @@ def test_a_linear_flow_has_the_real_parts(kind):
     )
     stable = "The orbit ends at the stable equilibrium at 0, whose exponents these are."
     if kind == "center":
-        assert "it is zero to rounding, and nearby orbits keep their distance" in ds.attrs["verdict"]
+        assert "It is zero to rounding, and nearby orbits keep their distance" in ds.attrs["verdict"]
     elif max(real) > 0:
         assert ds.attrs["verdict"].startswith(unstable)
     else:
@@ -444,7 +444,7 @@ def test_short_driven_sequences_have_finite_time_exponents_with_errors_between_s
     assert ds["time"].values[-1] == 100
     one = lyapunov(network(1.0), inputs[:1], k=3)
     assert np.isnan(one["standard_error"]).all()
-    assert "its error is not known, and its sign is undecided" in one.attrs["verdict"]
+    assert "Its error is not known, and its sign is undecided" in one.attrs["verdict"]
     long = lyapunov(network(1.0), generator(12).standard_normal((1200, 1)), k=3)
     assert np.isfinite(long["exponent"]).all()
     constant = lyapunov(network(1.0), np.full((100, 1), 0.3), k=3)
@@ -594,11 +594,44 @@ def test_the_verdict_has_the_numbers(henon):
     assert henon.attrs["verdict"].startswith(
         "Over the last 4,500 of 5,000 steps the largest Lyapunov exponent Λ₁ is 0.4"
     )
-    assert "sum of all exponents, −1.20397 nat/step, equals the mean of ln |det J| over the" in henon.attrs["verdict"]
+    assert (
+        "sum of all exponents is −1.20397 nat/step, and so is the mean of ln |det J| over the" in henon.attrs["verdict"]
+    )
     assert "(99.8 % confidence)" in henon.attrs["verdict"]
     assert "entropy rate is at most the sum of the positive exponents, " in henon.attrs["verdict"]
     one = lyapunov(create("henon"), steps=2000, initial_state=[0.1, 0.1]).attrs["verdict"]
     assert "entropy rate is at most Λ₁, the one positive exponent." in one
+    assert "It is positive: nearby orbits separate, which is chaos if the motion stays bounded. Of 2 exponents" in one
+    assert "makes the error smaller" not in one
+    few = lyapunov(create("henon"), steps=100, initial_state=[0.1, 0.1]).attrs["verdict"]
+    assert "A longer run (--steps 1000, in Python steps=1000) makes the error smaller." in few
+
+
+def test_a_point_and_a_way_out_are_not_called_chaos():
+    for start in ([0.0, 0.0], [1.0, 1.0]):
+        said = lyapunov(LinearMap([[1.5, 0.0], [0.0, 0.5]]), steps=40, initial_state=start).attrs["verdict"]
+        assert "nearby orbits separate" in said
+        assert "chaos" not in said
+
+
+def test_a_later_exponent_that_is_larger_within_the_errors_may_be_equal():
+    """A turn by one radian that shrinks all by 0.9: both exponents are ln 0.9, and means of few steps waver."""
+    skew = np.array([[1.0, 3.0], [0.0, 1.0]])
+    turn = 0.9 * skew @ [[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]] @ np.linalg.inv(skew)
+    told = [
+        lyapunov(LinearMap(turn.tolist()), steps=n, initial_state=[0.0, 0.0]).attrs["verdict"] for n in range(40, 60)
+    ]
+    later = [said for said in told if "Λ₂ is larger than Λ₁" in said]
+    assert later
+    assert all("which is within their errors: the two may be equal." in said for said in later)
+
+
+@pytest.mark.parametrize("samples, said", [(1, "is undecided. Check"), (3, "is undecided in all 3 samples. Check")])
+def test_whether_two_states_meet_may_be_undecided_in_every_sample(samples, said):
+    """Of the identity beside its input no distance changes."""
+    ds = lyapunov(from_function(lambda h, x: h + 0 * x, 2, 2), generator(3).standard_normal((samples, 30, 2)))
+    assert (ds["echo_state"] == "undecided").all()
+    assert f"Whether two initial states at a distance of 1 meet under the same input {said}" in ds.attrs["verdict"]
 
 
 # --- Motion whose exponents are 0, and starts that share their drift ---
@@ -622,7 +655,7 @@ def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(case, starts):
     ds = lyapunov(system, **measure)
     assert (np.abs(ds["mean_exponent"]) <= ds["mean_exponent_error"]).all()
     assert (np.abs(ds["exponent"]) <= ds["exponent_error"]).all()
-    assert "its sign is undecided" in ds.attrs["verdict"]
+    assert "Its sign is undecided" in ds.attrs["verdict"]
     inputs = np.zeros((2000, 0))
     bounds = eigenvalue_bounds(system, inputs, max_exponent=0.0, initial_state=measure["initial_state"])
     assert bounds["outcome"].values.tolist() == ["at the bound"]
@@ -632,7 +665,8 @@ def test_the_flow_of_a_center_is_not_chaos():
     ds = lyapunov(planar_system(planar_matrix("zero"), "flow"), seconds=50, initial_state=[0.5, 0.5])
     assert (np.abs(ds["exponent"]) <= ds["exponent_error"]).all()
     assert (
-        "its sign is undecided, since zero lies within the error. A longer run (--seconds 500, " in ds.attrs["verdict"]
+        "Its sign is undecided, since zero lies within the error. A longer run (--seconds 500, in Python seconds=500) "
+        "may decide it." in ds.attrs["verdict"]
     )
 
 
@@ -753,7 +787,7 @@ def test_an_orbit_that_stayed_on_a_symmetric_set_is_told():
     # a line that attracts is no set that neighbours leave
     decays = lyapunov(LinearMap([[0.0, 1.0], [-1.0, 0.0]]), steps=500, initial_state=[1.0, 0.0]).attrs["verdict"]
     assert decays.startswith(
-        "Over the last 450 of 500 steps the largest Lyapunov exponent Λ₁ is 0 ± 2e−15 nat/step: it"
+        "Over the last 450 of 500 steps the largest Lyapunov exponent Λ₁ is 0 ± 2e−15 nat/step. It"
     )
 
 
@@ -797,7 +831,7 @@ def test_samples_on_two_attractors_have_no_exponent_in_common():
     np.testing.assert_allclose(ds["exponent"].values[:, 0], np.log([1.9, 0.1]), atol=1e-12)
     reach = ds["mean_exponent_error"].values[0]
     assert (np.abs(ds["exponent"].values[:, 0] - ds["mean_exponent"].values[0]) <= reach * (1 + 1e-12)).all()
-    assert "nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
+    assert "Nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -854,7 +888,7 @@ def test_an_orbit_that_drifts_says_so(step, start):
     said = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=3000, initial_state=[start]).attrs[
         "verdict"
     ]
-    assert "The orbit still drifts" in said
+    assert "The orbit has not come to rest yet. The exponents of where it ends may differ." in said
 
 
 @pytest.mark.parametrize(
@@ -862,13 +896,13 @@ def test_an_orbit_that_drifts_says_so(step, start):
 )
 def test_an_orbit_on_an_attractor_does_not_drift(step):
     said = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=3000, initial_state=[0.3]).attrs["verdict"]
-    assert "drift" not in said
+    assert "come to rest" not in said
 
 
 def test_an_exponent_of_minus_infinity_is_negative():
     system = from_function(lambda h, x: torch.stack([4 * h[..., 0] * (1 - h[..., 0]), 0 * h[..., 1]], -1), state_size=2)
     said = lyapunov(system, initial_state=[0.3, 0.2], steps=1000).attrs["verdict"]
-    assert "of 2 exponents 1 is positive (Λ₁) and 1 negative (Λ₂)" in said
+    assert "Of 2 exponents 1 is positive (Λ₁) and 1 negative (Λ₂)" in said
 
 
 def test_at_a_kink_an_orbit_ends_at_no_stable_point():

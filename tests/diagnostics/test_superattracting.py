@@ -57,7 +57,7 @@ def test_samples_of_both_signs_have_no_common_one(left, low):
 
     system = from_function(step, state_size=1)
     ds = lyapunov(system, steps=STEPS, initial_state=[[-0.5], [0.3]])
-    assert "nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
+    assert "Nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
     assert f"from {low} to 0.6931 nat/step" in ds.attrs["verdict"]
     judged = eigenvalue_bounds(system, np.zeros((2, STEPS, 0)), initial_state=[[-0.5], [0.3]], max_exponent=0.0)
     assert judged["outcome"].item() == "violated"  # by one of them, at ln 2

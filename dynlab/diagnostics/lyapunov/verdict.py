@@ -9,6 +9,7 @@ from dynlab.diagnostics.lyapunov.separation import BESIDE, DRAW_NEARER, FAR, MEE
 from dynlab.numerics.statistics import FEW_NATS, WRONG, with_signs
 from dynlab.wording import (
     agree,
+    capital,
     counted,
     interval,
     joined,
@@ -22,14 +23,15 @@ from dynlab.wording import (
     with_error,
 )
 
-DRIFT = "still drift"  # what verdicts say of orbits that have not come to where they end
+DRIFT = "not come to rest yet"  # what verdicts say of orbits that have not come to where they end
 SURE = 1e-6  # nats: the largest exponent of a fixed point or cycle itself, beyond which it is unstable
 ROUNDED = 10.0  # times what rounding adds: an error up to this is no matter of chance
+WIDE = 0.25  # of an exponent: beyond such an error a longer run is proposed
 CLOSE = 2.0  # the ratio of an exponent to its error up to which another digit is told, as its sign hangs on it
 LONGER = 10  # times as long is the run that is proposed where a sign is undecided
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
-ECHO = {DRAW_NEARER: "draw nearer by the factor e or more", NEITHER: "are undecided"}
+ECHO = {DRAW_NEARER: "draw nearer by the factor e or more"}
 
 
 def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds | None, size: int) -> str:
@@ -59,7 +61,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
     before, after = (left_by_neighbours(some), "") if ends is None else _whereabouts(some, name, ends, known)
     larger = _larger(some)
     which = "first" if larger else "largest"
-    text = f"{before}Over {averaged} the {which} {words} Λ₁ is {_largest(some, name)}: {_meaning(some, name)}.{larger}"
+    text = f"{before}Over {averaged} the {which} {words} Λ₁ is {_largest(some, name)}. "
+    text += f"{_meaning(some, name, ends is not None and not (ends.periods | ends.drifting)[known].any())}{larger}"
     text += _aligned(some) + _differing(some, name) + after
     if ends is None:
         text += "" if before else _dimension(some)
@@ -82,6 +85,8 @@ def _larger(ds: xr.Dataset) -> str:
     last, units = f"Λ{subscript(most + 1)}", ds["mean_exponent"].attrs["units"]
     more = means[most] - means[0]
     by = f" by {number(more, 1)} {units}" if np.isfinite(more) else ""
+    if more <= ds["mean_exponent_error"].values[[0, most]].sum():
+        return f" {last} is larger than Λ₁{by}, which is within their errors: the two may be equal."
     return f" {last} is larger than Λ₁{by}: over so short a time the exponents are not in their order yet."
 
 
@@ -103,45 +108,53 @@ def _largest(ds: xr.Dataset, name: str) -> str:
     return f"{told}{level}{spread}"
 
 
-def _meaning(ds: xr.Dataset, name: str) -> str:
+def _meaning(ds: xr.Dataset, name: str, wanders: bool) -> str:
+    """What the first exponent means; `wanders` says that no orbit rests, repeats itself or goes one way."""
     means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
     mean, error = means[0], errors[0]
     values, bounds = ds[name].values[:, 0], ds["rounding_bound"].values[:, 0]
     steps = " over these steps" if name != "exponent" else ""
     if differ(ds, name):
-        return _by_sample(ds, name) + steps
+        return f"{_by_sample(ds, name)}{steps}."
     if np.isposinf(bounds).any():
-        below = "might be 0, and the exponent −∞"
-        meet = f"nearby orbits approach each other{steps}" if mean < 0 else "its sign is undecided"
-        return f"{meet}, and no lower bound is known, since a Jacobian is as small as its own error: it {below}"
-    if (np.abs(values) <= bounds).all():
-        return "it is zero to rounding, and nearby orbits keep their distance"
-    if np.isneginf(mean) or mean < -error:
-        return f"nearby orbits approach each other{steps}"
-    if mean > error:
-        return f"nearby orbits separate{steps}{f'; {_signs(means, errors)}' if len(means) > 1 else ''}"
-    if not np.isfinite(error):
-        return "its error is not known, and its sign is undecided"
-    elapsed = float(ds[schema.TIME][-1]) - float(schema.settings(ds)["transient"])
-    if name == "exponent" and abs(mean * elapsed) < FEW_NATS:
-        of_flow = ds[name].attrs["units"] == schema.NAT_PER_SECOND
-        length = "seconds" if of_flow else "steps"
-        longer = f"{LONGER * schema.settings(ds)[length]:.12g}"
-        runs = f"A longer run (--{length} {longer}, {length}={longer})"
+        meet = f"Nearby orbits approach each other{steps}" if mean < 0 else "Its sign is undecided"
         return (
-            f"its sign is undecided, since zero lies within the error. "
-            f"{'Longer inputs' if 'echo_state' in ds else runs} may decide it"
+            f"{meet}. No lower bound is known, since a Jacobian is as small as its own error: it might be 0, and the "
+            "exponent −∞."
         )
-    return "its sign is undecided, since zero lies within the error"
+    if (np.abs(values) <= bounds).all():
+        return "It is zero to rounding, and nearby orbits keep their distance."
+    if np.isneginf(mean) or mean < -error:
+        return f"It is negative: nearby orbits approach each other{steps}."
+    if mean > error:
+        chaos = ", which is chaos if the motion stays bounded" * wanders
+        longer = f" {_longer(ds)} makes the error smaller." * bool(name == "exponent" and error > WIDE * mean)
+        return f"It is positive: nearby orbits separate{steps}{chaos}.{_signs(means, errors)}{longer}"
+    if not np.isfinite(error):
+        return "Its error is not known, and its sign is undecided."
+    elapsed = float(ds[schema.TIME][-1]) - float(schema.settings(ds)["transient"])
+    decides = f" {_longer(ds)} may decide it." * bool(name == "exponent" and abs(mean * elapsed) < FEW_NATS)
+    return f"Its sign is undecided, since zero lies within the error.{decides}"
+
+
+def _longer(ds: xr.Dataset) -> str:
+    """What to ask for in place of so short a run."""
+    if "echo_state" in ds:
+        return "A longer input"
+    length = "seconds" if ds["mean_exponent"].attrs["units"] == schema.NAT_PER_SECOND else "steps"
+    longer = f"{LONGER * schema.settings(ds)[length]:.12g}"
+    return f"A longer run (--{length} {longer}, in Python {length}={longer})"
 
 
 def _signs(means: np.ndarray, errors: np.ndarray) -> str:
-    """Which have which sign: "of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)"."""
+    """Which have which sign: "Of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)"."""
+    if len(means) == 1:
+        return ""
     negative = (means < -errors) | np.isneginf(means)
     groups = {"positive": means > errors, "of undecided sign": ~negative & ~(means > errors), "negative": negative}
     said = [f"{int(each.sum())} {word} ({_named_exponents(each)})" for word, each in groups.items() if each.any()]
     verb = agree(int(groups["positive"].sum()))
-    return f"of {counted(len(means), 'exponent')} {joined(said).replace(' ', f' {verb} ', 1)}"
+    return f" Of {counted(len(means), 'exponent')} {joined(said).replace(' ', f' {verb} ', 1)}."
 
 
 def _named_exponents(which: np.ndarray) -> str:
@@ -187,7 +200,7 @@ def differ(ds: xr.Dataset, name: str) -> bool:
 
 
 def _by_sample(ds: xr.Dataset, name: str) -> str:
-    """What nearby orbits do in how many samples: "nearby orbits separate in 1 and meet in 1 of 2 samples"."""
+    """What nearby orbits do in how many samples: "Nearby orbits separate in 1 and meet in 1 of 2 samples"."""
     errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
     values = with_signs(ds[name].values[:, 0], bounds)
     separate, meet = values > errors, (values < -errors) | np.isneginf(values)
@@ -195,7 +208,7 @@ def _by_sample(ds: xr.Dataset, name: str) -> str:
     said = joined([f"{words} {count}" for count, words in counts if count]) or "separate in none"
     unsure = int((~separate & ~meet).sum())
     undecided = f", {unsure} {agree(unsure)} undecided" if unsure else ""
-    return f"nearby orbits {said} of {counted(len(values), 'sample')}{undecided}"
+    return f"Nearby orbits {said} of {counted(len(values), 'sample')}{undecided}"
 
 
 def left_by_neighbours(ds: xr.Dataset) -> str:
@@ -255,8 +268,10 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
             there = "There" if (periods == 1).all() else "It passes a point where"
             after += f" {there} the map has a kink or a jump, beside which other orbits may do something else."
     elif ends.drifting[known].any():
-        drift = f"{int(ends.drifting[known].sum())} of {count} orbits {DRIFT}" if several else f"The orbit {DRIFT}s"
-        after = f" {drift}: these need not be the exponents of where {'they end' if several else 'it ends'}."
+        drift = (
+            f"{int(ends.drifting[known].sum())} of {count} orbits have {DRIFT}" if several else f"The orbit has {DRIFT}"
+        )
+        after = f" {drift}. The exponents of where {'they end' if several else 'it ends'} may differ."
     return before, after
 
 
@@ -316,28 +331,32 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
     other = "the mean divergence of the vector field" if of_flow else "the mean of ln |det J| over the Jacobians J"
     total = f"{number(sums[both].mean(), 6)} {ds[name].attrs['units']}"
     difference = np.abs(sums[both] - dets[both]).max()
-    to = f"to {number(difference, 1)}" if difference else "in every digit"
-    return f" Check: the sum of all exponents, {total}, equals {other} {to}."
+    off = f"they differ by {number(difference, 1)}" if difference else "they agree in every digit"
+    return f" Check: the sum of all exponents is {total}, and so is {other}: {off}."
 
 
 def _echo_state(ds: xr.Dataset) -> str:
     if "echo_state" not in ds:
         return ""
     outcome, rates = ds["echo_state"].values, ds["separation_rate"]
-    counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
+    counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART)}
     found = {ECHO.get(each, each): count for each, count in counts.items() if count}
-    samples = counted(len(outcome), "sample")
-    open_ = found.pop(ECHO[NEITHER], 0) if len(found) > 1 else 0
-    said = f"{joined([f'{words} in {count}' for words, count in found.items()])} of {samples}"
-    if len(found) == 1 and not open_:
-        said = f"{next(iter(found))}{f' in all {samples}' if len(outcome) > 1 else ''}"
-    said += f"; in {'the other ' * (len(found) == 1)}{open_} it is undecided" if open_ else ""
-    text = f" Two initial states at a distance of {number(FAR)} under the same input {said}"
+    samples, open_ = counted(len(outcome), "sample"), int(np.sum(outcome == NEITHER))
+    two = f"two initial states at a distance of {number(FAR)}"
+    everywhere = f" in all {samples}" if len(outcome) > 1 else ""
+    if not found:
+        text = f" Whether {two} meet under the same input is undecided{everywhere}"
+    else:
+        said = f"{joined([f'{words} in {count}' for words, count in found.items()])} of {samples}"
+        if len(found) == 1 and not open_:
+            said = f"{next(iter(found))}{everywhere}"
+        said += f"; in {'the other ' * (len(found) == 1)}{open_} that is undecided" if open_ else ""
+        text = f" {capital(two)} under the same input {said}"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."
     rate = f"{interval(finite if finite.max() > 0 else -finite, 2)} {rates.attrs['units']}"
-    changes = "shrinks" if finite.max() <= 0 else "grows" if finite.min() >= 0 else "changes"
+    changes = "falls" if finite.max() <= 0 else "rises" if finite.min() >= 0 else "changes"
     which = ", from sample to sample" if np.ptp(finite) > 0 else ""
-    check = f"the distance of two states that begin almost equal {changes} by {rate}{which}"
+    check = f"the logarithm of the distance of two states that begin almost equal {changes} by {rate}{which}"
     return f"{text}. Check of Λ₁ without Jacobians: {check}."
