@@ -262,8 +262,9 @@ def _cases(ds: xr.Dataset, outcomes: np.ndarray) -> list[str]:
 
     overflows = (outcomes == FAILS) & ~np.isfinite(distance[..., -1])
     repels = (outcomes == FAILS) & ~overflows
-    nearer = int((repels & (distance[..., -1] < distance[..., 0])).sum())
-    although = f", although it ends nearer at {'all' if nearer == repels.sum() else nearer} of these" if nearer else ""
+    nearer, those = int((repels & (distance[..., -1] < distance[..., 0])).sum()), int(repels.sum())
+    these = f" at {'all' if nearer == those else nearer} of these" * (those > 1)
+    although = f", although it ends nearer{these}" * (nearer > 0)
     cases = [
         (outcomes == STAYS, "it starts at an equilibrium and stays there"),
         (outcomes == APPROACHES, "the distance to the equilibrium keeps falling"),
