@@ -13,7 +13,7 @@ from dynlab.wording import at_least, at_most, near_one, number, place, power
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 KINKED = 1e-3  # an eigenvalue is known worse where a unit is on its kink
 ROUNDING = 1e-12  # of a number that is rounded up, so much is what rounding left in it
-HELD = " Its ε-pseudospectra hold its eigenvalues after any change of norm up to ε."
+HELD = " Its ε-pseudospectrum holds all eigenvalues that A can get by a change of norm up to ε."
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
@@ -42,7 +42,7 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     grows = _transient(ds, flow, side)
     if described:  # on a trajectory, whose every state has its own Jacobian
         always = "at all times" if flow else "at every step"
-        grows = f"With this one A {always} (the network's own changes) {grows[0].lower()}{grows[1:]}"
+        grows = f"The network's own Jacobian changes; with this one A {always} {grows[0].lower()}{grows[1:]}"
     said = f"{first}. {grows}{_nearest(ds, flow, margin) if side == 'stable' else HELD}"
     return under_input(said, input_at) if takes_input and not described else said
 
@@ -62,7 +62,7 @@ def _radius(moduli: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
     """The spectral radius, or a bound on it where it is not told from 0."""
     leading = int(np.argmax(moduli))
     if errors[leading] < moduli[leading] or not (moduli + errors).any():
-        return near_one(float(moduli[leading]))
+        return near_one(float(moduli[leading]), 5)
     return f"at most {number(float((moduli + errors).max()), 1)}"
 
 
