@@ -140,8 +140,11 @@ def _mark_missing(ax: Axes, gone: np.ndarray, unknown: np.ndarray, last: int) ->
         (unknown, "not known", {"marker": "x"}),
     ):
         if which.any():
-            label = f"{which.sum()} of {len(which)}: {words}"
-            at = np.flatnonzero(which[:last]) + 1
+            index = np.flatnonzero(which) + 1
+            at = index[index <= last]
+            label = f"{len(index)} of {len(which)}: {words}"
+            if len(at) < len(index) == index[-1] - index[0] + 1:  # the mark of the first stands for all
+                label = f"i = {index[0]} to {index[-1]}: {words}"
             ax.plot(at, np.full(len(at), STRIP / 2), transform=ax.get_xaxis_transform(), label=label, **marks | look)
 
 

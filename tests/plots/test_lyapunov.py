@@ -71,6 +71,15 @@ def test_what_is_not_drawn_is_counted():
     plt.close("all")
 
 
+def test_a_mark_that_stands_for_several_exponents_names_them():
+    matrices = np.random.default_rng(1).standard_normal((2, 60, 6, 6))
+    matrices[:, 30, 2:] = 0
+    ax = plot_lyapunov(driven_by(lyapunov, matrices), ax=plt.subplots()[1])
+    marks = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
+    assert marks["i = 3 to 6: −∞, a Jacobian is singular"] == [3]
+    plt.close("all")
+
+
 def test_the_title_counts_the_running_estimates_that_are_drawn():
     matrices = np.random.default_rng(1).standard_normal((2, 60, 3, 3))
     matrices[:, 30, 0] = 0

@@ -9,7 +9,7 @@ from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.measured import AGREE, CovariantVectors
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, System
-from dynlab.wording import agree, none_inside, number, ranged, why_cut
+from dynlab.wording import NO_INPUT, agree, none_inside, number, ranged, subscript, why_cut
 
 METHOD = (
     "Ginelli's method: the Jacobians carry a random frame forward, which QR makes orthonormal after every {step}, and "
@@ -20,6 +20,7 @@ METHOD = (
     "as those of `lyapunov` are: beyond an error that two in a thousand exceed, and where all the growth is above "
     "{nats:g} nats"
 )
+LONGER = 10  # times as long is the run that is proposed where no vector is determined
 LOST = "NaN where the orbit was cut, or rounding drowns the mode"
 UNDETERMINED = f"NaN where the vector is not determined: its exponent is not told from another's, or {LOST[4:]}"
 NO_ANGLE = "NaN where no exponent is certainly positive, or none certainly negative, or the orbit was cut"
@@ -100,7 +101,14 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         return f"No vector is known over {averaged.rstrip(',')}: {why}"
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
-    text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined: the same from two starts."
+    some = f"{ranged(counts, 0)} of {total} covariant vectors are"
+    text = f"Over {averaged} {some if counts.any() else f'none of {total} covariant vectors is'} determined. "
+    text += (
+        "A vector is determined where runs from two starts agree on it, and its exponent lies apart from the others."
+    )
+    text += _exponents(ds)
+    if not counts.any():
+        text += f" {_longer(settings)} may determine some."
     angles = found.angles.smallest[inside]
     if np.isfinite(angles).any():
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
@@ -110,8 +118,10 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
             f"{_degrees(float(np.nanmin(found.angles.surely[inside])))}{_known_to(found, 'seconds' in settings)}."
         )
     else:
-        missing = "grow" if not found.unstable[inside].any() else "decay"
-        text += f" No direction is known to {missing}, so that there is no angle between growing and decaying ones."
+        missing = "positive" if not found.unstable[inside].any() else "negative"
+        text += (
+            f" No exponent is known to be {missing}, and so no angle between growing and decaying directions is known."
+        )
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
         off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))
@@ -122,6 +132,30 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         text += f" {gone} of {len(inside)} orbits {_why_cut(found, settings, gone > 1)}, and "
         text += f"{agree(gone)} left out."
     return text
+
+
+def _exponents(ds: xr.Dataset) -> str:
+    """The first and the last exponent that are known, means of the samples."""
+    values, units = ds["exponent"].values, ds["exponent"].attrs["units"]
+    known = np.flatnonzero(np.isfinite(values).any(axis=0))
+    if not len(known):
+        return ""
+    means = [float(np.mean(values[np.isfinite(values[:, mode]), mode])) for mode in known[[0, -1]]]
+    first, last = (
+        f"Λ{subscript(int(mode) + 1)} is {number(mean, 2)}" for mode, mean in zip(known[[0, -1]], means, strict=True)
+    )
+    unknown = values.shape[1] - len(known)
+    left = f"; {unknown} of {values.shape[1]} exponents are −∞, or not known" if unknown else ""
+    return f" {f'{first} and {last}' if len(known) > 1 else first} {units}{' in the mean' * (len(values) > 1)}{left}."
+
+
+def _longer(settings: dict[str, Any]) -> str:
+    """What to ask for in place of so few steps."""
+    if settings.get("inputs_shape", [0])[-1] and settings["inputs"] != NO_INPUT:
+        return "Longer sequences (--inputs noise:1.0 --steps 2000)"
+    length = "seconds" if "seconds" in settings else "steps"
+    longer = f"{LONGER * settings[length]:.12g}"
+    return f"A longer run (--{length} {longer}, in Python {length}={longer})"
 
 
 def _known_to(found: CovariantVectors, is_flow: bool) -> str:
