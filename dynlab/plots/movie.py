@@ -121,7 +121,7 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
 
 def _named(disc: Axes) -> dict[str, Any]:
     """What is named beside the disc and not beside portraits; a critical step only where its mark is drawn."""
-    marked = any(line.get_marker() == "X" and len(line.get_xdata()) for line in disc.lines)
+    marked = any(line.get_marker() == "X" and np.size(line.get_xdata()) for line in disc.lines)
     entries = zip(*disc.get_legend_handles_labels(), strict=True)
     drawn = {text.replace("\n", " "): handle for handle, text in entries if text not in SIDES.values()}
     return {text: handle for text, handle in drawn.items() if marked or not text.startswith("critical step")}
