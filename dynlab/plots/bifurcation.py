@@ -176,7 +176,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     reach = max(border, float(np.abs(calm).max())) if calm.size else 1.0
     high = max(border, min(float(size.max()), TALLEST * reach))
     room = 0.08 * max(high - low, 1e-3)
-    ax.set(ylim=(low - room, high + room), ylabel="largest |μ|" if is_map else "largest Re λ (1/s)")
+    ax.set(ylim=(low - room, high + room), ylabel="largest multiplier |μ|" if is_map else "largest Re λ (1/s)")
     ax.set_title("Stable below the dotted line")
 
 

@@ -14,7 +14,7 @@ from dynlab.diagnostics.bifurcation.held_system import varied_system
 from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
-from dynlab.systems import Flow, create, from_function
+from dynlab.systems import Flow, Map, create, from_function
 from dynlab.systems.planar import planar_system
 
 EXACT = 1e-10  # of a bifurcation's parameter
@@ -478,6 +478,25 @@ def test_a_curve_that_slowly_turns_is_on_the_circle_that_its_closed_form_says():
     radius = np.sqrt(ds["parameter"].values)[:, None] * np.ones(4)
     reach = np.abs(ds["visited"].values).max(axis=2)  # of 128 steps: of half a turn and more
     np.testing.assert_allclose(reach[settled], radius[settled], rtol=5e-3)
+
+
+def test_the_coordinate_that_is_drawn_is_one_in_which_orbits_move():
+    """h₁ = tanh(3p) varies most along the stable branch h₂ = 0; h₂ ← −p h₂ + h₂³/2 has a flip at p = 1, and moves."""
+
+    class Both(Map):
+        def __init__(self):
+            super().__init__(2, 0)
+            self.p, self.name = 1.0, "both"
+
+        def step(self, state, input, t=0):
+            first = torch.tanh(3 * torch.as_tensor(self.p) + 0 * state[..., 0])
+            return torch.stack([first, -self.p * state[..., 1] + state[..., 1] ** 3 / 2], dim=-1)
+
+    still = bifurcation(Both(), parameter="p", lowest=0.2, highest=0.9, values=20)
+    moving = bifurcation(Both(), parameter="p", lowest=0.2, highest=1.4, values=20)
+    assert [schema.settings(ds)["observed"] for ds in (still, moving)] == [0, 1]
+    last = moving["visited"].values[-1]  # p = 1.4: between ±√(2 (p − 1))
+    np.testing.assert_allclose(np.abs(last[np.isfinite(last)]), np.sqrt(0.8))
 
 
 def test_extrema_of_a_solution_that_rests_and_of_one_that_does_not():

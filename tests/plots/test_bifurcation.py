@@ -45,7 +45,7 @@ def test_every_bifurcation_has_its_marker_and_its_words(logistic):
     assert sorted({line.get_xdata()[0] for line in markers}) == sorted(logistic["bifurcation_parameter"].values)
     said = " ".join(text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts())
     assert "flip (period doubling) at 3, 3.44949" in said
-    assert bottom.get_ylabel() == "largest |μ|"
+    assert bottom.get_ylabel() == "largest multiplier |μ|"
     assert "loses stability at r = 3" in " ".join(figure.texts[-1].get_text().split())
 
 

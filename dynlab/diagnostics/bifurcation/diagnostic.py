@@ -44,6 +44,7 @@ MAX_PERIOD = 8
 MOST_POINTS = 2000  # of one branch and direction
 LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
 VALUES, FEWER_VALUES, ORBITS = 400, 100, 4  # of the brute-force diagram; fewer for networks
+MORE = 2.0  # times: a coordinate in which orbits move more by less is not preferred
 PILOT = 16  # values at which orbits show which coordinate varies, where branches do not
 MAX_MEMORY = 2.0**30
 MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour, and the time grows as n³
@@ -121,7 +122,8 @@ def bifurcation(
     max_period : int
         Orbits are doubled at flips up to this period.
     observed : int, optional
-        The coordinate that the orbits' variables hold, from 0; that which varies most where it is not given.
+        The coordinate that the orbits' variables hold, from 0. Where it is not given that which varies most along the
+        branches, or another in which a map's orbits move more than twice as much.
     values : int
         How many values of the parameter the brute-force diagram has, 0 leaves it out; 400, beyond 8 dimensions 100,
         where it is not given.
@@ -279,6 +281,15 @@ def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) 
     return diagram, max(beyond)
 
 
+def _more_moving(states: Real, coordinate: int) -> int:
+    """The coordinate, or the one in which orbits move most where that is much more than in the one that is given.
+
+    Of states (value, start, time, state). Beside a saturated unit, which hardly moves, others turn.
+    """
+    moves = np.nan_to_num(states.std(axis=2)).mean(axis=(0, 1))
+    return int(moves.argmax()) if moves.max() > MORE * moves[coordinate] else coordinate
+
+
 def _orbits(
     diagram: Diagram,
     points: list[Row],
@@ -305,6 +316,8 @@ def _orbits(
     begin = beside_branches(diagram, points, grid, ORBITS, generator)
     if isinstance(varied.system, Map):
         found = orbits.visited_by_map(varied, grid[:, None], begin, *bounds)
+        if observed is None:
+            coordinate = _more_moving(found.states, coordinate)
         found = found._replace(states=found.states[..., coordinate])
     else:
         found = orbits.visited_by_flow(varied, grid[:, None], begin, *bounds, coordinate)

@@ -49,8 +49,8 @@ class Parameter(NamedTuple):
 
 
 def described(name: str) -> str:
-    """What an axis says of a parameter: "factor on W" of ``W*``."""
-    return f"factor on {name[:-1]}" if name.endswith("*") else name
+    """What an axis says of a parameter: "W*, the factor on W"."""
+    return f"{name}, the factor on {name[:-1]}" if name.endswith("*") else name
 
 
 def named(system: System, name: str) -> Parameter:

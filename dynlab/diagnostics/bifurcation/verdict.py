@@ -159,7 +159,7 @@ def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str
     if left.any():
         sentences.append(f"{at(left)} every orbit left |h_i| ≤ {largest:g}, or was no number, and was cut")
     if moving.any():
-        sentences.append(f"{at(moving)} an orbit had not settled: the hollow points there may be transients")
+        sentences.append(f"{at(moving)} an orbit had not settled. Its points, hollow in the picture, may be transients")
     return sentences
 
 
