@@ -72,7 +72,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
 def _orbits(ds: xr.Dataset) -> str:
     """How many lines of one look there are."""
     count = ds.sizes[schema.SAMPLE]
-    return f", {count} orbits of each" if count > 1 else ""
+    return f", {count} orbits" if count > 1 else ""
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:

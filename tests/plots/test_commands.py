@@ -13,7 +13,7 @@ FLOW, EULER = ": h′ = tanh(W h)", ": h ↦ h + ε tanh(W h)"
 COMMANDS = [
     (["phase"], FLOW),
     (["basins", "--grid", "9", "--steps", "50", "--no-follow"], f"{EULER}, ε = 0.1"),
-    (["stability"], f"(Euler, ε = 0.1){FLOW}"),
+    (["stability"], f"(Euler, ε = 0.1 s){FLOW}"),
     (["lyapunov", "--steps", "50"], f"{EULER}, ε = 0.1"),
     (["lyapunov", "--seconds", "5", "--kind", "flow"], FLOW),
     (["bifurcation", "--parameter", "step_size", "--from", "0.01", "--to", "0.02", "--values", "0"], EULER),
