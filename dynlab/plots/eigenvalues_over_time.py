@@ -14,6 +14,7 @@ from dynlab.wording import share
 
 PANEL = (5.0, 4.0)  # inches
 ZERO, MANY = 1e-9, 0.25  # a modulus that is 0 but for rounding, and the share of such modes that hides the others
+NAMES = ("all modes", "middle half of them")  # of the bands
 FEW = 4  # modes, each of which has its own line; of more bands are drawn
 DASHES = ("-", (0, (4, 4)), (4, (2, 6)), (0, (1, 7)))  # of each line, so that those that coincide are all seen
 
@@ -50,9 +51,9 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
             look: dict[str, Any] = {"color": style.CYCLE[mode], "ls": DASHES[mode], "label": f"${symbol}_{mode + 1}$"}
             ax.plot(times, one, **look | line)
     else:
-        for low, high, colour, name in BANDS:
+        for (low, high, colour, _), name in zip(BANDS, NAMES, strict=True):
             edges = values.quantile([low, high], [schema.SAMPLE, schema.MODE]).values
-            words = name.replace("resolved ", "") + " that are not 0" * some
+            words = name + " that are not 0" * some
             ax.fill_between(times, *edges, color=colour, linewidth=0, label=words)
         middle = values.median([schema.SAMPLE, schema.MODE]).values
         ax.plot(times, middle, **{"color": style.BLUE, "label": "median of the modes"} | line)
