@@ -77,7 +77,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     _draw_borders(basin, x, y, half, ax)
     off = _off_the_plane(ds)
     handles = [_attractor(ds, place, shades[place], off[place], ax, **artist) for place in range(count)][:MOST_NAMED]
-    for place in range(min(count, MOST_NAMED) if count > 1 else 0):
+    for place in range(min(count, MOST_NAMED) if _numbered(ds) else 0):
         _write(ds, place, f"{place}", ax)
     for place, code in enumerate(ways):
         arrow = _arrow(ds, code)
@@ -91,13 +91,20 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
     ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    astray = _astray(ds, off)
+    for place in astray:
+        at = float(ds["attractor_x"][place, 0]), float(ds["attractor_y"][place, 0])
+        ax.annotate(f"{place}", at, (6, 4), textcoords="offset points", zorder=4)
     if (off & (ds["period"].values > 0)).any():
         hollow: dict[str, Any] = {"marker": "o", "mfc": "none", "mec": style.GREY, "mew": 1.6, "ms": 7}
-        words = f"hollow: off the plane, projected onto it{_astray(ds, off)}"
+        over = [f"that of {place} lies over the basin of {below}, not in it" for place, below in astray.items()]
+        words = ";\n".join(["hollow: off the plane, projected onto it", *([joined(over)] if over else [])])
         handles.append(ax.plot([], [], ls="none", label=words, **hollow)[0])
     ax.set(xlabel=_axis(ds, 0), ylabel=_axis(ds, 1))
     if ds.sizes[schema.STATE] > 2 and settings.get("plane_share") is not None:
-        ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
+        ax.set_title(
+            f"Starts on the plane with {share(float(settings['plane_share']))} of the variance of what spans it"
+        )
     else:
         ax.set_title(f"Where starts end, one in each cell of {number(2 * half[0], 2)} × {number(2 * half[1], 2)}")
     if not count and not ways:
@@ -130,17 +137,23 @@ def _off_the_plane(ds: xr.Dataset) -> NDArray[np.bool_]:
     return np.asarray(distance > OFF * np.abs(ds[schema.X].values).max())
 
 
-def _astray(ds: xr.Dataset, off: NDArray[np.bool_]) -> str:
-    """Of which attractors off the plane the projection falls into another one's basin."""
+def _astray(ds: xr.Dataset, off: NDArray[np.bool_]) -> dict[int, int]:
+    """The attractors off the plane whose projections fall into the basin of another, and of which."""
     x, y, basin = ds[schema.X].values, ds[schema.Y].values, ds["basin"].values
-    said = []
-    for place in np.flatnonzero(off & (ds["period"].values > 0)):
+    found = {}
+    for place in np.flatnonzero(off & (ds["period"].values > 0)).tolist():
         at_x, at_y = (float(ds[name][place, 0]) for name in ("attractor_x", "attractor_y"))
         inside = x[0] <= at_x <= x[-1] and y[0] <= at_y <= y[-1]
         below = int(basin[np.abs(y - at_y).argmin(), np.abs(x - at_x).argmin()]) if inside else place
         if below not in (place, -1, -2):
-            said.append(f"that of {place} lies over the basin of {below}, not in it")
-    return f";\n{joined(said)}" if said else ""
+            found[place] = below
+    return found
+
+
+def _numbered(ds: xr.Dataset) -> bool:
+    """Whether several attractors have starts that are seen, so that they have numbers."""
+    starts = np.bincount(ds["basin"].values[ds["basin"].values >= 0], minlength=1)
+    return int((starts > HIDDEN).sum()) > 1
 
 
 def _axis(ds: xr.Dataset, which: int) -> str:
@@ -177,22 +190,19 @@ def _attractor(
     is_continuum = kind.startswith("continuum")
     words = str(one["attractor_class"].values) if is_continuum else kind
     label = f"{of_map(words)} ({share((ds['basin'].values == place).mean())})"
-    if ds.sizes[schema.ATTRACTOR] > 1:
+    if _numbered(ds):
         label = f"{place}  {label}"
-    if is_continuum or kind.startswith("family"):  # no one of its points stands for it
+    if kind.startswith("family"):  # no one of its points stands for it
         return _patch(shade, label)
     colour = style.CYCLE[place % len(style.CYCLE)]
     look: dict[str, Any] = {"marker": ".", "ms": 3, "mew": 0, "color": colour}
-    if off and not one["period"]:
+    if off and (is_continuum or not one["period"]):
         label += ", projected onto the plane"
-    if one["period"]:
+    if one["period"] and not is_continuum:
         face = "white" if one["stable"] != 1 else colour
         look = {"marker": MARKERS[place % len(MARKERS)], "ms": 7, "color": face, "mec": style.BLACK, "mew": 1.0}
         if off:
             look |= {"mfc": "none", "mec": colour, "mew": 1.8, "ms": 8}
-            if ds.sizes[schema.ATTRACTOR] > 1:
-                at = float(one["attractor_x"][0]), float(one["attractor_y"][0])
-                ax.annotate(f"{place}", at, (6, 4), textcoords="offset points", zorder=4)
     drawn = ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
     unseen = one["period"] and (ds["basin"].values == place).sum() <= HIDDEN
     return drawn if unseen else (_patch(shade, label), drawn)

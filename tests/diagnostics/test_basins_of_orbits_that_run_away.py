@@ -55,7 +55,7 @@ def test_what_runs_away_and_what_still_bends_on_its_way():
     assert away[early].all()
     np.testing.assert_array_equal(np.sign(ds["outward_step"].values[0][early]), -np.sign(y[early]))
     assert ds.sizes["attractor"] == 0
-    assert "on a way that bends or ends farther out)" in ds.attrs["verdict"]
+    assert "(they move outward, but their direction or speed changes farther out)" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("speed", [0.5, 1e-4])
@@ -119,4 +119,4 @@ def test_directions_are_numbered_by_how_many_there_are_unless_they_are_too_many(
 def test_which_starts_no_orbit_is_left_for_is_said_with_whose_limit_it_is():
     """h + 0.1 tanh(W₀ h) drifts outward on curves of its own for each start."""
     ds = dl.basins(planar_system(planar_matrix("zero")), grid=12, steps=500)
-    assert "(basins follows 6 moving orbits for longer, and these starts are near none of them: " in ds.attrs["verdict"]
+    assert "(they still move, and are near none of the 6 orbits that are followed for longer; " in ds.attrs["verdict"]

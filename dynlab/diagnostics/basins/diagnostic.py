@@ -142,7 +142,7 @@ def basins(
     >>> ds["stable"].values.tolist(), ds["share"].values.tolist()
     ([1, 1, 1, 1], [0.25, 0.25, 0.25, 0.25])
     """
-    each = sum(one.numel() for one in system.parameters()) or system.state_size  # multiplications of a step
+    each = sum(one.numel() for one in system.parameters()) or system.state_size  # about the multiplications of a step
     asked, grid = grid, usual_grid(each * max(steps, 1)) if grid is None else grid
     is_followed = each * FOLLOWED <= FOLLOWED_WORK if follow is None else follow
     _check(system, grid, steps, extent, largest_state, max_memory)
@@ -182,7 +182,7 @@ def _spanned_by(system: Map, states: ArrayLike | None, is_given: bool) -> str:
         return ""
     if states is None:
         return "states on orbits from random starts"
-    return "the states given" if is_given else "the states that its inputs drive it through"
+    return "the states given" if is_given else "the states that the inputs drive the network through"
 
 
 def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None:
@@ -197,8 +197,8 @@ def _fewer(each: int, grid: int) -> str:
     if grid == GRID:
         return ""
     return (
-        f" To save time {grid} × {grid} starts are followed, as a step of this network takes {each:,} multiplications: "
-        f"a larger --grid (in Python grid=) takes more."
+        f" To save time {grid} × {grid} starts are followed, as this network has {each:,} parameters. A larger --grid "
+        f"(in Python grid=) takes more."
     )
 
 

@@ -34,7 +34,7 @@ MOST_PIECES = 8  # spaces, at most, that an orbit visits in turn
 ORBITS, MULTIPLICATIONS, LEFT_LATE = 4096, 2**22, 1e-3
 NEAR = 2.0  # times the largest distance to its nearest neighbour: an end so near to that orbit is on the same attractor
 # Why an orbit is undecided, in words that follow "undecided, since".
-DRIFTS = "the orbits still drift"
+DRIFTS = "the orbits have not come yet to where they stay"
 LONG = f"the exponents are negative and no period up to {LONGEST:,} steps is seen"
 WEAK = "the orbits lie on closed curves, and the exponents do not tell whether these attract"
 NEITHER = "orbits beside the line or plane that these lie in neither leave it nor come back"

@@ -16,10 +16,10 @@ from dynlab.systems.held import Held
 # Why a start is undecided.
 LEFT_OUT = "following orbits of a network this large is left out (--follow, follow=True, brings it back)"
 NOT_FOLLOWED = (
-    f"basins follows {MOST_MOVING} moving orbits for longer, and these starts are near none of them: larger --steps "
-    f"(steps=) may leave fewer that still move"
+    f"they still move, and are near none of the {MOST_MOVING} orbits that are followed for longer; a larger --steps, "
+    f"in Python steps=, may leave fewer of these"
 )
-BENDS = "they move straight outward, on a way that bends or ends farther out"
+BENDS = "they move outward, but their direction or speed changes farther out"
 
 
 def recognised(

@@ -21,7 +21,9 @@ MANY_MEET = (
     "basins are as small as the boxes"
 )
 TWO = ". With two basins it is at most ln 2 = 0.693 nat, and so leaves open whether their border is fractal"
-BELOW = ". Only above ln 2 = 0.693 nat, by three times its error of {}, would it show a fractal border"
+BELOW = (
+    ". This leaves open whether a border is fractal: above {} nat, ln 2 and three standard errors, one surely would be"
+)
 
 
 def verdict(
@@ -62,7 +64,8 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     ends = _listed(ds, kinds)
     gone = why_cut(lost, f"‖h‖ ≤ {number(settings['largest_state'])}", False, True)
     parts = [*ends, f"{share(lost.size / basin.size)} {gone}"] if lost.size else ends
-    parts += [_outward(basin, away, steps)] if away.size else []
+    rest = bool(ends) and away.size + int((basin >= 0).sum()) == basin.size
+    parts += [_outward(basin, away, steps, rest)] if away.size else []
     open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
     parts += [f"undecided: {joined(open_)}"] if open_ else []
     step = settings.get("step_size")
@@ -88,17 +91,17 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
     error = float(ds["boundary_basin_entropy_error"])
     surely = border - SURE * error > FRACTAL
-    more = MANY_MEET if surely else TWO if basins == 2 else BELOW.format(number(error, 1))
+    more = MANY_MEET if surely else TWO if basins == 2 else BELOW.format(number(FRACTAL + SURE * error, 3))
     return (
         f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)} nat; it would be 0 if in each box of "
-        f"5 × 5 all starts ended alike. In boxes that hold a border it is {number(border, 3)} nat{more}."
+        f"5 × 5 starts all ended alike. In boxes that hold a border it is {number(border, 3)} nat{more}."
     )
 
 
-def _outward(basin: NDArray[np.int64], away: Real, steps: int) -> str:
-    """How many orbits run away, in how many directions, and how far they are."""
+def _outward(basin: NDArray[np.int64], away: Real, steps: int, rest: bool) -> str:
+    """How many orbits run away, in how many directions, and how far they are; `rest`: all but those told before do."""
     directions = len(np.unique(basin[basin <= OUTWARD]))
-    some = _some(away.size, basin.size)
+    some = "all others" if rest and away.size > 1 else _some(away.size, basin.size)
     nearest, farthest = (number(float(end), 3) for end in (away.min(), away.max()))
     distance = nearest if nearest == farthest else f"{nearest} to {farthest}"
     where = f" in {directions} directions" if directions > 1 else ""
@@ -113,8 +116,8 @@ def _beside(ds: xr.Dataset, others: int) -> str:
     states = ds["attractor_state"].values - ds["origin"].values
     missed, followed = int(ds["missed_attractors"]), f"{others} of the states that the plane was made from"
     if missed:
-        more = f"{counted(missed, 'further attractor')} {agree(missed)} missing here"
-        other = f" {more}: {followed} were followed too, and reach {agree(missed, 'it', 'them')}."
+        more = f"{counted(missed, 'further attractor')} {agree(missed)} not reached from this plane"
+        other = f" {more}. {followed} were followed too, and reach {agree(missed, 'it', 'them')}."
     else:
         other = (
             f" {followed} were followed too, and reach no other attractor. What is reached from elsewhere alone "
@@ -125,7 +128,8 @@ def _beside(ds: xr.Dataset, others: int) -> str:
     directions = ds["direction"].values
     away = np.linalg.norm(states - states @ directions.T @ directions, axis=1)
     off = away > IN_PLANE * (1 + np.abs(states).max())
-    where = f" The points they end on lie up to {number(float(away.max()), 3)} off the plane." if off.any() else ""
+    farthest = number(float(away.max()), 3)
+    where = f" The points they end on lie at distances of up to {farthest} from the plane." if off.any() else ""
     return f"{where}{other}"
 
 
