@@ -192,13 +192,19 @@ def _attractor(
     label = f"{of_map(words)} ({share((ds['basin'].values == place).mean())})"
     if _numbered(ds):
         label = f"{place}  {label}"
-    if kind.startswith("family"):  # no one of its points stands for it
-        return _patch(shade, label)
     colour = style.CYCLE[place % len(style.CYCLE)]
     look: dict[str, Any] = {"marker": ".", "ms": 3, "mew": 0, "color": colour}
-    if off and (is_continuum or not one["period"]):
+    if is_continuum and words.startswith("unstable"):  # its starts lie on it, and are too few to be seen
+        rows, columns = np.nonzero(ds["basin"].values == place)
+        dots = ax.plot(
+            ds[schema.X].values[columns], ds[schema.Y].values[rows], ls="none", label=label, zorder=3, **look
+        )
+        return _patch(shade, label), dots[0]
+    if is_continuum or kind.startswith("family"):  # no one of its points stands for it
+        return _patch(shade, label)
+    if off and not one["period"]:
         label += ", projected onto the plane"
-    if one["period"] and not is_continuum:
+    if one["period"]:
         face = "white" if one["stable"] != 1 else colour
         look = {"marker": MARKERS[place % len(MARKERS)], "ms": 7, "color": face, "mec": style.BLACK, "mew": 1.0}
         if off:
