@@ -45,7 +45,8 @@ def _print(found: dict[str, Any]) -> None:
 
     from .columns import print_table
 
-    echo(f"{one_line(found['file'])}: {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
+    size = f"{found['bytes']:,} bytes, {found['parameters']:,} parameters"
+    echo(f"{one_line(found['file'])}: format {found['format']}, {size}")
     echo(f"sha256 {found['sha256']}\n")
     both = any(entry["input_size"] != entry["step_input_size"] for entry in found["systems"])
     rows = [
@@ -62,6 +63,8 @@ def _print(found: dict[str, Any]) -> None:
     ]
     numeric = ["state", "input", *(["step's input"] if both else []), "parameters"]
     print_table(["layer", "system", *numeric, "dtype"], rows, numeric)
+    if any(entry["system"] == "lstm" for entry in found["systems"]):
+        echo("\nThe state of an LSTM is h and c together.")
     for entry in found["systems"]:
         if settings := _config(entry["config"]):
             of = f" of layer {one_line(_layer(entry['layer']))}" if len(found["systems"]) > 1 else ""
@@ -83,7 +86,7 @@ def _print(found: dict[str, Any]) -> None:
         echo("training:")
         for name in [*results, *(name for name in found["training"] if name not in results)]:
             value = found["training"][name]
-            told = number(value) if name in results and isinstance(value, float) else one_line(value)
+            told = number(value) if name in results and isinstance(value, float) else one_line(_plain(value))
             echo(f"  {one_line(name)}: {_settings(value) if isinstance(value, dict) else told}")
 
 
@@ -100,4 +103,11 @@ def _config(config: dict[str, Any]) -> str:
 
 
 def _settings(facts: dict[str, Any]) -> str:
-    return one_line(", ".join(f"{name}={value}" for name, value in facts.items()))
+    return one_line(", ".join(f"{name}={_plain(value)}" for name, value in facts.items()))
+
+
+def _plain(value: Any) -> str:
+    """A fact as an option takes it: of a list its entries, and "none" where there is nothing."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)

@@ -38,9 +38,11 @@ THEIRS = {"ignore_unknown_options": True}
 @click.argument("command", metavar="COMMAND")
 @click.argument("arguments", metavar="[CKPT]... [OPTIONS OF COMMAND]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--grid", multiple=True, metavar="NAME=VALUES", help="lo:hi:20, lo:hi:log20 or a,b,c; repeatable.")
-@click.option("--data", type=FOLDER, metavar="FILE", help="The store, .zarr; one that is not complete is gone on with.")
+@click.option("--data", type=FOLDER, metavar="FILE", help="The store, .zarr. An unfinished one is continued.")
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786.  [default: this machine]")
-@click.option("--workers", type=click.IntRange(min=0), help="On this machine.  [default: its cores; 0: no others]")
+@click.option(
+    "--workers", type=click.IntRange(min=0), help="Processes on this machine; 0: this one alone.  [default: its cores]"
+)
 @click.option("--dry-run", is_flag=True, help="Say how many cells there are, and how long and large they will be.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the verdict.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
@@ -57,9 +59,9 @@ def sweep(
 ) -> int:
     """Compute an analysis over a grid of its options, by many processes, into one store that can be read meanwhile.
 
-    NAME is an option of the command, or a setting of --system. Several checkpoints are an axis of their own. Where it
-    is interrupted, the same line goes on with what is not done; cells that failed say why, and are tried again.
-    `sweep train` trains one network a cell, each in a folder of its own in --output.
+    NAME is an option of the command, or a setting of --system. Several checkpoints are an axis of their own. After an
+    interruption run the same line again: it computes what is missing, and tries again what failed. Cells that failed
+    say why. `sweep train` trains one network for each cell, in a folder of its own in --output.
 
     \b
     dynlab sweep lyapunov --system lorenz --seconds 50 --grid rho=20:30:11 --data lorenz.zarr

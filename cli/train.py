@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from dynlab.training import Run
 
 SETTINGS = {
-    "epochs": (int, "How often the training data are gone through. [default: 40]"),
+    "epochs": (
+        int,
+        "How often the training data are gone through. The epoch with the best validation score is kept. [default: 40]",
+    ),
     "batch_size": (int, "Sequences per step. [default: 128]"),
     "optimizer": (
         str,
@@ -45,7 +48,8 @@ SETTINGS = {
     "warmup": (int, "Epochs over which the learning rate grows to that of the schedule. [default: 0]"),
     "weight_decay": (
         float,
-        "Of the optimizer, for all but the constrained parameters; of nnrnn for its T alone. [default: 0]",
+        "Weight decay of the optimizer. The parameters of orthogonal and unitary matrices do not decay, and of nnrnn "
+        "only T does. [default: 0]",
     ),
     "alpha": (float, "Decay per step of rmsprop's average of squared gradients. [default: 0.99]"),
     "penalty": (
@@ -54,27 +58,30 @@ SETTINGS = {
         "kru's of factors off the unitary ones. [default: 0]",
     ),
     "clip": (float, "Greatest norm of the gradient; 0 does not clip. [default: 0]"),
-    "dropout": (float, "Of what the read-out sees. [default: 0]"),
-    "noise": (float, "Deviation of noise on the training inputs. [default: 0]"),
-    "label_smoothing": (float, "Of the cross-entropy. [default: 0]"),
+    "dropout": (float, "Share of the read-out's inputs that is set to 0 in training. [default: 0]"),
+    "noise": (float, "Standard deviation of the noise that is added to the training inputs. [default: 0]"),
+    "label_smoothing": (float, "Share of a target that is spread over all classes in the cross-entropy. [default: 0]"),
     "loss": (
         str,
-        "Of a task with values: mse, l1, huber, smooth-l1, elastic-net (l1-share · |e| + (1 − l1-share) · e²/2). "
+        "Loss of a task with values: mse, l1, huber, smooth-l1, elastic-net (l1-share · |e| + (1 − l1-share) · e²/2). "
         "[default: mse]",
     ),
-    "cutoff": (float, "Of huber and smooth-l1: errors beyond it count linearly. [default: 1]"),
-    "l1_share": (float, "Of elastic-net. [default: 0.5]"),
-    "ema": (float, "Decay per step of the average of the weights that is kept; 0 averages nothing. [default: 0]"),
+    "cutoff": (float, "The error beyond which huber and smooth-l1 count linearly. [default: 1]"),
+    "l1_share": (float, "Share of |e| in elastic-net. [default: 0.5]"),
+    "ema": (
+        float,
+        "Decay per step of the average of the weights that is kept; 0: the weights themselves are kept. [default: 0]",
+    ),
     "embedding": (int, "Size of the vectors learned for a task's characters or words. [default: 0]"),
     "carry": (
         bool,
-        "Of a task that is one stream: cut it into batch-size parallel ones and start each window at the state that "
+        "Where the task is one stream: cut it into batch-size parallel ones and start each window at the state that "
         "the one before it ended in.",
     ),
     "augment": (str, "Augmentations of the task: rotation,scale:0.2. [default: none]"),
     "precision": (str, "float32, or bf16 for the products in training. [default: float32]"),
-    "seed": (int, "Of weights, order of the data and held-out data. [default: 0]"),
-    "threads": (int, "Of torch; sums depend on it in the last bit. [default: 1]"),
+    "seed": (int, "Seed of the weights, the order of the data and the choice of held-out data. [default: 0]"),
+    "threads": (int, "Threads of torch; sums depend on their number in the last bit. [default: 1]"),
 }
 
 
@@ -113,13 +120,16 @@ SUBJECT: Options = {
     "system": (
         ("--system",),
         {
-            "help": "What is trained: rnn, lstm, ernn … (any network of dynlab's).",
+            "help": "The network that is trained: rnn, lstm, ernn … (any that dynlab has).",
             "shell_complete": names_in("dynlab.systems:SYSTEMS"),
         },
     ),
     "task": (
         ("--task",),
-        {"help": "What on: a name that `dynlab tasks` lists.", "shell_complete": names_in("dynlab.tasks:TASKS")},
+        {
+            "help": "The task that it is trained on: a name that `dynlab tasks` lists.",
+            "shell_complete": names_in("dynlab.tasks:TASKS"),
+        },
     ),
     "config": (
         ("--set",),
@@ -131,7 +141,7 @@ SUBJECT: Options = {
     ),
     "retrain": (
         ("--retrain",),
-        {"is_flag": True, "help": "On the whole training split, nothing held out; keeps the last epoch."},
+        {"is_flag": True, "help": "Train on the whole training split, with nothing held out, and keep the last epoch."},
     ),
 }
 RUN: Options = {
@@ -176,7 +186,10 @@ RUN: Options = {
     ),
     "test_every_epoch": (
         ("--test-every-epoch",),
-        {"is_flag": True, "help": "Write the test split's scores to FOLDER/metrics.csv; nothing is chosen by them."},
+        {
+            "is_flag": True,
+            "help": "Write the test split's scores to FOLDER/metrics.csv; they do not choose the epoch that is kept.",
+        },
     ),
     "as_json": (("--json",), {"is_flag": True, "help": "Print the facts of the training as one JSON document."}),
     "quiet": (("--quiet",), {"is_flag": True, "help": "No progress on standard error."}),

@@ -36,6 +36,7 @@ def test_inspect_lists_the_names_that_layer_takes(path, capsys):
     assert "step's input" in out
     assert "--nonlinearity" in out
     assert "epoch: 12" in out
+    assert "The state of an LSTM is h and c together." in out
     assert all(checkpoints.read(path, layer=row[0]).system.state_size == int(row[2]) for row in listed)
 
 
@@ -75,13 +76,18 @@ def test_inspect_of_nothing_shows_how_it_is_typed(refused):
 def test_inspect_of_dynlabs_own_tells_task_and_read_out(tmp_path, capsys):
     system = dl.create("gru", input_size=9, hidden_size=4)
     task = {"name": "har2", "standardise": "column"}
-    document = checkpoints.document(system, nn.Linear(4, 2), task, {"seed": 3})
+    training = {"seed": 3, "validation_subjects": None, "settings": {"augment": ["rotation:0.15", "scale"]}}
+    document = checkpoints.document(system, nn.Linear(4, 2), task, training)
     path = checkpoints.write(tmp_path / "a.pt", document)
     assert run(["inspect", str(path)]) == 0
     out = capsys.readouterr().out
     assert "read-out: 4 to 2" in out
     assert "task: name=har2, standardise=column" in out
     assert "seed: 3" in out
+    assert "validation_subjects: none" in out
+    assert "augment=rotation:0.15,scale" in out
+    assert "a.pt: format dynlab, " in out
+    assert "LSTM" not in out
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_what_lies_off_the_plane_is_hollow(off, hollow):
     assert {line.get_markerfacecolor() == "none" for line in drawn} == {hollow}
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert any("projected onto it" in each for each in words) == hollow
-    assert "of the variance of what spans it" in ax.get_title(loc="left")
+    assert "of the states' variance" in ax.get_title(loc="left")
     plt.close("all")
 
 
