@@ -21,8 +21,8 @@ def basins(
 ) -> CommandResult:
     """Draw which start ends where: fixed points, periodic orbits, invariant curves, chaos, and their basins.
 
-    The starts of a network lie on the plane of the two leading principal components of the states that --inputs
-    drives it through; then its input is held constant.
+    The starts of a network lie on the plane of the two leading principal components of the states that --inputs drives
+    it through. From there on its input is held constant.
 
     \b
     dynlab basins --matrix diff

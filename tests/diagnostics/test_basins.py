@@ -623,7 +623,7 @@ def test_what_is_not_followed_is_said_with_the_option_that_brings_it_back():
     system = planar_system(planar_matrix("diff"), step_size=0.1)
     ds = dl.basins(system, grid=3, steps=50, follow=False)
     assert (ds["basin"].values == -2).sum() == 8  # all but the origin, which stays
-    assert "(--follow, follow=True, brings it back)" in ds.attrs["verdict"]
+    assert "(--follow, in Python follow=True, brings it back)" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("each, expected", [(4, 151), (1_357_824, 7), (10**9, 4)])

@@ -313,7 +313,7 @@ def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, mon
         assert (np.abs(ds[name] - truth[name]) <= ds[f"{name}_error"] + 1e-12 * (1 + np.abs(truth[name]))).all()
     assert (ds["log_norm_error"] < 0.05).all()
     assert close(ds["log_loss_gradient"], truth["log_loss_gradient"])
-    assert "The norm is given at 7 of 21 times t: times=21 (--times 21) gives all." in ds.attrs["verdict"]
+    assert "The norm is given at 7 of 21 times t. All of them: --times 21, in Python times=21." in ds.attrs["verdict"]
     assert "left out: end_to_end (--end-to-end) tells" in ds.attrs["verdict"] or (ds["surviving"] == 0).all()
 
 

@@ -14,7 +14,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.systems.held import Held
 
 # Why a start is undecided.
-LEFT_OUT = "following orbits of a network this large is left out (--follow, follow=True, brings it back)"
+LEFT_OUT = "following orbits of a network this large is left out (--follow, in Python follow=True, brings it back)"
 NOT_FOLLOWED = (
     f"they still move, and are near none of the {MOST_MOVING} orbits that are followed for longer; a larger --steps, "
     f"in Python steps=, may leave fewer of these"

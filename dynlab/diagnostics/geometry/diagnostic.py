@@ -188,7 +188,7 @@ def _of_states(
     errors = jackknife(counted)
     of = schema.variable
     return {
-        "participation_ratio": of((), participation_ratio(found.variances), "participation ratio (Σv)²/Σv²"),
+        "participation_ratio": of((), participation_ratio(found.variances), "participation ratio of the states"),
         "participation_ratio_error": of((), errors.ratio, "standard error of the participation ratio"),
         "explained_variance": of((schema.MODE,), shares, "share of the variance"),
         "explained_variance_error": of((schema.MODE,), errors.shares, "standard error of the share"),

@@ -207,7 +207,8 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         text += _known_from(ds["log_norm"].values[unknown], ds[schema.TIME].values, samples)
     if ds.sizes[schema.TIME] <= driven.steps:
         count, every = ds.sizes[schema.TIME], driven.steps + 1
-        text += f" The norm is given at {count:,} of {every:,} times t: times={every} (--times {every}) gives all."
+        text += f" The norm is given at {count:,} of {every:,} times t. "
+        text += f"All of them: --times {every}, in Python times={every}."
     if np.isnan(ds["surviving"].values).any() and np.isfinite(start).any():
         why = "left out: end_to_end (--end-to-end) tells" if n > EVERY else "not known: rounding hides the small ones"
         text += f" How many of its {n:,} singular values are at least {SURVIVES} is {why}."

@@ -138,7 +138,9 @@ def lyapunov(
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
     asked = {"k": k, "largest_state": float(largest_state)}
     left_out = (
-        f" Of {n:,} exponents these are the first {k}; k={n} (-k {n}) gives all." if k < n and asked_for is None else ""
+        f" Of {n:,} exponents these are the first {k}. All of them: -k {n}, in Python k={n}."
+        if k < n and asked_for is None
+        else ""
     )
     with one_torch_thread() if n <= ALL_OF else nullcontext():
         if isinstance(system, Flow):
