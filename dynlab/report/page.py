@@ -103,7 +103,7 @@ def _shown(part: Part) -> dict[str, Any]:
         "section": part.section,
         "command": part.command,
         "verdict": verdict,
-        "first": _sentence(verdict.split(". ")[0]),
+        "first": first_said(verdict),
         "picture": part.picture,
         "printed": part.table,
         "seconds": f"{part.seconds:.1f} s",
@@ -145,6 +145,21 @@ def _inputs(entry: Mapping[str, Any]) -> str:
     """How many numbers drive the network, and how many a step of it where that is another count."""
     inputs, of_step = entry["input_size"], entry["step_input_size"]
     return f"{inputs:,} inputs" + (f" of the network and {of_step:,} of a step" if of_step != inputs else "")
+
+
+def first_said(verdict: str) -> str:
+    """The first sentence, with a second one that speaks of the same thing.
+
+    Examples
+    --------
+    >>> first_said("The exponent is 0.2. It is positive: orbits separate. Check: it is so.")
+    'The exponent is 0.2. It is positive: orbits separate.'
+    >>> first_said("There is 1 fixed point. All searches converged.")
+    'There is 1 fixed point.'
+    """
+    first, *others = verdict.split(". ")
+    more = [each for each in others[:1] if each.startswith(("It is ", "Its "))]
+    return _sentence(". ".join([first, *more]))
 
 
 def _sentence(text: str) -> str:

@@ -61,7 +61,7 @@ def test_a_system_by_name_and_a_matrix(folder, capsys, pictures):
     assert run(["lyapunov", "--system", "lorenz", "--seconds", "2", "--set", "rho=0.5", "--quiet"]) == 0
     said = capsys.readouterr().out  # the origin attracts: ΣΛ = −(σ + 1 + β)
     assert "Over the last 1.8 of 2 s from a random start near 0 the largest" in said
-    assert "the sum of all exponents, −13.6667 nat/s, equals" in said
+    assert "the sum of all exponents is −13.6667 nat/s, and so is" in said
     assert run(["lyapunov", "--matrix", "minus", "--steps", "200", "--quiet"]) == 0
     assert "nearby orbits approach each other" in capsys.readouterr().out
 

@@ -117,7 +117,7 @@ def _meaning(ds: xr.Dataset, name: str, wanders: bool) -> str:
     if differ(ds, name):
         return f"{_by_sample(ds, name)}{steps}."
     if np.isposinf(bounds).any():
-        meet = f"Nearby orbits approach each other{steps}" if mean < 0 else "Its sign is undecided"
+        meet = f"It is negative: nearby orbits approach each other{steps}" if mean < 0 else "Its sign is undecided"
         return (
             f"{meet}. No lower bound is known, since a Jacobian is as small as its own error: it might be 0, and the "
             "exponent −∞."
