@@ -2,10 +2,12 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import types
 from collections.abc import Callable
+from typing import Any
 
 from dynlab.errors import Stopped
 
@@ -13,7 +15,7 @@ INTERRUPTED, TERMINATED = 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
 # An exception in the middle of an import leaves half a module, which is never whole again, and some imports swallow it.
 IMPORTING = "<frozen importlib._bootstrap"
-SOON = 0.05  # seconds after which a signal comes again that came in one
+SOON = 0.05  # seconds after which a signal comes again that came in one, or that was lost
 PATIENCE = 5.0  # seconds for which it does: a module of the user's own may compute for hours while it is imported
 
 
@@ -32,6 +34,25 @@ def hear() -> None:
 def hear_interrupt() -> None:
     """Make Ctrl-C a `KeyboardInterrupt`, once what is being imported is whole."""
     signal.signal(signal.SIGINT, _raising(KeyboardInterrupt))
+    sys.unraisablehook = _again_where_lost(sys.unraisablehook)
+
+
+def _again_where_lost(tell: Callable[["sys.UnraisableHookArgs"], Any]) -> Callable[["sys.UnraisableHookArgs"], None]:
+    """Ctrl-C comes again where Python drops its exception: in a callback of C, or where an object is put away."""
+
+    def hook(lost: "sys.UnraisableHookArgs") -> None:
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            _send_soon(signal.SIGINT)
+        else:
+            tell(lost)
+
+    return hook
+
+
+def _send_soon(number: int) -> None:
+    again = threading.Timer(SOON, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def hear_terminate() -> None:
@@ -66,9 +87,7 @@ def _raising(exception: type[BaseException]) -> Callable[[int, types.FrameType |
     def stop(number: int, frame: types.FrameType | None) -> None:
         first.append(time.monotonic())
         if importing(frame) and first[-1] - first[0] < PATIENCE:
-            again = threading.Timer(SOON, os.kill, (os.getpid(), number))
-            again.daemon = True
-            again.start()
+            _send_soon(number)
             return
         first.clear()
         if number == signal.SIGTERM:

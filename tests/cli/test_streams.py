@@ -136,10 +136,36 @@ def test_a_command_that_is_told_to_end_says_so_and_leaves_nothing_half_done(tmp_
             break
     time.sleep(0.5)
     started.send_signal(number)
-    assert started.communicate(timeout=60)[1].strip().endswith(said)
+    try:
+        assert started.communicate(timeout=60)[1].strip().endswith(said)
+    finally:
+        started.kill()
     assert started.returncode == code
     assert not (tmp_path / "a.nc").exists()
     assert not list(tmp_path.glob("*.partial"))
+
+
+LOSES = """
+import ctypes, os, signal, threading, time
+from dynlab.cli import signals
+{how}
+signals.hear()
+try:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    lose()
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("heard")
+"""
+IN_A_CALLBACK = "lose = ctypes.CFUNCTYPE(None)(lambda: time.sleep(1))"
+PUT_AWAY = "class Slow:\n    def __del__(self):\n        time.sleep(1)\nlose = lambda: Slow() and None"
+
+
+@pytest.mark.parametrize("how", [IN_A_CALLBACK, PUT_AWAY], ids=["in a callback of C", "while an object is put away"])
+def test_an_interrupt_that_python_drops_comes_again(how):
+    script = LOSES.format(how=how)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
 
 
 def test_help_is_there_without_docstrings():
