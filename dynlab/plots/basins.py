@@ -102,9 +102,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         handles.append(ax.plot([], [], ls="none", label=words, **hollow)[0])
     ax.set(xlabel=_axis(ds, 0), ylabel=_axis(ds, 1))
     if ds.sizes[schema.STATE] > 2 and settings.get("plane_share") is not None:
-        ax.set_title(
-            f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance"
-        )
+        ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
     else:
         ax.set_title(f"Where starts end, one in each cell of {number(2 * half[0], 2)} × {number(2 * half[1], 2)}")
     if not count and not ways:

@@ -42,7 +42,7 @@ def test_the_verdict_the_figure_and_the_data(name, foreign, folder, capsys):
     command, variable, figure = COMMANDS[name]
     assert run([*command, foreign, "--inputs", "inputs.npy", "--data", "numbers.nc"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("Over 20 steps of 4 sequences of inputs.npy ")
+    assert " 20 steps of 4 sequences of inputs.npy" in out.partition(". ")[0]
     assert len(np.unique(matplotlib.image.imread(folder / figure)[..., :3])) > 10
     ds = io.shipped(folder / "numbers.nc")
     assert variable in ds
@@ -57,7 +57,7 @@ def test_the_verdict_the_figure_and_the_data(name, foreign, folder, capsys):
 def test_json_is_one_strict_document(name, foreign, printed_json):
     command, variable, _ = COMMANDS[name]
     found = printed_json([*command, foreign, "--steps", "5", "--samples", "2", "--json", "-o", "a.svg"])
-    assert found["verdict"].startswith("Over 5 steps of 2 sequences of white noise")
+    assert " 5 steps of 2 sequences of white noise" in found["verdict"].partition(". ")[0]
     assert variable in found["variables"]
 
 

@@ -12,9 +12,9 @@ from dynlab.systems import from_function
 @pytest.mark.parametrize(
     "factor, limit, words",
     [
-        (0.92263, 0.9226, "one-step Jacobians ≤ 0.9226 (measured: 0.92263) is violated"),
-        (0.92264, 0.92263, "one-step Jacobians ≤ 0.92263 (measured: 0.92264) is violated"),
-        (0.95, 0.9226, "one-step Jacobians ≤ 0.9226 (measured: 0.95) is violated"),
+        (0.92263, 0.9226, "one-step Jacobians is 0.92263 and violates its bound, ≤ 0.9226."),
+        (0.92264, 0.92263, "one-step Jacobians is 0.92264 and violates its bound, ≤ 0.92263."),
+        (0.95, 0.9226, "one-step Jacobians is 0.95 and violates its bound, ≤ 0.9226."),
     ],
 )
 def test_a_violated_bound_and_its_number_differ_as_they_are_written(factor, limit, words):
