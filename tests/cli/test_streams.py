@@ -105,6 +105,11 @@ def test_letters_that_an_encoding_lacks_have_plain_ones(text, plain):
     assert raw.getvalue().decode() == plain
 
 
+def hears_interrupts():
+    """A shell that runs the tests behind it ignores interrupts, which children inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     "number, code, said", [(signal.SIGTERM, 143, "Terminated."), (signal.SIGINT, 130, "Interrupted.")]
 )
@@ -128,8 +133,7 @@ def test_a_command_that_is_told_to_end_says_so_and_leaves_nothing_half_done(tmp_
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        # a shell that runs the tests behind it ignores interrupts, which children inherit
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hears_interrupts,
     )
     for line in started.stderr:
         if line.startswith("Carrying"):
@@ -164,7 +168,8 @@ PUT_AWAY = "class Slow:\n    def __del__(self):\n        time.sleep(1)\nlose = l
 @pytest.mark.parametrize("how", [IN_A_CALLBACK, PUT_AWAY], ids=["in a callback of C", "while an object is put away"])
 def test_an_interrupt_that_python_drops_comes_again(how):
     script = LOSES.format(how=how)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50)
+    heard = {"preexec_fn": hears_interrupts, "timeout": 50}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, **heard)
     assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
 
 
