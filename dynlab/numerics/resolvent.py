@@ -19,7 +19,7 @@ from dynlab.numerics.shifted_solves import inverses_of_blocks, scale_down, shift
 from dynlab.numerics.threads import cores, in_threads, one_thread_each, slices
 from dynlab.progress import through
 
-TOLERANCE = 1e-10  # relative error of the Ritz value 1/σ², so that σ has half of it
+TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has half of it
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
 LOOK = 4  # Lanczos steps between two looks at the Ritz values, which cost as much as the steps
 LARGEST_EXPONENT = 900  # of the power of 2 that a matrix is divided by: points of its plane must not overflow
@@ -39,7 +39,6 @@ class Smallest:
     residual : ndarray, shape (point,)
         Of the Lanczos iteration, relative.
     converged : ndarray, shape (point,)
-        Whether 1/σ_min² is known to 1e-10 by its residual r, or by r²/gap, the gap being that to the next Ritz value.
     """
 
     value: Real
@@ -109,7 +108,7 @@ def _schur_form(matrix: Real, parts: Sequence[slice]) -> Real:
 def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Real, Index, Real, NDArray[np.bool_]]:
     """The kernel for one block; a point that has converged is not carried on."""
     count, n = len(points), len(T)
-    value, residual, error = np.full(count, np.nan), np.full(count, np.inf), np.full(count, np.inf)
+    value, residual = np.full(count, np.nan), np.full(count, np.inf)
     iterations = np.zeros(count, dtype=np.int64)
     left = np.arange(count)
     flipped = np.ascontiguousarray(T.T[::-1, ::-1])
@@ -137,36 +136,25 @@ def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Re
         before, q = q, w
         if (k + 1) % LOOK and k + 1 != n and k + 1 < LONGEST:  # at n the space may be all, but for what rounding lost
             continue
-        top, gap, last = _largest(alphas[: k + 1], betas[1 : k + 2])
+        top, last = _largest(alphas[: k + 1], betas[1 : k + 1])
         value[left] = np.maximum(np.exp2(-scale / 2) / np.sqrt(top), np.finfo(float).tiny)
-        residual[left] = last / top
-        error[left] = residual[left] * np.divide(last, gap, out=np.ones_like(gap), where=gap > last)
+        residual[left] = betas[k + 1] * last / top
         iterations[left] = k + 1
-        going = error[left] > TOLERANCE
+        going = residual[left] > TOLERANCE
         if not going.any():
             break
         left, before, q, *inverses = left[going], *(each[:, going] for each in (before, q, *inverses))
         scale = scale[going]
         alphas, betas = alphas[:, going], betas[:, going]
-    return value, iterations, residual, error <= TOLERANCE
+    return value, iterations, residual, residual <= TOLERANCE
 
 
-def _largest(alphas: Real, betas: Real) -> tuple[Real, Real, Real]:
-    """The largest Ritz value of each column, at least how far the next eigenvalue lies below it, and its residual.
-
-    `alphas` (size, count) are the diagonals of symmetric tridiagonal matrices, `betas` (size, count) what stands beside
-    them, and last what leads out of the space. An eigenvalue lies within its residual of each Ritz value.
-
-    References
-    ----------
-    Parlett, "The Symmetric Eigenvalue Problem", SIAM 1998, theorem 11.7.1: the error is at most residual²/gap.
-    """
+def _largest(alphas: Real, betas: Real) -> tuple[Real, Real]:
+    """The largest eigenvalue of each symmetric tridiagonal matrix, and its unit eigenvector's last entry's modulus."""
     size, count = alphas.shape
     stack = np.zeros((count, size, size))
     row = np.arange(size)
     stack[:, row, row] = alphas.T
-    stack[:, row[1:], row[:-1]] = betas[:-1].T
+    stack[:, row[1:], row[:-1]] = betas.T
     values, vectors = np.linalg.eigh(stack)  # reads the lower triangle
-    residuals = betas[-1][:, None] * np.abs(vectors[:, -1])
-    next_ = (values + residuals)[:, -2] if size > 1 else np.full(count, -np.inf)
-    return values[:, -1], values[:, -1] - next_, residuals[:, -1]
+    return values[:, -1], np.abs(vectors[:, -1, -1])

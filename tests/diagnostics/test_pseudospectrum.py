@@ -685,7 +685,7 @@ def test_of_pits_almost_as_deep_beside_the_border_the_deepest_is_found(nearest, 
 
 @pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-6, 1e-9, 0.0])
 def test_a_smallest_singular_value_beside_one_that_is_almost_as_small(gap):
-    """Lanczos's iteration ends sooner where the next Ritz value is far off, and must not where it is near."""
+    """Lanczos's iteration must not end before it has seen both."""
     n, generator = 150, np.random.default_rng(2)
     sizes = np.concatenate([[0.1, 0.1 * (1 + gap)], np.linspace(0.2, 3, n - 2)])
     left, right = (np.linalg.qr(generator.standard_normal((n, n)))[0] for _ in range(2))

@@ -35,8 +35,8 @@ COPIES = 8  # arrays of the size of the whole matrix, beside those of its larges
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
     f"{EIGENVALUES}. Resolvent: a real Schur form, then inverse Lanczos with triangular solves for all points of the "
-    "grid. They go on until 1/σ_min² is known to 1e-10 by its residual, or by the square of that over the gap to the "
-    "next Ritz value. σ_min has an absolute error of about n ε ‖A‖_F besides. The numerical range is found by its "
+    "grid. They go on until 1/σ_min² has a relative residual of 1e-10. "
+    "σ_min has an absolute error of about n ε ‖A‖_F besides. The numerical range is found by its "
     "supporting lines at 180 angles. The Kreiss constant is the largest value over samples "
     "outside the stable region. The best of them are climbed by windows that shrink, and each has what rounding can "
     "add taken off, so that it is a lower bound. It is infinite where an eigenvalue is unstable beyond its error. "
