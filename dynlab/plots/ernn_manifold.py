@@ -175,7 +175,9 @@ def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> N
     moving: dict[str, Any] = {"color": colour, "linestyle": "none", "marker": ".", "markersize": 4} | artist
     whose = f" of K = {schema.settings(ds)['inner'][name][0]}" if several else ""
     ax.plot(
-        *one["pair_sum"].values[1:].T, label=f"$h_k {sign} h_{{k-1}}${whose}: on the manifold at equilibrium", **moving
+        *one["pair_sum"].values[1:].T,
+        label=f"$h_k {sign} h_{{k-1}}${whose}: on the manifold, claims the paper",
+        **moving,
     )
     if name != ds["network"].values[0] or not _moves(ds, name):
         return
