@@ -11,7 +11,7 @@ import click
 from dynlab.errors import UserError
 from dynlab.progress import through
 
-from .analysis import analysis, measured, over_step, read_one
+from .analysis import analysis, measured, named, over_step, read_one
 from .movie import Movie
 from .options import ANYTHING, HELD
 from .output import CommandResult
@@ -64,7 +64,8 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
     def portrait(value: float, extent: float | None = None) -> xr.Dataset:
-        return phase_plane(varied.fixed(value).system, extent=extent, **settings)
+        ds = phase_plane(varied.fixed(value).system, extent=extent, **settings)
+        return ds if parameter.startswith("W[") else named(source, ds)  # whose title has the matrix
 
     with source.working("Following orbits"):
         both = [portrait(values[0]), portrait(values[-1])]

@@ -48,7 +48,7 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     if "mean_slope_step" in ds:
         formula = np.median(steps["mean_slope_step"].values, axis=0)
         if np.isfinite(formula).any():
-            ax.plot(time, formula, color=style.GREY, ls=":", lw=1.6, label="by the formula, median", zorder=5)
+            ax.plot(time, formula, color=style.GREY, ls=":", lw=1.6, label="by the formula: sample median", zorder=5)
     least, middle, largest = _quantiles(np.abs(used))
     ax.fill_between(time, least, largest, color=style.BLACK, alpha=0.2, lw=0, zorder=1)
     ax.plot(time, middle, color=style.BLACK, ls="--", lw=1.4, label=_name_of_used(ds), zorder=6)
@@ -62,7 +62,7 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
         else f"Critical steps; {words}"
     )
     strip = _draw_strip(ax, time, critical)
-    style.legend_below(ax, 2, handles=[*ax.get_legend_handles_labels()[0], *strip])
+    style.legend_below(ax, 1, handles=[*ax.get_legend_handles_labels()[0], *strip])
     return ax
 
 
@@ -71,15 +71,15 @@ def _draw_critical(ax: Axes, time: np.ndarray, critical: np.ndarray, **artist: A
     low, middle, high = _quantiles(np.where(np.isfinite(critical) & (critical > 0), critical, np.nan))
     if not np.isfinite(middle).any():
         return
-    look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "label": "critical step, median", "zorder": 4}
+    look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "label": "critical step: sample median", "zorder": 4}
     has_gaps = bool((critical == 0).any())
     if has_gaps:  # of these states alone; a line across a time that has none would promise one there
-        look |= {"label": "critical step, median, if any", "marker": "o", "ms": 3}
+        look |= {"label": "critical step: median of the samples that have one", "marker": "o", "ms": 3}
     elif np.isfinite(middle).sum() == 1:
         look |= {"marker": "o", "ms": 5}
     wide = high > low
     if wide.any():
-        between: dict[str, Any] = {"color": style.SKY, "label": "least to largest", "zorder": 2}
+        between: dict[str, Any] = {"color": style.SKY, "label": "least to largest sample", "zorder": 2}
         if has_gaps:
             ax.vlines(time[wide], low[wide], high[wide], lw=4, **between)
         else:

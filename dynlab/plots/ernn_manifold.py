@@ -62,7 +62,7 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         labels: dict[str, Any] = {}
         for ax in drawn.values():
             labels |= {text: handle for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-        _draw_distance(ds, figure.add_subplot(whole[1]))
+        labels |= _draw_distance(ds, figure.add_subplot(whole[1]))
         style.finish(ds, figure, "Equilibrium manifold", labels)
     return drawn[names[0]]
 
@@ -112,7 +112,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     begin: dict[str, Any] = {"markersize": 14, "markerfacecolor": "none", "color": style.BLACK, "markeredgewidth": 1.5}
     begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
     stays = name == ds["network"].values[0] and has_manifold and not _moves(ds, name)
-    also = ", in these entries all of step 1's inner iteration" if stays else ""
+    also = "; step 1 does not move it in these entries" if stays else ""
     ax.plot(*states[0], marker="o", label=f"initial state h₀{also}", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     first, second = _axis_names(ds, has_manifold)
@@ -188,14 +188,20 @@ def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> N
     ax.plot(*path[-1], "X", label="end of that iteration" + (": projection of h₀" if arrived else ""), **end)
 
 
-def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
-    times = ds[schema.TIME].values
-    for name, colour in _colours(ds).items():
+def _draw_distance(ds: xr.Dataset, ax: Axes) -> dict[str, Any]:
+    """Draw it over the steps, and return the legend's entry for those at which no equilibrium was found."""
+    times, entry = ds[schema.TIME].values, {}
+    for row, (name, colour) in enumerate(_colours(ds).items()):
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
         look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN", 1.0)}
         look |= {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
         ax.semilogy(times[1:], distance, **look)
         style.plain_numbers(ax)
+        if len(missing := times[1:][np.isnan(distance)]) and np.isfinite(distance).any():
+            ticks: dict[str, Any] = {"color": colour, "marker": "|", "markersize": 7, "linestyle": "none"}
+            low = np.full(len(missing), 0.02 + 0.03 * row)
+            (drawn,) = ax.plot(missing, low, transform=ax.get_xaxis_transform(), **ticks)
+            entry = {"step at which z*(x) was not found": drawn}
     if not np.isfinite(ds["distance"].isel(sample=SAMPLE).values).any():
         ax.set_yticks([], [])
         ax.yaxis.set_minor_locator(NullLocator())
@@ -205,9 +211,10 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
         where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
         ax.annotate("rounding", (0.01, ROUNDING), (0, 4), fontsize=ax.xaxis.label.get_fontsize(), **where)
     ax.set(xlim=(times[0], times[-1] + (0.5 if len(times) < 3 else 0)), xlabel=STEP)
-    ax.set_ylabel(f"distance of $h_k {_sign(ds)} h_{{k-1}}$\nfrom $z^*(x_k)$")
+    ax.set_ylabel(f"distance of $h_k {_sign(ds)} h_{{k-1}}$\nfrom $z^*(x_k)$, over all entries")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")
+    return entry
 
 
 def _colours(ds: xr.Dataset) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The frames of movies: one figure a frame, all of one size with their axes in one place."""
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,18 +12,19 @@ from matplotlib.figure import Figure
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.geometry import plot_geometry
-from dynlab.plots.phase_panels import legend_entries
-from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.plots.phase_panels import count_kinds, legend_entries
+from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.plots.stability_disc import SIDES, plot_stability_disc
 from dynlab.progress import through
-from dynlab.wording import counted, number, of_map
+from dynlab.wording import agree, counted, number, of_map
 
 Place = tuple[float, float, float, float]  # of axes, in parts of the figure
 
-SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 7.0), (6.4, 6.1)  # inches
+SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 7.4), (6.4, 6.1)  # inches
 PLACE, ABOVE_LEGEND = (0.12, 0.12, 0.82, 0.76), (0.12, 0.3, 0.82, 0.62)
-LEFT, RIGHT = (0.07, 0.38, 0.43, 0.56), (0.58, 0.46, 0.39, 0.46)
+LEFT, RIGHT = (0.08, 0.33, 0.43, 0.56), (0.6, 0.43, 0.38, 0.44)
+TIME_BAR = (0.6, 0.305, 0.3, 0.018)
 ROOM = 1.08
 TAIL = 6  # steps that a moving point leaves behind
 MOST_MOVING = 8  # trajectories
@@ -46,17 +46,15 @@ def phase_frames(
     ends : sequence of Dataset
         The first and the last portrait, which say how wide the plane of eigenvalues is.
     """
-    limits = _limits(ends)
+    limits, named = _limits(ends)
     for ds, value in through(zip(portraits, values, strict=True), len(values)):
         with style.style(WIDE) as size:
             figure = plt.figure(figsize=size, layout="none")
-            portrait = plot_phase_plane(ds, ax=figure.add_axes(LEFT))
-            disc = plot_stability_disc(ds, ax=figure.add_axes(RIGHT))
-            disc.set(**limits)
-            named = legend_entries([portrait]) | _named(disc)
+            plot_phase_plane(ds, ax=figure.add_axes(LEFT))
+            time_bar(ds, figure, cax=figure.add_axes(TIME_BAR), orientation="horizontal")
+            plot_stability_disc(ds, ax=figure.add_axes(RIGHT)).set(**limits)
             figure.legend(named.values(), named, loc="lower left", bbox_to_anchor=(0.05, 0.0), ncols=2)
-            kinds = map(of_map, ds["map_kind"].values) if "map_kind" in ds else iter(ds["flow_kind"].values)
-            _title(figure, ": ".join([f"{NAMES.get(name, name)} = {number(value, 3)}", *itertools.islice(kinds, 1)]))
+            _title(figure, f"{style.named_system(ds)}\n{NAMES.get(name, name)} = {number(value, 3)}{_kinds(ds)}")
         yield figure
 
 
@@ -97,26 +95,46 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
     """
     moving = ds["trajectory"].values[:MOST_MOVING, :, :2]
     moving = np.pad(moving, ((0, 0), (0, 0), (0, 2 - moving.shape[2])))
+    held = schema.settings(ds).get("input")
+    at = "" if not held else " under a held input" if any(held) else " at input zero"
+    among = f"among {counted(ds.sizes[schema.FIXED_POINT], 'fixed point')}{at}"
     for t in through(_chosen(ds.sizes[schema.TIME], frames)):
 
         def draw(ax: Axes, t: int = t) -> None:
             plot_geometry(ds, ax=ax)
             for path in moving:
-                ax.plot(*path[max(0, t - TAIL) : t + 1].T, color=style.VERMILION, lw=1.4, alpha=0.7, zorder=6)
+                ax.plot(*path[max(0, t - TAIL) : t + 1].T, color=style.PURPLE, lw=1.4, alpha=0.8, zorder=6)
             ax.scatter(
                 moving[:, t, 0],
                 moving[:, t, 1],
                 s=30,
-                color=style.VERMILION,
+                color=style.PURPLE,
                 edgecolors=style.BLACK,
                 linewidths=0.6,
                 zorder=7,
-                label=f"{counted(len(moving), 'state')} now, after the last {TAIL} steps",
+                label=_moving(ds, len(moving)),
             )
             ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=2)
 
-        words = f"Step {int(ds[schema.TIME].values[t]):,} among {counted(ds.sizes[schema.FIXED_POINT], 'fixed point')}"
-        yield _frame(draw, words, TALL, ABOVE_LEGEND)
+        yield _frame(draw, f"{style.of_whom(ds)}\nstep {int(ds[schema.TIME].values[t]):,} {among}", TALL, ABOVE_LEGEND)
+
+
+def _moving(ds: xr.Dataset, drawn: int) -> str:
+    """How many states move, of how many, and what they leave behind."""
+    count = ds.sizes[schema.SAMPLE]
+    of = f" of {count}" if drawn < count else ""
+    return f"{drawn}{of} {agree(drawn, 'state', 'states')}, with the last {TAIL} steps as a trail"
+
+
+def _kinds(ds: xr.Dataset) -> str:
+    """Of the equilibria, of the flow and of the map: "; flow: stable focus, Euler's map: unstable focus"."""
+    told = []
+    if "flow_kind" in ds and len(kinds := ds["flow_kind"].values.tolist()):
+        told += [f"flow: {count_kinds(kinds)}"]
+    if "map_kind" in ds and len(kinds := [of_map(kind) for kind in ds["map_kind"].values]):
+        whose = "Euler's map" if told else "map"
+        told += [f"{whose}: {count_kinds(kinds)}"]
+    return "; ".join(["", ", ".join(told)]) if told else ""
 
 
 def _named(disc: Axes) -> dict[str, Any]:
@@ -127,11 +145,16 @@ def _named(disc: Axes) -> dict[str, Any]:
     return {text: handle for text, handle in drawn.items() if marked or not text.startswith("critical step")}
 
 
-def _limits(ends: Sequence[xr.Dataset]) -> dict[str, tuple[float, float]]:
-    """The plane in which the eigenvalues of all these portraits are seen."""
-    axes = [plot_stability_disc(ds, ax=Figure().add_subplot()) for ds in ends]
-    found = {"xlim": [ax.get_xlim() for ax in axes], "ylim": [ax.get_ylim() for ax in axes]}
-    return {name: (min(low for low, _ in each), max(high for _, high in each)) for name, each in found.items()}
+def _limits(ends: Sequence[xr.Dataset]) -> tuple[dict[str, tuple[float, float]], dict[str, Any]]:
+    """The plane in which the eigenvalues of all these portraits are seen, and one legend for all frames."""
+    portraits = [plot_phase_plane(ds, ax=Figure().add_subplot()) for ds in ends]
+    discs = [plot_stability_disc(ds, ax=Figure().add_subplot()) for ds in ends]
+    found = {"xlim": [ax.get_xlim() for ax in discs], "ylim": [ax.get_ylim() for ax in discs]}
+    limits = {name: (min(low for low, _ in each), max(high for _, high in each)) for name, each in found.items()}
+    named = legend_entries(portraits)
+    for disc in discs:
+        named |= _named(disc)
+    return limits, named
 
 
 def _chosen(count: int, most: int) -> list[int]:

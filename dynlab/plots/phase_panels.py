@@ -123,7 +123,7 @@ def _told(one: xr.Dataset) -> str:
     """The kinds of the equilibria; of one whose linear part decides nothing, where the orbits go."""
     kinds = [str(kind) for kind in one["map_kind"].values]
     if len(kinds) > 1:
-        return _counted(kinds)
+        return count_kinds(kinds)
     modulus = f"|μ| = {number(float(np.abs(one['map_eigenvalue'].values).max()), 5)}"
     if "flow_kind" not in one:
         start, end = (np.linalg.norm(one["trajectory"].values[:, step], axis=-1) for step in (0, -1))
@@ -135,6 +135,8 @@ def _told(one: xr.Dataset) -> str:
     return f"flow: {flow}\nmap: {kinds[0]},\n{modulus}"
 
 
-def _counted(kinds: Sequence[str]) -> str:
-    """Each kind with how many there are: "1 saddle, 2 × stable node"."""
+def count_kinds(kinds: Sequence[str]) -> str:
+    """A single kind, or each with how many there are: "1 × saddle, 2 × stable node"."""
+    if len(kinds) == 1:
+        return kinds[0]
     return ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))

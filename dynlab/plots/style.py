@@ -196,12 +196,17 @@ def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] 
     `named` are the entries of a legend for all panels.
     """
     settings = json.loads(ds.attrs.get("settings") or "{}")
-    source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
-    layer = f"layer {settings['layer']}" if settings.get("layer") else ""
-    whose = literal(", ".join(filter(None, [named_system(ds), source, layer])))
     verdict = ds.attrs.get("verdict", "")
     sentences = [verdict, _long_matrix(settings), "" if HELD in verdict else _held(settings)]
-    caption(figure, f"{title}: {whose}", literal(" ".join(filter(None, sentences))), named)
+    caption(figure, f"{title}: {of_whom(ds)}", literal(" ".join(filter(None, sentences))), named)
+
+
+def of_whom(ds: xr.Dataset) -> str:
+    """The system, and of a checkpoint also its file and layer, as a title has them."""
+    settings = json.loads(ds.attrs.get("settings") or "{}")
+    source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
+    layer = f"layer {settings['layer']}" if settings.get("layer") else ""
+    return literal(", ".join(filter(None, [named_system(ds), source, layer])))
 
 
 def named_system(ds: xr.Dataset) -> str:

@@ -30,7 +30,7 @@ def test_a_sweep_is_a_gif_of_as_many_frames_and_the_same_bytes_each_time(folder,
     for name in ("a.gif", "b.gif"):
         assert run([*SWEEP, "-o", name]) == 0
     assert (folder / "a.gif").read_bytes() == (folder / "b.gif").read_bytes()
-    assert frames_of("a.gif") == (3, (960, 700))
+    assert frames_of("a.gif") == (3, (960, 740))
     said = (
         "step_size from 0.02 to 0.2, 3 frames: Euler's map loses its stability between frames 1 and 2 (ε = 0.0746).\n"
     )
@@ -57,12 +57,11 @@ def test_portraits_have_one_window_and_the_kind_of_their_parameter():
     ]
     drawn = list(phase_frames(portraits, "step_size", values, portraits))
     assert [figure.get_suptitle() for figure in drawn] == [
-        "step size ε = 0.02: stable focus",
-        "step size ε = 0.2: unstable focus",
+        "h′ = tanh(W h)\nstep size ε = 0.02; flow: stable focus, Euler's map: stable focus",
+        "h′ = tanh(W h)\nstep size ε = 0.2; flow: stable focus, Euler's map: unstable focus",
     ]
     named = [{text.get_text() for text in figure.legends[0].get_texts()} for figure in drawn]
-    curve, step = "invariant closed curve (steps 2,001 to 2,400)", "critical step 0.0746 s"
-    assert [(curve in names, step in names) for names in named] == [(False, True), (True, False)]
+    assert named[0] == named[1] >= {"invariant closed curve (steps 2,001 to 2,400)", "critical step 0.0746 s"}
     assert {figure.axes[0].get_xlim() for figure in drawn} == {(-2.0, 2.0)}
     assert len({figure.axes[1].get_xlim() for figure in drawn}) == 1
     plt.close("all")

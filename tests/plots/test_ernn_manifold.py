@@ -97,8 +97,19 @@ def test_equilibria_at_0_are_counted_and_an_iteration_that_stays_at_the_start_is
     ax = plot_ernn_manifold(stays)
     assert " ".join(ax.get_title(loc="left").split()).endswith("; of 61 equilibria 40 are at (0, 0)")
     labels = [str(line.get_label()) for line in ax.get_lines()]
-    assert "initial state h₀, in these entries all of step 1's inner iteration" in labels
+    assert "initial state h₀; step 1 does not move it in these entries" in labels
     assert not any("that iteration" in label for label in labels)
+
+
+def test_steps_at_which_no_equilibrium_was_found_are_marked_and_named(ds):
+    gaps = ds.copy(deep=True)
+    gaps["distance"].loc[{"network": "ernn", "sample": 0, "time": gaps["time"][5:9]}] = np.nan
+    figure = plot_ernn_manifold(gaps).figure
+    below = figure.axes[-1]
+    (ticks,) = [line for line in below.lines if line.get_marker() == "|"]
+    np.testing.assert_array_equal(ticks.get_xdata(), gaps["time"].values[5:9])
+    words = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert "step at which z*(x) was not found" in words
 
 
 def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():

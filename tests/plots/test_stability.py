@@ -42,7 +42,7 @@ def test_every_eigenvalue_is_drawn_on_the_side_it_is_on(ds, close_up):
 
 def test_the_median_of_the_critical_steps(ds):
     ax = plot_critical_steps(ds)
-    line = next(line for line in ax.lines if line.get_label() == "critical step, median")
+    line = next(line for line in ax.lines if line.get_label() == "critical step: sample median")
     np.testing.assert_allclose(line.get_ydata(), np.median(ds["critical_step"].values, axis=0))
     part, states = numbers_in(ax.get_title(loc="left") + ax.get_title())
     assert (part, states) == (pytest.approx(100 * float((ds["stable"] == 0).mean()), abs=0.05), 60)
@@ -53,7 +53,7 @@ def test_where_no_step_is_small_enough_the_line_of_critical_steps_has_a_gap(ds):
     critical[:, 4], critical[0, 7] = 0.0, 0.0  # (sample, time)
     ax = plot_critical_steps(ds.assign(critical_step=critical, used_step=-ds["used_step"]))
     lines = {line.get_label(): line for line in ax.lines}
-    drawn = lines["critical step, median, if any"].get_ydata()
+    drawn = lines["critical step: median of the samples that have one"].get_ydata()
     expected = np.median(ds["critical_step"].values, axis=0)
     expected[4], expected[7] = np.nan, np.median(ds["critical_step"].values[1:, 7])
     np.testing.assert_allclose(drawn, expected)
@@ -95,7 +95,7 @@ def test_one_sample_has_no_band_from_the_least_to_the_largest(ds):
     critical = ds["critical_step"].copy(deep=True)
     critical[1:] = 0.0
     few, many = plot_critical_steps(ds.assign(critical_step=critical)), plot_critical_steps(ds)
-    assert ["least to largest" in ax.get_legend_handles_labels()[1] for ax in (few, many)] == [False, True]
+    assert ["least to largest sample" in ax.get_legend_handles_labels()[1] for ax in (few, many)] == [False, True]
     plt.close("all")
 
 
@@ -103,7 +103,7 @@ def test_between_gaps_bars_go_from_the_least_to_the_largest(ds):
     critical = ds["critical_step"].copy(deep=True)
     critical[0], critical[1, ::2] = 0.0, 0.0
     ax = plot_critical_steps(ds.assign(critical_step=critical))
-    (bars,) = [part for part in ax.collections if part.get_label() == "least to largest"]
+    (bars,) = [part for part in ax.collections if part.get_label() == "least to largest sample"]
     pair = np.sort(critical.values[1:, 1::2], axis=0)
     drawn = np.array(bars.get_segments())[:, :, 1].T
     np.testing.assert_allclose(drawn, pair[:, pair[0] < pair[1]])

@@ -10,6 +10,7 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIO
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.rates import ROUNDING
 from dynlab.diagnostics.stability.theory import NO_BOUND
+from dynlab.numerics.arrays import Real
 from dynlab.wording import (
     agree,
     at_least,
@@ -116,7 +117,7 @@ def _of_many(ds: xr.Dataset, where: str) -> str:
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
         stable_flow = "Where the flow is stable, the" if (critical == 0).any() else "The"
-        text += f" {stable_flow} critical step is {_in_seconds(ranged(known, 3, at_least))}."
+        text += f" {stable_flow} critical step is {_of_steps(known)}."
     worst = float(np.nanmax(ds["step_modulus"].values))
     text += f" The largest modulus of a multiplier is {near_one(worst, DIGITS)}."
     if (stable == 1).all():
@@ -124,10 +125,18 @@ def _of_many(ds: xr.Dataset, where: str) -> str:
     return text
 
 
+def _of_steps(critical: Real) -> str:
+    """Their median, rounded, and their ends, which no rounding makes narrower; a single one is rounded down."""
+    least, largest = at_least(float(critical.min()), 3), at_most(float(critical.max()), 3)
+    if critical.min() == critical.max():
+        return f"{least} s"
+    return f"{number(float(np.median(critical)), 3)} s in the median of these states (range {least} to {largest})"
+
+
 def _in_seconds(told: str) -> str:
-    """What `ranged` says, with the unit: "0.038 s in the median (range 0.017 to 0.22)"."""
+    """What `ranged` says, with the unit: "0.038 s in the median of these states (range 0.017 to 0.22)"."""
     middle, bracket, rest = told.partition(" (")
-    return f"{middle} s" + (f" in the median ({rest}" if bracket else "")
+    return f"{middle} s" + (f" in the median of these states ({rest}" if bracket else "")
 
 
 def _remedy(ds: xr.Dataset) -> str:
