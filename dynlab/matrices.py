@@ -6,6 +6,7 @@ Chang, Chen, Haber and Chi, "AntisymmetricRNN: a dynamical system view on recurr
 arXiv 1902.09689, section 5.
 """
 
+import math
 import re
 from fractions import Fraction
 
@@ -116,7 +117,12 @@ def _number(entry: str, text: str) -> Fraction:
     return number
 
 
-def _orthogonal(gaussian: np.ndarray) -> np.ndarray:
-    """The factor Q of Q R with a positive diagonal of R, which is uniform over the orthogonal group (Mezzadri 2007)."""
-    q, r = np.linalg.qr(gaussian)
-    return q * np.sign(np.diag(r))
+def _orthogonal(gaussian: np.ndarray) -> list[list[float]]:
+    """The factor Q of Q R with a positive diagonal of R, which is uniform over the orthogonal group (Mezzadri 2007).
+
+    Of two columns it is a rotation or a reflection. LAPACK's last bits would be another matrix on each processor.
+    """
+    (a, b), (c, d) = gaussian.tolist()
+    length, side = math.hypot(a, c), 1.0 if a * d > b * c else -1.0
+    cosine, sine = a / length, c / length
+    return [[cosine, -side * sine], [sine, side * cosine]]

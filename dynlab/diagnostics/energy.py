@@ -22,7 +22,7 @@ from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import equation
 from dynlab.systems.vanilla import FeedbackFlow
-from dynlab.wording import interval, joined, number, ranging
+from dynlab.wording import at_most, interval, joined, number, ranging
 
 STEPS = 500
 STARTS = 3
@@ -272,7 +272,7 @@ def _verdict(
     all_of = f" along all {len(values)} orbits" * (len(values) > 1)
     if largest <= CONSERVED * (1 + np.abs(values).max()):
         first = (
-            f"The {flow} conserves {energy}. {letters} Over {duration:g} s H changes by at most {number(largest, 2)}."
+            f"The {flow} conserves {energy}. {letters} Over {duration:g} s H changes by at most {at_most(largest, 2)}."
         )
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
         first = f"The {flow} lets {energy} fall{all_of}. {letters} {_ends(values, duration)}"

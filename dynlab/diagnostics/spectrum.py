@@ -301,7 +301,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     text = f"The state's Jacobian ∂h_t/∂h_{{t−1}} was taken at {looked}. Its spectral radius "
     if known.any():
         most = float(wrong[known].max())
-        coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[known].max()) else ""
+        coarse = f", with errors of up to {at_most(most, 2)}" if most > COARSE * float(radius[known].max()) else ""
         of_one = np.abs(radius - 1) <= np.clip(wrong, AS_ONE, ROUNDED)
         text += f"{typically(np.where(of_one, 1, radius)[known], 4, near_one)}{coarse}. "
     else:

@@ -12,6 +12,7 @@ from dynlab import schema
 from dynlab.errors import UserError, require_extra
 from dynlab.program import NoProgram, Operation, Program
 from dynlab.systems import System, frozen
+from dynlab.wording import at_most
 
 MOST_NUMBERS = 40_000  # of the weights: half a megabyte in the page
 MOST_ORBITS = 12  # of the driven trajectories, drawn faintly
@@ -83,7 +84,7 @@ def _proof(program: Program, state: np.ndarray) -> str:
     found = certify(program, state)
     if not found.certified:
         return f"It is not proved: {found.reason}."
-    return f"It is proved: exactly one fixed point lies within {found.radius:.1e} of it."
+    return f"It is proved: exactly one fixed point lies within {at_most(found.radius, 2)} of it."
 
 
 def _leaving(directions: np.ndarray) -> list[Any]:

@@ -12,7 +12,7 @@ from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
-from dynlab.wording import counted, number
+from dynlab.wording import at_most, counted, number
 
 TITLE = "ERNN, Figure 1: motion on the equilibrium manifold"
 
@@ -45,7 +45,7 @@ def _caption(ds: xr.Dataset) -> str:
     middle, largest = (number(float(of(off_it)), 2) for of in (np.median, np.max))
     return (
         "The manifold holds the equilibria z*(x) of the inner iteration under inputs x. With K = 40, η = 0.6 ERNN's "
-        f"h_k + h_{{k−1}} is z*(x_k), to {number(float(on_it.max()), 2)} over {counted(on_it.size, 'step')}. "
+        f"h_k + h_{{k−1}} is z*(x_k), to {at_most(float(on_it.max()), 2)} over {counted(on_it.size, 'step')}. "
         f"With K = 5, η = 0.01 its distance from z*(x_k) has the median {middle} and the maximum {largest}. As in the "
         "source, RNN's states and manifold are stretched to the reach of ERNN's."
     )

@@ -22,7 +22,7 @@ from dynlab.simulation import simulate
 from dynlab.systems import Euler
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
-from dynlab.wording import capital, joined, number
+from dynlab.wording import at_most, capital, joined, number
 
 TITLE = "Integrators: what each makes of W₀"
 STEP, STEPS, FEWER = 0.2, 1000, 100
@@ -184,7 +184,7 @@ def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> 
         parts.append(f"{capital(LOOKS[name]['label'])}: {change}, with |R(ελ)| = {_moduli(regions[name])}")
     kept = np.abs(_change(drift, "implicit-midpoint")).max()
     return (
-        f"The flow keeps its energy to {number(exact, 1)}. Here is its relative change over {steps:,} steps of "
+        f"The flow keeps its energy to {at_most(exact, 1)}. Here is its relative change over {steps:,} steps of "
         f"ε = {STEP:g}. {'. '.join(parts)}. The implicit midpoint rule's energy "
         f"swings by {number(kept, 2)} and does not drift. Exponential Euler, exact for linear flows, holds the rest of "
         f"tanh over its step and loses energy."

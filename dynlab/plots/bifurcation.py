@@ -140,12 +140,16 @@ def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **arti
                 part = rows[first_row : last_row + 1]
                 if not any(_covers(line, p[part], values[part]) for line in ax.lines):
                     ax.plot(p[part], values[part], **look)
-    for row in np.flatnonzero(bifurcates):
-        beside = [side for side in (row - 1, row + 1) if 0 <= side < len(branch) and branch[side] == branch[row]]
+    for row in np.flatnonzero(bifurcates).tolist():
         marker = _marker(str(ds["bifurcation_kind"].values[numbers[row]]))
-        if not (stable[beside] != 0).any():
-            marker["ms"] *= LESSER
+        marker["ms"] *= LESSER if _is_lesser(branch, stable, row) else 1.0
         ax.plot(np.broadcast_to(p[row], values[row].shape), values[row], zorder=5, **marker)
+
+
+def _is_lesser(branch: NDArray[np.int64], stable: NDArray[np.int8], row: int) -> bool:
+    """Whether a branch is unstable on both sides of the bifurcation at this point."""
+    beside = [side for side in (row - 1, row + 1) if 0 <= side < len(branch) and branch[side] == branch[row]]
+    return not (stable[beside] != 0).any()
 
 
 def _covers(line: Line2D, x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
@@ -236,4 +240,10 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
         )
         label = textwrap.fill(f"{WORDS.get(kind, kind)} at {listed}", WIDEST)
         handles.append(Line2D([], [], label=label, **_marker(kind)))
+    branch, stable, numbers = (ds[name].values for name in ("point_branch", "stable", "point_bifurcation"))
+    lesser = [row for row in np.flatnonzero(numbers >= 0).tolist() if _is_lesser(branch, stable, row)]
+    if lesser:
+        small = _marker(str(kinds[numbers[lesser[0]]]))
+        label = "small: unstable on both sides of it"
+        handles.append(Line2D([], [], label=label, **small | {"ms": small["ms"] * LESSER}))
     return handles

@@ -137,8 +137,8 @@ def _axis_names(ds: xr.Dataset, has_manifold: bool) -> tuple[str, str]:
     first, second = ds[schema.STATE].values
     if not has_manifold:
         return f"state h{subscript(first)}", f"state h{subscript(second)}"
-    whose, over_time = f"$h_k$ or $h_k {_sign(ds)} h_{{k-1}}$: ", first == 0
-    return f"{whose}entry {first}", f"{whose if over_time else ''}entry {second}"
+    whose = f"$h_k$ or $h_k {_sign(ds)} h_{{k-1}}$: "
+    return f"{whose}entry {first}", f"{whose}entry {second}"
 
 
 def _sign(ds: xr.Dataset) -> str:
@@ -176,7 +176,7 @@ def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> N
     whose = f" of K = {schema.settings(ds)['inner'][name][0]}" if several else ""
     ax.plot(
         *one["pair_sum"].values[1:].T,
-        label=f"$h_k {sign} h_{{k-1}}${whose}: on the manifold, claims the paper",
+        label=f"$h_k {sign} h_{{k-1}}${whose}: the paper has it on the manifold",
         **moving,
     )
     if name != ds["network"].values[0] or not _moves(ds, name):
@@ -194,7 +194,7 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> dict[str, Any]:
     for row, (name, colour) in enumerate(_colours(ds).items()):
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
         look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN", 1.0)}
-        look |= {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
+        look |= {"marker": "."} if np.isnan(distance).any() else {}  # one between two gaps has no line
         ax.semilogy(times[1:], distance, **look)
         style.plain_numbers(ax)
         if len(missing := times[1:][np.isnan(distance)]) and np.isfinite(distance).any():

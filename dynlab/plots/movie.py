@@ -15,16 +15,16 @@ from dynlab.plots.geometry import plot_geometry
 from dynlab.plots.phase_panels import count_kinds, legend_entries
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.plots.spectrum import plot_spectrum
-from dynlab.plots.stability_disc import SIDES, plot_stability_disc
+from dynlab.plots.stability_disc import SIDES, needs_close_up, plot_stability_disc
 from dynlab.progress import through
 from dynlab.wording import agree, counted, number, of_map
 
 Place = tuple[float, float, float, float]  # of axes, in parts of the figure
 
-SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 7.4), (6.4, 6.1)  # inches
+SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 8.0), (6.4, 6.1)  # inches
 PLACE, ABOVE_LEGEND = (0.12, 0.12, 0.82, 0.76), (0.12, 0.3, 0.82, 0.62)
-LEFT, RIGHT = (0.08, 0.33, 0.43, 0.56), (0.6, 0.43, 0.38, 0.44)
-TIME_BAR = (0.6, 0.305, 0.3, 0.018)
+LEFT, TIME_BAR = (0.08, 0.36, 0.43, 0.516), (0.6, 0.285, 0.3, 0.016)
+DISC, CLOSE_UP = (0.6, 0.63, 0.38, 0.25), (0.6, 0.385, 0.38, 0.16)
 ROOM = 1.08
 TAIL = 6  # steps that a moving point leaves behind
 MOST_MOVING = 8  # trajectories
@@ -46,13 +46,14 @@ def phase_frames(
     ends : sequence of Dataset
         The first and the last portrait, which say how wide the plane of eigenvalues is.
     """
-    limits, named = _limits(ends)
+    discs, named = _shared(ends)
     for ds, value in through(zip(portraits, values, strict=True), len(values)):
         with style.style(WIDE) as size:
             figure = plt.figure(figsize=size, layout="none")
             plot_phase_plane(ds, ax=figure.add_axes(LEFT))
             time_bar(ds, figure, cax=figure.add_axes(TIME_BAR), orientation="horizontal")
-            plot_stability_disc(ds, ax=figure.add_axes(RIGHT)).set(**limits)
+            for near, (place, limits) in discs.items():
+                plot_stability_disc(ds, ax=figure.add_axes(place), close_up=near).set(**limits)
             figure.legend(named.values(), named, loc="lower left", bbox_to_anchor=(0.05, 0.0), ncols=2)
             _title(figure, f"{style.named_system(ds)}\n{NAMES.get(name, name)} = {number(value, 3)}{_kinds(ds)}")
         yield figure
@@ -145,16 +146,18 @@ def _named(disc: Axes) -> dict[str, Any]:
     return {text: handle for text, handle in drawn.items() if marked or not text.startswith("critical step")}
 
 
-def _limits(ends: Sequence[xr.Dataset]) -> tuple[dict[str, tuple[float, float]], dict[str, Any]]:
-    """The plane in which the eigenvalues of all these portraits are seen, and one legend for all frames."""
-    portraits = [plot_phase_plane(ds, ax=Figure().add_subplot()) for ds in ends]
-    discs = [plot_stability_disc(ds, ax=Figure().add_subplot()) for ds in ends]
-    found = {"xlim": [ax.get_xlim() for ax in discs], "ylim": [ax.get_ylim() for ax in discs]}
-    limits = {name: (min(low for low, _ in each), max(high for _, high in each)) for name, each in found.items()}
-    named = legend_entries(portraits)
-    for disc in discs:
-        named |= _named(disc)
-    return limits, named
+def _shared(ends: Sequence[xr.Dataset]) -> tuple[dict[bool, tuple[Place, dict[str, Any]]], dict[str, Any]]:
+    """Of all frames: the places and limits of the disc, and of its close-up where one is needed, and the legend."""
+    named = legend_entries([plot_phase_plane(ds, ax=Figure().add_subplot()) for ds in ends])
+    discs = {}
+    for near in (False, True) if any(map(needs_close_up, ends)) else (False,):
+        drawn = [plot_stability_disc(ds, ax=Figure().add_subplot(), close_up=near) for ds in ends]
+        found = {"xlim": [ax.get_xlim() for ax in drawn], "ylim": [ax.get_ylim() for ax in drawn]}
+        limits = {name: (min(low for low, _ in each), max(high for _, high in each)) for name, each in found.items()}
+        discs[near] = (CLOSE_UP if near else DISC), limits
+        for disc in drawn:
+            named |= _named(disc)
+    return discs, named
 
 
 def _chosen(count: int, most: int) -> list[int]:

@@ -110,7 +110,7 @@ def _draw_rays(ds: xr.Dataset, ax: Axes, crosses: bool) -> None:
     ray: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9, "zorder": 3}
     cross: dict[str, Any] = {"markersize": 7, "color": style.BLACK, "markeredgecolor": "white", "zorder": 6}
     moved, steps = ds["map_eigenvalue"].values - 1, ds["critical_step"].values
-    named = {"label": "as ε grows"}
+    named = {"label": "path of ελ as ε grows"}
     for row, rates, critical in zip(moved, ds["flow_eigenvalue"].values, steps, strict=True):
         for value, on_circle in zip(row, critical * rates, strict=True):
             ax.plot([0, value.real], [0, value.imag], **ray | named)

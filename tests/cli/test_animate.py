@@ -30,7 +30,7 @@ def test_a_sweep_is_a_gif_of_as_many_frames_and_the_same_bytes_each_time(folder,
     for name in ("a.gif", "b.gif"):
         assert run([*SWEEP, "-o", name]) == 0
     assert (folder / "a.gif").read_bytes() == (folder / "b.gif").read_bytes()
-    assert frames_of("a.gif") == (3, (960, 740))
+    assert frames_of("a.gif") == (3, (960, 800))
     said = (
         "step_size from 0.02 to 0.2, 3 frames: Euler's map loses its stability between frames 1 and 2 (ε = 0.0746).\n"
     )

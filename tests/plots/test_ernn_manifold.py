@@ -24,7 +24,7 @@ def drawn(ax, part):
 def test_the_ernn_and_its_manifold(ds):
     ax = plot_ernn_manifold(ds, ax=plt.subplots()[1])
     np.testing.assert_array_equal(drawn(ax, "equilibrium manifold"), ds["curve"].values)
-    np.testing.assert_array_equal(drawn(ax, "on the manifold, claims the paper"), ds["pair_sum"].values[0, 0, 1:])
+    np.testing.assert_array_equal(drawn(ax, "the paper has it on the manifold"), ds["pair_sum"].values[0, 0, 1:])
     np.testing.assert_array_equal(drawn(ax, "initial state"), [[-0.6, -0.8]])
     np.testing.assert_array_equal(drawn(ax, "end of that iteration"), ds["inner_path"].values[0, -1:])
 
@@ -47,7 +47,7 @@ def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
 def test_an_ernn_has_one_colour_in_all_panels(ds):
     figure = plot_ernn_manifold(ds).figure
     colours = [
-        next(line for line in ax.get_lines() if "claims the paper" in str(line.get_label())).get_color()
+        next(line for line in ax.get_lines() if "the paper has it" in str(line.get_label())).get_color()
         for ax in figure.axes[2:4]
     ]
     assert [line.get_color() for line in figure.axes[4].lines if len(line.get_xdata()) > 2] == colours
@@ -56,7 +56,7 @@ def test_an_ernn_has_one_colour_in_all_panels(ds):
 
 def test_axes_name_what_is_drawn_along_them(ds):
     names = [(ax.get_xlabel(), ax.get_ylabel()) for ax in plot_ernn_manifold(ds).figure.axes[:4]]
-    assert names == [("state h₁", "state h₂")] * 2 + [("$h_k$ or $h_k + h_{k-1}$: entry 1", "entry 2")] * 2
+    assert names == [("state h₁", "state h₂")] * 2 + [("$h_k$ or $h_k + h_{k-1}$: entry 1", "$h_k$ or $h_k + h_{k-1}$: entry 2")] * 2
 
 
 def test_a_line_names_rounding_where_a_distance_is_near_it(ds):
@@ -126,9 +126,9 @@ def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
     first, second = np.sort(np.argsort(spread)[-2:])
     assert spread[[0, 1]].max() < spread[[first, second]].min()
     assert ax.get_xlabel() == f"$h_k$ or $h_k + h_{{k-1}}$: entry {first + 1}"
-    assert ax.get_ylabel() == f"entry {second + 1}"
+    assert ax.get_ylabel() == f"$h_k$ or $h_k + h_{{k-1}}$: entry {second + 1}"
     sums = ds["pair_sum"].values[0, 0, 1:][:, [first, second]]
-    np.testing.assert_array_equal(drawn(ax, "on the manifold, claims the paper"), sums)
+    np.testing.assert_array_equal(drawn(ax, "the paper has it on the manifold"), sums)
     for values, (low, high) in zip(sums.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
         assert low < values.min()
         assert values.max() < high
@@ -141,7 +141,7 @@ def test_a_single_state_is_drawn_over_time():
     ax = plot_ernn_manifold(ds)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("step k", "$h_k$ or $h_k + h_{k-1}$: entry 1")
     expected = np.stack([np.arange(1, 31), ds["pair_sum"].values[0, 0, 1:, 0]], axis=1)
-    np.testing.assert_array_equal(drawn(ax, "on the manifold, claims the paper"), expected)
+    np.testing.assert_array_equal(drawn(ax, "the paper has it on the manifold"), expected)
 
 
 def test_where_no_equilibrium_exists_the_picture_says_so():

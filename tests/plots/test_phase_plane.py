@@ -166,9 +166,17 @@ def test_arrows_circles_and_lines_are_named(kind, arrows, title):
         ("0.5,0;0,0.2", "vanilla", ["stable"]),
         ("1,-3;1,-1", "flow", ["neutral or undecided"]),
         ("1,2;2,4", "flow", ["unstable", "neutral or undecided"]),
-        ("1,2;2,4", "feedback", ["Euler's disc:\n|1 + ελ| ≤ 1", "as ε grows", "unstable", "neutral or undecided"]),
-        ("-1,2;-2,-1", "feedback", ["Euler's disc:\n|1 + ελ| ≤ 1", "as ε grows", "critical step\n0.4 s", "stable"]),
-        ("0.5,2;-2,0.5", "feedback", ["Euler's disc:\n|1 + ελ| ≤ 1", "as ε grows", "unstable"]),
+        (
+            "1,2;2,4",
+            "feedback",
+            ["Euler's disc:\n|1 + ελ| ≤ 1", "path of ελ as ε grows", "unstable", "neutral or undecided"],
+        ),
+        (
+            "-1,2;-2,-1",
+            "feedback",
+            ["Euler's disc:\n|1 + ελ| ≤ 1", "path of ελ as ε grows", "critical step\n0.4 s", "stable"],
+        ),
+        ("0.5,2;-2,0.5", "feedback", ["Euler's disc:\n|1 + ελ| ≤ 1", "path of ελ as ε grows", "unstable"]),
     ],
 )
 def test_the_legend_names_what_is_drawn_and_nothing_else(matrix, kind, named):

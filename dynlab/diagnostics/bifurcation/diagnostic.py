@@ -287,7 +287,7 @@ def _more_moving(states: Real, coordinate: int) -> int:
     Of states (value, start, time, state). Beside a saturated unit, which hardly moves, others turn.
     """
     moves = np.nan_to_num(states.std(axis=2)).mean(axis=(0, 1))
-    return int(moves.argmax()) if moves.max() > MORE * moves[coordinate] else coordinate
+    return int(moves.argmax()) if moves.max() > MORE * moves[coordinate] + result.FLAT else coordinate
 
 
 def _orbits(

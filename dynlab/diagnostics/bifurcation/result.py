@@ -14,6 +14,7 @@ from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 
 NO_BIFURCATION = -1
+MANY_ENDS = 3  # of stable branches: two lie as far apart as what varies most has them
 FLAT = 1e-9  # a coordinate that varies less along the branches is constant
 
 
@@ -170,7 +171,8 @@ def _progress(diagram: Diagram, branch: Branch, mark: tuple[int, int]) -> float:
 def coordinate(points: list[Row], symmetries: list[Vector]) -> int | None:
     """The coordinate that varies most over what is stable, else over all branches; None where none varies.
 
-    Where there is a symmetry it is one that the symmetry turns around, so that mirrored branches are seen apart.
+    Where there is a symmetry it is one that the symmetry turns around, so that mirrored branches are seen apart. Of
+    those that vary nearly as much it is the one in which the ends of stable branches lie farthest apart.
     """
     calm = [row for row in points if row.kind.stable == 1]
     turned = np.any([signs < 0 for signs in symmetries], axis=0) if symmetries else np.True_
@@ -179,5 +181,18 @@ def coordinate(points: list[Row], symmetries: list[Vector]) -> int | None:
             spread = np.std(np.concatenate([row.orbit for row in some]), axis=0)
             for allowed in (turned, np.True_):
                 if (spread * allowed).max() > FLAT:
-                    return int((spread * allowed).argmax())
+                    return _most_apart(calm, np.where(allowed, spread, 0.0))
     return None
+
+
+def _most_apart(calm: list[Row], spread: Vector) -> int:
+    """Of the coordinates that vary at least a quarter as much as any, that in which the nearest two ends lie apart.
+
+    The ends are those of the branches that are stable at the largest parameter.
+    """
+    last = max((row.parameter for row in calm), default=0.0)
+    ends = [row.orbit[0] for row in calm if row.parameter == last and len(row.orbit) == 1]
+    if len(ends) < MANY_ENDS:
+        return int(spread.argmax())
+    gaps = np.diff(np.sort(ends, axis=0), axis=0).min(axis=0) / np.ptp(ends, axis=0).clip(FLAT)
+    return int(np.where(4 * spread >= spread.max(), gaps, -1.0).argmax())

@@ -9,7 +9,7 @@ from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.measured import AGREE, CovariantVectors
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, System
-from dynlab.wording import NO_INPUT, agree, none_inside, number, ranged, subscript, why_cut
+from dynlab.wording import NO_INPUT, agree, at_most, none_inside, number, ranged, subscript, why_cut
 
 METHOD = (
     "Ginelli's method: the Jacobians carry a random frame forward, which QR makes orthonormal after every {step}, and "
@@ -125,8 +125,8 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
         off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))
-        text += f" Check: J v(t − 1) is along v(t) to {number(residual, 1)}, and local rates average to the exponents "
-        text += f"within {number(off, 1)}."
+        text += f" Check: J v(t − 1) is along v(t) to {at_most(residual, 1)}, and local rates average to the exponents "
+        text += f"within {at_most(off, 1)}."
     if not inside.all():
         gone = int((~inside).sum())
         text += f" {gone} of {len(inside)} orbits {_why_cut(found, settings, gone > 1)}, and "

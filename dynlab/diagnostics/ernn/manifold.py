@@ -15,13 +15,16 @@ from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import counted, number
+from dynlab.wording import at_most, counted, number
 
 CURVE_POINTS = 401
 NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance")
 ON_MANIFOLD = 1e-6  # of the states' size: a network counts as moving on its manifold where no distance is larger
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
-EQUILIBRIUM = "The manifold holds the equilibria z*(x) of the inner iteration under inputs x."
+EQUILIBRIUM = (
+    "The manifold holds the equilibria z*(x) of the inner iteration under inputs x. "
+    "A network takes K steps of it, of size η."
+)
 AT_END = "If that iteration is run to its end, {} = z*(x_k)."
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) are found by Levenberg–Marquardt steps from beside the network's own h_k + "
@@ -236,12 +239,14 @@ def _verdict(ds: xr.Dataset) -> str:
         largest, middle = np.nanmax(distances), np.nanmedian(distances)
         size = np.nanmax(np.abs(one["pair_sum"].values))
         if largest <= ON_MANIFOLD * size:
-            to = f"to {number(largest, 2)}" if largest else "exactly"
+            to = f"to {at_most(largest, 2)}" if largest else "exactly"
             sentences.append(f"{who}: {pair} = z*(x_k), on the manifold, {to}{share}.")
         else:
             away = number(largest, 2)
             if found.sum() > 1:
-                away = f"{number(middle, 2)} in the median and at most {number(largest, 2)}"
+                lengths = np.linalg.norm(one["equilibrium"].values[:, 1:], axis=-1)
+                away = f"{number(middle, 2)} in the median and at most {at_most(largest, 3)}, where the median of "
+                away += f"‖z*(x_k)‖ is {number(np.nanmedian(lengths), 2)}"
             sentences.append(f"{who} is off the manifold: the distance of {pair} from z*(x_k) is {away}{share}.")
     if sentences:
         return f"{EQUILIBRIUM} {AT_END.format(pair)} {' '.join(sentences)}"

@@ -16,7 +16,7 @@ from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import interval, number, over, share
+from dynlab.wording import at_most, interval, over, share
 
 ROUNDING = 4.0  # times ε ‖∇F‖_F: what rounding leaves in the entries of ∇F
 METHOD = f"{EIGENVALUES}. The entries of ∇F are known within {ROUNDING:g} ε ‖∇F‖_F. The rank counts σ above n ε σ_max"
@@ -122,5 +122,5 @@ def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], wh
     return (
         f"Over {where} ∇F = diag(φ′)PU − I is singular at {share(singular)} of the states linearised (rank "
         f"{interval(ranks)} of {n}, so that on average {share(zero)} of its eigenvalues are 0). Of all eigenvalues "
-        f"{share(positive)} have a real part above 0 by more than their error, up to {number(real.max(), 3)}."
+        f"{share(positive)} have a real part above 0 by more than their error, up to {at_most(real.max(), 3)}."
     )

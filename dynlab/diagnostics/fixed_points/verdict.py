@@ -72,7 +72,7 @@ def under_input(said: str, at: Any) -> str:
 
 def _points(points: list[Record], least: int, found: Search) -> str:
     apart = max(row.fsolve_distance / float(merging.scale(row.state)) for row in points)
-    worst = number(max(apart, SMALLEST_DISTANCE), 1)
+    worst = at_most(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = f", the only one of a map that is {found.affine}" if found.affine else ""
         said = f"1 fixed point ({_kind(points[0])}){only}."

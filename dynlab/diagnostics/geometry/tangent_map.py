@@ -19,7 +19,7 @@ from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
-from dynlab.wording import number, of_map, place, share
+from dynlab.wording import at_most, number, of_map, place, share
 
 GRID = 21
 REACH = 0.5
@@ -224,7 +224,7 @@ def _variables(moved: Real, linear: Real, error: Real, valid: float, axes: Real)
 
 def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float) -> str:
     still = (
-        f"a fixed point to {number(max(moves, 1e-16), 1)} ({of_map(kind)})"
+        f"a fixed point to {at_most(max(moves, 1e-16), 1)} ({of_map(kind)})"
         if moves < SAME
         else f"no fixed point, it moves by {number(moves, 2)}"
     )

@@ -9,6 +9,7 @@ from dynlab.diagnostics.lyapunov.separation import BESIDE, DRAW_NEARER, FAR, MEE
 from dynlab.numerics.statistics import FEW_NATS, WRONG, with_signs
 from dynlab.wording import (
     agree,
+    at_most,
     capital,
     counted,
     interval,
@@ -96,11 +97,11 @@ def _largest(ds: xr.Dataset, name: str) -> str:
     if np.isneginf(mean):
         if (values := ds[name].values[:, 0]).max() > -np.inf:
             some = f"−inf in some of {count} samples, since a Jacobian is singular"
-            return f"{some}, and up to {number(values.max())} {units}"
+            return f"{some}, and up to {at_most(values.max())} {units}"
         return "−inf, since a Jacobian is singular"
     spread = f", the mean of {count} samples" if count > 1 else ""
     if np.isposinf(ds["rounding_bound"].values[:, 0]).any():
-        return f"at most {number(mean)} {units}{spread}"
+        return f"at most {at_most(mean)} {units}{spread}"
     figures = 2 if error / CLOSE < abs(mean) < CLOSE * error else 1
     told = with_error(mean, error, units, figures) if np.isfinite(error) else f"{number(mean)} {units}"
     sampled = "±" in told and error > ROUNDED * float(ds["rounding_bound"][:, 0].mean())  # and not rounding alone

@@ -34,7 +34,7 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     at = f"{described} ({at if '=' in at else f'h = {at}'})" if described else at
     first = f"The spectral {which} of the Jacobian A at {at} is {size}"
     if side == "undecided" or errors.max() > KINKED:
-        first += f", known to {number(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
+        first += f", known to {at_most(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
     if flow:
         first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
     first += ": it does not decide whether A is stable" if side == "undecided" else f", so that A is {side}"
@@ -55,7 +55,7 @@ def _nearest(ds: xr.Dataset, flow: bool, margin: float) -> str:
     said = f"There is a change E with ‖E‖₂ ≤ {size}{unit} after which A + E is not stable"
     if number(change, 2) == number(margin, 2):
         return f" {said}."
-    return f" {said}, as its pseudospectra show; with orthogonal eigenvectors it would take {without}{unit}."
+    return f" {said}, as its pseudospectra show; with orthogonal eigenvectors it would take at least {without}{unit}."
 
 
 def _radius(moduli: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
@@ -63,7 +63,7 @@ def _radius(moduli: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
     leading = int(np.argmax(moduli))
     if errors[leading] < moduli[leading] or not (moduli + errors).any():
         return near_one(float(moduli[leading]), 5)
-    return f"at most {number(float((moduli + errors).max()), 1)}"
+    return f"at most {at_most(float((moduli + errors).max()), 1)}"
 
 
 def _side(beyond: NDArray[np.float64], errors: NDArray[np.float64]) -> str:

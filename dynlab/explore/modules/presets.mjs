@@ -8,8 +8,8 @@ const VANILLA = { ...FEEDBACK, leak: 1, step: 1 };
 export const PRESETS = [
   { name: "a", title: "(a) vanilla, random", state: { ...VANILLA, W: [-0.006826779865523179, 1.0461432923049026, 0.7415884212884828, 0.7239565416499906] } },
   { name: "b", title: "(b) vanilla, identity", state: { ...VANILLA, W: [1, 0, 0, 1] } },
-  { name: "c", title: "(c) vanilla, rotation", state: { ...VANILLA, W: [0.19264633241404083, -0.9812682561906395, 0.9812682561906395, 0.19264633241404108] } },
-  { name: "d", title: "(d) vanilla, reflection", state: { ...VANILLA, W: [0.7227690004350709, 0.69108969896106, 0.69108969896106, -0.7227690004350709] } },
+  { name: "c", title: "(c) vanilla, rotation", state: { ...VANILLA, W: [0.19264633241404086, -0.9812682561906396, 0.9812682561906396, 0.19264633241404086] } },
+  { name: "d", title: "(d) vanilla, reflection", state: { ...VANILLA, W: [0.7227690004350709, 0.6910896989610599, 0.6910896989610599, -0.7227690004350709] } },
   { name: "e", title: "(e) feedback, W₊", state: { ...FEEDBACK, W: [2, -2, 0, 2], half: 6 } },
   { name: "f", title: "(f) feedback, W₋", state: { ...FEEDBACK, W: [-2, 2, 0, -2] } },
   { name: "g", title: "(g) feedback, W₀", state: { ...FEEDBACK, W: [0, -2, 2, 0] } },
