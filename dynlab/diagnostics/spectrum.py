@@ -298,7 +298,8 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     known = schema.known(ds, "spectral_radius").values
     some = "" if finite.all() else f"{above.size:,} finite ones of "
     where = f"the {some}{counted(finite.size, 'Jacobian')}"
-    text = f"The state's Jacobian ∂h_t/∂h_{{t−1}} was taken at {looked}. Its spectral radius "
+    size = ds.sizes[schema.MODE]
+    text = f"The state's Jacobian ∂h_t/∂h_{{t−1}} ({size:,} × {size:,}) was taken at {looked}. Its spectral radius "
     if known.any():
         most = float(wrong[known].max())
         coarse = f", with errors of up to {at_most(most, 2)}" if most > COARSE * float(radius[known].max()) else ""

@@ -88,7 +88,7 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     unknown = int(np.isnan(mean).sum())
     if counts.any():
         ax.plot([], [], label=f"{RANGE[1] - RANGE[0]} % of the local rates", **bar)
-    ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
+    ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1, label="above it changes grow")
     ax.set(xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6))
     named = "index i, of the exponent $\\Lambda_i$ and the covariant vector $v_i$"
     ax.set_xlabel(named + f"\n({unknown} of {len(index)} exponents are −∞, or not known)" * bool(unknown))
@@ -99,7 +99,8 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
 
 def _groups(counts: Index, samples: int) -> Iterator[tuple[NDArray[np.bool_], str, dict[str, Any]]]:
     """The vectors that are determined in every sample, in some of them and in none: which, the words, their look."""
-    name, some = "$\\Lambda_i$, vector", counts[(counts > 0) & (counts < samples)]
+    mean = ", sample mean" * (samples > 1)
+    name, some = f"$\\Lambda_i${mean}: vector", counts[(counts > 0) & (counts < samples)]
     few = "" if not some.size else f"{some.min()}" if some.min() == some.max() else f"{some.min()} to {some.max()}"
     full: dict[str, Any] = {"color": style.BLUE}
     part = full | {"fillstyle": "left", "markerfacecoloralt": "white"}

@@ -20,8 +20,8 @@ SHADES = (style.SHADED, "#FEE0B6", "#FDB863", "#E08214", "#B35806", "#7F3B08")  
 STRIP = (0.0, 1.05, 1.0, 0.13)  # above the axes, in parts of them
 DASHED: dict[str, Any] = {"color": style.BLUE, "ls": "--", "lw": 1.4}
 LETTERS = (
-    "The formula for the critical step is 2γ/((γ² + ω²) c): ω is the largest imaginary part of an eigenvalue of the "
-    "flow's matrix, and c is the mean slope of the activation at a state."
+    "The formula 2γ/((γ² + ω²) c̄) is an approximation of the critical step: ω is the largest imaginary part of an "
+    "eigenvalue of the matrix A − γI, and c̄ is the mean of the slopes c at a state."
 )
 
 

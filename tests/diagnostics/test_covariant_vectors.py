@@ -341,7 +341,7 @@ def test_what_two_starts_differ_by_is_an_angles_error_and_is_taken_off():
     said = f"at least {least:.3g}°, with the difference between the two starts taken off. That difference is "
     assert f"{said}{np.degrees(error[0]):.3g}° at most, at step 4." in ds.attrs["verdict"]
     shrinks = covariant_vectors(LinearMap((0.5 * A).tolist()), steps=80)
-    assert "No exponent is known to be positive, and so no angle between" in shrinks.attrs["verdict"]
+    assert "No exponent is positive beyond its error, and so there is no pair" in shrinks.attrs["verdict"]
     assert "Λ₁ is −0.43 and Λ₂ is −0.92 nat/step." in shrinks.attrs["verdict"]  # ln 0.65 and ln 0.4
     alike = covariant_vectors(LinearMap([[0.0, 1.0], [-1.0, 0.0]]), steps=80).attrs["verdict"]
     assert "none of 2 covariant vectors is determined." in alike

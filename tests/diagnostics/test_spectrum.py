@@ -141,7 +141,7 @@ def test_a_flow_is_said_to_decay_where_its_error_leaves_every_real_part_below_0(
     assert (ds["flow_eigenvalue"].real + ds["flow_eigenvalue_error"] < 0).all() == decays
     assert ("at most, and Re λ is farther below 0 everywhere." in ds.attrs["verdict"]) == decays
     assert ds.attrs["verdict"].startswith(
-        "The state's Jacobian ∂h_t/∂h_{t−1} was taken at 2 of 4 steps, evenly spaced."
+        "The state's Jacobian ∂h_t/∂h_{t−1} (2 × 2) was taken at 2 of 4 steps, evenly spaced."
     )
 
 

@@ -50,7 +50,7 @@ def test_a_vector_that_is_determined_in_some_samples_is_half_filled():
     ds = covariant_vectors(matrix, steps=200, initial_state=[[0.1, 0.1], [0.2, 0.1]])
     ds["determined"][1, 1] = 0
     lines = {str(line.get_label()): line for line in plot_covariant_vectors(ds).lines}
-    assert lines["$\\Lambda_i$, vector determined in both samples"].get_fillstyle() == "full"
-    half = lines["$\\Lambda_i$, vector determined in 1 of 2 samples"]
+    assert lines["$\\Lambda_i$, sample mean: vector determined in both samples"].get_fillstyle() == "full"
+    half = lines["$\\Lambda_i$, sample mean: vector determined in 1 of 2 samples"]
     assert half.get_fillstyle() == "left"
     assert half.get_xdata().tolist() == [2]
