@@ -9,6 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, ListedColormap
 
 from dynlab import schema
+from dynlab.numerics.kinds import LINE
 from dynlab.plots import style
 from dynlab.wording import of_map, subscript
 
@@ -120,6 +121,8 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
         rows = zip(ds["equilibrium"].values, ds[f"{name}_kind"].values, ds[f"{name}_stable"].values, strict=True)
         for point, kind, stable in rows:
             label = f"{owner}: {of_map(kind) if name == 'map' else kind}" if kind not in named else None
+            if label and stable == 0 and kind == LINE:  # whose name does not say so
+                label = f"{label}, unstable"
             named.add(kind)
             shape = marker(int(stable), size)
             if size == MAP_SIZE and stable == 1:  # on a filled marker of the same colour

@@ -56,7 +56,8 @@ def test_an_ernn_has_one_colour_in_all_panels(ds):
 
 def test_axes_name_what_is_drawn_along_them(ds):
     names = [(ax.get_xlabel(), ax.get_ylabel()) for ax in plot_ernn_manifold(ds).figure.axes[:4]]
-    assert names == [("state h₁", "state h₂")] * 2 + [("$h_k$ or $h_k + h_{k-1}$: entry 1", "$h_k$ or $h_k + h_{k-1}$: entry 2")] * 2
+    both = "$h_k$ or $h_k + h_{k-1}$: entry"
+    assert names == [("state h₁", "state h₂")] * 2 + [(f"{both} 1", f"{both} 2")] * 2
 
 
 def test_a_line_names_rounding_where_a_distance_is_near_it(ds):

@@ -120,8 +120,8 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
     else:
         missing = "positive" if not found.unstable[inside].any() else "negative"
         text += (
-            f" No exponent is {missing} beyond its error, and so there is no pair of a growing and a decaying direction "
-            "whose angle could be told."
+            f" No exponent is {missing} beyond its error, and so there is no pair of a growing and a decaying "
+            "direction whose angle could be told."
         )
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))

@@ -123,7 +123,9 @@ def _one(ds: xr.Dataset) -> str:
     pair = f"the flow has {_article(flow)} with {values} per second, Euler's map {same} with {_multipliers(ds, 0)}"
     at = f"At {where} {pair}"
     if along := _along(ds):
-        return f"The flow has {_article(flow)}{along} and Euler's map at {step} has {other}{_critical(ds)}. {at}."
+        lines = f"The flow has {_article(flow)}{along}{_beside_line(ds)}"
+        here = f"{where} is one of them, with {values} per second and, of Euler's map, {_multipliers(ds, 0)}"
+        return f"{lines}. Euler's map at {step} has {other}{_critical(ds)}. {here}."
     stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
     noun = flow.split(" ", 1)[-1]
     if flow.startswith("stable") and stable == (1, 0):
