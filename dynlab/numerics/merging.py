@@ -2,11 +2,13 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 SAME = 1e-7  # times max(1, ‖h‖): two computed roots this near are one
 DECIMALS = 6  # roots are put in order by their coordinates rounded so, which rounding errors do not change
+FEW = 64  # points whose distances from each other are all computed at once
 
 
 def scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -35,8 +37,28 @@ def merged(points: NDArray[np.float64], same: float = SAME) -> NDArray[np.int64]
     if len(points) == 0:
         return np.zeros(0, dtype=np.int64)
     reach = same * scale(points)
-    near = cdist(points, points) <= np.maximum(reach[:, None], reach[None, :])
-    return in_order(points, connected_components(near, directed=False)[1])
+    labels = np.arange(len(points))
+    for some in _side_by_side(points, float(reach.max())):
+        near = cdist(points[some], points[some]) <= np.maximum(reach[some, None], reach[None, some])
+        if near[0].all():
+            labels[some] = some[0]
+        else:
+            labels[some] = some[connected_components(csr_array(near), directed=False)[1]]
+    return in_order(points, labels)
+
+
+def _side_by_side(points: NDArray[np.float64], reach: float) -> list[NDArray[np.int64]]:
+    """The points in groups of several: each is farther than `reach` from all of other groups in some coordinate."""
+    if len(points) < FEW:
+        return [np.arange(len(points))]
+    order = np.argsort(points, axis=0)
+    apart = np.diff(np.take_along_axis(points, order, axis=0), axis=0) > 2 * reach  # twice, for what rounding may do
+    runs = np.zeros(points.shape, dtype=np.int64)
+    np.put_along_axis(runs, order[1:], apart.cumsum(axis=0), axis=0)
+    group = np.unique(runs, axis=0, return_inverse=True)[1].reshape(-1)
+    together = np.argsort(group, kind="stable")
+    parts = np.split(together, np.flatnonzero(np.diff(group[together])) + 1)
+    return [part for part in parts if len(part) > 1]
 
 
 def in_order(points: NDArray[np.float64], labels: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import lil_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
@@ -175,8 +176,8 @@ class Places:
     def united(self) -> tuple[list[Place], Index]:
         """The places, those that meet as one, and of each of `found` the number that it has among them."""
         numbers = [n for n, place in enumerate(self.found) if place.status == CONTINUUM]
-        meeting = np.eye(len(self.found), dtype=bool)
-        unsure = meeting.copy()
+        # sparse, as there may be thousands of points that meet nothing
+        meeting, unsure = (lil_array((len(self.found), len(self.found)), dtype=bool) for _ in range(2))
         for one, other in itertools.combinations(numbers, 2):
             told = self._sets[one].meets(self.equations, self._sets[other])
             meeting[one, other], unsure[one, other] = bool(told), told is not False
@@ -232,6 +233,8 @@ class Places:
         A ball is sampled, and what f' does between the samples is not seen. An end that is a root of its own, farther
         off than the errors of both, shows that the ball is too large.
         """
+        if len(ends) == 0:
+            return np.zeros(0, dtype=bool)
         states = torch.as_tensor(np.array([self.found[number].state for number in numbers]).reshape(-1, ends.shape[1]))
         exact = ~self.equations.value(states).any(dim=1).numpy()
         errors = np.where(exact, 0.0, [self.found[number].error for number in numbers])
