@@ -121,6 +121,7 @@ def make_reports(app: Any) -> None:
     for name in REPORTED if app.config.nb_execution_mode != "off" else ():
         path = REPORTS / f"{name}.html"
         if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run([sys.executable, "-m", "dynlab", "report", name, "-o", path], check=True)
 
 
