@@ -87,12 +87,13 @@ def jumps(exact: Held, state: Real) -> bool:
 def _jumps_along(exact: Held, state: Real, probes: Real) -> bool:
     """The same towards these probes (k, n)."""
     point = torch.as_tensor(state)[None]
-    matrix = held_matrices(exact, point)[0].numpy()
     around = torch.as_tensor((state + np.multiply.outer(FARTHER, probes)).reshape(-1, len(state)))
     moved = (exact.displacement(around) - exact.displacement(point)).abs().numpy()
     by_distance = moved.reshape(len(FARTHER), -1).max(axis=1)
-    least = JUMP * max(1.0, float(np.abs(matrix).max())) * float(np.maximum(1.0, np.abs(state)).max())
-    if not by_distance[-1] > least:
+    least = JUMP * float(np.maximum(1.0, np.abs(state)).max())
+    if not by_distance[-1] > least:  # whatever J is
+        return False
+    if not by_distance[-1] > least * max(1.0, float(held_matrices(exact, point).abs().max())):
         return False
     growth = by_distance[1:] / np.maximum(by_distance[:-1], np.finfo(np.float64).tiny)
     return not ((growth > FARTHER[1] ** 0.5) & (growth < FARTHER[1] ** STEEPEST)).all()

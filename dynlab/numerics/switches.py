@@ -101,7 +101,7 @@ def turning_directions(function: Callable[[Tensor], Tensor], state: Real, size: 
 
     with torch.no_grad():
         here, alone = arguments(torch.zeros_like(begin[0]))
-        around = [arguments(each)[0] for each in begin]
+        around = [arguments(each)[0] for each in begin] if len(here) else []
     if len(here) == 0 or any(each.shape != here.shape for each in around):
         return np.zeros((0, len(state)))
     moved = (torch.stack(around) - here).abs().amax(dim=0)

@@ -146,14 +146,19 @@ class Places:
         shown = isolation(equations(self.held), torch.as_tensor(reps))
         named = np.full(len(reps), NOWHERE)
         singular = shown.radii.numpy() == 0
-        kinked = singular.copy()
-        kinked[singular] = [at_kink(self.held, rep) for rep in reps[singular]]
+        kinked = np.zeros_like(singular)
         looked, unseen = 0, []
         # what is alone first, then what has a singular f', and at last kinks, where either may end
         residuals = np.linalg.norm(self.equations.value(torch.as_tensor(reps)).numpy(), axis=1)
-        order = np.lexsort((np.linalg.norm(reps, axis=1), residuals, singular.astype(int) + kinked))
-        for place, index in enumerate(order):
-            if named[index] != NOWHERE or self._refused(reps[index]):
+        order, place = np.lexsort((np.linalg.norm(reps, axis=1), residuals, singular)), 0
+        while place < len(order):
+            index, place = order[place], place + 1
+            if named[index] != NOWHERE:
+                continue
+            if singular[index] and not kinked[index] and at_kink(self.held, reps[index]):
+                kinked[index], order = True, np.append(order, index)
+                continue
+            if self._refused(reps[index]):
                 continue
             if singular[index] and not kinked[index]:
                 looked += 1
@@ -167,7 +172,7 @@ class Places:
                 named[index] = self._at_a_kink(reps[index], shown, int(index))
             else:
                 named[index] = self._look_about(reps[index], ends)
-            later = order[place + 1 :][named[order[place + 1 :]] == NOWHERE]
+            later = order[place:][named[order[place:]] == NOWHERE]
             named[later] = self._known(reps[later], places, regions)
         named[unseen] = np.where(named[unseen] == NOWHERE, UNSEEN, named[unseen])
         labels[left] = named[groups]
