@@ -41,7 +41,9 @@ def corrected(equations: Equations, starts: Real, normals: Real) -> Corrected:
         points = torch.as_tensor(here[left])
         values, matrices = equations.value(points).numpy(), equations.matrix(points).numpy()
         finite = np.isfinite(values).all(axis=1) & np.isfinite(matrices).all(axis=(1, 2))
-        left, values, matrices = left[finite], values[finite], matrices[finite]
+        if not finite.all():
+            left, values, matrices = left[finite], values[finite], matrices[finite]
+            points = points[torch.as_tensor(finite)]
         if len(left) == 0:
             break
         slopes[left] = matrices
@@ -54,10 +56,12 @@ def corrected(equations: Equations, starts: Real, normals: Real) -> Corrected:
             first[left] = np.maximum(size, ON * scale(here[left]))
         elif number == 1:
             slowing[left] = size / first[left]
-        small = is_left_of_a_root(torch.as_tensor(values), points[torch.as_tensor(finite)]).numpy()
-        # far out a step of no size may still lead to a root; what settles elsewhere is a least square, and no root
-        done = (size <= SETTLED * scale(here[left])) & (small | (size >= before[left] / 2))
-        settled[left[done]] = small[done]
+        done = size <= SETTLED * scale(here[left])
+        if done.any():
+            small = is_left_of_a_root(torch.as_tensor(values), points).numpy()
+            # far out a step of no size may still lead to a root; what settles elsewhere is a least square, and no root
+            done &= small | (size >= before[left] / 2)
+            settled[left[done]] = small[done]
         before[left] = size
         left = left[~done]
         if len(left) == 0:
