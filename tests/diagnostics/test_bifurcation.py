@@ -589,7 +589,7 @@ CRITICAL_AT_HALF = {  # of (h, p), with a bifurcation of that kind at p = 1/2
 }
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e6, 1e12])
+@pytest.mark.parametrize("unit", [1e-9, 1e12])
 @pytest.mark.parametrize("kind", CRITICAL_AT_HALF)
 def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind, unit):
     size, f = CRITICAL_AT_HALF[kind]

@@ -571,8 +571,7 @@ def test_steep_small_and_far_curves_are_counted_as_what_they_are(f, factor, coun
     assert counted(ds)[:2] == (0, count)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("moved, least", [((0.1, 0.07), 0.5), ((0.1, 0.07), 1e-3), ((1e-3, 0.2), 0.01)])
+@pytest.mark.parametrize("moved, least, seed", [((0.1, 0.07), 0.5, 0), ((0.1, 0.07), 1e-3, 1), ((1e-3, 0.2), 0.01, 2)])
 def test_where_rounding_is_larger_in_one_coordinate_a_curve_is_one_all_the_same(moved, least, seed):
     """xy = c, at states with x near 0 and y in the hundreds: y's rounding moves x, and with it f in x."""
     step = planar(lambda x, y: (moved[0] * (x * y - least), moved[1] * (x * y - least)), 1.0)

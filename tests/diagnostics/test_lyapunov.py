@@ -479,11 +479,12 @@ def qr_at_every_step(system, inputs, k, transient):
     system, inputs = frozen(system), torch.from_numpy(inputs)
     frame = random_frame(1, system.state_size, k, 0, states).columns[0].numpy()
     found = np.zeros((len(inputs), k))
+    steps = torch.arange(inputs.shape[1])
+    jacobians = automatic_jacobian(system, states[:, : len(steps)], inputs, steps).dense().numpy()
     for sample in range(len(inputs)):
         Q = frame
         for t in range(inputs.shape[1]):
-            J = automatic_jacobian(system, states[sample, t], inputs[sample, t], t).dense().numpy()
-            Q, R = np.linalg.qr(J @ Q)
+            Q, R = np.linalg.qr(jacobians[sample, t] @ Q)
             found[sample] += np.log(np.abs(np.diag(R))) * (t >= transient)
     return found / (inputs.shape[1] - transient)
 

@@ -36,7 +36,7 @@ def separatrix(ds):
 
 @pytest.mark.parametrize(
     "system, c",
-    [(Bent(), 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.5, 0.98, -0.98, 0.01)]],
+    [(Bent(), 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.98, 0.01)]],
 )
 def test_a_separatrix_is_the_stable_manifold_on_both_sides_and_to_the_window_s_edge(system, c):
     curves = separatrix(phase_plane(system, starts=[[0.3, 0.2]], extent=1.0, steps=5))
