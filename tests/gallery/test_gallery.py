@@ -87,6 +87,9 @@ def test_a_figure_is_drawn_from_what_is_kept_and_its_sentence_says_what_is_known
 # Those that compute: what is drawn from records alone has no other way, and ernn-5 needs the whole of HAR-2.
 COMPUTED = [name for name in FIGURES if isinstance(lookup(FIGURES, name, "figure"), Script) and name != "ernn-5"]
 
+# What only a search with random starts has, and the fast one of that network begins at one start.
+ONE_START = {"ernn-har2-k5.fixed_points": {"unseen_share", "unseen_share_bound"}}
+
 
 @pytest.mark.parametrize("name", COMPUTED)
 def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
@@ -94,7 +97,8 @@ def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
     few, kept_ones = script.compute(True), kept(script.name, dict)
     assert set(few) == set(kept_ones)
     for key, ds in few.items():
-        assert {v: ds[v].dims for v in ds.data_vars} == {v: kept_ones[key][v].dims for v in kept_ones[key].data_vars}
+        whole = kept_ones[key].drop_vars(ONE_START.get(key, ()))
+        assert {v: ds[v].dims for v in ds.data_vars} == {v: whole[v].dims for v in whole.data_vars}
         assert ds.attrs["system"] == kept_ones[key].attrs["system"]
     assert KNOWN[name].partition(" ")[0] in script.draw(few).measured
     plt.close("all")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from processes import COPIES, end
 from runs import Stopped, differing, stored
 
 from dynlab import checkpoints, files
@@ -105,30 +106,30 @@ def test_the_first_of_several_runs_that_came_to_nothing_is_kept(folder, stop_at)
     assert not (folder / run_folder.REPLACED).exists()
 
 
-KILLED = """
-import os, sys
-from dynlab.training import Run, Settings, train, run_folder
-left = int(sys.argv[2])
-def counted(call):
-    def counting(*given, **named):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), 9)
-        return call(*given, **named)
-    return counting
-for name in ("link", "unlink", "rename", "replace", "rmdir"):
-    setattr(os, name, counted(getattr(os, name)))
-run = Run("vanilla", "digits", Settings(epochs=1, batch_size=600, seed=1), {"state_size": 2})
-train(run, sys.argv[1], overwrite=True)
-"""
+def killed(folder, left):
+    """In a process: the new run, killed before it makes one more change to names of files than `left`."""
+
+    def counted(call):
+        def counting(*given, **named):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*given, **named)
+
+        return counting
+
+    for name in ("link", "unlink", "rename", "replace", "rmdir"):
+        setattr(os, name, counted(getattr(os, name)))
+    train(NEW, folder, overwrite=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("calls", [0, 1, 5, 12, 16, 18, 20, 22, 26, 30, 34, 38, 42])
 def test_a_run_that_is_killed_at_any_moment_leaves_one_of_the_two_whole(calls, folder):
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(calls)], capture_output=True, timeout=120)
-    assert ended.returncode == -signal.SIGKILL
+    training = COPIES.Process(target=killed, args=(folder, calls))
+    training.start()
+    assert end(training) == -signal.SIGKILL
     at_hand = [(folder, 0), (folder, 1), (folder / run_folder.REPLACED, 0)]
     assert any(is_whole(place, seed) for place, seed in at_hand if (place / "network.pt").is_file())
     assert (folder / "mine.txt").read_text() == "mine"
