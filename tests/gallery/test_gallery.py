@@ -1,5 +1,6 @@
 """Every script of the gallery draws its figure and says what was measured; the sentences hold what is known."""
 
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -53,12 +54,18 @@ GALLERY = (Path(__file__).parents[2] / "figures" / "gallery" / "README.md").read
 DPI = 50  # nobody looks at these files
 
 
+@cache
+def made_of(name, fast=False):
+    """What a script of the gallery makes, for all tests that look at it."""
+    return lookup(FIGURES, name, "figure")(fast=fast)
+
+
 def test_a_fact_is_known_of_every_figure():
     assert set(KNOWN) == set(FIGURES)
 
 
 def test_what_is_drawn_of_copying_modes_is_named_and_no_colour_is_named_in_words():
-    figure = lookup(FIGURES, "copying-modes", "figure")(fast=True).figure
+    figure = made_of("copying-modes", True).figure
     (legend,) = figure.legends
     named = dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
     assert {"every σ", "the largest σ", "the middle σ"} < set(named)
@@ -72,7 +79,7 @@ def test_what_is_drawn_of_copying_modes_is_named_and_no_colour_is_named_in_words
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_from_what_is_kept_and_its_sentence_says_what_is_known(name, tmp_path):
-    made = lookup(FIGURES, name, "figure")()
+    made = made_of(name)
     assert KNOWN[name] in made.measured
     assert made.claim
     assert max(text.get_text().count("\n") + 1 for text in made.figure.texts) <= MOST_LINES
@@ -93,20 +100,20 @@ ONE_START = {"ernn-har2-k5.fixed_points": {"unseen_share", "unseen_share_bound"}
 
 @pytest.mark.parametrize("name", COMPUTED)
 def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
-    script = lookup(FIGURES, name, "figure")
-    few, kept_ones = script.compute(True), kept(script.name, dict)
+    made = made_of(name, True)
+    few, kept_ones = made.results, kept(lookup(FIGURES, name, "figure").name, dict)
     assert set(few) == set(kept_ones)
     for key, ds in few.items():
         whole = kept_ones[key].drop_vars(ONE_START.get(key, ()))
         assert {v: ds[v].dims for v in ds.data_vars} == {v: whole[v].dims for v in whole.data_vars}
         assert ds.attrs["system"] == kept_ones[key].attrs["system"]
-    assert KNOWN[name].partition(" ")[0] in script.draw(few).measured
+    assert KNOWN[name].partition(" ")[0] in made.measured
     plt.close("all")
 
 
 @pytest.mark.parametrize("fast, steps", [(True, 100), (False, 400)])
 def test_the_integrators_say_how_many_steps_are_drawn_and_no_name_covers_another(fast, steps):
-    figure = lookup(FIGURES, "integrators", "figure")(fast=fast).figure
+    figure = made_of("integrators", fast).figure
     assert f"Each integrator takes {steps} steps of ε = 0.2 s" in " ".join(figure.texts[-1].get_text().split())
     figure.draw_without_rendering()
     names = [text.get_window_extent() for text in figure.axes[-1].texts]
@@ -132,7 +139,7 @@ def test_a_picture_of_the_repository_has_a_white_ground_and_no_bands(tmp_path):
 
 
 def test_a_movie_is_written_as_a_gif(tmp_path):
-    made = lookup(FIGURES, "movie", "figure")(fast=True)
+    made = made_of("movie", True)
     save_movie(Movie(made.animation(), 6.25), tmp_path / "movie.gif")
     with Image.open(tmp_path / "movie.gif") as movie:
         assert movie.n_frames == made.results["predictions"].sizes["step"]
@@ -140,7 +147,7 @@ def test_a_movie_is_written_as_a_gif(tmp_path):
 
 
 def test_each_frame_of_the_movie_tells_its_own_errors():
-    made = lookup(FIGURES, "movie", "figure")(fast=True)
+    made = made_of("movie", True)
     own = errors(made.results["predictions"])
     told = []
     for figure in made.animation():
@@ -156,7 +163,7 @@ def test_each_frame_of_the_movie_tells_its_own_errors():
 
 
 def test_orbits_are_said_to_go_in_only_where_the_linear_part_decides_nothing_and_all_of_them_do():
-    figure = lookup(FIGURES, "antisymmetric-1", "figure")().figure
+    figure = made_of("antisymmetric-1").figure
     titles = [ax.get_title(loc="left") for ax in figure.axes[:8]]
     assert [title[1] for title in titles if "orbits go in slowly" in title] == ["b", "c", "d"]
     assert any("−0.15, −2; 2, −0.15" in text.get_text() for ax in figure.axes for text in ax.texts)
@@ -165,7 +172,7 @@ def test_orbits_are_said_to_go_in_only_where_the_linear_part_decides_nothing_and
 
 def legend_of(name):
     """The words of the one legend of a figure, and the figure."""
-    figure = lookup(FIGURES, name, "figure")().figure
+    figure = made_of(name).figure
     return [" ".join(text.get_text().split()) for text in figure.legends[0].get_texts()], figure
 
 
@@ -178,7 +185,7 @@ def test_the_large_marker_of_a_map_that_has_no_flow_is_said_to_be_its_own():
 
 
 def test_the_column_with_another_scale_says_so():
-    figure = lookup(FIGURES, "antisymmetric-2", "figure")().figure
+    figure = made_of("antisymmetric-2").figure
     spans = [np.ptp(ax.get_ylim()) for ax in figure.axes]
     larger = [LARGER in " ".join(ax.get_title(loc="left").split()) for ax in figure.axes]
     assert larger == [span < max(spans) for span in spans]
@@ -187,7 +194,7 @@ def test_the_column_with_another_scale_says_so():
 
 
 def test_the_scale_of_losses_ends_below_the_crosses_of_what_diverged():
-    figure = lookup(FIGURES, "ernn-4", "figure")().figure
+    figure = made_of("ernn-4").figure
     for ax in figure.axes[:2]:
         ax.figure.draw_without_rendering()
         crosses = [y for line in ax.lines if line.get_marker() == "x" for y in line.get_ydata()]
@@ -210,7 +217,7 @@ def test_no_two_lines_of_ernn_6_look_alike_and_the_search_is_said_to_have_found_
 
 
 def test_eigenvalues_near_1_are_seen_larger_in_the_columns_that_have_no_others_but_0():
-    figure = lookup(FIGURES, "zoo", "figure")().figure
+    figure = made_of("zoo").figure
     rows = [figure.axes[:5], figure.axes[10:15]]
     assert [[bool(ax.child_axes) for ax in row] for row in rows] == [[False, True, False, True, True]] * 2
     for ax in (ax for row in rows for ax in row if ax.child_axes):
@@ -226,7 +233,7 @@ def test_eigenvalues_near_1_are_seen_larger_in_the_columns_that_have_no_others_b
 
 
 def test_the_close_up_of_fixed_points_holds_the_leading_eigenvalues_of_each_and_no_others():
-    made = lookup(FIGURES, "zoo", "figure")()
+    made = made_of("zoo")
     for ax, name in zip(made.figure.axes[10:15], NETWORKS.values(), strict=True):
         if not ax.child_axes:
             continue
@@ -240,7 +247,7 @@ def test_the_close_up_of_fixed_points_holds_the_leading_eigenvalues_of_each_and_
 
 
 def test_a_median_that_leaves_the_panel_is_told_there_and_only_there():
-    made = lookup(FIGURES, "zoo", "figure")()
+    made = made_of("zoo")
     for ax, name in zip(made.figure.axes[5:10], NETWORKS.values(), strict=True):
         last = float(made.results[f"{name}.gradient"]["log_norm"].isel(time=0).median())
         told = [f"↓ $e^{{−{-last:.1f}}}$"] if last < ax.get_ylim()[0] else []
@@ -249,7 +256,7 @@ def test_a_median_that_leaves_the_panel_is_told_there_and_only_there():
 
 
 def test_no_loss_of_smoothed_labels_is_below_the_line_that_is_drawn():
-    made = lookup(FIGURES, "ernn-4", "figure")()
+    made = made_of("ernn-4")
     (line,) = (line for line in made.figure.axes[2].lines if line.get_linestyle() == ":")
     target = torch.tensor([[0.95, 0.05]])
     assert line.get_ydata()[0] == pytest.approx(float(cross_entropy(target.log(), target)), abs=1e-6)
@@ -259,7 +266,7 @@ def test_no_loss_of_smoothed_labels_is_below_the_line_that_is_drawn():
 
 
 def test_a_training_that_diverges_is_drawn_up_to_the_ceiling_alone():
-    figure = lookup(FIGURES, "copying", "figure")().figure
+    figure = made_of("copying").figure
     (learned,) = (line for line in figure.axes[0].lines if line.get_label() == "asRNN, D_f learns")
     assert (learned.get_ydata()[:-1] < CEILING).all()
     assert learned.get_ydata()[-1] == CEILING
@@ -270,7 +277,7 @@ def test_a_training_that_diverges_is_drawn_up_to_the_ceiling_alone():
 
 
 def test_the_distance_of_ernn_1_is_from_the_equilibrium_of_the_step():
-    made = lookup(FIGURES, "ernn-1", "figure")()
+    made = made_of("ernn-1")
     one = made.results["manifold"].sel(network="ernn K=5")
     apart = np.linalg.norm(one["pair_sum"].values[0, 1:] - one["equilibrium"].values[0, 1:], axis=-1)
     said = " ".join(made.figure.texts[1].get_text().split())
@@ -280,7 +287,7 @@ def test_the_distance_of_ernn_1_is_from_the_equilibrium_of_the_step():
 
 
 def test_har2_is_drawn_by_the_logarithm_of_the_error():
-    figure = lookup(FIGURES, "har2", "figure")().figure
+    figure = made_of("har2").figure
     ax = figure.axes[0]
     heights = ax.transData.transform([(0, accuracy) for accuracy in (50, 75, 87.5, 93.75)])[:, 1]
     np.testing.assert_allclose(np.diff(heights), np.diff(heights)[0], rtol=1e-9)
@@ -288,7 +295,7 @@ def test_har2_is_drawn_by_the_logarithm_of_the_error():
 
 
 def test_har2_draws_the_means_of_the_table_beside_the_runs_each_with_two_standard_errors():
-    made = lookup(FIGURES, "har2", "figure")()
+    made = made_of("har2")
     ds = made.results["har2"].sel(recipe="published")
     also = []
     for ax, name in zip(made.figure.axes, ds["network"].values, strict=True):
@@ -324,7 +331,7 @@ def caption_of(made):
 
 
 def test_the_caption_of_copying_names_each_network_once_for_each_outcome_with_its_thresholds():
-    made = lookup(FIGURES, "copying", "figure")()
+    made = made_of("copying")
     said = caption_of(made)
     assert "Loss below 5 % of it (copies): expRNN, dtriv, scoRNN (200), asRNN." in said
     assert "Learns in part: scoRNN (1,000 and 2,000). Stays above 90 % of it: LSTM." in said
@@ -338,7 +345,7 @@ def test_the_caption_of_copying_names_each_network_once_for_each_outcome_with_it
 
 
 def test_the_angle_at_the_end_of_the_rule_is_told_as_it_swings():
-    made = lookup(FIGURES, "collapsed-rule", "figure")()
+    made = made_of("collapsed-rule")
     angle = made.results["training"]["angle"].sel(network="along its rule").values
     assert (
         f"grows to {angle.max():.0f}° and ends at {angle[-100:].min():.0f}° to {angle[-100:].max():.0f}°"
@@ -348,7 +355,7 @@ def test_the_angle_at_the_end_of_the_rule_is_told_as_it_swings():
 
 
 def test_every_trajectory_that_is_drawn_of_the_flip_flop_lies_within_its_axes():
-    made = lookup(FIGURES, "flipflop", "figure")()
+    made = made_of("flipflop")
     drawn = made.results["geometry"]["trajectory"].values[:24].reshape(-1, 3)
     (ax,) = made.figure.axes
     for values, (low, high) in zip(drawn.T, (ax.get_xlim(), ax.get_ylim(), ax.get_zlim()), strict=True):
@@ -359,7 +366,7 @@ def test_every_trajectory_that_is_drawn_of_the_flip_flop_lies_within_its_axes():
 
 
 def test_an_integrator_whose_last_turn_leaves_the_panel_is_named():
-    made = lookup(FIGURES, "integrators", "figure")()
+    made = made_of("integrators")
     ends = {
         name: abs(made.results[f"orbit-{name}"]["trajectory"].values[0, 365:401]).max(axis=1).min()
         for name in INTEGRATORS
@@ -371,7 +378,7 @@ def test_an_integrator_whose_last_turn_leaves_the_panel_is_named():
 
 
 def test_the_movie_has_a_caption_in_every_frame():
-    made = lookup(FIGURES, "movie", "figure")(fast=True)
+    made = made_of("movie", True)
     for figure in made.animation():
         title, caption = (" ".join(text.get_text().split()) for text in figure.texts)
         assert title.startswith("The tutorial's network learns a sine: epoch ")
