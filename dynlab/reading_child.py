@@ -154,6 +154,7 @@ def tell(path: Path, most: int, out: IO[bytes]) -> None:
     try:
         with reading.bounded(path):
             if path.suffix == ".nc":
+                _refuse_other_files(path)
                 opened = xr.open_dataset(path, engine="h5netcdf")
             else:
                 opened = xr.open_zarr(path, consolidated=False)
@@ -170,6 +171,18 @@ def tell(path: Path, most: int, out: IO[bytes]) -> None:
         words = str(error) if isinstance(error, UserError) else reading.damage(error)
         report = {"too much": 1} if isinstance(error.__cause__, MemoryError) else {"error": words}
         out.write(json.dumps(report).encode() + b"\n")
+
+
+def _refuse_other_files(path: Path) -> None:
+    """HDF5 can take a variable's numbers from any other file, which is not what this one holds."""
+    import h5py
+
+    def refuse(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
+            raise UserError(f"its variable {name} has its numbers in another file")
+
+    with h5py.File(path) as file:
+        file.visititems(refuse)
 
 
 def _tell(ds: Any, out: IO[bytes]) -> None:

@@ -234,6 +234,21 @@ def outside(path):
         file["a"] = h5py.ExternalLink(str(path.with_name("other.h5")), "/x")
 
 
+def raw_bytes_of_another(path):
+    path.with_name("secret").write_bytes(b"root:x:0:0:root:/root")
+    with h5py.File(path, "w") as file:
+        file.create_group("g").create_dataset("a", (20,), "u1", external=[(str(path.with_name("secret")), 0, 20)])
+
+
+def a_view_of_another(path):
+    layout = h5py.VirtualLayout((3,), "f8")
+    layout[:] = h5py.VirtualSource(str(path.with_name("other.h5")), "x", (3,))
+    with h5py.File(path.with_name("other.h5"), "w") as file:
+        file["x"] = np.ones(3)
+    with h5py.File(path, "w") as file:
+        file.create_virtual_dataset("a", layout)
+
+
 def unknown_types(path):
     with h5py.File(path, "w") as file:
         file["c"] = np.ones(3, complex)
@@ -257,6 +272,8 @@ FILES = {
     "a large claim": large_claim,
     "a link to itself": a_loop,
     "a link to another file": outside,
+    "raw bytes of another file": raw_bytes_of_another,
+    "a view of another file": a_view_of_another,
     "unknown types": unknown_types,
     "text": lambda path: path.write_bytes(b"hello"),
     "a pipe": os.mkfifo,

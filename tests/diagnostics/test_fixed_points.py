@@ -59,7 +59,9 @@ def test_the_scalar_tanh_has_three_roots():
     assert ds["starts"].values.sum() == ds.sizes[schema.SAMPLE] >= 256
     # a start right of the origin ends at the right root, where f(h) = tanh(2h) − h pushes it
     assert ds.attrs["verdict"].startswith("3 fixed points (2 stable and 1 unstable). A second solver, fsolve, started")
-    assert numbers_in(ds.attrs["verdict"])[:4] == [3, 2, 1, 1e-15]
+    *counts, within = numbers_in(ds.attrs["verdict"])[:4]
+    assert counts == [3, 2, 1]
+    assert float(ds["fsolve_distance"].max()) <= within <= 2e-15
 
 
 @pytest.mark.parametrize("name", PLANAR)

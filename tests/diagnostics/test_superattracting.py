@@ -1,5 +1,7 @@
 """Orbits whose Jacobians are as small as their own errors: their exponents are known from above only."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -35,7 +37,9 @@ def test_exponents_at_a_superattracting_end_are_bounded_from_above_only(name):
     value = ds["exponent"].values[0, 0]
     assert value == -np.inf or (value < -10 and ds["exponent_error"].values[0, 0] == np.inf)
     assert "It is negative: nearby orbits approach each other" in ds.attrs["verdict"]
-    assert value == -np.inf or f"at most −{-value:.4g} nat/step" in ds.attrs["verdict"]
+    if value > -np.inf:
+        told = float(re.search(r"is at most −([\d.]+) nat/step", ds.attrs["verdict"])[1])
+        assert -value * (1 - 1e-3) < told <= -value
     for limit in (-100.0, -40.0, -1.0):
         judged = eigenvalue_bounds(system, np.zeros((1, STEPS, 0)), initial_state=[start] * size, max_exponent=limit)[
             "outcome"
