@@ -153,6 +153,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _code(arguments: Sequence[str] | None) -> int:
     """Of a command that ends by itself; what stops it is raised as it was."""
     _check_working_folder()
+    _check_digits(sys.argv[1:] if arguments is None else arguments)
     try:
         code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
     except Exception as error:
@@ -160,6 +161,13 @@ def _code(arguments: Sequence[str] | None) -> int:
             raise stopped from error
         raise
     return code if isinstance(code, int) else 0
+
+
+def _check_digits(arguments: Sequence[str]) -> None:
+    """Python reads no number of more digits, whichever option it stands in."""
+    most = sys.get_int_max_str_digits()  # 0: of any
+    if most and any(re.search(rf"\d{{{most + 1}}}", each) for each in arguments):
+        raise UserError(f"An option has a number of more than {most:,} digits: write a shorter one.")
 
 
 def _check_working_folder() -> None:

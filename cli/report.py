@@ -89,6 +89,9 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
                 f"No part was done within a budget of {budget:g} s, and so {path} is left as it is: give a larger "
                 f"--budget, or another -o."
             )
+        problems = [part.problem for part in run.parts]
+        if problems and all(problems) and run.code == 0:
+            raise UserError(f"No part could be made, and so no page is written. The first says: {problems[0]}")
         with files.working("Writing the page"):
             write_text(path, run.page(path, checkpoints), overwrite=overwrite or page is None)
     if browser is not None:

@@ -39,5 +39,7 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text.lower()) if text.lower() in ("true", "false") else json.loads(text)
+    except RecursionError as error:
+        raise UserError(f"A value nests more than Python reads: {text[:20]} …") from error
     except ValueError:
         return None if text.lower() in ("none", "null") else text

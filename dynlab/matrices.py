@@ -114,6 +114,8 @@ def _number(entry: str, text: str) -> Fraction:
         float(number)
     except (ZeroDivisionError, OverflowError) as error:
         raise UserError(f"The matrix {text!r} has the entry {entry!r}, which is not finite.") from error
+    except ValueError as error:  # Python reads no longer ones
+        raise UserError("The matrix has an entry of more digits than Python reads: write a shorter one.") from error
     return number
 
 

@@ -32,7 +32,8 @@ def inputs():
     return np.random.default_rng(0).normal(size=(3, 12, 2))
 
 
-DIFF = {"parameter": "step_size", "lowest": 0.02, "highest": 0.2, "values": 8}
+DAMPED = [[-1.5, -2.0], [2.0, -1.5]]  # whose orbits settle soon: at ε = 0.48 the origin loses stability
+STEPS = {"parameter": "step_size", "lowest": 0.3, "highest": 1.0, "values": 4}
 PLANE = {"parameters": ("step_size", "W[0,0]"), "lowest": (0.02, -1.0), "highest": (0.2, 0.2), "grid": 4}
 BOUNDS = {"max_modulus": 1.0, "min_log_gradient": -3.0, "max_exponent": 0.0}
 # What makes a diagnostic quick here, by the names of its arguments.
@@ -47,7 +48,7 @@ CALLS = {
     "covariant_vectors": lambda: ([vanilla(), inputs()], {}),
     "compare": lambda: ([vanilla(), ernn(), np.random.default_rng(0).normal(size=(6, 20, 2))], {}),
     "eigenvalue_bounds": lambda: ([vanilla(), inputs()], BOUNDS),
-    "bifurcation": lambda: ([planar("diff")], DIFF),
+    "bifurcation": lambda: ([planar_system(DAMPED)], STEPS),
     "parameter_plane": lambda: ([planar("diff")], PLANE),
     "ernn_spectrum": lambda: ([ernn(), inputs()], {}),
     "lyapunov_function": lambda: ([planar("diff", "flow")], {"starts": 8}),

@@ -20,6 +20,8 @@ from dynlab.program import NoProgram, Program
 from dynlab.systems.embedding import Embedding
 from dynlab.systems.unitwise import Unitwise
 
+LARGEST_STEP = 1e100  # the square of a product with it is still a number
+
 
 class System(nn.Module, abc.ABC):
     """What `Map` and `Flow` share: sizes, bounds, and closed forms where there are any.
@@ -303,9 +305,11 @@ def written_out(p: Program, system: System, h: int, x: int, t: int = 0) -> int:
 
 
 def positive_step(step_size: float) -> float:
-    """`step_size` itself, or the error that says it must be positive and finite."""
+    """`step_size` itself, or the error that says it must be positive, and that its products must be numbers too."""
     if not 0 < step_size < math.inf:
         raise UserError(f"The step size must be a positive number, got {step_size}.")
+    if not 1 / LARGEST_STEP <= step_size <= LARGEST_STEP:
+        raise UserError(f"The step size must lie between {1 / LARGEST_STEP:g} and {LARGEST_STEP:g}, got {step_size}.")
     return step_size
 
 

@@ -151,14 +151,17 @@ def resume(
         raise UserError(
             f"{folder} has no {last.name}: the run stopped before its first; start it anew with --overwrite."
         )
-    if not last.is_file():
-        raise UserError(
-            f"{last} is a folder, a pipe, a device or a link that leads nowhere: move it away, and put the run's "
-            "checkpoint there."
-        )
+    stored = [path for path in (last, folder / f"{BEST}.ckpt") if files.exists(path)]
+    for path in stored:
+        if not path.is_file():
+            raise UserError(
+                f"{path} is a folder, a pipe, a device or a link that leads nowhere: move it away, and put the run's "
+                "checkpoint there."
+            )
     with claimed(folder):
         check_no_links(folder)
-        checkpoints.read(last)  # which says what is wrong with a damaged one
+        for path in stored:
+            checkpoints.read(path)  # which says what is wrong with a damaged one
         making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
         result = _carry_out(making(), making, last)
         remove_replaced(folder)

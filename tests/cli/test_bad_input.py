@@ -1,5 +1,7 @@
 """What is wrong with a checkpoint or its inputs is said in one sentence; nothing is written and the exit code is 2."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -213,3 +215,22 @@ def test_a_folder_that_cannot_be_written_to(more, tmp_path, monkeypatch, refused
 )
 def test_what_cannot_be_meant_is_refused_with_the_fix(line, words, refused):
     refused(line, words)
+
+
+LONG = "9" * (sys.get_int_max_str_digits() + 1)
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["phase", "--matrix", f"{LONG}/3,0;0,1"], "digits"),
+        (["sweep", "lyapunov", "--system", "lorenz", "--grid", f"rho=0:1:{LONG}", "--data", "s.zarr"], "digits"),
+        (["bifurcation", "--matrix", "diff", "--parameter", f"W[{LONG},0]", "--from", "0", "--to", "1"], "digits"),
+        (["spectrum", "--matrix", "diff", "--device", f"cuda:{LONG}"], "digits"),
+        (["lyapunov", "--system", "lorenz", "--set", "rho=" + "[" * 50_000], "nests more"),
+        (["phase", "--step", "1e308"], "between 1e-100 and 1e+100"),
+        (["phase", "--step", "1e-320"], "between 1e-100 and 1e+100"),
+    ],
+)
+def test_numbers_that_python_does_not_read_and_values_without_end_are_refused(arguments, sentence, refused):
+    refused([*arguments, "--quiet"], sentence)

@@ -61,6 +61,16 @@ def test_a_disk_that_is_full_at_once_leaves_the_old_run_as_it_was(folder, monkey
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, os.mkdir, lambda path: path.write_bytes(b"")], ids=["pipe", "folder", "empty"]
+)
+def test_the_best_checkpoint_is_looked_at_before_a_run_goes_on(make, folder):
+    (folder / "best.ckpt").unlink()
+    make(folder / "best.ckpt")
+    with pytest.raises(UserError, match=r"best\.ckpt"):
+        resume(folder)
+
+
 def test_a_run_that_ends_later_leaves_both_and_is_resumed(folder, stop_at):
     old = {name: stored(folder, name) for name in ("network.pt", "last.ckpt", "best.ckpt")}
     stop_at(BATCHES + 1)
