@@ -14,7 +14,7 @@ import xarray as xr
 
 from dynlab import files, reading_child, schema
 from dynlab.errors import UserError, require_extra
-from dynlab.reading import check_readable
+from dynlab.reading import check_readable, damage
 from dynlab.stores import LIST, found_files, missing_files, recover, write_store
 
 PART, PARTS = "part", ["real", "imag"]
@@ -116,7 +116,10 @@ def _identity(path: Path) -> tuple[int, int]:
 def _read(path: Path) -> xr.Dataset:
     variables, attributes = reading_child.read(path)
     coordinates = {name: value for name, (value, is_coordinate) in variables.items() if is_coordinate}
-    return xr.Dataset({n: v for n, (v, _) in variables.items() if n not in coordinates}, coordinates, attributes)
+    try:
+        return xr.Dataset({n: v for n, (v, _) in variables.items() if n not in coordinates}, coordinates, attributes)
+    except ValueError as error:  # sizes that clash
+        raise UserError(f"{path} holds no Dataset: {damage(error)}.") from error
 
 
 def as_document(ds: xr.Dataset) -> dict[str, Any]:

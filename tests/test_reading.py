@@ -234,6 +234,12 @@ def outside(path):
         file["a"] = h5py.ExternalLink(str(path.with_name("other.h5")), "/x")
 
 
+def sizes_that_clash(path):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.zeros(3)).make_scale("x")
+        file.create_dataset("v", data=np.zeros(4)).dims[0].attach_scale(file["x"])
+
+
 def raw_bytes_of_another(path):
     path.with_name("secret").write_bytes(b"root:x:0:0:root:/root")
     with h5py.File(path, "w") as file:
@@ -288,6 +294,12 @@ def test_a_netcdf_file_that_cannot_be_read_is_refused_in_a_sentence(make, tmp_pa
     make(tmp_path / "x.nc")
     with pytest.raises(UserError, match=r"x\.nc"):
         read_array(tmp_path / "x.nc")
+
+
+def test_a_netcdf_file_whose_sizes_clash_is_refused_in_a_sentence(tmp_path):
+    sizes_that_clash(tmp_path / "x.nc")
+    with pytest.raises(UserError, match=r"x\.nc holds no Dataset: conflicting sizes"):
+        dl.open(tmp_path / "x.nc")
 
 
 def test_a_reader_that_hangs_is_stopped(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from dynlab.checkpoints.opcodes import LIST, MAPPING, TooLarge, collect_names
+from dynlab.checkpoints.opcodes import LIST, MAPPING, TooLarge, collect_names, listed_texts
 from dynlab.errors import UserError
 from dynlab.reading import check_size, damage, out_of_memory
 
@@ -88,7 +88,9 @@ def load(path: Path) -> Any:
         with _only_these_globals(standing_in), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on pickle protocols: what cannot be read raises
             with path.open("rb") as file:  # torch takes no names of other encodings
-                return torch.load(file, map_location="cpu", weights_only=True)
+                loaded = torch.load(file, map_location="cpu", weights_only=True)
+        _check_storages(path, loaded)
+        return loaded
     except UserError:
         raise
     # a damaged file may make torch's reader raise anything
@@ -120,6 +122,29 @@ def _collect(path: Path, names: dict[str, str]) -> None:
     with path.open("rb") as file:
         if torch._C.PyTorchFileReader(file).get_record("data.pkl") != content:
             raise ValueError("two readers find two contents in it")
+
+
+def _check_storages(path: Path, loaded: Any) -> None:
+    """Of an old file: torch takes what lay in its memory for the storages that the file's list of them leaves out."""
+    with path.open("rb") as file:
+        if file.read(len(ZIP_START)) == ZIP_START:
+            return
+        file.seek(0)
+        collect_names(file, {}, PICKLES_OF_AN_OLD_FILE - 1)
+        listed = listed_texts(file)
+    left, seen, used = [loaded], {id(loaded)}, set()
+    while left:
+        value = left.pop()
+        if isinstance(value, torch.Tensor):
+            used |= {value.untyped_storage().data_ptr()} if value.numel() else set()
+            continue
+        parts = [value.arguments, value.state] if isinstance(value, Foreign) else value
+        parts = parts.values() if isinstance(parts, dict) else parts if isinstance(parts, list | tuple) else ()
+        fresh = [part for part in parts if id(part) not in seen]
+        seen.update(map(id, fresh))
+        left += fresh
+    if len(used) > len(listed):
+        raise ValueError(f"it uses {len(used)} storages and lists {len(listed)}")
 
 
 def _check_contents(archive: zipfile.ZipFile) -> None:

@@ -21,6 +21,8 @@ _MARK = object()
 _FILLS = {"SETITEM": MAPPING, "SETITEMS": MAPPING, "APPEND": LIST, "APPENDS": LIST, "ADDITEMS": LIST}
 _CALLS = ("REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ")
 _TUPLES = ("EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3")
+_OF_TEXT = ("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8")
+_OF_LIST = ("PROTO", "FRAME", "EMPTY_LIST", "MARK", "APPEND", "APPENDS", "STOP")
 _PUTS, _GETS = ("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"), ("GET", "BINGET", "LONG_BINGET")
 
 
@@ -63,6 +65,17 @@ def collect_names(stream: IO[bytes], found: dict[str, str], pickles: int = 1) ->
     """
     for _ in range(pickles):
         _follow(stream, found)
+
+
+def listed_texts(stream: IO[bytes]) -> set[str]:
+    """The texts of a pickle that is a list of texts and nothing else; raises ValueError for another."""
+    found = set()
+    for opcode, argument, _ in pickletools.genops(stream):
+        if opcode.name in _OF_TEXT:
+            found.add(str(argument))
+        elif opcode.name not in (*_OF_LIST, *_PUTS):
+            raise ValueError("its list of storages is none")
+    return found
 
 
 def _follow(stream: IO[bytes], found: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 """No checkpoint can run code: whatever a pickle asks for is refused by name or never happens."""
 
 import builtins
+import contextlib
 import functools
 import importlib
 import io
@@ -8,6 +9,7 @@ import operator
 import os
 import pathlib
 import pickle
+import pickletools
 import random
 import runpy
 import shutil
@@ -192,3 +194,18 @@ def test_a_damaged_file_is_read_or_refused_in_one_sentence(seed, tmp_path):
         (tmp_path / "damaged.pt").write_bytes(data[: draw.choice([len(data), draw.randrange(len(data))])])
         refused += one_sentence(tmp_path / "damaged.pt")
     assert refused > 50
+
+
+def test_weights_that_an_old_file_leaves_out_are_not_what_lay_in_memory(tmp_path):
+    """Its fifth pickle lists the storages that follow; torch leaves those that are not listed as they were made."""
+    written = io.BytesIO()
+    torch.save(torch.nn.GRU(2, 3).state_dict(), written, _use_new_zipfile_serialization=False)
+    content = io.BytesIO(written.getvalue())
+    for _ in range(4):
+        list(pickletools.genops(content))
+    head, keys, rest = written.getvalue()[: content.tell()], pickle.load(content), content.read()
+    path = tmp_path / "old.pt"
+    for listed, refused in ((keys, False), (keys[:-1], True), (dict.fromkeys(keys[:-1], "more"), True)):
+        path.write_bytes(head + pickle.dumps(listed, protocol=2) + rest)
+        with pytest.raises(UserError, match=r"old\.pt") if refused else contextlib.nullcontext():
+            load(path)

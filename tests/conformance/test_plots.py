@@ -16,21 +16,6 @@ LONGEST = 60  # letters of a title
 READABLE = 4.5  # times lighter or darker than the ground (WCAG 2.2)
 
 
-@pytest.fixture(scope="module", params=PLOTS)
-def name(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def written(results, name):
-    """That plot's own figure, drawn twice and written to files, for the tests that look at it: figures and files."""
-    figures = [drawn(results, name) for _ in range(2)]
-    light = [style.rendered(figure, "pdf") for figure in figures]
-    dark_ones = [style.rendered(figure, "svg", theme="dark") for figure in figures]
-    yield figures[0], light, dark_ones
-    plt.close("all")
-
-
 def drawn(results, name):
     """The plot's own figure of a small Dataset: of the diagnostic of its name, or of what the table of others names."""
     if name in OTHERS and name not in results:
@@ -44,8 +29,9 @@ def words_of(title):
     return re.sub(r"\\[a-z]+|[${}_^]", "", title).split("\n")
 
 
-def test_its_texts_are_large_apart_and_inside_and_its_titles_short(written):
-    figure, _, _ = written
+@pytest.mark.parametrize("name", PLOTS)
+def test_its_texts_are_large_apart_and_inside_and_its_titles_short(results, name):
+    figure = drawn(results, name)
     width = figure.get_figwidth()
     small = [text.get_text() for text in shown(figure) if text.get_fontsize() / 72 * 800 / width < SMALLEST]
     assert small == []
@@ -54,14 +40,18 @@ def test_its_texts_are_large_apart_and_inside_and_its_titles_short(written):
     titles = [figure.texts[0].get_text(), *(ax.get_title(loc=loc) for ax in figure.axes for loc in ("left", "center"))]
     assert [title for title in titles if max(map(len, words_of(title))) > LONGEST] == []
     assert "\n" not in figure.texts[0].get_text()
+    plt.close("all")
 
 
-def test_its_files_have_real_text_and_the_same_bytes_each_time_on_either_ground(written):
-    figure, light, dark_ones = written
-    assert light[0] == light[1]
-    assert b"/Type3" not in light[0].replace(b" ", b"")
-    assert dark_ones[0] == dark_ones[1]
-    assert re.search(r"<text[^>]*>[^<]*:", dark_ones[0].decode())  # its title
+@pytest.mark.parametrize("name", PLOTS)
+def test_its_files_have_real_text_and_the_same_bytes_each_time_on_either_ground(results, name):
+    figure, other = drawn(results, name), drawn(results, name)
+    assert style.rendered(figure, "svg") == style.rendered(other, "svg")  # test_fitting.py compares those of a PDF
+    assert b"/Type3" not in style.rendered(figure, "pdf").replace(b" ", b"")
+    dark_one = style.rendered(figure, "svg", theme="dark")
+    assert dark_one == style.rendered(other, "svg", theme="dark")
+    assert re.search(r"<text[^>]*>[^<]*:", dark_one.decode())  # its title
     words = [*figure.texts, *(text for ax in figure.axes for text in (ax.xaxis.label, ax.yaxis.label))]
     words += [text for ax in figure.axes if ax.get_legend() for text in ax.get_legend().findobj(Text)]
     assert min(dark.contrast(text.get_color(), figure.get_facecolor()) for text in words) >= READABLE
+    plt.close("all")
