@@ -205,7 +205,7 @@ def _check_sizes(config: Mapping[str, Any], state: Mapping[str, Any], where: str
     held = sum(value.numel() for value in state.values() if isinstance(value, Tensor))
     for key, value in config.items():
         if isinstance(value, int) and abs(value) > max(held, LARGEST_UNPROVED):
-            raise UserError(f"{where} has a {key} that is larger than its {held:,} weights allow: copy it again.")
+            raise UserError(f"{where} says that its {key} is larger than its {held:,} weights allow: copy it again.")
 
 
 def _created(name: str, config: Mapping[str, Any], where: str) -> System:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dynlab.checkpoints.naming import Choice, Extent
 from dynlab.errors import UserError
-from dynlab.wording import article, counted
+from dynlab.wording import agree, article, counted
 
 _PARAMETER = re.compile(
     r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d{1,18})(?P<reverse>_reverse)?)?)"
@@ -124,7 +124,7 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
     odd = sorted(name for name, value in weights.items() if not (is_plain(value) and value.is_floating_point()))
     if odd:
         raise UserError(
-            f"{where}: {', '.join(odd)} hold no floating-point numbers as ordinary tensors do; save the weights "
+            f"{where}: {', '.join(odd)} {agree(len(odd), 'holds', 'hold')} no floating-point numbers as ordinary tensors do; save the weights "
             f"unquantised and dense."
         )
     for name in (f"weight_hh{first}", f"weight_ih{first}"):
@@ -171,7 +171,7 @@ def _check_alone(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> None:
         them, they = ("it", "it is") if len(others) == 1 else ("them", "they are")
         raise UserError(
             f"{layer.prefix or 'the model'} has the weights of {_described(layer)}, and beside them {shown}, which "
-            f"torch's has not: what it computes with {them} the file does not tell. Give its class with --system "
+            f"torch's own layer lacks: what it computes with {them} the file does not tell. Give its class with --system "
             f"package.module:factory; where {they} of no step, save the file without {them}."
         )
 

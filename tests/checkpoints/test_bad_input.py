@@ -90,7 +90,7 @@ MISFITS = {
     "gates": (with_shape("weight_hh_l0", 10, 5), r"weight_hh_l0 has shape \(10, 5\).*5, 15 or 20 rows"),
     "no multiple": (with_shape("weight_hh_l0", 7, 5), r"shape \(7, 5\)"),
     "empty": (with_shape("weight_hh_l0", 0, 0), r"shape \(0, 0\)"),
-    "quantised": (lambda w: w | {"weight_hh_l0": w["weight_hh_l0"].to(torch.int8)}, "weight_hh_l0 hold no floating"),
+    "quantised": (lambda w: w | {"weight_hh_l0": w["weight_hh_l0"].to(torch.int8)}, "weight_hh_l0 holds no floating"),
     "a vector": (with_shape("weight_hh_l0", 20), r"must be a matrix, got shape \(20,\)"),
     "input rows": (with_shape("weight_ih_l0", 15, 3), r"weight_ih_l0 has shape \(15, 3\).*takes \(20, 3\)"),
     "upper input": (with_shape("weight_ih_l1", 20, 4), r"weight_ih_l1 has shape \(20, 4\).*takes \(20, 5\)"),
@@ -129,7 +129,7 @@ def test_parameters_that_torchs_layer_has_not_are_not_left_out(layer, others, se
     weights = layer.state_dict() | {name: torch.ones(size) for name, size in others.items()}
     torch.save({f"{prefix}{name}": value for name, value in weights.items()}, tmp_path / "a.pt")
     for use in (read, describe):
-        with pytest.raises(UserError, match=f"{sentence} which torch's has not.*--system"):
+        with pytest.raises(UserError, match=f"{sentence} which torch's own layer lacks.*--system"):
             use(tmp_path / "a.pt")
 
 
