@@ -105,12 +105,13 @@ def find_layers(tensors: Mapping[str, Tensor]) -> tuple[list[RecurrentLayer], di
         if match:
             groups.setdefault(match["prefix"] or "", {})[match["name"]] = value
     layers, misfits = [], {}
+    ordered = sorted(tensors)
     for prefix, weights in groups.items():
         if not any(name.startswith("weight_hh") for name in weights):
             continue  # a name of the same form, but nothing recurs
         try:
             layer = _recognise(prefix, weights)
-            _check_alone(layer, tensors)
+            _check_alone(layer, ordered)
             layers.append(layer)
         except UserError as error:
             misfits[prefix] = error
@@ -124,8 +125,8 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
     odd = sorted(name for name, value in weights.items() if not (is_plain(value) and value.is_floating_point()))
     if odd:
         raise UserError(
-            f"{where}: {', '.join(odd)} {agree(len(odd), 'holds', 'hold')} no floating-point numbers as ordinary tensors do; save the weights "
-            f"unquantised and dense."
+            f"{where}: {', '.join(odd)} {agree(len(odd), 'holds', 'hold')} no floating-point numbers as ordinary "
+            f"tensors do; save the weights unquantised and dense."
         )
     for name in (f"weight_hh{first}", f"weight_ih{first}"):
         if name not in weights:
@@ -163,16 +164,22 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
     return layer
 
 
-def _check_alone(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> None:
-    """Raise where the module has parameters that torch's does not have: it computes something else with them."""
-    others = sorted(name for name in _within(layer, tensors) if layer.is_cell or "." not in name)
+def _check_alone(layer: RecurrentLayer, ordered: Sequence[str]) -> None:
+    """Raise where the module has parameters that torch's does not have: it computes something else with them.
+
+    The names of all parameters are in order, so that those of one layer of thousands are found at once.
+    """
+    head = f"{layer.prefix}." if layer.prefix else ""
+    beginning = islice(ordered, bisect_left(ordered, head), None)
+    own = takewhile(lambda name: name.startswith(head), beginning)
+    others = sorted(name for name in _within(layer, own) if layer.is_cell or "." not in name)
     if others:
         shown = ", ".join(others[:NAMES_SHOWN]) + (", …" if len(others) > NAMES_SHOWN else "")
         them, they = ("it", "it is") if len(others) == 1 else ("them", "they are")
         raise UserError(
             f"{layer.prefix or 'the model'} has the weights of {_described(layer)}, and beside them {shown}, which "
-            f"torch's own layer lacks: what it computes with {them} the file does not tell. Give its class with --system "
-            f"package.module:factory; where {they} of no step, save the file without {them}."
+            f"torch's own layer lacks: what it computes with {them} the file does not tell. Give its class with "
+            f"--system package.module:factory; where {they} of no step, save the file without {them}."
         )
 
 
@@ -183,7 +190,7 @@ def below(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> list[str]:
     return [f"{head}{name}" for name in dict.fromkeys(inside) if name]
 
 
-def _within(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> list[str]:
+def _within(layer: RecurrentLayer, tensors: Iterable[str]) -> list[str]:
     """What the layer's module holds beside the layer's weights, by names within it."""
     head = f"{layer.prefix}." if layer.prefix else ""
     names = (name.removeprefix(head) for name in tensors if name.startswith(head))
