@@ -1,8 +1,10 @@
 """torch's recurrent layers, recognised by the names and shapes of their parameters anywhere in a state dict."""
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 
 import torch
 from torch import Tensor, nn

@@ -64,12 +64,19 @@ def test_output_that_finds_no_room_is_a_sentence(line):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
 @pytest.mark.parametrize("lost", ["2>&-", ">&- 2>&-", "2>/dev/full"])
 @pytest.mark.parametrize(
-    "line, code", [("$D phase --matrix diff -o a.png --overwrite", 0), ("$D spectrm", 2), ("{violated}", 1)]
+    "line, code, begins",
+    [
+        ("$D explore --matrix diff -o a.html", 0, {"a.html": b"<!do"}),
+        ("$D spectrm", 2, {}),
+        ("{violated}", 1, {"a.png": b"\x89PNG"}),
+    ],
 )
-def test_a_standard_error_that_takes_nothing_changes_neither_code_nor_files(line, code, lost, violated, tmp_path):
+def test_a_standard_error_that_takes_nothing_changes_neither_code_nor_files(
+    line, code, begins, lost, violated, tmp_path
+):
     out, _ = shell(f"cd {tmp_path}; ( {line.format(violated=violated)} {lost} ); printf '%s ' $?")
     assert out.split("codes")[0].split()[-1] == str(code)
-    assert ((tmp_path / "a.png").exists() and (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG") == (code != 2)
+    assert {path.name: path.read_bytes()[:4] for path in tmp_path.glob("a.*")} == begins
 
 
 def test_a_backend_that_is_none_is_not_asked(tmp_path):
@@ -80,11 +87,15 @@ def test_output_that_was_closed_before_is_no_error():
     assert shell("$D zoo >&- 2>&-")[0] == "codes 0\n"
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_every_encoding_can_say_the_verdict(encoding):
-    out, err = shell("$D phase --quiet -o a.png", PYTHONIOENCODING=encoding)
+def test_every_encoding_can_say_the_verdict(tmp_path, monkeypatch):
+    out, err = shell("$D phase --quiet -o a.png", PYTHONIOENCODING="ascii")
     assert err == ""
     assert "at epsilon = 0.1" in out
+    with open(tmp_path / "said", "w", encoding="cp1252") as said:
+        monkeypatch.setattr(sys, "stdout", streams.lasting(said))
+        assert run(["phase", "--quiet", "-o", "b.png"]) == 0
+        sys.stdout.flush()
+    assert "at epsilon = 0.1" in (tmp_path / "said").read_text(encoding="cp1252")
 
 
 @pytest.mark.parametrize(
