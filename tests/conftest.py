@@ -5,7 +5,6 @@ import sys
 
 import hypothesis
 import pytest
-import torch
 
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("same")
@@ -25,12 +24,6 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
-
-
-@pytest.fixture(autouse=True)
-def the_same_weights():
-    """A network that a test makes is the same whatever ran before it."""
-    torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
