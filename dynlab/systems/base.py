@@ -20,7 +20,7 @@ from dynlab.program import NoProgram, Program
 from dynlab.systems.embedding import Embedding
 from dynlab.systems.unitwise import Unitwise
 
-LARGEST_STEP = 1e100  # the square of a product with it is still a number
+LARGEST_STEP = 1e300  # beyond it products with a rate of 1e8 are no numbers, and below 1e-300 they lose their digits
 
 
 class System(nn.Module, abc.ABC):
