@@ -644,3 +644,10 @@ def test_points_near_each_other_and_far_from_0_are_told_apart(size):
     """1 + s tanh(2 (h − 1)/s) in two units: nine points in a square of 2 s."""
     step = from_function(lambda h, x: 1 + size * torch.tanh(2 * (h - 1) / size), state_size=2)
     assert fixed_points(step, starts=128).sizes["fixed_point"] == 9
+
+
+@pytest.mark.parametrize("at", [[0.5, -1.0], (0.5, -1.0), np.array([0.5, -1.0]), torch.tensor([0.5, -1.0])])
+def test_an_input_is_held_whatever_array_it_comes_in(at):
+    torch.manual_seed(0)
+    ds = fixed_points(create("gru", input_size=2, hidden_size=3), at=at, starts=8)
+    assert ds.attrs["verdict"].startswith("With the input held at (0.5, −1): 1 fixed point")

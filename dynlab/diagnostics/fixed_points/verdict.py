@@ -63,11 +63,12 @@ def under_input(said: str, at: Any) -> str:
     >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
-    values = at
-    if not isinstance(at, str):
+    if isinstance(at, str):
+        values = "its mean" if at == "mean" else at
+    else:
         held = torch.as_tensor(at, dtype=torch.float64).detach().cpu().numpy()
         values = place(held, "‖x‖") if held.any() else "zero"
-    return f"With the input held at {'its mean' if at == 'mean' else values}: {said[:1].lower()}{said[1:]}"
+    return f"With the input held at {values}: {said[:1].lower()}{said[1:]}"
 
 
 def _points(points: list[Record], least: int, found: Search) -> str:
