@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynlab import progress
 from dynlab.errors import UserError, require_extra
-from dynlab.files import exists, make_folder, write_bytes, write_text
+from dynlab.files import check_replaceable, exists, make_folder, write_bytes, write_text
 
 from .movie import Movie, check_movie, save_movie
 from .streams import echo
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 PAGE_SUFFIXES = (".html",)
-DATA_SUFFIXES = (".nc", ".zarr")
+STORE_SUFFIX = ".zarr"
+DATA_SUFFIXES = (".nc", STORE_SUFFIX)
 FULL_DPI, SMALL_DPI = 150, 110
 MOST_PIXELS = 50_000_000
 LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
@@ -117,6 +118,12 @@ def check_file(path: Path | None, option: str, suffixes: tuple[str, ...], *, ove
     check_folder(path.parent, f"choose another place for {option}")
     if exists(path) and not overwrite:
         raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")
+    if path.suffix == STORE_SUFFIX:
+        from dynlab import stores
+
+        stores.check_replaceable(path, overwrite=overwrite)
+    else:
+        check_replaceable(path)
 
 
 def check_not_read(path: Path | None, read: Iterable[str | Path]) -> None:
@@ -218,7 +225,7 @@ class Output:
         check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
         check_movie(self.figure)
         check_file(self.data, "--data", DATA_SUFFIXES, overwrite=self.overwrite)
-        if self.data and self.data.suffix == ".zarr":
+        if self.data and self.data.suffix == STORE_SUFFIX:
             require_extra("zarr", "zarr")
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")

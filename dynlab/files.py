@@ -47,8 +47,7 @@ def write_bytes(path: Path, content: bytes | memoryview, *, overwrite: bool = Tr
         exists and `overwrite` is false.
     """
     with told_of_failure(path):
-        if not _may_be_replaced(path):
-            raise UserError(f"{path} is no ordinary file, so it is not replaced: choose another name.")
+        check_replaceable(path)
         partial = private_name(path)
         with own(partial, os.unlink):
             with os.fdopen(os.open(partial, MADE_HERE, 0o666), "wb") as file:
@@ -150,9 +149,16 @@ def told_of_failure(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _may_be_replaced(path: Path) -> bool:
+def check_replaceable(path: Path) -> None:
+    """Refuse to write where something else than a file or a symbolic link is.
+
+    Raises
+    ------
+    UserError
+    """
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
-        return True
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        raise UserError(f"{path} is no ordinary file, so it is not replaced: choose another name.")

@@ -15,7 +15,7 @@ import xarray as xr
 from dynlab import files, reading_child, schema
 from dynlab.errors import UserError, require_extra
 from dynlab.reading import check_readable, damage
-from dynlab.stores import LIST, found_files, missing_files, recover, write_store
+from dynlab.stores import LIST, changed_file, found_files, missing_files, recover, write_store
 
 PART, PARTS = "part", ["real", "imag"]
 COMPLEX: dict[Any, Any] = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}  # by its parts
@@ -100,6 +100,8 @@ def _read_store(path: Path) -> xr.Dataset:
         raise UserError(f"{path} is no Zarr store, which is a folder of ordinary files.")
     if lacking := missing_files(path):
         raise UserError(f"{path} lacks {lacking[0]}, or has it in another size: copy the whole store again.")
+    if changed := changed_file(path):
+        raise UserError(f"{path} has another content in {changed} than dynlab wrote there: copy the whole store again.")
     ds = _read(path)
     ds.attrs.pop(LIST, None)
     return ds

@@ -67,7 +67,7 @@ def read_numbers(path: Path, file: IO[bytes], size: int, member: str = "") -> np
     if min(shape, default=0) < 0:
         raise UserError(f"{path} says that its array has the shape {cut(str(shape))}: no length is negative.")
     needed = math.prod(shape) * dtype.itemsize
-    if needed > size - file.tell():
+    if needed != size - file.tell():
         raise UserError(f"{path} says that its array takes {needed:,} bytes, and has {size - file.tell():,}.")
     check_size(path, needed)
     array = np.frombuffer(file.read(needed), dtype)

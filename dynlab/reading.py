@@ -20,10 +20,8 @@ from dynlab.errors import Stopped, UserError
 SECONDS, GIBIBYTES = "DYNLAB_READ_SECONDS", "DYNLAB_READ_GIB"
 DEFAULTS = {SECONDS: 60.0, GIBIBYTES: 2.0}
 MORE = f"{SECONDS} and {GIBIBYTES} in the environment allow more"
-OUT_OF_MEMORY = (  # as torch says it
-    *("can't allocate memory", "not enough memory", "out of memory"),
-    *("size calculation overflowed", "integer multiplication overflow"),  # of more bytes than can be counted
-)
+BEYOND_COUNTING = ("size calculation overflowed", "integer multiplication overflow")  # more bytes, as torch says it
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", *BEYOND_COUNTING)
 OWN = "an error of dynlab's own, "
 
 

@@ -3,9 +3,13 @@
 The process is stopped when it takes too long, and its memory is limited. It gives back no objects, but JSON and bytes.
 """
 
+import contextlib
+import ctypes
+import itertools
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -18,6 +22,8 @@ from dynlab import reading
 from dynlab.errors import UserError
 
 MOST_VARIABLES = 10_000
+TOO_MANY = f"it has more than {MOST_VARIABLES:,} variables"
+END_WITH_THE_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 # Kinds of numbers whose bytes are told as they are; of others the values.
 PLAIN, TEXT = "biufcmM", "SUOT"
 WORD = str | bytes | int | float | None  # what an item of an array of objects may be
@@ -61,7 +67,8 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def told_by_another_process(path: Path) -> Iterator[IO[bytes]]:
     """What `tell` writes of a file in a process of its own, as it comes: a crash of the libraries ends it early."""
     allowed = reading.limits()
-    command = [sys.executable, "-I", "-c", STARTED, json.dumps(sys.path), os.fspath(path), str(allowed.bytes)]
+    told = (json.dumps(sys.path), os.fspath(path), str(allowed.bytes), str(os.getpid()))
+    command = [sys.executable, "-I", "-c", STARTED, *told]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | threads
@@ -124,7 +131,8 @@ def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the file that the command line names, and write what it holds to standard output."""
-    _, _, name, most = sys.argv
+    _, _, name, most, parent = sys.argv
+    _end_with(int(parent))
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is not what the file holds
     path = Path(name)
@@ -137,6 +145,14 @@ def main() -> None:
     tell(path, int(most), out)
     out.flush()
     os._exit(0)  # the libraries' own ends may crash, too
+
+
+def _end_with(parent: int) -> None:
+    """On Linux, be killed where the process that waits for this one is killed, and can see to nothing any more."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(END_WITH_THE_PARENT, signal.SIGKILL)
+        if os.getppid() != parent:  # it has ended before that
+            os._exit(1)
 
 
 def tell(path: Path, most: int, out: IO[bytes]) -> None:
@@ -154,13 +170,13 @@ def tell(path: Path, most: int, out: IO[bytes]) -> None:
     try:
         with reading.bounded(path):
             if path.suffix == ".nc":
-                _refuse_other_files(path)
+                _look_at_variables(path)
                 opened = xr.open_dataset(path, engine="h5netcdf")
             else:
                 opened = xr.open_zarr(path, consolidated=False)
             with opened as stored:
                 if len(stored.variables) > MOST_VARIABLES:
-                    raise UserError(f"it has more than {MOST_VARIABLES} variables")
+                    raise UserError(TOO_MANY)
                 if sum(array.nbytes for array in stored.variables.values()) > most:
                     raise MemoryError
                 _tell(stored.load(), out)
@@ -173,16 +189,20 @@ def tell(path: Path, most: int, out: IO[bytes]) -> None:
         out.write(json.dumps(report).encode() + b"\n")
 
 
-def _refuse_other_files(path: Path) -> None:
-    """HDF5 can take a variable's numbers from any other file, which is not what this one holds."""
+def _look_at_variables(path: Path) -> None:
+    """Refuse too many, which take long to open; and those whose numbers HDF5 would take from any other file."""
     import h5py
 
-    def refuse(name: str, item: Any) -> None:
+    count = itertools.count(1)
+
+    def look(name: str, item: Any) -> None:
+        if next(count) > MOST_VARIABLES:
+            raise UserError(TOO_MANY)
         if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
             raise UserError(f"its variable {name} has its numbers in another file")
 
     with h5py.File(path) as file:
-        file.visititems(refuse)
+        file.visititems(look)
 
 
 def _tell(ds: Any, out: IO[bytes]) -> None:

@@ -44,12 +44,12 @@ def write_store(path: Path, write: Callable[[Path], object], *, overwrite: bool)
     """
     with files.told_of_failure(path):
         with _alone(path.parent):
-            _check_replaceable(path, overwrite)
+            check_replaceable(path, overwrite=overwrite)
         private = files.private_name(path)
         with made(private, write):
             _list_files(private)
             with _alone(path.parent):
-                _check_replaceable(path, overwrite)
+                check_replaceable(path, overwrite=overwrite)
                 _put(private, path)
 
 
@@ -79,6 +79,16 @@ def missing_files(folder: Path) -> list[str]:
     """What a store of dynlab's lacks of what it was written with; nothing is said of other stores."""
     found = found_files(folder) or {}
     return [name for name, size in (listed_files(folder, found) or {}).items() if found.get(name) != size]
+
+
+def changed_file(folder: Path) -> str | None:
+    """The name of a file in a store of dynlab's that is not what was written there; None without, and of other stores.
+
+    What stands beside the list itself, such as a title, may have been changed by whoever has the store.
+    """
+    found = found_files(folder) or {}
+    listed = _root(folder)["attributes"][LIST] if listed_files(folder, found) else {}
+    return next((name for name in listed if name != ROOT and listed[name][1:] != [_digest(folder, name)]), None)
 
 
 def _is_own(folder: Path) -> bool:
@@ -157,7 +167,14 @@ def _list_files(store: Path) -> None:
             os.fsync(file.fileno())
 
 
-def _check_replaceable(path: Path, overwrite: bool) -> None:
+def check_replaceable(path: Path, *, overwrite: bool) -> None:
+    """Refuse to write a store where something is that may not be replaced.
+
+    Raises
+    ------
+    UserError
+        Where something is there and `overwrite` is false, or that is no store of dynlab's.
+    """
     if not files.exists(path):
         return
     if not overwrite:

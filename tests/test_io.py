@@ -105,3 +105,17 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path, ds):
     with pytest.raises(TypeError):
         io.save(broken, tmp_path / "result.nc")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", [14, -3])
+def test_a_store_with_a_changed_number_is_refused_and_with_another_title_read(tmp_path, ds, place):
+    io.save(ds, tmp_path / "a.zarr")
+    numbers = next(file for file in (tmp_path / "a.zarr" / "eigenvalue" / "c").rglob("*") if file.is_file())
+    root = tmp_path / "a.zarr" / "zarr.json"
+    root.write_text(root.read_text().replace("It does.", "It did."))
+    assert io.open(tmp_path / "a.zarr").attrs["verdict"] == "It did."
+    content = bytearray(numbers.read_bytes())
+    content[place] ^= 1
+    numbers.write_bytes(content)
+    with pytest.raises(UserError, match=r"has another content in eigenvalue/c/.* than dynlab wrote there"):
+        io.open(tmp_path / "a.zarr")

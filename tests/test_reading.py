@@ -9,10 +9,13 @@ import pickle
 import random
 import signal
 import struct
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -458,3 +461,50 @@ def test_what_a_netcdf_file_holds_is_kept_once(tmp_path, monkeypatch):
         tracemalloc.stop()
     np.testing.assert_array_equal(variables["a"][0][1], values)
     assert peak < 1.1 * values.nbytes
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 2), (2, 6, 2)])
+def test_an_array_with_more_or_fewer_numbers_than_it_says_is_refused(shape, tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((2, 5, 2)))
+    content = (tmp_path / "a.npy").read_bytes()
+    (tmp_path / "a.npy").write_bytes(content.replace(b"(2, 5, 2)", str(shape).encode()))
+    assert "says that its array takes" in refused(read_array, tmp_path / "a.npy")
+
+
+def test_variables_are_counted_before_they_are_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading_child, "MOST_VARIABLES", 3)
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        for index in range(4):
+            file[f"v{index}"] = 0.0
+    monkeypatch.setattr(xr, "open_dataset", lambda *_, **__: pytest.fail("it was opened"))
+    told = io.BytesIO()
+    reading_child.tell(tmp_path / "a.nc", 10**6, told)
+    assert b"more than" in told.getvalue()
+
+
+def running(name):
+    """The processes whose command line names that file."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            found += [int(place.parent.name)] if os.fsencode(name) in place.read_bytes().split(b"\0") else []
+    return found
+
+
+def wait_until(met):
+    end = time.monotonic() + 60
+    while not met():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux alone ends a process with its parent")
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
+def test_the_reading_process_ends_with_a_dynlab_that_is_killed(seconds, tmp_path):
+    os.mkfifo(tmp_path / "a.nc")
+    code = f"import pathlib, dynlab.reading_child as child; child.read(pathlib.Path({str(tmp_path / 'a.nc')!r}))"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as reader:
+        wait_until(lambda: running(tmp_path / "a.nc"))
+        time.sleep(seconds)  # before it is ready, and when it waits for the pipe
+        reader.kill()
+    wait_until(lambda: not running(tmp_path / "a.nc"))

@@ -20,7 +20,7 @@ from dynlab.checkpoints.normalised import normalised
 from dynlab.checkpoints.other_formats import is_numpy_archive, members, other_format
 from dynlab.errors import UserError
 from dynlab.numerics.threads import torch_threads
-from dynlab.numpy_files import NotNumbers, archive
+from dynlab.numpy_files import NotNumbers, archive, cut
 from dynlab.reading import bounded, check_readable, damage_refused, out_of_memory
 
 Value = TypeVar("Value")
@@ -36,6 +36,7 @@ CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".npz")
 DEEPEST_FACT = 6
 MOST_FACTS, LONGEST_FACT, LARGEST_INTEGER = 10_000, 10_000, 10**300
 DEEPEST, LONGEST_NAME = 100, 10_000  # of what is looked through for tensors, and letters of where one is
+DOUBLE = 8  # bytes of the largest real number that torch has
 # Of a safetensors file, by that format's own limit; a text's first eight bytes make a larger number.
 LONGEST_HEADER = 100_000_000
 
@@ -141,6 +142,10 @@ def _of_numpy(path: Path) -> Contents:
                     raise
                 facts[name] = NOT_READ
                 continue
+            if array.dtype.itemsize > DOUBLE:
+                raise UserError(
+                    f"{path} holds {cut(name)!r} in {array.dtype}, which torch has not: save it as float64."
+                )
             tensors[name] = torch.from_numpy(array.astype(array.dtype.newbyteorder("="), order="C"))
     return Contents("numpy", normalised(_renamed(tensors)), facts=plain(facts))
 

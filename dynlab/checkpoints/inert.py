@@ -9,7 +9,7 @@ an object that keeps its arguments and state and does nothing. What would only b
 import io
 import warnings
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +19,8 @@ import torch
 
 from dynlab.checkpoints.opcodes import LIST, MAPPING, TooLarge, collect_names, listed_texts
 from dynlab.errors import UserError
-from dynlab.reading import check_size, damage, out_of_memory
+from dynlab.numpy_files import cut
+from dynlab.reading import BEYOND_COUNTING, check_size, damage, out_of_memory
 
 ZIP_START = b"PK\x03\x04"
 PICKLE_START = b"\x80"
@@ -95,6 +96,8 @@ def load(path: Path) -> Any:
         raise
     # a damaged file may make torch's reader raise anything
     except Exception as error:
+        if any(words in str(error) for words in BEYOND_COUNTING):
+            raise UserError(f"{path} says that a tensor has more numbers than can be: {damage(EOFError())}.") from error
         if out_of_memory(error):
             raise
         _refuse_code(path, names)
@@ -112,6 +115,8 @@ def _collect(path: Path, names: dict[str, str]) -> None:
         pickled = [entry for entry in entries if entry.endswith("/data.pkl")]
         if not pickled:
             raise UserError(f"{path} is a zip archive but not one that torch.save wrote; {SAFE_ALTERNATIVE}.")
+        if twice := next((name for name, count in Counter(entries).items() if count > 1), None):
+            raise UserError(f"{path} holds two parts with the name {cut(twice)!r}: which is meant cannot be told.")
         check_size(path, sum(entry.file_size for entry in archive.infolist()))
         found = archive.getinfo(pickled[0])
         if found.file_size > min(LARGEST_PICKLE, MOST_TIMES * (found.compress_size + LEAST)):
@@ -209,7 +214,7 @@ def _reason(error: Exception) -> str:
         return f"it nests or repeats so much that reading it would take too long; {SAFE_ALTERNATIVE}"
     text = str(error) or type(error).__name__
     if "Unsupported operand" in text:
-        return f"its pickle protocol is not the one that torch reads safely; {SAFE_ALTERNATIVE}"
+        return f"its pickle protocol, or an operation in it, is not one that torch reads safely; {SAFE_ALTERNATIVE}"
     if "call reduce for unrecognized" in text:
         return f"it calls what a call returned and would run code if it were unpickled; {SAFE_ALTERNATIVE}"
     if "Only persistent_load of storage" in text:

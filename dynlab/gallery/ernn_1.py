@@ -28,7 +28,7 @@ def draw(results: Results) -> Made:
     """The trajectories and the manifold."""
     ds = results["manifold"]
     figure = cast(Figure, plot_ernn_manifold(ds.assign_attrs(verdict=_caption(ds))).figure)
-    _finish(figure)
+    figure.texts[0].set_text(TITLE)
     return Made(
         TITLE,
         "ERNN first projects its initial state onto the equilibrium manifold and then moves within it, while RNN and "
@@ -46,18 +46,9 @@ def _caption(ds: xr.Dataset) -> str:
     return (
         "The manifold holds the equilibria z*(x) of the inner iteration under inputs x. With K = 40, η = 0.6 ERNN's "
         f"h_k + h_{{k−1}} is z*(x_k), to {at_most(float(on_it.max()), 2)} over {counted(on_it.size, 'step')}. "
-        f"With K = 5, η = 0.01 its distance from z*(x_k) has the median {middle} and the maximum {largest}. As in the "
-        "source, RNN's states and manifold are stretched to the reach of ERNN's."
+        f"With K = 5, η = 0.01 its distance from z*(x_k) has the median {middle} and the maximum {largest}. "
+        "The source stretches the RNN's states for its picture; here they are not stretched."
     )
-
-
-def _finish(figure: Figure) -> None:
-    """The paper's title, and one scale for the four networks."""
-    figure.texts[0].set_text(TITLE)
-    networks = figure.axes[:-1]
-    reach = max(ax.get_xlim()[1] for ax in networks)
-    for ax in networks:
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
 
 
 make = Script("ernn-1", compute, draw)

@@ -59,6 +59,8 @@ MANY, SMALL = 0.02, 2.2  # of the orbits: more that have not settled are drawn i
 LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
 WIDEST = 60  # letters of a line of the legend
 MOST_NUMBERS = 4  # values of one kind that the legend lists
+COVERED = 0.004  # of the height in view: what is so near to a line of a stable branch lies under it
+NO_LINE = -2  # beside the values of `stable`
 HIDDEN = 1e-2  # of the size: lines so near to each other are one to the eye
 SAME = 1e-9  # relative: such parameters are written once
 
@@ -90,7 +92,7 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     settings = schema.settings(ds)
     ax.set(xlim=(settings["lowest"], settings["highest"]), ylim=_in_view(ds))
     ax.set(xlabel=style.label(ds["branch_parameter"]), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
-    ax.set_title("Branches" + (" and what orbits visit" if "visited" in ds else ""))
+    ax.set_title("Branches" + (" and what orbits visit" if _shows_visited(ds) else ""))
     if not len(ds["branch_orbit"]):
         style.say(ax, "no isolated fixed point was found, and so no branch")
     return ax
@@ -113,7 +115,8 @@ def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
     moving = _moving(ds)
     look: dict[str, Any] = {"ls": "none", "rasterized": True}
     hollow = MOVING | ({"ms": SMALL} if moving.mean() > MANY else {})
-    ax.plot(at[~moving].ravel(), visited[~moving].ravel(), marker=".", **SETTLED, **look, zorder=1.5)
+    if not _settles_on_branches(ds):
+        ax.plot(at[~moving].ravel(), visited[~moving].ravel(), marker=".", **SETTLED, **look, zorder=1.5)
     ax.plot(at[moving].ravel(), visited[moving].ravel(), marker="o", **hollow, **look, zorder=2)
 
 
@@ -122,16 +125,49 @@ def _moving(ds: xr.Dataset) -> NDArray[np.bool_]:
     return np.asarray(ds["settled"].transpose(schema.PARAMETER, schema.SAMPLE).values == 0)
 
 
+def _shows_visited(ds: xr.Dataset) -> bool:
+    return "visited" in ds and (not _settles_on_branches(ds) or bool(_moving(ds).any()))
+
+
+def _settles_on_branches(ds: xr.Dataset) -> bool:
+    """Whether all that settled orbits visit lies under the lines of stable branches, where none of it is seen."""
+    p, y, first = ds["branch_parameter"].values, ds["branch_orbit"].values, _segments(ds, 1)
+    visited = ds["visited"].transpose(schema.PARAMETER, schema.SAMPLE, schema.ITERATION).values
+    near, moving = COVERED * np.ptp(_in_view(ds)), _moving(ds)
+    if not len(first) or moving.all():
+        return False
+    for at, values, still in zip(ds[schema.PARAMETER].values, visited, ~moving, strict=True):
+        here = first[(np.minimum(p[first], p[first + 1]) <= at) & (at <= np.maximum(p[first], p[first + 1]))]
+        step = p[here + 1] - p[here]
+        part = np.divide(at - p[here], step, out=np.zeros_like(step), where=step != 0)[:, None]
+        lines = (y[here] + part * (y[here + 1] - y[here])).ravel()
+        lines = lines[np.isfinite(lines)]
+        points = values[still]
+        points = points[np.isfinite(points)]
+        if len(points) and (not len(lines) or np.abs(points[:, None] - lines).min(axis=1).max() > near):
+            return False
+    return True
+
+
+def _segments(ds: xr.Dataset, stability: int) -> NDArray[np.int64]:
+    """The points from each of which a line of that stability leads to the next."""
+    return np.flatnonzero(_stability_to_the_next(ds) == stability)
+
+
+def _stability_to_the_next(ds: xr.Dataset) -> NDArray[np.int64]:
+    """From each point to the next, that of an end that is no bifurcation; `NO_LINE` where none joins them."""
+    branch, stable = ds["point_branch"].values, ds["stable"].values.astype(np.int64)
+    bifurcates = ds["point_bifurcation"].values >= 0
+    joined = (branch[1:] == branch[:-1]) & ~(bifurcates[1:] & bifurcates[:-1])
+    return np.where(joined, np.where(bifurcates[:-1], stable[1:], stable[:-1]), NO_LINE)
+
+
 def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **artist: Any) -> None:
     """Lines of the values (point, …) along every branch by its stability, and a marker where it bifurcates."""
     p, branch, stable = (ds[name].values for name in ("branch_parameter", "point_branch", "stable"))
     numbers = ds["point_bifurcation"].values
-    bifurcates = numbers >= 0
-    # from each point to the next: the stability is that of an end that is no bifurcation
-    stability = np.where(bifurcates[:-1], stable[1:], stable[:-1])
-    joined = (branch[1:] == branch[:-1]) & ~(bifurcates[1:] & bifurcates[:-1])
     for value, line in LINES.items():
-        first = np.flatnonzero(joined & (stability == value))
+        first = _segments(ds, value)
         look: dict[str, Any] = line | {"label": None, "zorder": 3, "solid_capstyle": "butt"} | artist
         for run in np.split(first, np.flatnonzero(np.diff(first) > 1) + 1):
             rows = np.append(run, run[-1:] + 1)
@@ -140,7 +176,7 @@ def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **arti
                 part = rows[first_row : last_row + 1]
                 if not any(_covers(line, p[part], values[part]) for line in ax.lines):
                     ax.plot(p[part], values[part], **look)
-    for row in np.flatnonzero(bifurcates).tolist():
+    for row in np.flatnonzero(numbers >= 0).tolist():
         marker = _marker(str(ds["bifurcation_kind"].values[numbers[row]]))
         marker["ms"] *= LESSER if _is_lesser(branch, stable, row) else 1.0
         ax.plot(np.broadcast_to(p[row], values[row].shape), values[row], zorder=5, **marker)
@@ -228,20 +264,26 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
     found = set(ds["stable"].values[ds["point_bifurcation"].values < 0].tolist())
     handles = [Line2D([], [], **LINES[stable]) for stable in (1, 0, -1) if stable in found]
     if "visited" in ds and np.isfinite(ds["visited"].values).any():
-        label = "what settled orbits visit, darker where more often"
-        handles.append(Line2D([], [], ls="none", marker=".", color=style.BLACK, label=label))
+        if _settles_on_branches(ds):
+            all_of = "every orbit that settled" if _moving(ds).any() else "every orbit that was followed"
+            handles[0].set_label(f"{LINES[1]['label']}: {all_of} ends there")
+        else:
+            label = "what settled orbits visit, darker where more often"
+            handles.append(Line2D([], [], ls="none", marker=".", color=style.BLACK, label=label))
         if _moving(ds).any():
             handles.append(Line2D([], [], ls="none", marker="o", label="orbits that have not settled", **MOVING))
     kinds, values = ds["bifurcation_kind"].values, ds["bifurcation_parameter"].values
+    branch, stable, numbers = (ds[name].values for name in ("point_branch", "stable", "point_bifurcation"))
+    lesser = [row for row in np.flatnonzero(numbers >= 0).tolist() if _is_lesser(branch, stable, row)]
+    large = ~np.isin(np.arange(len(kinds)), numbers[lesser])
     for kind in dict.fromkeys(kinds.tolist()):
-        here = np.unique(np.round(values[kinds == kind], 9)) + 0.0  # −0 is 0
+        of_kind = kinds == kind
+        here = np.unique(np.round(values[of_kind & (large | ~(of_kind & large).any())], 9)) + 0.0  # −0 is 0
         listed = ", ".join(f"{value:.6g}".replace("-", "−") for value in here[:MOST_NUMBERS]) + (
             ", …" if len(here) > MOST_NUMBERS else ""
         )
         label = textwrap.fill(f"{WORDS.get(kind, kind)} at {listed}", WIDEST)
         handles.append(Line2D([], [], label=label, **_marker(kind)))
-    branch, stable, numbers = (ds[name].values for name in ("point_branch", "stable", "point_bifurcation"))
-    lesser = [row for row in np.flatnonzero(numbers >= 0).tolist() if _is_lesser(branch, stable, row)]
     if lesser:
         small = _marker(str(kinds[numbers[lesser[0]]]))
         label = "small: unstable on both sides of it"

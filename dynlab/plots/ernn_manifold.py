@@ -46,7 +46,7 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     Axes
         Of the ERNN.
     """
-    schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path", "scale"])
+    schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path"])
     ds = _planar(ds)
     if ax is not None:
         return _draw_network(ds, ds["network"].values[0], ax, artist)
@@ -95,15 +95,15 @@ def _over_time(ds: xr.Dataset) -> xr.Dataset:
 
 def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> Axes:
     one = ds.sel(network=name).isel(sample=SAMPLE)
-    scale, has_manifold = float(one["scale"]), name in _ernns(ds)
+    has_manifold = name in _ernns(ds)
     if "curve" in ds:
-        curve = scale * ds["curve"].values
+        curve = ds["curve"].values
         look: dict[str, Any] = {"linewidth": 7} if has_manifold else {"linewidth": THICK, "zorder": OVER}
         ax.plot(*curve.T, color=style.GREY, alpha=0.5, label="equilibrium manifold z*(x)", **look)
     elif has_manifold:
         dots: dict[str, Any] = {"color": style.GREY, "alpha": 0.35, "markersize": 8, "markeredgewidth": 0}
         ax.plot(*one["equilibrium"].values.T, "o", label="equilibria z*(x)", **dots)
-    states = scale * one["trajectory"].values
+    states = one["trajectory"].values
     if has_manifold:
         _draw_ernn(ds, name, ax, artist)
     else:
@@ -116,7 +116,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     ax.plot(*states[0], marker="o", label=f"initial state h₀{also}", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     first, second = _axis_names(ds, has_manifold)
-    ax.set(title=_title(ds, name, title, scale), ylabel=second)
+    ax.set(title=_title(ds, name, title), ylabel=second)
     if ds[schema.STATE].values[0] == 0:
         ax.set_xlabel(STEP)
         return ax
@@ -125,7 +125,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it whose shape it is compared with
         _frame(ax, moved, one["equilibrium"].values)
         return ax
-    seen = [moved, scale * ds["curve"].values if "curve" in ds else one["equilibrium"].values]
+    seen = [moved, ds["curve"].values if "curve" in ds else one["equilibrium"].values]
     sizes = np.abs(np.concatenate(seen))
     reach = MARGIN * (float(sizes.max(where=np.isfinite(sizes), initial=0.0)) or 1.0)  # or it never left 0
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
@@ -157,7 +157,7 @@ def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
         ax.set(**{f"{name}lim": (low - room, high + room)})
         outside |= (equilibria[:, axis] < low - room) | (equilibria[:, axis] > high + room)
     at_0 = int((np.abs(known) < SEEN * np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])).all(axis=1).sum())
-    said = [f"{at_0} are at (0, 0)"] * (at_0 > 1) + [f"{outside.sum()} lie outside"] * bool(outside.any())
+    said = [f"{at_0} are 0 in both entries"] * (at_0 > 1) + [f"{outside.sum()} lie outside"] * bool(outside.any())
     if said:
         ax.set_title(f"{ax.get_title(loc='left')}; of {len(known)} equilibria {joined(said)}")
 
@@ -176,7 +176,7 @@ def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> N
     whose = f" of K = {schema.settings(ds)['inner'][name][0]}" if several else ""
     ax.plot(
         *one["pair_sum"].values[1:].T,
-        label=f"$h_k {sign} h_{{k-1}}${whose}: the paper has it on the manifold",
+        label=f"$h_k {sign} h_{{k-1}}${whose}",
         **moving,
     )
     if name != ds["network"].values[0] or not _moves(ds, name):
@@ -193,7 +193,7 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> dict[str, Any]:
     times, entry = ds[schema.TIME].values, {}
     for row, (name, colour) in enumerate(_colours(ds).items()):
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
-        look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN", 1.0)}
+        look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN")}
         look |= {"marker": "."} if np.isnan(distance).any() else {}  # one between two gaps has no line
         ax.semilogy(times[1:], distance, **look)
         style.plain_numbers(ax)
@@ -210,7 +210,7 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> dict[str, Any]:
         ax.axhline(ROUNDING, color=style.BLACK, linestyle=":", linewidth=1)
         where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
         ax.annotate("rounding", (0.01, ROUNDING), (0, 4), fontsize=ax.xaxis.label.get_fontsize(), **where)
-    ax.set(xlim=(times[0], times[-1] + (0.5 if len(times) < 3 else 0)), xlabel=STEP)
+    ax.set(xlim=(times[0], times[-1] + 0.5), xlabel=STEP)
     ax.set_ylabel(f"distance of $h_k {_sign(ds)} h_{{k-1}}$\nfrom $z^*(x_k)$, over all entries")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")
@@ -228,8 +228,8 @@ def _ernns(ds: xr.Dataset) -> list[str]:
     return [str(name) for name in ds["network"].values[has]]
 
 
-def _title(ds: xr.Dataset, name: str, title: str, scale: float) -> str:
+def _title(ds: xr.Dataset, name: str, title: str) -> str:
     if name in _ernns(ds):
         steps, eta = schema.settings(ds)["inner"][name]
         return f"ERNN, K = {steps}, η = {eta:.3g}"
-    return f"{title} (states scaled by {scale:.2f})" if scale != 1.0 else title
+    return title

@@ -33,7 +33,7 @@ def _of_archive(path: Path) -> np.ndarray:
     with numpy_files.archive(path) as inside:
         name = NAME if NAME in inside else next(iter(inside), "") if len(inside) == 1 else None
         if not name:
-            held = ", ".join(list(inside)[:10]) or "nothing"
+            held = ", ".join([*list(inside)[:10], *(["…"] if len(inside) > 10 else [])]) or "nothing"
             raise UserError(f"{path} holds {held}; name the array of inputs {NAME!r}.")
         return inside[name]()
 

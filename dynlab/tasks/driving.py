@@ -196,7 +196,7 @@ def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driv
     if needed > limits().bytes:
         del inputs  # which the error would keep
         raise too_much(path)
-    with bounded(path), np.errstate(over="ignore"):  # what is too large for a double is infinite, and refused as such
+    with bounded(path), np.errstate(all="ignore"):  # what is too large for a double is infinite, and refused as such
         if len(inputs) > samples:
             inputs = inputs[_choice(len(inputs), samples, generator)]
         inputs = inputs.astype(np.float64)
@@ -232,7 +232,8 @@ def _noise(text: str, samples: int, steps: int, system: System, generator: np.ra
     if system.embedding is not None:
         inputs = generator.integers(system.embedding.tokens, size=shape).astype(float)
         return Driving(inputs, None, f"{_sequences(inputs)} of random tokens", False)
-    inputs = deviation * generator.standard_normal(shape)
+    with np.errstate(over="ignore"):  # what is too large is refused as infinite
+        inputs = deviation * generator.standard_normal(shape)
     return Driving(inputs, None, f"{_sequences(inputs)} of white noise of deviation {deviation:g}", False)
 
 

@@ -277,6 +277,23 @@ def test_what_is_no_file_to_read_is_refused_in_a_sentence(make, tmp_path):
     assert refused(describe, tmp_path / "a.pt")
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_two_parts_of_one_name_are_refused(tmp_path):
+    torch.save(NETWORK, tmp_path / "a.pt")
+    with zipfile.ZipFile(tmp_path / "a.pt", "a") as archive:
+        name = next(each for each in archive.namelist() if each.endswith("/data/1"))
+        archive.writestr(name, bytes(archive.getinfo(name).file_size))
+    assert "holds two parts with the name" in outcome(read, tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("shape, strides", [((4,), (-1,)), ((2**40, 2**40), (2**40, 1)), ((4,), (2**62,))])
+def test_sizes_that_no_tensor_has_are_called_damage(shape, strides, tmp_path):
+    zipped(tmp_path / "a.pt", entry(text("a"), tensor(4, shape, strides)), bytes(16))
+    said = outcome(read, tmp_path / "a.pt")
+    assert "damaged" in said
+    assert "memory" not in said
+
+
 @pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "a/b", "\udcff.pt"])
 def test_a_name_that_no_file_has_is_refused_in_a_sentence(name, tmp_path):
     (tmp_path / "a").write_text("x")

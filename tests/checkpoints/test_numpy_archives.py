@@ -117,3 +117,9 @@ def test_of_a_damaged_number_the_checksum_tells(tmp_path):
     (tmp_path / "a.npz").write_bytes(content)
     with pytest.raises(UserError, match=r"a\.npz cannot be read as an archive of weights: .*CRC"):
         read(tmp_path / "a.npz")
+
+
+def test_numbers_that_torch_has_not_are_named(tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays(nn.GRU(2, 3)) | {"weight_hh_l0": np.zeros((9, 3), np.longdouble)})
+    with pytest.raises(UserError, match=r"a\.npz holds 'weight_hh_l0' in \w+, which torch has not: save it as float64"):
+        read(tmp_path / "a.npz")

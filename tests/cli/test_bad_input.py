@@ -1,5 +1,6 @@
 """What is wrong with a checkpoint or its inputs is said in one sentence; nothing is written and the exit code is 2."""
 
+import os
 import sys
 
 import numpy as np
@@ -156,6 +157,15 @@ def test_what_exists_is_replaced_only_when_told(tmp_path, refused):
     call = ["spectrum", "model.pt", "--quiet", "--steps", "4", "--samples", "1", "-o", "mine.png"]
     assert run([*call, "--overwrite"]) == 0
     assert (tmp_path / "mine.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["a.zarr", "a.nc"])
+def test_data_that_may_not_be_replaced_are_refused_before_a_figure_is_written(name, tmp_path, refused):
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / "notes").write_text("precious")
+    os.mkfifo(tmp_path / "a.nc")
+    refused(["phase", "--matrix", "diff", "--quiet", "--overwrite", "-o", "a.png", "--data", name], "is not replaced")
+    assert not (tmp_path / "a.png").exists()
 
 
 @pytest.mark.parametrize(

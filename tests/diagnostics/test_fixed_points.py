@@ -603,6 +603,14 @@ def test_a_folder_for_certificates_that_cannot_be_made_is_refused_before_the_sea
             fixed_points(create("logistic"), certificates=place)
 
 
+def test_no_certificates_are_written_through_a_symbolic_link(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    with pytest.raises(UserError, match="link is a symbolic link, and nothing is written through one"):
+        fixed_points(create("logistic"), certificates=tmp_path / "link")
+    assert not list((tmp_path / "folder").iterdir())
+
+
 def test_a_search_that_is_interrupted_leaves_no_folder_for_certificates(tmp_path, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt

@@ -577,6 +577,11 @@ def test_bad_input_is_one_sentence(system, inputs, settings, sentence):
     assert sentence in str(raised.value)
 
 
+def test_a_flow_too_quick_for_the_time_is_refused():
+    with pytest.raises(UserError, match="are the same number: take smaller parameters"):
+        lyapunov(create("lorenz", rho=1e308), seconds=1.0)
+
+
 @pytest.mark.parametrize("k", [2, 5, 11])
 def test_some_exponents_are_in_decreasing_order_and_the_last_of_them_too(k):
     """Of a map with alike exponents, whose frame takes long to tell them apart."""

@@ -58,6 +58,32 @@ def test_what_orbits_visit_lies_behind(logistic):
     assert cloud.get_zorder() < min(line.get_zorder() for line in lines_of(ax, 1))
 
 
+def test_where_every_orbit_ends_on_a_stable_branch_the_line_says_so_and_no_point_hides_under_it():
+    ds = bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.4, max_period=2, values=20)
+    beside = ds.assign(visited=ds["visited"] + 0.02)
+    for one, ends, title in (
+        (ds, ": every orbit that was followed ends there", ""),
+        (beside, "", " and what orbits visit"),
+    ):
+        figure = plot_bifurcation(one).figure
+        assert figure.legends[0].get_texts()[0].get_text() == f"stable{ends}"
+        assert figure.axes[0].get_title(loc="left") == f"Branches{title}"
+        assert sum(line.get_marker() == "." for line in figure.axes[0].lines) == (not ends)
+
+
+def test_the_values_in_the_legend_are_those_at_which_something_stable_changes():
+    """Here the flip at 3.449 is made one of what is unstable before and after."""
+    ds = bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=20)
+    second = ds["point_bifurcation"].values == 1
+    stable = ds["stable"].values.copy()
+    for row in np.flatnonzero(second):
+        stable[[side for side in (row - 1, row + 1) if 0 <= side < len(stable)]] = 0
+    figure = plot_bifurcation(ds.assign(stable=(ds["stable"].dims, stable))).figure
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "flip (period doubling) at 3" in words
+    assert "small: unstable on both sides of it" in words
+
+
 def test_orbits_that_have_not_settled_are_open_and_named(logistic):
     moving = logistic.copy(deep=True)
     moving["settled"][3] = 0

@@ -24,30 +24,29 @@ def drawn(ax, part):
 def test_the_ernn_and_its_manifold(ds):
     ax = plot_ernn_manifold(ds, ax=plt.subplots()[1])
     np.testing.assert_array_equal(drawn(ax, "equilibrium manifold"), ds["curve"].values)
-    np.testing.assert_array_equal(drawn(ax, "the paper has it on the manifold"), ds["pair_sum"].values[0, 0, 1:])
+    np.testing.assert_array_equal(drawn(ax, "$h_k + h_{k-1}$"), ds["pair_sum"].values[0, 0, 1:])
     np.testing.assert_array_equal(drawn(ax, "initial state"), [[-0.6, -0.8]])
     np.testing.assert_array_equal(drawn(ax, "end of that iteration"), ds["inner_path"].values[0, -1:])
 
 
-def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
+def test_all_networks_side_by_side(ds):
     figure = plot_ernn_manifold(ds).figure
     titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes]
-    scale = ds["scale"].sel(network="rnn").item()
     assert titles[:4] == [
-        f"RNN (states scaled by {scale:.2f})",
+        "RNN",
         "FastRNN",
         "ERNN, K = 40, η = 0.6",
         "ERNN, K = 5, η = 0.01",
     ]
     states = ds["trajectory"].sel(network="rnn").values[0]
-    np.testing.assert_allclose(drawn(figure.axes[0], "state h of RNN"), scale * states)
+    np.testing.assert_allclose(drawn(figure.axes[0], "state h of RNN"), states)
     assert figure.axes[4].get_yscale() == "log"
 
 
 def test_an_ernn_has_one_colour_in_all_panels(ds):
     figure = plot_ernn_manifold(ds).figure
     colours = [
-        next(line for line in ax.get_lines() if "the paper has it" in str(line.get_label())).get_color()
+        next(line for line in ax.get_lines() if "$h_k + h_{k-1}$" in str(line.get_label())).get_color()
         for ax in figure.axes[2:4]
     ]
     assert [line.get_color() for line in figure.axes[4].lines if len(line.get_xdata()) > 2] == colours
@@ -71,8 +70,7 @@ def test_a_line_names_rounding_where_a_distance_is_near_it(ds):
 
 def test_every_panel_is_filled_by_its_own_network(ds):
     for ax, name in zip(plot_ernn_manifold(ds).figure.axes, ["rnn", "fastrnn"], strict=False):
-        scale = ds["scale"].sel(network=name).item()
-        reach = scale * max(np.abs(ds["trajectory"].sel(network=name)).max().item(), np.abs(ds["curve"]).max().item())
+        reach = max(np.abs(ds["trajectory"].sel(network=name)).max().item(), np.abs(ds["curve"]).max().item())
         np.testing.assert_allclose(ax.get_xlim(), [-1.05 * reach, 1.05 * reach])
 
 
@@ -96,7 +94,7 @@ def test_equilibria_at_0_are_counted_and_an_iteration_that_stays_at_the_start_is
         equilibrium=(alone["equilibrium"].dims, near[None, None]), inner_path=(alone["inner_path"].dims, start)
     )
     ax = plot_ernn_manifold(stays)
-    assert " ".join(ax.get_title(loc="left").split()).endswith("; of 61 equilibria 40 are at (0, 0)")
+    assert " ".join(ax.get_title(loc="left").split()).endswith("; of 61 equilibria 40 are 0 in both entries")
     labels = [str(line.get_label()) for line in ax.get_lines()]
     assert "initial state h₀; step 1 does not move it in these entries" in labels
     assert not any("that iteration" in label for label in labels)
@@ -129,7 +127,7 @@ def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
     assert ax.get_xlabel() == f"$h_k$ or $h_k + h_{{k-1}}$: entry {first + 1}"
     assert ax.get_ylabel() == f"$h_k$ or $h_k + h_{{k-1}}$: entry {second + 1}"
     sums = ds["pair_sum"].values[0, 0, 1:][:, [first, second]]
-    np.testing.assert_array_equal(drawn(ax, "the paper has it on the manifold"), sums)
+    np.testing.assert_array_equal(drawn(ax, "$h_k + h_{k-1}$"), sums)
     for values, (low, high) in zip(sums.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
         assert low < values.min()
         assert values.max() < high
@@ -142,7 +140,7 @@ def test_a_single_state_is_drawn_over_time():
     ax = plot_ernn_manifold(ds)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("step k", "$h_k$ or $h_k + h_{k-1}$: entry 1")
     expected = np.stack([np.arange(1, 31), ds["pair_sum"].values[0, 0, 1:, 0]], axis=1)
-    np.testing.assert_array_equal(drawn(ax, "the paper has it on the manifold"), expected)
+    np.testing.assert_array_equal(drawn(ax, "$h_k + h_{k-1}$"), expected)
 
 
 def test_where_no_equilibrium_exists_the_picture_says_so():

@@ -141,6 +141,13 @@ def test_a_pipe_in_an_unpacked_folder_is_refused(files, no_other_copy, tmp_path)
         uci_har.load(tmp_path, download=False)
 
 
+@pytest.mark.parametrize("text", ["", "1e19\n" * 3, "1e400\n" * 3])
+def test_a_table_without_rows_or_of_huge_numbers_is_refused_without_a_warning(text, files, no_other_copy, tmp_path):
+    put(tmp_path, "inner", files | {"train/y_train.txt": text})
+    with pytest.raises(UserError, match="cannot be read as UCI HAR"):
+        uci_har.load(tmp_path, download=False)
+
+
 def test_rows_that_do_not_match_are_refused(files, no_other_copy, tmp_path):
     files["train/y_train.txt"] = "1\n"
     put(tmp_path, "inner", files)

@@ -70,8 +70,6 @@ def ernn_manifold(
         z*(x_k)‖₂, which vanishes where the inner iteration has converged. It is NaN where no equilibrium was found. Of
         `system` ``inner_path(sample, iteration, state)``: the inner iterates of the first step with s h_0 added, from
         where they start to h_1 + s h_0. For a scalar input ``curve(x, state)`` is z* over the range of the inputs.
-        ``scale(network)`` stretches a network whose states are bounded to the range of `system`'s, as the source's
-        figure does; it is 1 for the others.
 
     Raises
     ------
@@ -144,8 +142,6 @@ def _variables(
             equilibria[i, :, 1:], iterations[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
             nothing = states.new_zeros(network.state_size)
             residuals[i, :, 1:] = network.inner_velocity(equilibria[i, :, 1:], nothing, driven).norm(dim=-1)
-    reach = states.abs().amax(dim=(1, 2, 3))
-    bounded = torch.tensor([network.state_bound() is not None for network in networks.values()])
     path = _inner_path(system, states[0, :, 0], driven[:, 0])
     variables = {
         "trajectory": schema.variable(dims, _array(states), "state h"),
@@ -157,11 +153,6 @@ def _variables(
         ),
         "distance": schema.variable(
             dims[:-1], _array((sums - equilibria).norm(dim=-1)), "distance of h_k + s h_{k−1} from z*(x_k)"
-        ),
-        "scale": schema.variable(
-            (schema.NETWORK,),
-            _array(torch.where(bounded.to(reach.device), reach[0] / reach, 1.0)),
-            "factor for drawing",
         ),
         "inner_path": schema.variable(
             (schema.SAMPLE, schema.ITERATION, schema.STATE), _array(path), "inner iterates of the first step"

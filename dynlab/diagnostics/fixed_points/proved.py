@@ -198,9 +198,11 @@ def place_for(folder: str | Path) -> Path:
     Raises
     ------
     UserError
-        Where it is a file, holds certificates, or cannot be made or written to.
+        Where it is a file or a symbolic link, holds certificates, or cannot be made or written to.
     """
     place = Path(folder)
+    if place.is_symlink():
+        raise UserError(f"{place} is a symbolic link, and nothing is written through one: name the folder itself.")
     if place.exists() and (not place.is_dir() or any(place.glob("fixed-point-*.json"))):
         raise UserError(f"The folder for certificates {str(place)!r} is a file, or has some: name another one.")
     make_folder(place)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
+from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.numerics.frame import (
     SAFETY,
@@ -50,6 +51,11 @@ def growth_of_flow(
         Where abs(h_i) exceeds it, a sample's solution is cut.
     seed : int
         Of the first frame.
+
+    Raises
+    ------
+    UserError
+        Where the system changes within less than the time's last digit.
     """
     samples, n = initial.shape
     frame = random_frame(samples, n, k, seed, initial)
@@ -67,6 +73,11 @@ def growth_of_flow(
         while t < boundary:
             span = min(length, boundary - t)
             span = boundary - t if boundary - t - span < SHORTEST * boundary else span
+            if t + span == t:
+                raise UserError(
+                    f"{system.name} changes within {length:.2g} s, so short a time that {t:.4g} s and that much more "
+                    f"are the same number: take smaller parameters."
+                )
             start = Carried(state, log_det, frame.columns, unit)
             still = np.isinf(cut)
             end, next_step, left, when = solved(system, start, t, span, step, still, largest_state, evaluations)
