@@ -82,7 +82,9 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
     run = _Run(found, _words(options), own, Budget(budget), files)
     if page is None:
         make_folder(path.parent)
-    with tempfile.TemporaryDirectory() as folder:
+    from dynlab.diagnostics.fixed_points.once import once
+
+    with tempfile.TemporaryDirectory() as folder, once():
         run.all_parts(Path(folder))
         if not run.parts and path.exists():
             raise UserError(

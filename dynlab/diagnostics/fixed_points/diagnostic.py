@@ -1,6 +1,6 @@
 """Where the network would stay: fixed points of its step with the input held, verified and classified."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.found import Search
+from dynlab.diagnostics.fixed_points.once import made_once
 from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
 from dynlab.diagnostics.fixed_points.proved import check_place, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, records
@@ -150,7 +151,55 @@ def fixed_points(
     certify = certify or certificates is not None
     if certificates is not None:
         check_place(certificates)  # before the search, which takes longer
-    inputs = inputs if system.network_input_size else None
+    asked: dict[str, Any] = {"inputs": inputs if system.network_input_size else None, "starts": starts}
+    asked |= {"at": at, "at_step": at_step, "slow_points": slow_points}
+    asked |= {"dtype": dtype, "device": device, "seed": seed}
+    made = made_once(_searched, system, **asked)
+    found, exact = made.found, made.exact
+    rows = proved(exact, made.rows) if certify else made.rows
+    settings = held_settings(system, at, made.frozen) | {"starts": made.starts, "given_starts": made.given}
+    settings |= {"inputs": made.shape}
+    settings |= {"slow_points": slow_points, "certify": certify, "seed": seed, "dtype": dtype, "device": device}
+    variables = _of_points(rows, found) | _of_starts(found)
+    fewer = _fewer(made.starts) if starts is None else ""
+    said = under_input(verdict(rows, found), at) if system.network_input_size else verdict(rows, found)
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        verdict=" ".join(filter(None, [said, fewer])),
+        method=METHOD,
+        flags=_flags(rows, variables),
+    )
+    ds.attrs |= {INCOMPLETE: said} if (said := " ".join(filter(None, [incomplete(found), fewer]))) else {}
+    return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
+
+
+@dataclass(frozen=True)
+class _Searched:
+    """What a search found, before anything is proved."""
+
+    frozen: Held
+    exact: Held
+    found: Search
+    rows: list[Record]
+    starts: int  # random ones of a round, or those that are given
+    given: bool
+    shape: list[int] | None  # of the inputs
+
+
+def _searched(
+    system: Map,
+    inputs: Any,
+    starts: int | ArrayLike | None,
+    at: str | ArrayLike,
+    at_step: int,
+    slow_points: float | None,
+    dtype: str,
+    device: str,
+    seed: int,
+) -> _Searched:
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
@@ -168,26 +217,10 @@ def fixed_points(
         largest_speed=slow_points,
         seed=seed,
     )
-    rows = records(exact, found.places, direction / np.linalg.norm(direction))
-    rows, exact = in_unit(rows, np.asarray(unit)), replace(exact, unit=1.0)
-    rows = proved(exact, rows) if certify else rows
-    settings = held_settings(system, at, frozen) | {"starts": count if given is None else len(given)}
-    settings |= {"given_starts": given is not None, "inputs": None if inputs is None else list(driving.shape)}
-    settings |= {"slow_points": slow_points, "certify": certify, "seed": seed, "dtype": dtype, "device": device}
-    variables = _of_points(rows, found) | _of_starts(found)
-    fewer = _fewer(count) if starts is None else ""
-    said = under_input(verdict(rows, found), at) if system.network_input_size else verdict(rows, found)
-    ds = schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings,
-        verdict=" ".join(filter(None, [said, fewer])),
-        method=METHOD,
-        flags=_flags(rows, variables),
-    )
-    ds.attrs |= {INCOMPLETE: said} if (said := " ".join(filter(None, [incomplete(found), fewer]))) else {}
-    return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
+    rows = in_unit(records(exact, found.places, direction / np.linalg.norm(direction)), np.asarray(unit))
+    shape = None if inputs is None else list(driving.shape)
+    number = count if given is None else len(given)
+    return _Searched(frozen, replace(exact, unit=1.0), found, rows, number, given is not None, shape)
 
 
 def _fewer(count: int) -> str:
