@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from dynlab.errors import Stopped
+from dynlab.reading import forget_raised, raise_from_signal
 
 from .signals import SOON, importing
 
@@ -104,7 +105,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         if importing(frame):
             signal.setitimer(signal.ITIMER_REAL, SOON, AGAIN)
             return
-        raise OutOfTime
+        raise_from_signal(OutOfTime)
 
     def lost(found: "sys.UnraisableHookArgs") -> None:
         if not isinstance(found.exc_value, OutOfTime):  # of which one more comes
@@ -119,3 +120,4 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         sys.unraisablehook = hook
+        forget_raised(OutOfTime)

@@ -20,7 +20,7 @@ import dynlab
 from dynlab.docstrings import docstring
 from dynlab.errors import UserError, lookup, unknown
 from dynlab.letters import sentence
-from dynlab.reading import OWN, in_words, interruption
+from dynlab.reading import OWN, forget_raised, in_words, interruption
 
 from . import COMMANDS, OTHERWISE
 from .examples import example, owners
@@ -126,6 +126,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")
     # Torch's arrays lie in large pages where the system has these: a step of training takes a fifth less.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    forget_raised()
     try:
         return _code(arguments)
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -198,7 +198,7 @@ class _Run:
     def _in_turn(self) -> Iterator[tuple[Section, str]]:
         systems = {name: found.system for name, found in self.found.items()}
         pairs = [(section, name) for section in SECTIONS for name in systems if section.fits(systems[name].name)]
-        yield from sorted(pairs, key=lambda pair: pair[0].cost(systems[pair[1]].state_size))
+        yield from sorted(pairs, key=lambda pair: pair[0].turn(systems[pair[1]].state_size))
 
     def _command(self, section: Section, name: str) -> tuple[AnalysisCommand, list[str]]:
         """The section's command, and its arguments for that network with those typed options that it takes."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynlab.errors import Stopped
+from dynlab.reading import raise_from_signal
 
 INTERRUPTED, TERMINATED = 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
@@ -92,6 +93,6 @@ def _raising(exception: type[BaseException]) -> Callable[[int, types.FrameType |
         first.clear()
         if number == signal.SIGTERM:
             signal.signal(number, signal.SIG_DFL)
-        raise exception
+        raise_from_signal(exception)
 
     return stop

@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from dynlab.errors import Stopped, UserError
 
@@ -130,9 +130,13 @@ def bounded(path: object) -> Iterator[None]:
     except TooLong as error:
         raise too_long(path) from error
     except Exception as error:
+        if TooLong in _raised:
+            raise too_long(path) from error
         if out_of_memory(error):
             raise too_much(path) from error
         raise
+    finally:
+        forget_raised(TooLong)
 
 
 @contextmanager
@@ -173,11 +177,26 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or any(words in str(error)[:10_000] for words in OUT_OF_MEMORY)
 
 
+_raised: list[type[BaseException]] = []  # by handlers of signals; what is here may have become another error
+
+
+def raise_from_signal(kind: type[BaseException]) -> NoReturn:
+    """Raise it in a handler. Code in C that is running then may make any other error of it, without a trace of it."""
+    _raised.append(kind)
+    raise kind
+
+
+def forget_raised(kind: type[BaseException] = BaseException) -> None:
+    """What has been raised of that kind has done its work."""
+    _raised[:] = [each for each in _raised if not issubclass(each, kind)]
+
+
 def interruption(error: BaseException | None) -> type[BaseException] | None:
     """What stopped the program, such as Ctrl-C, where Python or a library made this error of it."""
     while isinstance(error, Exception):
         error = error.__cause__ or error.__context__
-    return type(error) if isinstance(error, KeyboardInterrupt | Stopped) else None
+    stopped = [*_raised, *([] if error is None else [type(error)])]
+    return next((kind for kind in reversed(stopped) if issubclass(kind, KeyboardInterrupt | Stopped)), None)
 
 
 def in_words(error: Exception) -> str:
@@ -234,7 +253,7 @@ def _time(most: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: types.FrameType | None) -> Any:
-        raise TooLong
+        raise_from_signal(TooLong)
 
     if signal.getitimer(signal.ITIMER_REAL)[0]:  # somebody's clock is running, such as that of an outer block
         yield

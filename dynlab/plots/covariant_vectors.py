@@ -87,12 +87,12 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
         ax.plot(index[which], mean[which], ls="none", marker="o", ms=6.5, zorder=3, label=words, **look)
     unknown = int(np.isnan(mean).sum())
     if counts.any():
-        ax.plot([], [], label=f"{RANGE[1] - RANGE[0]} % of the local rates", **bar)
-    ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1, label="above it changes grow")
+        ax.plot([], [], label=f"{RANGE[1] - RANGE[0]} % of the rates of single steps", **bar)
+    ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1, label="above it small changes grow")
     ax.set(xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6))
     named = "index i, of the exponent $\\Lambda_i$ and the covariant vector $v_i$"
     ax.set_xlabel(named + f"\n({unknown} of {len(index)} exponents are −∞, or not known)" * bool(unknown))
-    ax.set_ylabel(f"growth along $v_i$ ({ds['exponent'].attrs['units']})")
+    ax.set_ylabel(f"exponent $\\Lambda_i$, or rate along $v_i$ ({ds['exponent'].attrs['units']})")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=MOST_LABELLED))
     style.legend_below(ax, 3, columnspacing=1.0)
 

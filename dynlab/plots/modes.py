@@ -21,8 +21,8 @@ SMALL, CROWD = 12, 200  # a marker among more than so many modes
 AWAY = 24  # points from a mode to the words that name its point
 MOST_CELLS = 150  # with their numbers written in
 FATES = {
-    "decays": ("o", style.STABLE, "decays"),
-    "grows": ("^", style.UNSTABLE, "grows"),
+    "decays": ("o", style.STABLE, "decays (time constant)"),
+    "grows": ("^", style.UNSTABLE, "grows (doubling time)"),
     "undecided": ("X", style.UNDECIDED, "growth undecided: |μ| = 1 within the error"),
 }
 OTHERS = {"decays": "D", "grows": "v", "undecided": "P"}  # markers of a second point
@@ -97,7 +97,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     ax.set(
         yscale="log",
         xlabel=AXIS,
-        ylabel=f"time constant τ{', or doubling time' * bool((fate == 'grows').any())} (step)",
+        ylabel=f"{_times(fate)} (step)",
     )
     if widest > 0.5 - NEAR:
         ax.set_xlabel(f"{AXIS}\n0.5: the sign alternates")
@@ -108,13 +108,21 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
     if len(fate):
-        size = "Time constants; large: of" if len(fate) > len(points) else "Time constants of"
+        size = _times(fate, "s", " and").capitalize() + ("; large: of" if len(fate) > len(points) else " of")
         kinds = f" {points[0]}, {of_map(str(ds['kind'].values[points[0]]))}"
         ax.set_title(size + (f" point{kinds}" if len(points) == 1 else f" points {joined(list(map(str, points)))}"))
         style.legend_below(ax, 2)
     else:
         style.say(ax, "no fixed point found")
     return ax
+
+
+def _times(fate: NDArray[np.str_], plural: str = "", between: str = ", or") -> str:
+    """What the ordinate is of modes with these fates."""
+    decays, grows = f"time constant{plural or ' τ'}", f"doubling time{plural}"
+    if not (fate == "grows").any():
+        return decays
+    return f"{decays}{between} {grows}" if np.isin(fate, ["decays", "undecided"]).any() else grows
 
 
 def _name_points(

@@ -20,12 +20,11 @@ SIZE = (11.0, 7.6)  # inches
 COLUMNS = 4
 TOP = 9  # of the drawing order: no marker of an equilibrium hides a start
 OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium
-LARGE, ALONE = "large: of the flow", ", or of a map alone"
-MARKERS = (
-    (f"stable ({LARGE})", 1, phase_portrait.FLOW_SIZE),
-    ("unstable (small: of Euler's map)", 0, phase_portrait.MAP_SIZE),
-    ("stability undecided", -1, phase_portrait.FLOW_SIZE),
+SIZES, ALONE = (
+    "large: of the flow; small: of Euler's map",
+    "large: of the flow, or of a map alone; small: of Euler's map",
 )
+MARKERS = {"stable": 1, "unstable": 0, "stability undecided": -1}
 # The variables that only a panel with a flow, or with a line of equilibria or a conserved quantity, has.
 OPTIONAL = ("flow_kind", "flow_stable", "flow_eigenvalue", "critical_step", "conserved", "line_direction")
 
@@ -99,9 +98,12 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
     kept = {", or ".join(arrows): labels[arrows[0]]} if arrows else {}
     kept |= {text: handle for text, handle in labels.items() if not text.startswith((*OWNERS, *arrows))}
     undecided = any(line.get_fillstyle() == "left" for small in drawn for line in small.lines)
-    whose = LARGE + ALONE if any(text.startswith("map: ") for text in labels) else LARGE
-    for text, stable, size in MARKERS if undecided else MARKERS[:-1]:
-        kept[text.replace(LARGE, whose)] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
+    for text, stable in MARKERS.items():
+        if undecided or stable >= 0:
+            kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, phase_portrait.FLOW_SIZE))
+    ring: dict[str, Any] = phase_portrait.marker(0, phase_portrait.MAP_SIZE)
+    whose = ALONE if any(text.startswith("map: ") for text in labels) else SIZES
+    kept[whose] = Line2D([], [], linestyle="none", **ring | {"markeredgecolor": style.BLACK})
     return kept
 
 

@@ -19,6 +19,8 @@ DECADES = 16  # of norms below 1 that are drawn
 FEW = 2  # powers of ten are too few ticks for an axis
 SHADES = "Blues_r"  # the darker, the nearer to an eigenvalue
 MANY = 30  # eigenvalues, beyond which their markers are small
+SEEN_DECADES, FOLLOWED = 2.0, 10.0  # below the largest norm, and times the time at which that is: where an axis ends
+ROOM = 0.05  # of an axis, on both sides
 NO_GROWTH = 1e-3  # of log₁₀ of the Kreiss constant: where it is 1, which it always is at least, it tells nothing
 FAR = 1e3  # windows that far from 0, in their half widths, have an axis of differences
 SEEN = 5e-4  # of the window: what is smaller has no border to see
@@ -196,17 +198,21 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
         name, law, along = "‖$A^k$‖", "$ρ^k$", "power k"
         promise = np.log(max(np.abs(values).max(), np.finfo(float).tiny)) * time / rate
     ax.axhline(0, color=style.FAINT, lw=1, zorder=0)
+    shown = time >= 0
     few: dict[str, Any] = {"marker": "o", "ms": 4} if known.sum() <= FEW else {}
     ax.plot(time[known], norms[known], color=style.BLUE, lw=1.8, label=name, zorder=3, **few)
     ax.plot(time, promise, color=style.BLACK, ls=":", label=f"{law}, what the eigenvalues promise")
     met, kreiss = float(ds["transient_growth"]), np.log10(float(ds["kreiss_constant"]))
     growth = np.log10(met) if np.isfinite(met) else float(np.max(norms[known]))  # a flow's also between those times
     if 0 < when < time[-1]:
-        ax.plot(when, growth, "o", color=style.VERMILION, ms=6, zorder=4, label=f"largest: {_number(growth)}")
+        look: dict[str, Any] = {"color": style.VERMILION, "mfc": "none", "mew": 1.6, "ms": 7, "zorder": 4}
+        ax.plot(when, growth, "o", label=f"largest: {_number(growth)}", **look)
+        shown = _shown(time, norms, growth, when)
     if np.isfinite(kreiss) and kreiss > NO_GROWTH:
         ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=f"Kreiss constant, at least {_at_least(kreiss)}")
     high = max(growth, float(promise.max()), kreiss if np.isfinite(kreiss) else growth)
-    low = max(min(float(norms[known].min()), float(promise.min())), -DECADES)
+    low = max(min(float(norms[known & shown].min()), float(promise[shown].min())), -DECADES)
+    ax.set_xlim(time[shown][[0, -1]] + (time[shown][-1] - time[0]) * ROOM * np.array([-1, 1]))
     if gone.any():
         ax.text(0.98, 0.9, f"exactly 0 from k = {time[gone][0]:g} on", transform=ax.transAxes, ha="right")
         low = max(low, -FEW)
@@ -215,6 +221,13 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     ax.set(ylim=(low - pad, high + pad), xlabel=along, ylabel=name)
     ax.set_title("Norms, before the eigenvalues decide")
     style.legend_below(ax, 2)
+
+
+def _shown(time: np.ndarray, norms: np.ndarray, growth: float, when: float) -> np.ndarray:
+    """The times at which a norm that grew is still seen to: until it is so much smaller, and not for good."""
+    small = (norms < growth - SEEN_DECADES) & (time > FOLLOWED * when)
+    last = time[small][0] if small.any() else time[-1]
+    return np.asarray(time <= last)
 
 
 def _set_ticks(ax: Axes, low: float, high: float) -> None:

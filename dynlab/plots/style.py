@@ -70,8 +70,8 @@ ACTIVATIONS = {"relu": "ReLU", "sigmoid": "σ"}  # as titles write them
 DIGITS_OF_W, MOST_OF_W = 4, 24  # of its entries, and letters of it in a title: what is longer is in the caption
 MOST_ROWS, MOST_HELD = 4, 6  # of W, and values of an input, that a caption lists
 PARAMETERS = {"step_size": "step size ε (s)"}  # as axes name those whose names say neither letter nor unit
-STEPS_OWN = "its values there"  # at the step of a sequence that the verdict names
-HELD = "held at"  # a verdict with these words says which input that is
+HELD = "held at"
+INPUT_TOLD = HELD, "its input"  # a verdict with such words says which input that is
 
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
 
@@ -197,7 +197,11 @@ def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] 
     """
     settings = json.loads(ds.attrs.get("settings") or "{}")
     verdict = ds.attrs.get("verdict", "")
-    sentences = [verdict, _long_matrix(settings), "" if HELD in verdict else _held(settings)]
+    sentences = [
+        verdict,
+        _long_matrix(settings),
+        "" if any(words in verdict for words in INPUT_TOLD) else _held(settings),
+    ]
     caption(figure, f"{title}: {of_whom(ds)}", literal(" ".join(filter(None, sentences))), named)
 
 
@@ -267,14 +271,11 @@ def _held(settings: Mapping[str, Any]) -> str:
     varied = [settings.get("parameter"), *settings.get("parameters", [])]
     if not isinstance(held, list) or not held or any(str(name).startswith("input") for name in varied):
         return ""
+    few = f"x = ({', '.join(number(value) for value in held)})" if len(held) <= MOST_HELD else ""
     if not any(held):
         return f"The input is {HELD} zero."
-    if len(held) <= MOST_HELD:
-        values = f"x = ({', '.join(number(value) for value in held)})"
-    else:
-        values = "" if settings.get("at") == "mean" else f"{len(held)} values" if "at" in settings else STEPS_OWN
     mean = "its mean" if settings.get("at") == "mean" else ""
-    return f"The input is {HELD} {', '.join(filter(None, [mean, values]))}."
+    return f"The input is {HELD} {', '.join(filter(None, [mean, few])) or f'{len(held)} values'}."
 
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:

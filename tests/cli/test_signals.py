@@ -6,7 +6,11 @@ import time
 
 import pytest
 
+from dynlab import reading
 from dynlab.cli import signals
+from dynlab.cli.budget import Budget, OutOfTime
+from dynlab.cli.main import group, run
+from dynlab.errors import UserError
 
 TOLD = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(30)\n"
 HALF = "import os, signal\nos.kill(os.getpid(), signal.{name})\nfor _ in range(10**5): pass\nwhole = True\n"
@@ -25,6 +29,7 @@ def handlers():
     for number, handler in zip(numbers, before, strict=True):
         signal.signal(number, handler)
     signal.set_wakeup_fd(-1)
+    reading.forget_raised()
 
 
 @pytest.mark.parametrize(
@@ -63,3 +68,46 @@ def test_an_import_that_does_not_end_is_interrupted_all_the_same(tmp_path, monke
     with pytest.raises(KeyboardInterrupt):
         importlib.import_module("endless")
     assert time.monotonic() - since < 20
+
+
+def another_error_after(happens):
+    """As code in C makes a ValueError of whatever is raised in it, with no trace of that."""
+    try:
+        happens()
+        time.sleep(20)
+    except BaseException:
+        pass
+    raise ValueError("Invalid bounding box")
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, signals.INTERRUPTED), (signal.SIGTERM, signals.TERMINATED)])
+def test_what_stops_a_command_is_known_though_a_library_makes_an_error_of_it(
+    number, code, handlers, monkeypatch, capsys
+):
+    monkeypatch.setattr(signals, "GRACE", 1e6)
+    monkeypatch.setattr(group, "main", lambda **_: another_error_after(lambda: os.kill(os.getpid(), number)))
+    signals.hear_interrupt()
+    signals.hear_terminate()
+    assert run(["phase"]) == code
+    time.sleep(0.2)  # in which the thread that watches reads its time of grace
+    assert "Traceback" not in capsys.readouterr().err
+    monkeypatch.setattr(group, "main", lambda **_: another_error_after(lambda: 1 / 0))
+    assert run(["phase"]) == 3  # nothing of it is left
+
+
+def test_a_part_that_is_out_of_time_is_so_though_a_library_makes_an_error_of_it():
+    def part():
+        try:
+            another_error_after(lambda: None)
+        except Exception as error:
+            return reading.in_words(error)
+
+    with pytest.raises(OutOfTime), Budget(0.05).running(1.0):
+        part()
+    assert "Invalid" in reading.in_words(ValueError("Invalid"))
+
+
+def test_a_file_that_takes_too_long_does_so_though_a_library_makes_an_error_of_it(monkeypatch):
+    monkeypatch.setenv(reading.SECONDS, "0.05")
+    with pytest.raises(UserError, match="takes longer"), reading.bounded("x"), reading.damage_refused("x", "a table"):
+        another_error_after(lambda: None)

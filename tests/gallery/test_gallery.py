@@ -178,9 +178,9 @@ def legend_of(name):
 
 def test_the_large_marker_of_a_map_that_has_no_flow_is_said_to_be_its_own():
     words, _ = legend_of("antisymmetric-1")
-    assert "stable (large: of the flow, or of a map alone)" in words
+    assert "large: of the flow, or of a map alone; small: of Euler's map" in words
     words, _ = legend_of("critical-step")
-    assert "stable (large: of the flow)" in words
+    assert "large: of the flow; small: of Euler's map" in words
     plt.close("all")
 
 

@@ -22,13 +22,18 @@ def test_markers_stand_at_frequency_and_time_constant():
     pair = -1 / np.log(np.sqrt(0.5))
     expected = [[0, np.log(2) / np.log(1.2)], [0, -1 / np.log(0.8)], [0.125, pair]]  # of the complex pair one
     np.testing.assert_allclose(sorted(map(tuple, drawn)), sorted(map(tuple, expected)), atol=1e-12)
-    assert {text.get_text() for text in ax.get_legend().get_texts()} == {"decays", "grows"}
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {
+        "decays (time constant)",
+        "grows (doubling time)",
+    }
 
 
 def test_every_set_of_markers_has_its_own_entry():
     """Of three fixed points the outer two are stable and one of these is small."""
     ax = plot_modes(modes(from_function(lambda h, x: (1.5 * h).tanh(), 1), starts=64))
-    (small,) = [marks for marks in ax.collections if marks.get_label() == "small, of the other point: decays"]
+    (small,) = [
+        marks for marks in ax.collections if marks.get_label() == "small, of the other point: decays (time constant)"
+    ]
     assert len(small.get_offsets()) == 1
     said = [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
     assert said == [marks.get_label() for marks in ax.collections]
@@ -64,12 +69,18 @@ def test_the_tables_hold_drives_and_read_outs():
     np.testing.assert_allclose([float(text.get_text()) for text in read.texts], outputs, rtol=0.051)
     assert read.get_title(loc="left") == "Outputs per unit\nof the mode"
     assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles in 3.8 steps", "τ 4.48 steps"]
-    assert left.get_title(loc="left") == "Time constants of point 0, saddle"
+    assert " ".join(left.get_title(loc="left").split()) == "Time constants and doubling times of point 0, saddle"
     assert "or doubling time" in left.get_ylabel()
 
 
 def test_an_axis_has_no_doubling_time_where_nothing_grows():
     assert "doubling" not in plot_modes(modes(LinearMap(np.diag([0.9, 0.5]).tolist()))).get_ylabel()
+
+
+def test_where_all_grows_every_time_is_a_doubling_time():
+    ax = plot_modes(modes(LinearMap(np.diag([1.5, -1.25]).tolist())))
+    assert ax.get_ylabel() == "doubling time (step)"
+    assert ax.get_title(loc="left").startswith("Doubling times of point 0")
 
 
 def test_nothing_found_is_said():
@@ -82,9 +93,15 @@ def test_without_a_choice_the_points_are_those_of_the_verdict():
     stable, unstable = np.flatnonzero(ds["stable"] == 1), int(np.flatnonzero(ds["stable"] == 0)[0])
     ax = plot_modes(ds)
     assert [text.get_text() for text in ax.texts] == [f"of point {stable[0]}", f"of point {unstable}"]
-    assert ax.get_title(loc="left") == f"Time constants; large: of points {stable[0]} and {unstable}"
+    assert (
+        " ".join(ax.get_title(loc="left").split())
+        == f"Time constants and doubling times; large: of points {stable[0]} and {unstable}"
+    )
     shapes = {marks.get_label(): marks.get_paths()[0].vertices.tobytes() for marks in ax.collections}
-    large = [shapes[words] for words in (f"point {stable[0]}: decays", f"point {unstable}: grows")]
+    large = [
+        shapes[words]
+        for words in (f"point {stable[0]}: decays (time constant)", f"point {unstable}: grows (doubling time)")
+    ]
     assert large[0] != large[1]
     (legend,) = ax.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == list(shapes)

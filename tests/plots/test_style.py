@@ -102,7 +102,7 @@ LONG = [["0.123456", "1.98765"], ["-2.34567", "0.456789"]]
         ({"input": [1.0, 2.0, 3.0], "at": "values"}, "Found. The input is held at x = (1, 2, 3)."),
         ({"input": [1.0] * 9, "at": "mean"}, "Found. The input is held at its mean."),
         ({"input": [1.0] * 9, "at": "values"}, "Found. The input is held at 9 values."),
-        ({"input": [1.0] * 9, "at_step": 4}, "Found. The input is held at its values there."),
+        ({"input": [0.0], "at": "zero", "at_step": 4}, "Found. The input is held at zero."),
         ({"input": [], "at": "zero"}, "Found."),
         ({"input": [0.0], "at": "zero", "parameter": "input[0]"}, "Found."),
         ({"input": [0.0], "at": "zero", "parameters": ["a", "input[0]"]}, "Found."),
@@ -118,10 +118,10 @@ def test_a_caption_says_what_the_title_has_no_room_for_and_which_input_is_held(s
 
 def test_an_input_that_the_verdict_names_is_not_said_again():
     settings = json.dumps({"input": [0.0], "at": "zero"})
-    ds = xr.Dataset(attrs={"system": "gru", "settings": settings, "verdict": "With the input held at zero: 1 point."})
-    figure = finished(ds, "Picture")
-    assert figure.texts[-1].get_text() == "With the input held at zero: 1 point."
-    plt.close("all")
+    for verdict in ("With the input held at zero: 1 point.", "A at step 3 (its input, and the state before it)."):
+        figure = finished(xr.Dataset(attrs={"system": "gru", "settings": settings, "verdict": verdict}), "Picture")
+        assert figure.texts[-1].get_text() == verdict
+        plt.close("all")
 
 
 def test_a_title_says_which_layer_of_a_file():

@@ -90,7 +90,7 @@ def pseudospectrum(
         Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated. 256
         MiB where it is not given, and what the Jacobian of a large state needs, up to 2 GiB.
     state_description : str
-        Which state it is, for the verdict: "t = 128 of sequence 0".
+        Of which step of a trajectory these are, for the verdict: "step 128 of sequence 0".
     dtype, device : str
         Of the Jacobian; the rest is in float64 on the CPU.
     seed : int

@@ -46,5 +46,5 @@ def on_trajectory(
     if not 1 <= t <= driven.steps:
         raise UserError(f"The step (--at-step) must be from 1 to the sequence's {driven.steps:,} steps, got {t}.")
     state, shown = driven.states[0, t - 1], driven.inputs[0, t - 1]
-    words = f"t = {t:,} of sequence {sample}"
+    words = f"step {t:,} of sequence {sample}"
     return {"state": state.cpu().numpy(), "at": shown.cpu().numpy(), "at_step": t - 1, "state_description": words}

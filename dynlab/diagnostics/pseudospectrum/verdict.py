@@ -20,8 +20,8 @@ READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a pow
 def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     """Stable or not by eigenvalues, and what the norms do in spite of that.
 
-    `input_at` is the input that is held, "zero" or its values. `described` says which state the Jacobian's is, as
-    "t = 128 of sequence 0"; "" where its place is all that is known.
+    `input_at` is the input that is held, "zero" or its values. `described` says of which step the Jacobian is, as
+    "step 128 of sequence 0"; "" where its place is all that is known.
     """
     flow = schema.settings(ds)["flow"]
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
@@ -31,7 +31,7 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     size = f"{number(beyond[leading])} per second" if flow else _radius(np.abs(values), errors)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
     takes_input = bool(schema.settings(ds)["input"])
-    at = f"{described} ({at if '=' in at else f'h = {at}'})" if described else at
+    at = f"{described} (its input, and the state before it, {at if '=' in at else f'h = {at}'})" if described else at
     first = f"The spectral {which} of the Jacobian A at {at} is {size}"
     if side == "undecided" or errors.max() > KINKED:
         first += f", known to {at_most(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
