@@ -165,7 +165,9 @@ class _Run:
         for number, (section, name) in enumerate(waiting, 1):
             alone = number == len(waiting) and not unmade
             share = MOST if any(not part.problem for part in self.parts) else FIRST
-            if why := self._tried(section, name, folder, 1.0 if alone else share):
+            stopped = {each.arguments[0] for each, whose, why in unmade if whose == name and why.seconds}
+            why = _Unmade("the search that it needs was stopped.") if section.after in stopped else None
+            if why := why or self._tried(section, name, folder, 1.0 if alone else share):
                 unmade.append((section, name, why))
         for section, name, why in sorted(unmade, key=lambda each: each[2].seconds > 0):
             in_vain = why.seconds > 0 and self.budget.left <= why.seconds

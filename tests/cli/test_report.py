@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from dynlab import zoo
-from dynlab.cli import budget, report, report_pdf
+from dynlab.cli import budget, report, report_pdf, report_sections
 from dynlab.cli.budget import Budget, OutOfTime
 from dynlab.cli.main import run
 from dynlab.cli.report_sections import SECTIONS, Section
@@ -287,6 +287,24 @@ def test_a_part_that_takes_longer_than_expected_leaves_time_for_the_others(
     assert begun == [("Basins", pytest.approx(4)), ("Gradient", pytest.approx(4 / 3)), ("Modes", pytest.approx(1))]
     assert [each["section"] for each in told["parts"]] == ["Gradient", "Modes"]
     assert [(each["section"], each["reason"]) for each in told["left_out"]] == [("Basins", "it was stopped after 4 s.")]
+
+
+def test_a_part_that_shares_a_search_comes_after_it_and_is_not_begun_where_that_was_stopped(
+    networks, pretended, monkeypatch, printed_json
+):
+    """Modes are cheap once the fixed points are known, and would search for them as long where they are not."""
+    takes, begun = pretended
+    gradient, points, own, basins = _titled({"Gradient": 1, "Fixed points": 2, "Modes": 0.1, "Basins": 3})
+    points = points._replace(arguments=("fixed-points",))
+    modes = own._replace(arguments=("modes",), after="fixed-points")
+    monkeypatch.setattr(report, "SECTIONS", (modes, points, gradient, basins))
+    monkeypatch.setattr(report_sections, "SECTIONS", report.SECTIONS)
+    takes.update({"Gradient": 10.0, "Fixed points": 50.0, "Modes": 20.0, "Basins": 10.0})
+    told = printed_json(["report", "one.pt", *DRIVEN[:4], "--budget", "100s", "--quiet", "--json"])
+    assert [title for title, _ in begun] == ["Gradient", "Fixed points", "Basins", "Modes"]
+    assert [(each["section"], each["reason"]) for each in told["left_out"]] == [
+        ("Fixed points", "it was stopped after 30 s.")
+    ]
 
 
 def test_what_is_stopped_tells_nothing_of_what_others_take():
