@@ -37,11 +37,10 @@ class Section(NamedTuple):
         """Of a network of so many states."""
         return self.costs[states > LARGE]
 
-    def turn(self, states: int) -> float:
-        """The cost by which sections are put in order."""
-        return max(
-            self.cost(states), *(other.cost(states) for other in SECTIONS if other.arguments[0] == self.after), 0
-        )
+    def turn(self, states: int) -> tuple[float, bool]:
+        """What puts sections in order: their cost, and after the one whose search they share."""
+        before = (other.cost(states) for other in SECTIONS if other.arguments[0] == self.after)
+        return max(self.cost(states), *before, 0.0), bool(self.after)
 
 
 LARGE = 256
