@@ -294,7 +294,7 @@ def test_a_part_that_shares_a_search_comes_after_it_and_is_not_begun_where_that_
 ):
     """Modes are cheap once the fixed points are known, and would search for them as long where they are not."""
     takes, begun = pretended
-    gradient, points, own, basins = _titled({"Gradient": 1, "Fixed points": 2, "Modes": 0.1, "Basins": 3})
+    gradient, points, own, basins = _titled({"Gradient": 1, "Fixed points": 2, "Modes": 0.1, "Basins": 2})
     points = points._replace(arguments=("fixed-points",))
     modes = own._replace(arguments=("modes",), after="fixed-points")
     monkeypatch.setattr(report, "SECTIONS", (modes, points, gradient, basins))
