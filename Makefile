@@ -66,7 +66,7 @@ fuzz: $(VENV)/dev.stamp
 	nice $(BIN)/python fuzz --seconds 60
 
 faults: $(VENV)/dev.stamp
-	DYNLAB_FAULTS=100 nice $(BIN)/python -m pytest tests/faults
+	DYNLAB_FAULTS=100 DYNLAB_CLUSTER_WORKERS=4 nice $(BIN)/python -m pytest tests/faults tests/sweep/test_cluster.py
 
 # Tracing every call makes the suite a third to a half slower.
 coverage: $(VENV)/dev.stamp

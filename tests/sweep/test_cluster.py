@@ -1,4 +1,4 @@
-"""A sweep on a scheduler and workers that are processes of their own, as on a cluster."""
+"""A sweep on a scheduler and workers that are processes of their own, as on a cluster. `make faults` has four."""
 
 import os
 import signal
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 import xarray as xr
 from sweep_cells import line, slow
@@ -17,10 +18,11 @@ from dynlab.sweep import engine
 
 GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
 TESTS = Path(__file__).parents[1]
+WORKERS = int(os.environ.get("DYNLAB_CLUSTER_WORKERS", "2"))
 
 
 class Cluster:
-    """A scheduler at an address, and two workers."""
+    """A scheduler at an address, and its workers."""
 
     def __init__(self, folder):
         self.folder, self.processes = folder, []
@@ -31,7 +33,13 @@ class Cluster:
 
     def start(self):
         self._run("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
-        self._run("dask_worker", self.address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard")
+        self._run("dask_worker", self.address, "--nworkers", str(WORKERS), "--nthreads", "1", "--no-dashboard")
+
+    def kill_a_worker(self):
+        workers = psutil.Process(self.processes[-1].pid).children(recursive=True)
+        working = [each for each in workers if "spawn_main" in " ".join(each.cmdline())]
+        assert len(working) == WORKERS
+        working[0].kill()
 
     def kill(self):
         while self.processes:
@@ -54,7 +62,7 @@ def cluster(tmp_path):
     cluster.kill()
 
 
-def test_a_scheduler_that_is_killed_and_started_again_costs_nothing_but_its_time(cluster, tmp_path, monkeypatch):
+def test_a_worker_and_a_scheduler_that_are_killed_cost_nothing_but_their_time(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "BETWEEN", 0.0)
     cluster.start()
     found = []
@@ -62,7 +70,9 @@ def test_a_scheduler_that_is_killed_and_started_again_costs_nothing_but_its_time
         store, trial = sweep.opened(compute, GRID, tmp_path / f"{name}.zarr", {})
         for outcome in sweep.run(compute, store, trial, **how):
             found.append(outcome.problem)
-            if len(found) == 3:
+            if len(found) == 2:
+                cluster.kill_a_worker()
+            if len(found) == 4:
                 cluster.kill()
                 cluster.start()
     assert found == [""] * 22
