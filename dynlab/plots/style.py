@@ -18,7 +18,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from dynlab.plots import legends
 from dynlab.plots.dark import darken
@@ -105,6 +105,7 @@ SETTINGS: dict[Any, Any] = {
 }
 NO_LAYOUT: dict[Any, Any] = {"figure.constrained_layout.use": False, "figure.autolayout": False}
 FEW = 2.0  # decades of a logarithmic axis: fewer need labels between the powers of ten
+WITHIN = (1.5, 2, 3, 5, 7)  # times a power of ten: the labels where there is less than a decade
 NARROW = 0.6  # decades: fewer are labelled as a linear axis is
 MOST_PLAIN = 6.0  # decades: more have powers of ten
 SIZE = (8.0, 5.0)  # inches, of a figure that asks for no other
@@ -339,6 +340,9 @@ def plain_numbers(ax: Axes) -> None:
     if high - low < NARROW:
         ax.yaxis.set_major_locator(MaxNLocator(5))
         ax.yaxis.set_minor_locator(NullLocator())
+    elif high - low < 1:  # of which two powers of ten would be one label or none
+        ax.yaxis.set_minor_locator(LogLocator(subs=WITHIN))
+        ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     elif high - low < FEW:
         ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _sparse(value)))
     else:

@@ -129,3 +129,19 @@ def test_a_title_says_which_layer_of_a_file():
     figure = finished(xr.Dataset(attrs=attrs), "Spectrum")
     assert figure.texts[0].get_text() == "Spectrum: lstm, bi.pt, layer rnn:1r"
     plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "limits, labels",
+    [((120.0, 650.0), ["150", "200", "300", "500"]), ((0.3, 2.0), ["0.3", "0.5", "0.7", "1", "1.5", "2"])],
+)
+def test_less_than_a_decade_has_more_labels_than_its_power_of_ten(limits, labels):
+    _, ax = plt.subplots()
+    ax.semilogy([0, 1], limits)
+    ax.set_ylim(*limits)
+    style.plain_numbers(ax)
+    ax.figure.canvas.draw()
+    shown = [tick.label1 for tick in [*ax.yaxis.get_major_ticks(), *ax.yaxis.get_minor_ticks()]]
+    found = {each.get_text() for each in shown if limits[0] <= each.get_position()[1] <= limits[1] and each.get_text()}
+    assert sorted(found, key=float) == labels
+    plt.close("all")
