@@ -168,8 +168,8 @@ def damage(error: BaseException) -> str:
     """
     said = (str(error).strip().splitlines() or [""])[0].strip().rstrip(".:;")
     if not said or len(said) > LONGEST_REASON or isinstance(error, OF_CODE) or any(each in said for each in CODE):
-        return "it is cut short or damaged; copy the file again"
-    return f"{said}; copy the file again"
+        return "it is cut short or damaged; copy it again"
+    return f"{said}; copy it again"
 
 
 def out_of_memory(error: BaseException) -> bool:

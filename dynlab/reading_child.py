@@ -22,6 +22,7 @@ from dynlab import reading
 from dynlab.errors import UserError
 
 MOST_VARIABLES = 10_000
+KINDS = {".nc": "a NetCDF file", ".zarr": "a Zarr store"}
 TOO_MANY = f"it has more than {MOST_VARIABLES:,} variables"
 END_WITH_THE_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 # Kinds of numbers whose bytes are told as they are; of others the values.
@@ -54,7 +55,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         if "too much" in found:
             raise reading.too_much(path)
         if "error" in found:
-            raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {found['error']}.")
+            raise UserError(f"{path} cannot be read as {KINDS[path.suffix]}: {found['error']}.")
         try:
             return _unpacked(found, told, most), _plain(found["attributes"])
         except MemoryError as error:

@@ -205,7 +205,7 @@ def test_numbers_of_every_kind_are_read_as_they_were_saved(tmp_path):
 def test_records_are_no_numbers(tmp_path):
     with h5py.File(tmp_path / "x.nc", "w") as file:
         file.create_dataset("n", data=np.zeros(2, [("a", "f8"), ("b", "f8")]))
-    assert "x.nc cannot be read as nc: its variable n holds neither numbers nor text" in refused(
+    assert "x.nc cannot be read as a NetCDF file: its variable n holds neither numbers nor text" in refused(
         read_array, tmp_path / "x.nc"
     )
 
@@ -438,12 +438,12 @@ def test_memory_is_bounded_in_every_thread():
     ],
 )
 def test_what_python_says_of_its_own_objects_is_no_reason(error):
-    assert reading.damage(error) == "it is cut short or damaged; copy the file again"
+    assert reading.damage(error) == "it is cut short or damaged; copy it again"
 
 
 def test_a_librarys_own_sentence_is_a_reason():
     error = RuntimeError("unexpected EOF, expected 300 more bytes.\nsecond line")
-    assert reading.damage(error) == "unexpected EOF, expected 300 more bytes; copy the file again"
+    assert reading.damage(error) == "unexpected EOF, expected 300 more bytes; copy it again"
 
 
 def test_what_a_netcdf_file_holds_is_kept_once(tmp_path, monkeypatch):

@@ -176,7 +176,7 @@ def _check_alone(layer: RecurrentLayer, ordered: Sequence[str]) -> None:
     own = takewhile(lambda name: name.startswith(head), beginning)
     others = sorted(name for name in _within(layer, own) if layer.is_cell or "." not in name)
     if others:
-        shown = ", ".join(others[:NAMES_SHOWN]) + (", …" if len(others) > NAMES_SHOWN else "")
+        shown = ", ".join(map(repr, others[:NAMES_SHOWN])) + (", …" if len(others) > NAMES_SHOWN else "")
         them, they = ("it", "it is") if len(others) == 1 else ("them", "they are")
         raise UserError(
             f"{layer.prefix or 'the model'} has the weights of {_described(layer)}, and beside them {shown}, which "

@@ -52,8 +52,8 @@ FILES = {
     "text": (lambda path: path.write_text("epoch,loss\n1,0.5\n"), "is no checkpoint"),
     "short text": (lambda path: path.write_text("x"), "is no checkpoint"),
     "folder": (folder, "is a folder.*last.ckpt"),
-    "truncated": (cut, "copy the file again"),
-    "truncated, before 1.6": (cut_old, "copy the file again"),
+    "truncated": (cut, "copy it again"),
+    "truncated, before 1.6": (cut_old, "copy it again"),
     "truncated safetensors": (cut_safetensors, "copy it again"),
     "another zip": (other_zip, "not one that torch.save wrote"),
     "arrays with other names": (numpy_archive, "it holds a.*name its arrays as torch's state_dict does"),
@@ -113,13 +113,13 @@ def test_shapes_that_do_not_fit_are_named(change, sentence, tmp_path):
 
 
 OF_ANOTHER_CELL = {
-    "one bias": (nn.LSTMCell(3, 5, bias=False), {"bias": 20}, "an LSTM of 5 units and 1 layer, and beside them bias,"),
-    "peepholes": (nn.LSTMCell(3, 5), {"peep": 15}, "beside them peep,"),
+    "one bias": (nn.LSTMCell(3, 5, bias=False), {"bias": 20}, "an LSTM of 5 units and 1 layer, and beside them 'bias',"),
+    "peepholes": (nn.LSTMCell(3, 5), {"peep": 15}, "beside them 'peep',"),
     "norms of its gates": (nn.LSTMCell(3, 5), {"norm_i.weight": 20, "norm_i.bias": 20}, "norm_i.bias, norm_i.weight,"),
-    "a leak": (nn.GRUCell(3, 5), {"alpha": 1}, "a GRU of 5 units and 1 layer, and beside them alpha,"),
-    "a third matrix": (nn.RNN(3, 5), {"weight_ch_l0": 5}, "beside them weight_ch_l0,"),
-    "one bias of a layer": (nn.GRU(3, 5, bias=False), {"bias_l0": 15}, "beside them bias_l0,"),
-    "a mask without its weight": (nn.GRU(3, 5), {"weight_hh_l0_mask": 15}, "beside them weight_hh_l0_mask,"),
+    "a leak": (nn.GRUCell(3, 5), {"alpha": 1}, "a GRU of 5 units and 1 layer, and beside them 'alpha',"),
+    "a third matrix": (nn.RNN(3, 5), {"weight_ch_l0": 5}, "beside them 'weight_ch_l0',"),
+    "one bias of a layer": (nn.GRU(3, 5, bias=False), {"bias_l0": 15}, "beside them 'bias_l0',"),
+    "a mask without its weight": (nn.GRU(3, 5), {"weight_hh_l0_mask": 15}, "beside them 'weight_hh_l0_mask',"),
 }
 
 
