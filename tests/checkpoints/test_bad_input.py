@@ -113,9 +113,17 @@ def test_shapes_that_do_not_fit_are_named(change, sentence, tmp_path):
 
 
 OF_ANOTHER_CELL = {
-    "one bias": (nn.LSTMCell(3, 5, bias=False), {"bias": 20}, "an LSTM of 5 units and 1 layer, and beside them 'bias',"),
+    "one bias": (
+        nn.LSTMCell(3, 5, bias=False),
+        {"bias": 20},
+        "an LSTM of 5 units and 1 layer, and beside them 'bias',",
+    ),
     "peepholes": (nn.LSTMCell(3, 5), {"peep": 15}, "beside them 'peep',"),
-    "norms of its gates": (nn.LSTMCell(3, 5), {"norm_i.weight": 20, "norm_i.bias": 20}, "norm_i.bias, norm_i.weight,"),
+    "norms of its gates": (
+        nn.LSTMCell(3, 5),
+        {"norm_i.weight": 20, "norm_i.bias": 20},
+        "'norm_i.bias', 'norm_i.weight',",
+    ),
     "a leak": (nn.GRUCell(3, 5), {"alpha": 1}, "a GRU of 5 units and 1 layer, and beside them 'alpha',"),
     "a third matrix": (nn.RNN(3, 5), {"weight_ch_l0": 5}, "beside them 'weight_ch_l0',"),
     "one bias of a layer": (nn.GRU(3, 5, bias=False), {"bias_l0": 15}, "beside them 'bias_l0',"),
