@@ -18,6 +18,7 @@ from dynlab.numerics.graded_product import (
     number_from,
     of_matrix,
     resolved,
+    sharp_bound,
 )
 from dynlab.numerics.plain_product import ENOUGH, FAILING, plain_products, plain_singular_values
 from dynlab.numerics.product_errors import rounding_of_logarithms
@@ -161,6 +162,7 @@ def _by_plain_products(driven: Driven, steps: NDArray[np.int64], failing: float,
     """Whether all modes of a sample are resolved, (sample,), and the variables' values, which are only then right."""
     samples, _, n = driven.states.shape
     limit, generator = largest_bound(driven.states.dtype), np.random.default_rng(seed)
+    enough = ENOUGH * sharp_bound(driven.states.dtype)
     known, t = np.ones(samples, dtype=bool), 0
     columns = [np.zeros((samples, len(steps), *([n] if i < OF_MODES else []))) for i in range(len(LONG_NAMES))]
     factors = ((block.mT, rounding) for block, rounding in driven.factors(range(1, driven.steps + 1)))
@@ -169,7 +171,7 @@ def _by_plain_products(driven: Driven, steps: NDArray[np.int64], failing: float,
         t = int(times[-1])
         for index in np.flatnonzero(np.isin(times, steps)):
             value, error = (part[0] for part in plain_singular_values(products[index : index + 1]))
-            sharp = np.isfinite(value) & np.isfinite(error) & resolved(value, error, ENOUGH * limit)
+            sharp = np.isfinite(value) & np.isfinite(error) & resolved(value, error, enough)
             known &= sharp.all(axis=-1)
             matrix = torch.where(torch.from_numpy(known)[:, None, None], products.matrix[index].mT, torch.eye(n))
             determinants = np.stack([value.sum(axis=-1), error.sum(axis=-1)])

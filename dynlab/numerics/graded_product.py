@@ -38,8 +38,9 @@ from dynlab.numerics.product_errors import (
     with_factor_errors,
 )
 
-# Of ln σ, as a share of it where it is beyond ±1: a mode whose bound is larger is not resolved; of float64 Jacobians.
-LARGEST_BOUND = 1e-6
+# Of ln σ, as a share of it where it is beyond ±1: a mode whose bound is larger is not resolved.
+LARGEST_BOUND = 1e-4
+SHARP = 1e-6  # a bound that float64 Jacobians may be expected to leave
 # A column stays where it is while none behind it is larger by more than this factor e; otherwise QR is done once more.
 DISORDER = 1.0
 LARGEST_PART = 1e100  # of one row in another, in lengths of the other: beyond it nothing is known of the other
@@ -89,9 +90,14 @@ class GradedProduct:
         return torch.arange(n, device=self.nullity.device) >= n - zeros.unsqueeze(-1)
 
 
+def sharp_bound(dtype: torch.dtype) -> float:
+    """`SHARP` for Jacobians computed in `dtype`: the same share of its digits."""
+    return SHARP * (torch.finfo(dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
+
+
 def largest_bound(dtype: torch.dtype) -> float:
-    """`LARGEST_BOUND` for Jacobians computed in `dtype`: the same share of its digits."""
-    return LARGEST_BOUND * (torch.finfo(dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
+    """Up to which bound a logarithm is stated, of Jacobians computed in `dtype`."""
+    return max(LARGEST_BOUND, sharp_bound(dtype))
 
 
 def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float) -> NDArray[np.bool_]:

@@ -32,7 +32,7 @@ SAFETY = 2.0  # factors may round twice, when they are made and when they are mu
 LARGE = 2.0**100  # norms are kept between 1/LARGE and LARGE by powers of two
 UNSEEN = 2.0**400  # a step that goes beyond it may underflow to what has few digits: of that nothing is said
 FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
-ENOUGH = 0.1  # of the error up to which a logarithm is stated: beyond it a graded product is made instead
+ENOUGH = 0.1  # of `sharp_bound`: where a plain product's bound is beyond it, a graded one is made instead
 ROUNDINGS = 8.0  # of n ε tr G: what a Gram matrix and its reduction to tridiagonal form round, with a margin
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.numerics.graded_product import accumulate, number_from
+from dynlab.numerics.graded_product import accumulate, largest_bound, number_from, resolved
 from dynlab.numerics.singular_values import log_singular_values
 
 
@@ -63,3 +63,10 @@ def test_what_is_stated_of_products_with_unknown_slopes_holds_whatever_they_are(
         assert (value[told] - error[told] <= least[step][told] + 1e-9).all()
         assert (value[told] + error[told] >= largest[step][told] - 1e-9).all()
         assert (error > 0)[largest[step] > -20].all()
+
+
+def test_a_singular_value_near_1_is_stated_where_four_digits_of_its_logarithm_are_known():
+    """The largest ones of an asRNN over 784 steps, and a bound that leaves float32's Jacobians their digits."""
+    logarithms, errors = np.array([0.258, -0.152, 0.258, -5000.0]), np.array([1.15e-6, 1.15e-6, 2e-4, 0.4])
+    assert resolved(logarithms, errors, largest_bound(torch.float64)).tolist() == [True, True, False, True]
+    assert 0.02 < largest_bound(torch.float32) < 0.03

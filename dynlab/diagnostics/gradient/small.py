@@ -18,6 +18,7 @@ from dynlab.numerics.graded_product import (
     multiply,
     number_from,
     resolved,
+    sharp_bound,
 )
 from dynlab.numerics.plain_product import ENOUGH, FAILING, log_norms, plain_products, plain_singular_values
 from dynlab.numerics.singular_values import log_singular_values
@@ -67,7 +68,7 @@ def _by_plain_products(
     They are known so well that no graded product is needed, or well enough to be stated.
     """
     samples, _, n = driven.states.shape
-    limit = largest_bound(driven.states.dtype)
+    limit, enough = largest_bound(driven.states.dtype), ENOUGH * sharp_bound(driven.states.dtype)
     columns = np.zeros((len(NAMES), samples, len(chosen)))
     columns[2], columns[3] = np.log(n) / 2, np.finfo(float).eps * np.log(n) / 2  # at t = T
     surviving = np.full(samples, float(n))
@@ -81,7 +82,7 @@ def _by_plain_products(
         found, lost = log_norms(some), some.lost.numpy()
         found[::2, lost], found[1::2, lost] = np.nan, np.inf
         for value, wrong in (found[:2], found[2:]):
-            known &= (lost | (np.isfinite(wrong) & resolved(value, wrong, ENOUGH * limit))).all(axis=0)
+            known &= (lost | (np.isfinite(wrong) & resolved(value, wrong, enough))).all(axis=0)
             stated &= (lost | (np.isfinite(wrong) & resolved(value, wrong, max(KNOWN, limit)))).all(axis=0)
         if not stated.any():
             break
