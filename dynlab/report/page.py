@@ -125,8 +125,8 @@ def _facts(network: ReportedNetwork) -> dict[str, Any]:
     for entry in found["systems"]:
         where = f" {entry['layer']}" if entry["layer"] else ""
         facts[f"system{where}"] = (
-            f"{entry['system']}: {entry['state_size']:,} numbers of state, {_inputs(entry)}, "
-            f"{entry['parameters']:,} parameters, {entry['dtype'] or 'no dtype'}"
+            f"{entry['system']}: {wording.counted(entry['state_size'], 'number')} of state, {_inputs(entry)}, "
+            f"{wording.counted(entry['parameters'], 'parameter')}, {entry['dtype'] or 'no dtype'}"
         )
         facts[f"settings{where}"] = _setting(entry["config"])
     if found["readout"]:
@@ -144,7 +144,7 @@ def _facts(network: ReportedNetwork) -> dict[str, Any]:
 def _inputs(entry: Mapping[str, Any]) -> str:
     """How many numbers drive the network, and how many a step of it where that is another count."""
     inputs, of_step = entry["input_size"], entry["step_input_size"]
-    return f"{inputs:,} inputs" + (f" of the network and {of_step:,} of a step" if of_step != inputs else "")
+    return wording.counted(inputs, "input") + (f" of the network and {of_step:,} of a step" if of_step != inputs else "")
 
 
 def first_said(verdict: str) -> str:
