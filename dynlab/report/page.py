@@ -144,7 +144,8 @@ def _facts(network: ReportedNetwork) -> dict[str, Any]:
 def _inputs(entry: Mapping[str, Any]) -> str:
     """How many numbers drive the network, and how many a step of it where that is another count."""
     inputs, of_step = entry["input_size"], entry["step_input_size"]
-    return wording.counted(inputs, "input") + (f" of the network and {of_step:,} of a step" if of_step != inputs else "")
+    more = f" of the network and {of_step:,} of a step" if of_step != inputs else ""
+    return wording.counted(inputs, "input") + more
 
 
 def first_said(verdict: str) -> str:
