@@ -15,21 +15,15 @@ from dynlab.letters import shown
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # their file descriptors
 OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 FALLBACK = "dynlab-plain"  # the name of `plain_letters` for encodings
-PLAIN = dict(zip("−–—─·×’", "----*x'", strict=True)) | {
-    "‖": "||",
-    "∂": "d",
-    "≤": "<=",
-    "≥": ">=",
-    "→": "->",
-    "↦": "->",
-    "∞": "inf",
-    "√": "sqrt",
-    "≈": "~",
-    "±": "+-",
-    "∏": "prod",
-    "Σ": "sum",
-    "∑": "sum",
-    "⁻": "-",
+PLAIN = {
+    **dict(zip("⁄−–—─·×’′⁻₋“”⟨⟩∝✗ø⊗", "/----*x''--\"\"<>~xox", strict=True)),
+    **dict(zip("‖∂∇∫∏∑Σ√∞", ("||", "d", "grad", "int", "prod", "sum", "sum", "sqrt", "inf"), strict=True)),
+    **dict(zip("≤≥≠≈±₊∘°⋯✓", ("<=", ">=", "!=", "~", "+-", "+", "o", " degrees", "...", "yes"), strict=True)),
+    **dict(
+        zip(
+            "→↦←↑↗↘↓↙↖", ("->", "->", "<-", "up", "up-right", "down-right", "down", "down-left", "up-left"), strict=True
+        )
+    ),
 }
 
 
@@ -49,14 +43,16 @@ def plain_letters(error: UnicodeError) -> tuple[str, int]:
 
 
 def _plain(letter: str) -> str:
-    if letter in PLAIN:
-        return PLAIN[letter]
-    like = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    if letter in PLAIN or letter.isascii():
+        return PLAIN.get(letter, letter)
+    parts = [part for part in unicodedata.normalize("NFKD", letter) if not unicodedata.combining(part)]
+    if parts != [letter]:
+        return "".join(map(_plain, parts))
     name = unicodedata.name(letter, "")
-    if not like and name.startswith("GREEK"):
+    if name.startswith("GREEK"):
         like = name.split()[-1].replace("LAMDA", "LAMBDA")  # Unicode's spelling
         return like.lower() if "SMALL" in name else like.capitalize()
-    return like or letter.encode("ascii", "backslashreplace").decode()
+    return letter.encode("ascii", "backslashreplace").decode()
 
 
 class _Lasting(io.FileIO):

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
+from pathlib import Path
 
 import pytest
 import torch
@@ -95,7 +97,20 @@ def test_every_encoding_can_say_the_verdict(tmp_path, monkeypatch):
         monkeypatch.setattr(sys, "stdout", streams.lasting(said))
         assert run(["phase", "--quiet", "-o", "b.png"]) == 0
         sys.stdout.flush()
-    assert "at epsilon = 0.1" in (tmp_path / "said").read_text(encoding="cp1252")
+    told = (tmp_path / "said").read_text(encoding="cp1252")
+    assert "at epsilon = 0.1" in told
+    assert "\\u" not in out + told
+
+
+def test_every_letter_that_dynlab_writes_has_a_plain_one():
+    """But for combining marks, which stand over a letter."""
+    root = Path(streams.__file__).parents[1]
+    texts = (file.read_text() for folder in ("dynlab", "cli") for file in (root / folder).rglob("*.py"))
+    letters = {
+        letter for text in texts for letter in text if not letter.isascii() and not unicodedata.combining(letter)
+    }
+    assert len(letters) > 50
+    assert [letter for letter in sorted(letters) if "\\" in streams._plain(letter)] == []
 
 
 @pytest.mark.parametrize(
