@@ -185,7 +185,7 @@ def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> N
     ax.plot(*path.T, color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration of step 1")
     end: dict[str, Any] = {"markersize": 9, "color": style.BLACK, "markeredgecolor": "white", "zorder": 8}
     arrived = float(one["distance"][1]) < ARRIVED
-    ax.plot(*path[-1], "X", label="end of that iteration" + (": projection of h₀" if arrived else ""), **end)
+    ax.plot(*path[-1], "X", label="end of that iteration" + (", z*(x₁)" if arrived else ""), **end)
 
 
 def _draw_distance(ds: xr.Dataset, ax: Axes) -> dict[str, Any]:

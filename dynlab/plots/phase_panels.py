@@ -101,6 +101,9 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
     for text, stable in MARKERS.items():
         if undecided or stable >= 0:
             kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, phase_portrait.FLOW_SIZE))
+    if "flow: center" in labels:
+        neutral: dict[str, Any] = phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
+        kept["center: orbits stay near, none ends there"] = Line2D([], [], linestyle="none", **neutral)
     ring: dict[str, Any] = phase_portrait.marker(0, phase_portrait.MAP_SIZE)
     whose = ALONE if any(text.startswith("map: ") for text in labels) else SIZES
     kept[whose] = Line2D([], [], linestyle="none", **ring | {"markeredgecolor": style.BLACK})

@@ -9,10 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from dynlab import schema
 from dynlab.plots import phase_backward, phase_portrait, style
 from dynlab.plots.stability_disc import names_anything, needs_close_up, plot_stability_disc
+from dynlab.wording import number
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE = (10.0, 7.6)  # inches
@@ -20,6 +22,8 @@ WIDTHS = (1.6, 1.0)  # of the portrait and of what stands beside it
 BAR = (1.05, 0.0, 0.06, 0.8)  # of the divergence, in parts of its axes: its highest number stays below the title
 TIME_BAR = (1.02, 0.0, 0.035, 0.5)  # of the orbits' time, in parts of the portrait
 SMOOTH = "quadric"  # between the points: bilinear makes beads of a ridge that is about as narrow as they are apart
+LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
+AREA = "|det J|: a step's factor on areas"
 SHADE = 0.9  # how dark the extremes of the divergence are
 
 
@@ -59,7 +63,7 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
 
 
 def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The divergence in colour, white where it is 0.
+    """The divergence in colour, white where it is 0; of a map that is no Euler step |det J|, white where it is 1.
 
     Parameters
     ----------
@@ -70,9 +74,11 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
         For the image.
     """
     schema.check(ds, needs=["divergence"])
+    is_map = "area_factor" in ds
     if ax is None:
-        return style.panels(ds, [(plot_divergence, artist)], (4.6, 4.2), "Divergence")
-    values = ds["divergence"].values
+        name = "Area factor" if is_map else "Divergence"
+        return style.panels(ds, [(plot_divergence, artist)], (4.6, 4.2), name)
+    values = np.log10(np.maximum(ds["area_factor"].values, LEAST_AREA)) if is_map else ds["divergence"].values
     limit = float(np.abs(values).max())
     shade = (limit or 1.0) / SHADE
     options: dict[str, Any] = {"origin": "lower", "cmap": style.DIVERGING, "interpolation": SMOOTH} | artist
@@ -80,9 +86,12 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     image = ax.imshow(values, extent=edges, vmin=-shade, vmax=shade, **options)
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), anchor="W")
     unit = ds["divergence"].attrs["units"]
-    ax.set_title(f"Divergence{'' if unit == schema.ONE else f' ({unit})'}" if limit else "Divergence: 0 everywhere")
+    name, nothing = (AREA, "1") if is_map else (f"Divergence{'' if unit == schema.ONE else f' ({unit})'}", "0")
+    ax.set_title(name if limit else f"{'|det J|' if is_map else 'Divergence'}: {nothing} everywhere")
     if limit:
         bar = ax.figure.colorbar(image, cax=ax.inset_axes(BAR))
+        if is_map:
+            bar.formatter = FuncFormatter(lambda log, _: number(10**log, 2))
         bar.outline.set_visible(False)
     return ax
 

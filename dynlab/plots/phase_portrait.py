@@ -124,10 +124,13 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
             if label and stable == 0 and kind == LINE:  # whose name does not say so
                 label = f"{label}, unstable"
             named.add(kind)
-            shape = marker(int(stable), size)
+            shape = marker(int(stable), size) | (CENTER if kind == "center" else {})
             if size == MAP_SIZE and stable == 1:  # on a filled marker of the same colour
                 shape["markeredgecolor"] = "white"
             ax.plot(point[0], point[1], linestyle="none", label=label, zorder=7 + (name == "map"), **shape)
+
+
+CENTER = {"markerfacecolor": "white"}  # orbits stay near, and none ends there
 
 
 def marker(stable: int, size: float) -> dict[str, Any]:

@@ -416,6 +416,16 @@ def test_the_critical_step_of_eigenvalues_whose_squares_under_or_overflow(size):
     assert critical_step([size * (-1 + 2j), size * (-1 - 2j)])[0] == pytest.approx(0.4 / size, rel=1e-14)
 
 
+def test_a_step_of_a_map_multiplies_areas_by_its_determinant():
+    """Of h ← tanh(W h) that is |det W| Π (1 − tanh²); a flow and Euler's map of it have a divergence in its place."""
+    ds = planar_portrait("0.5,1;-2,0.3", "vanilla")
+    W = np.array([[0.5, 1.0], [-2.0, 0.3]])
+    h = np.stack(np.meshgrid(ds["x"].values, ds["y"].values), axis=-1)
+    slope = 1 - np.tanh(h @ W.T) ** 2
+    np.testing.assert_allclose(ds["area_factor"].values, 2.15 * slope.prod(axis=-1), rtol=1e-12)
+    assert "area_factor" not in portrait("diff")
+
+
 def test_velocity_and_divergence_of_w_diff():
     ds = portrait("diff")
     W = np.array([[-0.15, -2], [2, -0.15]])

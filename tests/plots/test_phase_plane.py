@@ -114,6 +114,25 @@ def test_divergence_is_white_at_zero(diff):
     np.testing.assert_array_equal(image.get_array(), diff["divergence"].values)
 
 
+def test_of_a_map_the_factor_on_areas_is_drawn_and_white_where_it_is_1():
+    ds = planar_portrait("0.5,1;-2,0.3", "vanilla")
+    ax = plot_divergence(ds)
+    (image,) = ax.get_images()
+    np.testing.assert_allclose(10.0 ** image.get_array(), np.maximum(ds["area_factor"].values, 1e-6))
+    assert image.norm(0.0) == 0.5
+    assert ax.get_title(loc="left") == "|det J|: a step's factor on areas"
+
+
+def test_a_center_is_a_ring_and_a_stable_focus_is_filled(diff):
+    marks = {}
+    for text in ("0,-2;2,0", "-0.5,-2;2,-0.5"):
+        ax = plot_phase_plane(planar_portrait(text, "flow"), ax=plt.subplots()[1])
+        marks |= {str(line.get_label()): line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"}
+    assert marks["flow: center"] == "white"
+    assert marks["flow: stable focus"] == style.STABLE
+    plt.close("all")
+
+
 def test_a_narrow_ridge_of_the_divergence_has_no_beads(diff):
     """1 / cosh² across a line at an angle, a half of whose height is 1.7 points of the grid wide."""
     x, y = np.meshgrid(diff["x"].values, diff["y"].values)

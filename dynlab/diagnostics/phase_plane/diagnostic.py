@@ -73,7 +73,8 @@ def phase_plane(
     -------
     xarray.Dataset
         ``trajectory(sample, time, state)``. ``velocity(y, x, state)`` with its ``divergence(y, x)``; for a map that is
-        no Euler step it is the displacement in one step. ``equilibrium(fixed_point, state)`` with its ``residual``.
+        no Euler step it is the displacement in one step, and ``area_factor(y, x)`` = |det J| is by what a step
+        multiplies a small area. ``equilibrium(fixed_point, state)`` with its ``residual``.
         Where there is a flow, ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``. Where there
         is a map, ``map_eigenvalue`` and ``map_kind``. ``long_orbit(sample, iteration, state)`` are then the last steps
         of the same orbits followed for long, and ``outcome(sample)`` is what they have come to. ``flow_stable`` and

@@ -38,6 +38,13 @@ def divergence(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrices.diagonal(dim1=-2, dim2=-1).sum(-1).double().cpu().numpy()
 
 
+def area_factor(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By what a step of a map multiplies a small area, |det J|, shape (...)."""
+    matrices = displacement_matrices(held, torch.as_tensor(states).to(held.input))
+    steps = matrices + torch.eye(matrices.shape[-1]).to(matrices)
+    return torch.linalg.det(steps).abs().double().cpu().numpy()
+
+
 STARTS = (9, 20, 41, 84)  # in each direction of the window, besides the origin: in rounds, until one finds no more
 # Roots nearer to each other than this part of the window are one root as it comes out of different starts, and so
 # are roots joined by states whose residual is rounding as well: a degenerate root, or a continuum.

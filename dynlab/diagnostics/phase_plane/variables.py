@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import exact_origin
-from dynlab.diagnostics.phase_plane.equilibria import Equilibria, divergence, field
+from dynlab.diagnostics.phase_plane.equilibria import Equilibria, area_factor, divergence, field
 from dynlab.diagnostics.phase_plane.long_orbit import MOVING, NEARING, length, outcome
 from dynlab.kinks import AT_KINK, at_kink
 from dynlab.numerics.critical_step import critical_step
@@ -115,7 +115,7 @@ Variables = dict[str, xr.Variable]
 
 
 def of_field(held: Held, points: NDArray[np.float64], matrix: Matrix | None) -> Variables:
-    """The field and its divergence on the grid `points` (y, x, 2), and H where it is conserved."""
+    """The field on the grid `points` (y, x, 2), what it does to areas, and H where it is conserved."""
     plane = (schema.Y, schema.X)
     units = schema.PER_SECOND if held.is_flow else schema.ONE
     name = "velocity" if held.is_flow else "displacement"
@@ -125,6 +125,8 @@ def of_field(held: Held, points: NDArray[np.float64], matrix: Matrix | None) -> 
         ),
         "divergence": schema.variable(plane, divergence(held, points), f"divergence of the {name}", units),
     }
+    if not held.is_flow:
+        found["area_factor"] = schema.variable(plane, area_factor(held, points), "|det J| of a step")
     weights = (
         exact_origin.conserved_weights(matrix, partial(field, held), points.reshape(-1, 2))
         if matrix and held.is_flow
