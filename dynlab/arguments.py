@@ -25,9 +25,19 @@ WORDS: dict[object, str] = {
     NoneType: "none",
 }
 ROWS = "rows of numbers"
-ARRAY = get_args(ArrayLike)
 LARGEST = 2**63 - 1  # of the whole numbers that torch and numpy count with
 LONGEST_SHOWN = 100  # letters of a value in a sentence
+
+
+def _joined(annotation: Any) -> list[Any]:
+    """The annotations that a union joins, each once; from Python 3.12 on a name may stand for one, as `ArrayLike`."""
+    annotation = getattr(annotation, "__value__", annotation)
+    if get_origin(annotation) not in (Union, UnionType):
+        return [annotation]
+    return list(dict.fromkeys(each for part in get_args(annotation) for each in _joined(part)))
+
+
+ARRAY = _joined(ArrayLike)
 
 
 def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +82,7 @@ def _shown(parameter: inspect.Parameter) -> str:
 
 def _kinds(annotation: Any) -> tuple[list[Any], bool]:
     """The annotations that a union joins, and whether any array is among them."""
-    kinds = list(get_args(annotation)) if get_origin(annotation) in (Union, UnionType) else [annotation]
+    kinds = _joined(annotation)
     if not set(ARRAY) <= set(kinds):
         return kinds, False
     words = [str] if kinds[0] is str else []  # an array may be a word, too: it is meant where it is named first

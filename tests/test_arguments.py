@@ -3,6 +3,8 @@
 import inspect
 
 import pytest
+from numpy.typing import ArrayLike
+from typing_extensions import TypeAliasType
 
 import dynlab as dl
 from dynlab.arguments import bound
@@ -71,3 +73,23 @@ def test_defaults_are_settings_too():
 def test_every_task_takes_a_seed_a_data_folder_and_retrain(name):
     takes = inspect.signature(lookup(TASKS, name, "task")).parameters
     assert {"seed", "data_dir", "retrain"} <= set(takes)
+
+
+Named = TypeAliasType("Named", getattr(ArrayLike, "__value__", ArrayLike))
+
+
+def test_a_name_that_stands_for_a_union_is_taken_for_it():
+    """As numpy's `ArrayLike` from Python 3.12 on, by which every other annotation was taken for an array too."""
+
+    def make(states: Named | None, count: int | Named = 1, word: str = "a"):
+        return states
+
+    assert bound("task", "t", make, {"states": [1.0, 2.0], "count": 3, "word": "b"})["count"] == 3
+    assert bound("task", "t", make, {"states": None})["states"] is None
+    for given, words in (
+        ({"states": "x"}, "states must be numbers or"),
+        ({"states": None, "word": 1}, "word must be a word, got 1"),
+        ({"states": None, "count": {}}, "count must be numbers or a whole number"),
+    ):
+        with pytest.raises(UserError, match=words):
+            bound("task", "t", make, given)

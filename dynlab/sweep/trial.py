@@ -121,5 +121,6 @@ def opened(
         if not len(pending):
             return store, None
         first = trial(compute, grid, pending, once)
-    store.write(first.outcomes)
+    with store.free_where_refused():
+        store.write(first.outcomes)
     return store, first

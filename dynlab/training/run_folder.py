@@ -84,6 +84,8 @@ def set_aside(folder: Path) -> None:
     with files.told_of_failure(folder):
         if (folder / NETWORK_FILE).exists() and (kept / RUN_FILE).is_file():
             _remove(kept)
+        if not (kept / RUN_FILE).exists():
+            _remove_empty(kept)  # which a process leaves that is killed at the end of a removal
         if kept.exists() and not (kept / RUN_FILE).is_file():
             raise UserError(
                 f"{kept} is in the way of the run that is kept there while another replaces it: move it away."
@@ -139,6 +141,10 @@ def _copy(folder: Path, other: Path) -> None:
 def _remove(kept: Path) -> None:
     for file in _own_files(kept):
         file.unlink()
+    _remove_empty(kept)
+
+
+def _remove_empty(kept: Path) -> None:
     for folder in (kept / TENSORBOARD, kept):
         with contextlib.suppress(OSError):  # of what else lies there, and stays
             folder.rmdir()

@@ -22,7 +22,8 @@ class WholeCheckpoints(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         path = Path(path)
         make_folder(path.parent)
-        write_bytes(path, as_torch(checkpoint))
+        with as_torch(checkpoint) as content:
+            write_bytes(path, content)
 
 
 class Kept(Callback):

@@ -164,6 +164,7 @@ def test_what_is_no_run_under_the_name_of_the_old_one_stays(what, folder, tmp_pa
         kept.symlink_to(tmp_path / "elsewhere")
     elif what == "folder":
         kept.mkdir()
+        (kept / "notes").write_text("mine")
     else:
         kept.write_text("mine")
     before = contents(folder)
@@ -171,6 +172,15 @@ def test_what_is_no_run_under_the_name_of_the_old_one_stays(what, folder, tmp_pa
         train(NEW, folder, overwrite=True)
     assert contents(folder) == before
     assert kept.exists()
+
+
+@pytest.mark.parametrize("below", ["", "tensorboard"])
+def test_an_empty_folder_that_a_killed_process_left_is_in_nobodys_way(below, folder):
+    """It was killed after it had removed the last file of the run that it replaced, and before the folder."""
+    (folder / run_folder.REPLACED / below).mkdir(parents=True)
+    train(NEW, folder, overwrite=True)
+    assert is_whole(folder, 1)
+    assert not (folder / run_folder.REPLACED).exists()
 
 
 @pytest.mark.parametrize("goes_on", [False, True], ids=["overwrite", "resume"])
