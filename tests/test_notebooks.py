@@ -15,6 +15,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 PUBLIC = {
     "dynlab",
     "dynlab.explore",
+    "dynlab.explore.network",
     "dynlab.matrices",
     "dynlab.plots",
     "dynlab.systems",
