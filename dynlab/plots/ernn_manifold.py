@@ -23,6 +23,7 @@ ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within thi
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
 ROUNDING = 2.0**-52  # of a state of size 1
 NEAR_ROUNDING = 1e4 * ROUNDING  # a distance below this is compared with rounding
+WITHIN_RING = 0.02  # of where a network moves: about the radius of the ring around its start
 SEEN = 1e-3  # of an axis: what is nearer to 0 is at 0 to the eye
 OVER, THICK = 5, 4.0  # of the drawing order, and points: the manifold over the lines of networks that are not on it
 STEP = "step k"  # as the formulas have it
@@ -112,7 +113,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     begin: dict[str, Any] = {"markersize": 14, "markerfacecolor": "none", "color": style.BLACK, "markeredgewidth": 1.5}
     begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
     stays = name == ds["network"].values[0] and has_manifold and not _moves(ds, name)
-    also = "; step 1 does not move it in these entries" if stays else ""
+    also = "; step 1 ends within this ring" if stays else ""
     ax.plot(*states[0], marker="o", label=f"initial state h₀{also}", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     first, second = _axis_names(ds, has_manifold)
@@ -163,9 +164,10 @@ def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
 
 
 def _moves(ds: xr.Dataset, name: str) -> bool:
-    """Whether the inner iteration of the first step leaves the initial state, as far as it is drawn."""
-    start = ds["trajectory"].sel(network=name).values[SAMPLE, 0]
-    return bool((ds["inner_path"].values[SAMPLE] != start).any())
+    """Whether the inner iteration of the first step is seen to leave the initial state, around which there is a ring."""
+    states = ds["trajectory"].sel(network=name).values[SAMPLE]
+    wide = np.ptp(states[np.isfinite(states).all(axis=1)], axis=0).max()
+    return bool(np.nanmax(np.abs(ds["inner_path"].values[SAMPLE] - states[0]), initial=0.0) > WITHIN_RING * wide)
 
 
 def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> None:

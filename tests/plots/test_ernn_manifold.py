@@ -96,7 +96,7 @@ def test_equilibria_at_0_are_counted_and_an_iteration_that_stays_at_the_start_is
     ax = plot_ernn_manifold(stays)
     assert " ".join(ax.get_title(loc="left").split()).endswith("; of 61 equilibria 40 are 0 in both entries")
     labels = [str(line.get_label()) for line in ax.get_lines()]
-    assert "initial state h₀; step 1 does not move it in these entries" in labels
+    assert "initial state h₀; step 1 ends within this ring" in labels
     assert not any("that iteration" in label for label in labels)
 
 
