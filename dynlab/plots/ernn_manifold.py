@@ -164,10 +164,11 @@ def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
 
 
 def _moves(ds: xr.Dataset, name: str) -> bool:
-    """Whether the inner iteration of the first step is seen to leave the initial state, around which there is a ring."""
+    """Whether the inner iteration of the first step is seen to leave the ring around the initial state."""
     states = ds["trajectory"].sel(network=name).values[SAMPLE]
-    wide = np.ptp(states[np.isfinite(states).all(axis=1)], axis=0).max()
-    return bool(np.nanmax(np.abs(ds["inner_path"].values[SAMPLE] - states[0]), initial=0.0) > WITHIN_RING * wide)
+    ways = [np.abs(each - states[0]) for each in (ds["inner_path"].values[SAMPLE], states)]
+    own, whole = (way.max(initial=0.0, where=np.isfinite(way)) for way in ways)
+    return bool(own > WITHIN_RING * whole)
 
 
 def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> None:
