@@ -37,6 +37,7 @@ def write_bytes(path: Path, content: bytes | memoryview, *, overwrite: bool = Tr
     path : Path
         A symbolic link there is replaced, and what it leads to is left alone.
     content : bytes or memoryview
+        A memoryview is released.
     overwrite : bool
         Replace what exists.
 
@@ -46,18 +47,22 @@ def write_bytes(path: Path, content: bytes | memoryview, *, overwrite: bool = Tr
         Where it cannot be written: a full disk, a file system that is read-only, a folder in its place; and where it
         exists and `overwrite` is false.
     """
-    with told_of_failure(path):
-        check_replaceable(path)
-        partial = private_name(path)
-        with own(partial, os.unlink):
-            with os.fdopen(os.open(partial, MADE_HERE, 0o666), "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            if overwrite:
-                os.replace(partial, path)
-            else:
-                put(partial, path)
+    try:
+        with told_of_failure(path):
+            check_replaceable(path)
+            partial = private_name(path)
+            with own(partial, os.unlink):
+                with os.fdopen(os.open(partial, MADE_HERE, 0o666), "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                if overwrite:
+                    os.replace(partial, path)
+                else:
+                    put(partial, path)
+    finally:
+        if isinstance(content, memoryview):
+            content.release()  # else its owner, put away by the collector while it is lent, complains
 
 
 def make_folder(path: Path) -> None:

@@ -151,13 +151,12 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
     _check(document, f"What is to be written to {path}")
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} does not exist; create it first.")
-    with (_as_safetensors if path.suffix == SAFETENSORS else as_torch)(dict(document)) as content:
-        files.write_bytes(path, content)
+    files.write_bytes(path, (_as_safetensors if path.suffix == SAFETENSORS else as_torch)(dict(document)))
     return path
 
 
 def as_torch(content: Any) -> memoryview:
-    """What `torch.save` makes of it; the same bytes whatever the file is called. Let go of it by ``with``."""
+    """What `torch.save` makes of it; the same bytes whatever the file is called."""
     buffer = BytesIO()
     torch.save(content, buffer)
     return buffer.getbuffer()
@@ -241,7 +240,7 @@ def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str])
     return made
 
 
-def _as_safetensors(document: dict[str, Any]) -> memoryview:
+def _as_safetensors(document: dict[str, Any]) -> bytes:
     config, readout = document["config"], document["readout"]
     tensors = {f"config.{name}": value for name, value in config.items() if isinstance(value, Tensor)}
     tensors |= {f"state_dict.{name}": value for name, value in document["state_dict"].items()}
@@ -251,7 +250,7 @@ def _as_safetensors(document: dict[str, Any]) -> memoryview:
     facts["has_readout"] = readout is not None
     # its own memory for each: safetensors refuses tensors that share theirs
     apart = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-    return memoryview(safetensors.torch.save(apart, {FORMAT: json.dumps(facts, allow_nan=False)}))
+    return safetensors.torch.save(apart, {FORMAT: json.dumps(facts, allow_nan=False)})
 
 
 def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str) -> None:

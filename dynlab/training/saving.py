@@ -22,8 +22,7 @@ class WholeCheckpoints(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         path = Path(path)
         make_folder(path.parent)
-        with as_torch(checkpoint) as content:
-            write_bytes(path, content)
+        write_bytes(path, as_torch(checkpoint))
 
 
 class Kept(Callback):
