@@ -341,15 +341,27 @@ def resized(exponents: Any, verb: str = "") -> str:
     else:
         told = f" ≈ {100 * math.exp(middle):.2g} %" if middle >= -READABLE else ""
         text = f"shrinks to {power(middle)}{told} of its size"
-    return text + among(finite, np.size(exponents))
+    return text + among(finite, int(np.size(exponents) - np.isneginf(exponents).sum()))
 
 
 def among(exponents: Any, samples: int) -> str:
-    """Of how many samples a power of e is the median, and its range over them."""
+    """Of how many samples a power of e is the median, and its range over them; `exponents` are those that are known.
+
+    Examples
+    --------
+    >>> among([-2.0, -1.0], 2), among([-2.0, -1.0], 3), among([-1.0], 3)
+    (' (median of 2 samples, range e^−2.00 to e^−1.00)',
+     ' (median of the 2 of 3 samples in which it is known, range e^−2.00 to e^−1.00)',
+     ' (in the one of 3 samples in which it is known)')
+    """
+    known = int(np.size(exponents))
     if samples == 1:
         return ""
+    if known == 1:
+        return f" (in the one of {samples:,} samples in which it is known)"
+    of = f"{samples:,} samples" if known == samples else f"the {known:,} of {samples:,} samples in which it is known"
     low, high = power(np.min(exponents)), power(np.max(exponents))
-    return f" (median of {samples:,} samples" + (")" if low == high else f", range {low} to {high})")
+    return f" (median of {of}" + (")" if low == high else f", range {low} to {high})")
 
 
 def some_of(looked_at: int, steps: int, described: str) -> str:

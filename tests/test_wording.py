@@ -8,7 +8,7 @@ from dynlab.wording import among, over, typically, with_error
 
 def test_a_range_is_told_where_its_ends_are_written_differently():
     assert among(np.array([-19.11, -19.13]), 2) == " (median of 2 samples)"
-    assert among(np.array([-19.1, -18.2]), 1536) == " (median of 1,536 samples, range e^−19.1 to e^−18.2)"
+    assert among(np.linspace(-19.1, -18.2, 1536), 1536) == " (median of 1,536 samples, range e^−19.1 to e^−18.2)"
 
 
 @pytest.mark.parametrize(
