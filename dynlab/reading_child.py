@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -68,8 +69,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def told_by_another_process(path: Path) -> Iterator[IO[bytes]]:
     """What `tell` writes of a file in a process of its own, as it comes: a crash of the libraries ends it early."""
     allowed = reading.limits()
-    told = (json.dumps(sys.path), os.fspath(path), str(allowed.bytes), str(os.getpid()))
-    command = [sys.executable, "-I", "-c", STARTED, *told]
+    command = [sys.executable, "-I", "-c", STARTED, json.dumps(sys.path), os.fspath(path), str(allowed.bytes)]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | threads
@@ -132,8 +132,8 @@ def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the file that the command line names, and write what it holds to standard output."""
-    _, _, name, most, parent = sys.argv
-    _end_with(int(parent))
+    _end_with_the_reader()
+    _, _, name, most = sys.argv
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is not what the file holds
     path = Path(name)
@@ -148,11 +148,13 @@ def main() -> None:
     os._exit(0)  # the libraries' own ends may crash, too
 
 
-def _end_with(parent: int) -> None:
-    """On Linux, be killed where the process that waits for this one is killed, and can see to nothing any more."""
+def _end_with_the_reader() -> None:
+    """On Linux, be killed with the process that reads what this one tells; it may have been killed before, too."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(END_WITH_THE_PARENT, signal.SIGKILL)
-        if os.getppid() != parent:  # it has ended before that
+        told = select.poll()
+        told.register(1, 0)
+        if told.poll(0):  # an error, which is all that is asked for: nobody has the other end
             os._exit(1)
 
 
@@ -197,9 +199,11 @@ def _look_at_variables(path: Path) -> None:
     count = itertools.count(1)
 
     def look(name: str, item: Any) -> None:
+        if not isinstance(item, h5py.Dataset):
+            return
         if next(count) > MOST_VARIABLES:
             raise UserError(TOO_MANY)
-        if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
+        if item.external or item.is_virtual:
             raise UserError(f"its variable {name} has its numbers in another file")
 
     with h5py.File(path) as file:
