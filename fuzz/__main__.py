@@ -10,6 +10,9 @@ from the start, so that any of them can be made again. A defect is any end but a
 exception, a process that ends or hangs, more time or memory than a file may take, a file that was made, changed or
 removed, and a result that cannot be that of the file. A new process goes on after `FRESH` inputs, and where one ended.
 The exit code is 1 where there is a defect.
+
+The report has the branches that were taken, of how many in those functions of dynlab's that ran, and after how many
+inputs the newest was. Steps from line to line are counted beside them: also those out of a function by an exception.
 """
 
 import argparse
@@ -23,6 +26,8 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from branches import Step, branches
 
 HERE = Path(__file__).parent
 FOUND = HERE / "found"
@@ -43,8 +48,11 @@ class Tally:
     executions: int = 0
     counts: dict[str, int] = field(default_factory=lambda: {"read": 0, "refused": 0, "defects": 0})
     defects: list[tuple[int, str]] = field(default_factory=list)
-    branches: set[tuple[object, ...]] = field(default_factory=set)
+    branches: int = 0
+    of: int = 0
     newest: int = 0
+    steps: set[Step] = field(default_factory=set)
+    newest_step: int = 0
     seconds: float = 0.0
 
 
@@ -110,10 +118,13 @@ def batch(worker: Worker, name: str, seed: str, start: int, count: int, counting
                 tally.counts[each] += some
             tally.executions += count
             whole = True
-            new = {tuple(each) for each in told} - tally.branches
-            if new:
-                tally.branches |= new
-                tally.newest = tally.executions
+            if new := {tuple(each) for each in told} - tally.steps:
+                tally.steps |= new
+                tally.newest_step = tally.executions
+                had = tally.branches
+                tally.branches, tally.of = branches(tally.steps)
+                if tally.branches > had:
+                    tally.newest = tally.executions
         else:
             last = int(line)
     tally.seconds += time.monotonic() - before
@@ -152,7 +163,7 @@ def one_of_each(defects: list[tuple[int, str]]) -> list[tuple[int, str]]:
     return list(first.values())
 
 
-HEAD = "reader           executions      read   refused  defects  branches  newest at  seconds"
+HEAD = "reader           executions      read   refused  defects  branches     of  newest at  steps  newest at  seconds"
 
 
 def row(name: str, tally: Tally) -> str:
@@ -160,7 +171,8 @@ def row(name: str, tally: Tally) -> str:
     counts = tally.counts
     return (
         f"{name:15} {tally.executions:11,} {counts['read']:9,} {counts['refused']:9,} {counts['defects']:8,} "
-        f"{len(tally.branches):9,} {tally.newest:10,} {tally.seconds:8.0f}"
+        f"{tally.branches:9,} {tally.of:6,} {tally.newest:10,} {len(tally.steps):6,} {tally.newest_step:10,} "
+        f"{tally.seconds:8.0f}"
     )
 
 

@@ -17,8 +17,9 @@ import coverage
 import h5py
 import numpy as np
 import xarray as xr
+from branches import steps
 from mutation import EDGES, TEXTS, damaged, in_archive, packed
-from reader import IN_COPIES, Reader, Wrong, branches
+from reader import IN_COPIES, Reader, Wrong
 
 from dynlab import io, reading_child
 from dynlab.errors import UserError
@@ -47,7 +48,7 @@ class Copied:
     def __init__(self, command: list[str], **_: Any) -> None:
         out, into = os.pipe()
         self.stdout = os.fdopen(out, "rb")
-        self.branches = os.memfd_create("branches")
+        self.steps = os.memfd_create("steps")
         self.pid = os.fork()
         if not self.pid:
             end, os._exit = os._exit, self.tell
@@ -61,9 +62,9 @@ class Copied:
         os.close(into)
 
     def tell(self, code: int) -> None:
-        """In the copy, where it would end: leave the branches that it took."""
+        """In the copy, where it would end: leave the steps that it took."""
         if measured := coverage.Coverage.current():
-            os.write(self.branches, json.dumps([*branches(measured)]).encode())
+            os.write(self.steps, json.dumps([*steps(measured)]).encode())
 
     def kill(self) -> None:
         """Stop it, if it has not ended."""
@@ -75,7 +76,7 @@ class Copied:
     def __exit__(self, *_: object) -> None:
         os.waitpid(self.pid, 0)
         self.stdout.close()
-        with open(self.branches, "rb") as told:
+        with open(self.steps, "rb") as told:
             told.seek(0)
             IN_COPIES.update(map(tuple, json.loads(told.read() or b"[]")))
 

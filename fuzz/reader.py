@@ -1,24 +1,16 @@
 """What a reader under attack is."""
 
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-import coverage
+from branches import Step
 
-Branch = tuple[str, int, int]  # file, from and to
-IN_COPIES: set[Branch] = set()  # branches that processes took in which a reader reads
+IN_COPIES: set[Step] = set()  # taken by processes in which a reader reads
 
 
 class Wrong(Exception):
     """What was read cannot be what the file holds."""
-
-
-def branches(measured: coverage.Coverage) -> set[Branch]:
-    """The branches of dynlab's own files that were taken."""
-    data = measured.get_data()
-    return {(Path(file).stem, *arc) for file in data.measured_files() for arc in data.arcs(file) or ()}
 
 
 def nothing() -> None:

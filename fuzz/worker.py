@@ -20,7 +20,8 @@ from random import Random
 from typing import Any
 
 import coverage
-from reader import IN_COPIES, branches
+from branches import steps
+from reader import IN_COPIES
 from readers import READERS, Reader, Wrong
 
 from dynlab.errors import UserError
@@ -107,7 +108,7 @@ def main() -> None:
         measured = coverage.Coverage(branch=True, data_file=None, include=["*/dynlab/*", "*/cli/*"], config_file=False)
         with measured.collect() if counting == "1" else contextlib.nullcontext():
             counts = work(name, seed, int(start), int(count), say)
-        say("=" + json.dumps([counts, [*branches(measured) | IN_COPIES] if counting == "1" else []]))
+        say("=" + json.dumps([counts, [*steps(measured) | IN_COPIES] if counting == "1" else []]))
         os._exit(0)
 
 
