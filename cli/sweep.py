@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import dynlab
 from dynlab.errors import UserError, lookup
 from dynlab.progress import duration, through
 from dynlab.reading import OWN
@@ -20,6 +22,7 @@ from .analysis import AnalysisCommand
 from .options import FOLDER
 from .output import check_folder, print_json, working
 from .streams import OWN_ERROR, echo
+from .sweep_files import contents
 from .sweep_grid import CHECKPOINT, grid_of
 from .sweep_train import trained
 
@@ -72,19 +75,24 @@ def sweep(
     swept = _swept(command)
     if not dry_run:
         _check_data(data)
+        if scheduler is not None and workers is not None:
+            raise UserError("--workers are of this machine, and --scheduler has its own: leave one of the two out.")
     with working("Loading", quiet=quiet):
         from dynlab import sweep as sweeps
 
         cells, before = grid_of(swept, arguments, grid)
+        if scheduler is not None:
+            sweeps.check_address(scheduler)
     once = not isinstance(swept, AnalysisCommand)  # a training stays in its folder
-    compute = functools.partial(cell_dataset, command, list(arguments), before)
+    compute = functools.partial(cell_dataset, command, list(arguments), before, (dynlab.__version__, os.getcwd()))
     if data is None or dry_run:
         with working("Computing a cell", quiet=quiet, at_once=True):
             first = sweeps.first_trial(compute, cells, once)
-        return _tell_first(first, cells, workers or sweeps.cores(), scheduler, as_json)
+        processes = sweeps.cores() if workers is None else max(1, workers)
+        return _tell_first(first, cells, processes, scheduler, as_json)
     with working("Computing a cell", quiet=quiet, at_once=True):
         about = {"command": command, "arguments": list(arguments)}
-        store, trial = sweeps.opened(compute, cells, data, about, once)
+        store, trial = sweeps.opened(compute, cells, data, about, once, contents(arguments, cells))
     ready = sweeps.size(cells) - len(store.pending()) - (trial is not None and trial.succeeded)
     if trial is not None:
         left = sweeps.size(cells) - ready - len(trial.outcomes)
@@ -95,7 +103,7 @@ def sweep(
 
 
 def cell_dataset(
-    command: str, arguments: list[str], before: Mapping[str, str], values: Mapping[str, Any]
+    command: str, arguments: list[str], before: Mapping[str, str], begun: tuple[str, str], values: Mapping[str, Any]
 ) -> xr.Dataset:
     """The Dataset of one cell of a sweep: what the command computes, given the arguments of all and the cell's values.
 
@@ -106,9 +114,19 @@ def cell_dataset(
     arguments : list of str
     before : mapping of str to str
         What stands before a value of that name on the command line.
+    begun : tuple of str
+        The version of dynlab that began the sweep, and the working folder, from which names of files are told: a
+        worker takes the same one, if it has it.
     values : mapping
         By the name of their axis.
     """
+    version, folder = begun
+    if version != dynlab.__version__:
+        raise UserError(
+            f"this worker has dynlab {dynlab.__version__}, and the sweep was begun with {version}: install the same."
+        )
+    if os.path.isdir(folder) and os.getcwd() != folder:
+        os.chdir(folder)  # a worker computes one cell at a time
     analysis = _swept(command)
     words = [f"{text}{values[name]}" for name, text in before.items()]
     try:
@@ -165,7 +183,7 @@ def _tell_first(first: Trial, grid: list[Axis], workers: int, scheduler: str | N
     from dynlab import sweep, wording
 
     count = sweep.size(grid)
-    seconds = count * first.seconds / workers
+    seconds = math.ceil(count / workers) * first.seconds
     if as_json:
         document = {"command": "sweep", "cells": count, "seconds_each": first.seconds, "bytes_each": first.bytes}
         print_json(document | {"workers": workers, "seconds": seconds, "bytes": count * first.bytes})
@@ -204,12 +222,13 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     if as_json:
         counts = {"cells": store.status.size, "done_before": ready, "done": done, "failed": len(failed)}
         counts["computed_again"] = store.lost
-        problems = [{"cell": cell, "problem": problem} for cell, problem in failed]
+        problems = [{"cell": _as_json(cell), "problem": problem} for cell, problem in failed]
         files = {"data": str(store.path)}
         print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
         return OWN_ERROR if own else 0
     if store.lost:
-        echo(f"Not what this sweep had written, and computed again: {wording.counted(store.lost, 'cell')}.")
+        again = wording.counted(store.lost, "cell")
+        echo(f"Not what this sweep had written, or made from files that have changed, and computed again: {again}.")
     before = f", {ready:,} were before" if ready else ""
     echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
     for each in failed[:MOST_SAID]:
@@ -217,6 +236,11 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     if failed:
         echo(AGAIN)
     return OWN_ERROR if own else 0
+
+
+def _as_json(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a cell, an infinite one as text."""
+    return {name: str(each) if each in (math.inf, -math.inf) else each for name, each in cell.items()}
 
 
 def _shown(cell: Mapping[str, Any], problem: str) -> str:

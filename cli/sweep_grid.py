@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,14 @@ def grid_of(
     if not grid:
         raise UserError("There is nothing to sweep over: add --grid NAME=VALUES, or name several checkpoints.")
     names = [each.name for each in grid]
+    if len(set(checkpoints)) < len(checkpoints):
+        twice = next(name for name in checkpoints if checkpoints.count(name) > 1)
+        raise UserError(f"{twice} is named twice: name each checkpoint once.")
+    if CHECKPOINT in names[len(names) - len(texts) :]:
+        raise UserError(
+            f"--grid takes no {CHECKPOINT}: name several after the command, such as `dynlab sweep {command.name} a.pt "
+            f"b.pt`, and they are that axis."
+        )
     if len(set(names)) < len(names):
         raise UserError(f"{next(name for name in names if names.count(name) > 1)} is swept twice: join its values.")
     before = {name: _before(command, settings, name) for name in names if name != CHECKPOINT}
@@ -114,8 +123,8 @@ def _check_values(
         each.name: [f"{before[each.name]}{value}" for value in each.values] for each in grid if each.name in before
     }
     first = {name: words[0] for name, words in typed.items()}
-    others = [first | {name: word} for name, words in typed.items() for word in words[1:]]
-    for words in (first, *others):
+    others = (first | {name: word} for name, words in typed.items() for word in words[1:])
+    for words in itertools.chain([first], others):
         if isinstance(command, AnalysisCommand):
             with command.asked([*arguments, *words.values(), "--quiet"]) as (source, _):
                 source.check(optional=False)

@@ -11,7 +11,7 @@ import dynlab
 from dynlab.errors import UserError
 from dynlab.sweep import digests
 from dynlab.sweep.arrays import Arrays
-from dynlab.sweep.grid import Axis, Index, boxes, cell
+from dynlab.sweep.grid import Axis, Files, Index, boxes, cell
 from dynlab.sweep.layout import DIGEST, DONE, MOST_IN_CHUNK, PROBLEM, SWEEP, reading
 
 MOST_READ = 2**24  # bytes of one variable that are read at once to see whether its cells are as they were written
@@ -31,8 +31,8 @@ def check_same(arrays: Arrays, grid: Sequence[Axis], about: Mapping[str, Any]) -
         )
 
 
-def differing(arrays: Arrays, status: np.ndarray) -> np.ndarray:
-    """Which cells, of the shape of `status`, that calls them done, are not what was written.
+def differing(arrays: Arrays, status: np.ndarray, files: Files) -> np.ndarray:
+    """Which cells, of the shape of `status`, that calls them done, are not what was written, or not from these files.
 
     Raises
     ------
@@ -42,7 +42,8 @@ def differing(arrays: Arrays, status: np.ndarray) -> np.ndarray:
     found = np.zeros(status.shape, np.uint64)
     for part in boxes(status.shape, MOST_IN_CHUNK):
         for index in _done(status, part):
-            found[index] = digests.of_cell(cell(arrays.layout.grid, index))
+            values = cell(arrays.layout.grid, index)
+            found[index] = digests.of_cell(values, files(values))
     for name in arrays.of_cells():
         _add_digests(arrays, status, name, found)
     with reading(arrays.path, DIGEST):

@@ -16,9 +16,9 @@ from dynlab.sweep.grid import Value
 BYTES = 8  # of a digest: by chance one in 10¹⁹ changes is not seen
 
 
-def of_cell(values: Mapping[str, Value]) -> int:
-    """The digest of a cell that has no variables: that of its values along the grid."""
-    return _digest(json.dumps([*values.items()]).encode())
+def of_cell(values: Mapping[str, Value], files: str = "") -> int:
+    """The digest of a cell that has no variables: of its values along the grid, and of the `files` that it reads."""
+    return _digest(json.dumps([*values.items()]).encode() + files.encode())
 
 
 def of_values(name: str, values: Any, nothing: Any) -> int:

@@ -36,6 +36,21 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_address(scheduler: str) -> None:
+    """Refuse what is no address of a scheduler, before anything is computed.
+
+    Raises
+    ------
+    UserError
+    """
+    try:
+        require_extra("distributed.comm", "sweep").get_address_host_port(scheduler)
+    except ValueError as error:
+        raise UserError(
+            f"{scheduler!r} is no address of a Dask scheduler ({error}): give one such as tcp://10.0.0.1:8786."
+        ) from error
+
+
 def run(
     compute: Compute, store: Store, first: Trial, *, scheduler: str | None = None, workers: int | None = None
 ) -> Iterator[Outcome]:
@@ -58,6 +73,8 @@ def run(
     UserError
         Where the scheduler cannot be reached, at the beginning or after it was lost.
     """
+    if scheduler is not None:
+        check_address(scheduler)
     failed = {each.index for each in first.outcomes if each.problem}  # now: they are tried again by the next run
     waiting = int((store.status != DONE).sum())
     if workers == 0 and scheduler is None:

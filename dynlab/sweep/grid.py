@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ FORMS = "rho=20:30:5 (5 values), rho=0.1:10:log5 (evenly in the logarithm) or se
 
 Value = int | float | str
 Index = tuple[int, ...]
+Files = Callable[[Mapping[str, Value]], str]  # from the values of a cell to what was in the files that it is made from
 
 
 class Axis(NamedTuple):
@@ -48,7 +49,7 @@ def axis(text: str) -> Axis:
     (Axis(name='rho', values=(20, 25, 30)), (0.1, 1.0, 10.0), ('linear', 'flow'))
     """
     name, equals, said = text.partition("=")
-    name = name.strip().lstrip("-").replace("-", "_")
+    name, said = name.strip().lstrip("-").replace("-", "_"), said.strip()
     if not equals or not name or not said:
         raise UserError(f"--grid takes NAME=VALUES, such as {FORMS}; got {text!r}.")
     found = RANGE.fullmatch(said)
@@ -83,6 +84,11 @@ def _listed(said: str) -> tuple[Value, ...]:
         except ValueError:
             continue
     return tuple(words)
+
+
+def no_files(values: Mapping[str, Value]) -> str:
+    """Cells that are made from no files."""
+    return ""
 
 
 def size(grid: Sequence[Axis]) -> int:

@@ -6,7 +6,7 @@ and the types that the sweep gave them; else it is left as it is.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from dynlab.sweep.grid import MOST_CELLS, Axis, size
 STATUS, PROBLEM, DIGEST = "status", "problem", "digest"
 RECORD = {STATUS: "i", PROBLEM: "OT", DIGEST: "u"}  # the kinds of their values
 WAITING, DONE, FAILED = 0, 1, 2
+MOST_DESCRIBED = LARGEST_ROOT // 2  # bytes of the values along the axes, which stand in what the store says of itself
 MOST_IN_CHUNK = 4096  # cells whose values of one variable are one chunk
 SWEEP = "sweep"  # the attribute that says what is swept over what, and which arrays are the sweep's own
 NOT_THERE = "not there"  # the text of a cell that has none
@@ -57,6 +58,22 @@ class Layout(NamedTuple):
         """As the attribute says it."""
         told = self._asdict() | {"grid": [[*each] for each in self.grid], "arrays": dict(sorted(self.arrays.items()))}
         return json.dumps(told | {"sizes": dict(sorted(self.sizes.items()))})
+
+
+def check_description(grid: Sequence[Axis]) -> None:
+    """Refuse a grid whose values are too many to stand in what a store says of itself.
+
+    Raises
+    ------
+    UserError
+    """
+    described = len(json.dumps([[*each] for each in grid]))
+    if described > MOST_DESCRIBED:
+        longest = max(grid, key=lambda each: len(each.values))
+        raise UserError(
+            f"The values along the axes are {described:,} bytes of text, and a sweep takes at most {MOST_DESCRIBED:,}: "
+            f"sweep parts of {longest.name}, with its {len(longest.values):,} values, into stores of their own."
+        )
 
 
 def check_files(path: Path) -> None:

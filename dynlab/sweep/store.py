@@ -20,7 +20,7 @@ from dynlab.sweep import comparing, created, digests
 from dynlab.sweep.arrays import Arrays
 from dynlab.sweep.cell_variables import variables
 from dynlab.sweep.cells import Outcome
-from dynlab.sweep.grid import Axis, Index, box, cell
+from dynlab.sweep.grid import Axis, Files, Index, box, cell, no_files
 from dynlab.sweep.layout import DIGEST, DONE, FAILED, PROBLEM, STATUS, WAITING, check_files, reading
 
 NEAR = 256  # cells of a box that are written together
@@ -32,13 +32,16 @@ class Store:
     Parameters
     ----------
     path : Path
+    files : callable, optional
+        From the values of a cell to a text of what was in the files that it is made from: a cell that was made from
+        others is not done.
 
     Attributes
     ----------
     status : ndarray of int8
         Of each cell: waiting, done or failed.
     lost : int
-        How many cells `check_done` found not to be what was written.
+        How many cells `check_done` found not to be what was written, or to be made from other files.
 
     Raises
     ------
@@ -46,10 +49,10 @@ class Store:
         Where there is no store of a sweep, or one that is damaged, or another process writes to it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: Files = no_files) -> None:
         require_extra("zarr", "sweep")
         check_files(path)
-        self.path, self.lost = path, 0
+        self.path, self.lost, self._files = path, 0, files
         self._lock = self._alone()
         with self.free_where_refused():
             self._arrays = Arrays(path)
@@ -73,24 +76,26 @@ class Store:
         return self._arrays.layout.dims
 
     @classmethod
-    def create(cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], first: xr.Dataset) -> "Store":
+    def create(
+        cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], first: xr.Dataset, files: Files = no_files
+    ) -> "Store":
         """Make a store for a grid, whose cells give Datasets such as the `first`."""
         created.create(path, grid, about, first)
-        return cls(path)
+        return cls(path, files)
 
     def check_same(self, grid: Sequence[Axis], about: Mapping[str, Any]) -> None:
         """Refuse to go on with another sweep than the one that the store was begun with."""
         comparing.check_same(self._arrays, grid, about)
 
     def check_done(self) -> None:
-        """Count as waiting what the record calls done, and is not what was written; make ready for more.
+        """Count as waiting what is called done and is not what was written, or is from other files; make ready.
 
         Raises
         ------
         UserError
             Where an array cannot be read.
         """
-        differing = comparing.differing(self._arrays, self.status)
+        differing = comparing.differing(self._arrays, self.status, self._files)
         self.lost = int(differing.sum())
         with self._told_to_go_on():
             if self.lost:
@@ -132,7 +137,8 @@ class Store:
                 found.setdefault(name, {})[each.index] = variable
         found[PROBLEM] = {index: xr.Variable((), problem) for index, problem in problems.items()}
         self._arrays.begin([name for name in found if name not in self._arrays.named])
-        marks = {index: digests.of_cell(cell(self.grid, index)) for index in problems}
+        places = {index: cell(self.grid, index) for index in problems}
+        marks = {index: digests.of_cell(values, self._files(values)) for index, values in places.items()}
         for name in dict.fromkeys((*found, *self._arrays.of_cells())):
             for index, mark in self._arrays.lay(name, found.get(name, {}), [*problems]).items():
                 marks[index] ^= mark

@@ -12,10 +12,11 @@ from dynlab import files
 from dynlab.errors import UserError
 from dynlab.reading import OWN
 from dynlab.sweep.cells import Compute, Outcome, outcomes
-from dynlab.sweep.grid import MOST_CELLS, Axis, cell, size
+from dynlab.sweep.grid import MOST_CELLS, Axis, Files, cell, no_files, size
+from dynlab.sweep.layout import check_description
 from dynlab.sweep.store import Store
 
-WARM = 5.0  # seconds: what takes less is timed again, as the first run loads libraries
+WARM = 5.0  # seconds of the processor: what takes less is timed again, as the first run loads libraries
 
 
 class Trial(NamedTuple):
@@ -51,10 +52,10 @@ def trial(compute: Compute, grid: Sequence[Axis], indices: np.ndarray, once: boo
         index = tuple(indices[place].tolist())
         one = [(index, cell(grid, index))]
         for _ in range(2):
-            started = time.perf_counter()
+            started, of_processor = time.perf_counter(), time.process_time()
             (found,) = outcomes(compute, one)
             seconds = time.perf_counter() - started
-            if once or seconds > WARM or found.dataset is None:
+            if once or time.process_time() - of_processor > WARM or found.dataset is None:
                 break
         tried.append(found)
         if found.dataset is not None:
@@ -68,12 +69,14 @@ def first_trial(compute: Compute, grid: Sequence[Axis], once: bool = False) -> T
     Raises
     ------
     UserError
-        Where the first, the last and the middle cell fail, with what is wrong with the first.
+        For a grid that is too large, and where the first, the last and the middle cell fail, with what is wrong with
+        the first.
     RuntimeError
         The same, where what is wrong with the first is dynlab's own fault.
     """
     if size(grid) > MOST_CELLS:
         raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: part it.")
+    check_description(grid)
     first = trial(compute, grid, np.argwhere(np.ones([len(each.values) for each in grid])), once)
     if not first.succeeded:
         problem = first.outcomes[0].problem
@@ -83,7 +86,12 @@ def first_trial(compute: Compute, grid: Sequence[Axis], once: bool = False) -> T
 
 
 def opened(
-    compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[str, Any], once: bool = False
+    compute: Compute,
+    grid: Sequence[Axis],
+    path: Path,
+    about: Mapping[str, Any],
+    once: bool = False,
+    files_of: Files = no_files,
 ) -> tuple[Store, Trial | None]:
     """The store of a sweep, made where there is none, with the first of its unfinished cells.
 
@@ -97,6 +105,8 @@ def opened(
         What is computed, JSON-able: a store of something else is left alone.
     once : bool
         A cell that was computed is kept by itself, so that a second time would tell nothing of how long it takes.
+    files_of : callable, optional
+        From the values of a cell to a text of what was in the files that it is made from; see `Store`.
 
     Returns
     -------
@@ -111,9 +121,9 @@ def opened(
     """
     if not files.exists(path):
         first = first_trial(compute, grid, once)
-        store = Store.create(path, grid, about, first.outcomes[-1].dataset or xr.Dataset())
+        store = Store.create(path, grid, about, first.outcomes[-1].dataset or xr.Dataset(), files_of)
     else:
-        store = Store(path)
+        store = Store(path, files_of)
         with store.free_where_refused():
             store.check_same(grid, about)
             store.check_done()

@@ -16,6 +16,7 @@ import dynlab as dl
 from dynlab.cli import sweep, sweep_grid
 from dynlab.cli.bifurcation import bifurcation
 from dynlab.cli.main import run
+from dynlab.errors import UserError
 from dynlab.sweep import Store
 
 COMMAND = Path(sys.executable).with_name("dynlab")  # not `python -m`, which itself looks into the working folder
@@ -117,6 +118,14 @@ def test_an_error_of_dynlabs_own_is_a_failed_cell_and_ends_with_3(folder, capsys
     assert not (folder / "new.zarr").exists()
 
 
+def test_a_cell_with_an_infinite_value_may_fail_and_the_document_is_json(folder, printed_json):
+    grid = ["--grid", "largest-state=inf,10", "--grid", "k=2,3"]
+    for _ in range(2):
+        told = printed_json([*HENON, *grid, "--data", "h.zarr", "--json", *HERE])
+        assert [each["cell"] for each in told["problems"]] == [{"largest_state": at, "k": 3} for at in ("inf", 10.0)]
+    assert (told["done_before"], told["failed"]) == (2, 2)
+
+
 def test_an_option_that_the_command_cannot_do_without_may_be_swept():
     words = ["--system", "logistic", "--parameter", "r", "--from", "2.8"]
     axes, before = sweep_grid.grid_of(bifurcation, words, ["to=3.1,3.2", "max-period=1,2"])
@@ -134,6 +143,13 @@ def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("workers, seconds_of", [("0", 5), ("1", 5), ("2", 3), ("5", 1), ("9", 1)])
+def test_a_dry_run_tells_the_time_of_the_longest_worker(folder, printed_json, workers, seconds_of):
+    told = printed_json([*HENON, "--grid", "a=1:1.4:5", "--dry-run", "--json", "--workers", workers])
+    assert told["workers"] == max(1, int(workers))
+    assert told["seconds"] == pytest.approx(seconds_of * told["seconds_each"])
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
@@ -148,6 +164,8 @@ def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
         (["--grid", "b=0.1,0.3", "--wrong"], "No such option"),
         ([], "add --grid NAME=VALUES"),
         (["--grid", "a=x,y"], "System 'henon': a must be a number, got 'x'."),
+        (["--grid", "checkpoint=1,2"], "--grid takes no checkpoint: name several after the command"),
+        (["--grid", "a=1,2", "--scheduler", "nonsense"], "--workers are of this machine"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refused, arguments, sentence):
@@ -163,6 +181,8 @@ def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refuse
         (["lyapunov", "--matrix", "diff", "--data", "x.nc"], "ends in .zarr; got 'x.nc'"),
         (["lyapunov", "--matrix", "diff"], "ends in .zarr; got nothing"),
         (["lyapunov", "--matrix", "diff", "--data", "no/x.zarr"], "does not exist"),
+        (["lyapunov", "--matrix", "diff", "--data", "x.zarr", "--scheduler", "host"], "is no address of a Dask"),
+        (["spectrum", "a.pt", "b.pt", "a.pt", "--data", "x.zarr"], "a.pt is named twice"),
     ],
 )
 def test_what_is_no_sweep_is_refused(refused, arguments, sentence):
@@ -188,13 +208,52 @@ def test_a_checkpoint_is_read_once_for_its_cells_and_again_when_it_changes(netwo
 
     read, names = checkpoints.read, []
     monkeypatch.setattr(checkpoints, "read", lambda path, **how: names.append(path.name) or read(path, **how))
-    cell = ["gradient", ["one.pt", "--inputs", "noise:1.0", "--steps", "5"], {"seed": "--seed="}]
+    begun = (dl.__version__, os.getcwd())
+    cell = ["gradient", ["one.pt", "--inputs", "noise:1.0", "--steps", "5"], {"seed": "--seed="}, begun]
     found = [sweep.cell_dataset(*cell, {"seed": seed}) for seed in (0, 1)]
     assert names == ["one.pt"]
     assert not np.array_equal(found[0]["log_norm"], found[1]["log_norm"])
     torch.save(torch.nn.GRU(2, 4).state_dict(), "one.pt")
     assert sweep.cell_dataset(*cell, {"seed": 0})["log_norm"].shape == found[0]["log_norm"].shape
     assert names == ["one.pt"] * 2
+
+
+def test_cells_of_a_file_that_has_changed_are_computed_again(network, folder, printed_json):
+    np.save("u.npy", np.ones((2, 5, 2)))
+    np.save("v.npy", np.zeros((2, 5, 2)))
+    line = ["sweep", "gradient", *network, "--grid", "inputs=u.npy,v.npy", "--data", "g.zarr", "--json", *HERE]
+    common = ["sweep", "gradient", "one.pt", "--inputs=u.npy", "--grid", "seed=0,1"]
+    common += ["--data", "h.zarr", "--json", *HERE]
+
+    def again(words):
+        told = printed_json(words)
+        return told["computed_again"], told["done"] + told["done_before"]
+
+    assert (again(line), again(line), again(common), again(common)) == ((0, 4), (0, 4), (0, 2), (0, 2))
+    np.save("u.npy", np.full((2, 5, 2), 3.0))
+    assert (again(line), again(common)) == ((2, 4), (2, 2))
+    torch.save(torch.nn.GRU(2, 3).state_dict(), "two.pt")
+    assert (again(line), again(common)) == ((2, 4), (0, 2))
+    for name in network:
+        for inputs in ("u.npy", "v.npy"):
+            one = dl.gradient(dl.load(name), np.load(inputs))
+            cell = dl.open("g.zarr").sel(checkpoint=name, inputs=inputs)
+            np.testing.assert_array_equal(cell["log_norm"], one["log_norm"])
+
+
+def test_a_worker_elsewhere_reads_the_files_of_the_folder_that_the_sweep_was_begun_in(network, folder, monkeypatch):
+    (folder / "elsewhere").mkdir()
+    cell = ["gradient", ["one.pt", "--inputs", "noise:1.0", "--steps", "5"], {"seed": "--seed="}]
+    one = sweep.cell_dataset(*cell, (dl.__version__, str(folder)), {"seed": 0})
+    monkeypatch.chdir(folder / "elsewhere")
+    two = sweep.cell_dataset(*cell, (dl.__version__, str(folder)), {"seed": 0})
+    np.testing.assert_array_equal(one["log_norm"], two["log_norm"])
+    assert Path.cwd() == folder
+    monkeypatch.chdir(folder / "elsewhere")
+    there = ["lyapunov", ["--system", "henon", "--steps", "60"], {"seed": "--seed="}, (dl.__version__, "/not/here")]
+    assert sweep.cell_dataset(*there, {"seed": 0})["exponent"].size == 2
+    with pytest.raises(UserError, match=r"this worker has dynlab .*, and the sweep was begun with 0\.0\.1: install"):
+        sweep.cell_dataset(*cell, ("0.0.1", str(folder)), {"seed": 0})
 
 
 def test_a_sweep_of_trainings_has_the_scores_that_each_training_has_alone(folder, capsys, printed_json):
@@ -266,7 +325,8 @@ def test_cells_that_lost_what_was_written_are_computed_again_and_said(folder, ca
     capsys.readouterr()
     assert run(line) == 0
     assert capsys.readouterr().out == (
-        "Not what this sweep had written, and computed again: 4 cells.\n4 cells: a (4). 4 are done, 0 failed: v.zarr.\n"
+        "Not what this sweep had written, or made from files that have changed, and computed again: 4 cells.\n"
+        "4 cells: a (4). 4 are done, 0 failed: v.zarr.\n"
     )
     xr.testing.assert_identical(dl.open("v.zarr")["exponent"], before)
     told = printed_json([*line, "--json"])

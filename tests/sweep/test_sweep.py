@@ -3,6 +3,7 @@
 import functools
 import json
 import socket
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from sweep_cells import failing, killed, line, refused
 import dynlab as dl
 from dynlab import sweep
 from dynlab.errors import UserError
-from dynlab.sweep import engine
+from dynlab.sweep import engine, layout
 from dynlab.sweep.cells import outcomes
 from dynlab.sweep.grid import boxes
 
@@ -179,6 +180,55 @@ def test_an_axis_of_the_name_of_a_variable_gets_another(tmp_path):
     assert store.dims == ("x", "n", "grid_square")
 
 
+def test_a_cell_that_was_made_from_other_files_is_computed_again(tmp_path):
+    content, found = {1: "a", 2: "b", 3: "c", 4: "d"}, []
+    for changed in ("c", "c", "other", "other"):
+        content[3] = changed
+        store, trial = sweep.opened(line, GRID, tmp_path / "line.zarr", ABOUT, files_of=lambda at: content[at["n"]])
+        if trial is not None:
+            list(sweep.run(line, store, trial, workers=0))
+        found.append(store.lost)
+        del store
+    assert found == [0, 0, 3, 0]
+    assert (dl.open(tmp_path / "line.zarr")["status"] == 1).all()
+
+
+def test_a_grid_whose_values_are_too_long_for_a_store_is_refused_before_anything_is_computed(tmp_path):
+    """What a store says of itself is read at once when a sweep goes on, and no more of it than there may be."""
+    path, most = tmp_path / "long.zarr", layout.MOST_DESCRIBED
+    rest = most - len(json.dumps([["x", ["a", ""]]]))
+    below, above = ([sweep.Axis("x", ("a", "b" * (rest + more)))] for more in (0, 1))
+    with pytest.raises(UserError, match=r"takes at most 8,388,608: sweep parts of x, with its 2 values"):
+        sweep.opened(lambda values: pytest.fail("it was computed"), above, path, ABOUT)
+    store, _ = sweep.opened(lambda values: line({"x": 1.0, "n": 1}), below, path, ABOUT)
+    del store
+    assert sweep.Store(path).status.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://host", "http://host:8787/status", "tcp://host:port", ""])
+def test_what_is_no_address_of_a_scheduler_is_refused(address):
+    with pytest.raises(UserError, match=r"is no address of a Dask scheduler .*: give one such as tcp://"):
+        sweep.check_address(address)
+
+
+@pytest.mark.parametrize("address", ["host:8786", "tcp://10.0.0.1:8786", "tls://host:8786"])
+def test_an_address_of_a_scheduler_is_taken(address):
+    sweep.check_address(address)
+
+
+def test_what_takes_long_only_because_libraries_load_is_timed_again(tmp_path, monkeypatch):
+    """On a busy machine loading takes more than the limit by the clock, and not by the processor."""
+    monkeypatch.setattr("dynlab.sweep.trial.WARM", 0.3)
+    waits = [0.5, 0.0]
+
+    def compute(values):
+        time.sleep(waits.pop(0))
+        return line(values)
+
+    assert sweep.first_trial(compute, GRID).seconds < 0.3
+    assert waits == []
+
+
 @pytest.mark.parametrize("most", [1, 3, 7, 12, 1000])
 def test_parts_cover_a_grid_once(most):
     counts = np.zeros((3, 4, 5), int)
@@ -199,6 +249,7 @@ def test_parts_cover_a_grid_once(most):
         ("--max-memory=1,2.5", (1.0, 2.5)),
         ("k=7", (7,)),
         ("inputs=noise:1.0,zero", ("noise:1.0", "zero")),
+        (" k = 1:9:3 ", (1, 5, 9)),
     ],
 )
 def test_an_axis_is_what_its_text_says(text, values):
