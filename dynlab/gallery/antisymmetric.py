@@ -43,7 +43,7 @@ def _draw_panels(results: Results) -> Made:
     return Made(
         PANELS_TITLE,
         "Feedback with imaginary eigenvalues (g) keeps its distance from the origin but for the discretisation's drift "
-        "outward, and diffusion (h) makes up for that drift (section 5). The paper gives no generator for the seeds of "
+        "outward, and diffusion (h) makes up for that drift (section 4). The paper gives no generator for the seeds of "
         "(a), (c) and (d): these panels are of its families, not its pixels.",
         ds.attrs["verdict"],
         draw_portraits(ds, PANELS, PANELS_TITLE, f"{short} {MODULUS}", beside),
@@ -64,7 +64,7 @@ def _draw_portrait(results: Results) -> Made:
     return Made(
         "AntisymmetricRNN, Figure 1 (h): W_diff in detail",
         "Feedback with imaginary eigenvalues and diffusion: the trajectories move on cycles around the origin, since "
-        "diffusion pulls them in as much as the discretisation pushes them out (section 5).",
+        "diffusion pulls them in as much as the discretisation pushes them out (section 4).",
         ds.attrs["verdict"],
         cast(Figure, plot_phase_plane(ds.assign_attrs(verdict=short)).figure),
         results,

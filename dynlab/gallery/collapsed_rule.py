@@ -1,4 +1,4 @@
-"""The NumPy RNN tutorial's "full gradient" beside the gradient: at its own start, while it learns, at larger W."""
+"""The NumPy RNN tutorial's "full derivative" beside the gradient: at its own start, while it learns, at larger W."""
 
 from collections.abc import Callable
 from typing import Any
@@ -61,10 +61,10 @@ def draw(results: Results) -> Made:
         axes[1, 1].set_ylabel("error (r.m.s.) in training")
         axes[1, 1].set_yscale("log")
     return Made(
-        "The NumPy RNN tutorial: its “full gradient” is not the gradient",
-        "“This implementation has been optimized for computing the full derivative without truncation”, with ∂s/∂W "
+        "The NumPy RNN tutorial: its “full derivative” is not the gradient",
+        "“… this implementation has been optimized for computing the full derivative without truncation”, with ∂s/∂W "
         "kept as a matrix of the size of W.",
-        _measured(training, starts, columns),
+        measured(training, starts, columns),
         figure,
         results,
         caption=_caption(training, starts, columns),
@@ -283,7 +283,8 @@ def _degrees(angle: xr.DataArray) -> str:
     return " to ".join(dict.fromkeys(f"{float(end):.0f}°" for end in (angle.min(), angle.max())))
 
 
-def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
+def measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
+    """How far the rule is off, at the tutorial's start, at larger W, and while it is trained along."""
     first = training.sel({schema.NETWORK: GRADIENT}).isel({schema.TRAINING_STEP: 0})
     said = " and ".join(
         f"{percent(float(one['error'].mean()))} ({percent(float(one['error'].min()))} to "

@@ -34,8 +34,8 @@ STAYS = 0.9  # of the baseline: what a loss does not fall below that stays there
 COPIED = 0.05  # of the baseline: fewer than one symbol in ten is not known
 TITLE = "Copying memory (asRNN)"
 CLAIM = (
-    "Orthogonal networks copy ten symbols over 1,000 and 2,000 steps, and an LSTM stays at the baseline "
-    "(the training losses of the source's two figures; it prints no numbers)."
+    "Orthogonal networks and asRNN copy ten symbols over 1,000 and 2,000 steps, and an LSTM stays at the baseline "
+    "(so it argues; the source draws training losses in two figures, and prints no numbers of them)."
 )
 # Names in the queue, and in the record at 200 steps.
 NAMES = {

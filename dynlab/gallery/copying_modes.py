@@ -35,8 +35,8 @@ APART = 2000  # steps between two numbers below a panel
 LOWEST = -12.0  # of ln σ that is drawn
 TITLE = "Copying memory (asRNN): what ∂h_T/∂h_0 keeps while networks learn"
 CLAIM = (
-    "Orthogonal networks keep their gradients over thousands of steps; asRNN saturates as an LSTM does and keeps them "
-    "all the same (the source's argument; it draws no singular values over training)."
+    "Gradients of orthogonal networks are constrained to unit norms; asRNN adjusts how far it saturates, and enjoys "
+    "the same stability in training (the source's abstract; it draws no singular values over training)."
 )
 
 
@@ -121,7 +121,7 @@ def _log_singular_values(system: Map, inputs: Real) -> Real:
 
 
 def _caption(recorded: xr.Dataset) -> str:
-    last = {str(name).split(",")[0]: _above(recorded, name)[1] for name in recorded[schema.NETWORK].values}
+    last = {str(name).split(",")[0]: above(recorded, name)[1] for name in recorded[schema.NETWORK].values}
     units = recorded["units"].values
     middle = [one[-1, n // 2] for one, n in zip(recorded["log_singular_value"].values, units, strict=True)]
     low = [name for name, value in zip(last, middle, strict=True) if not value > LOWEST]
@@ -133,7 +133,7 @@ def _caption(recorded: xr.Dataset) -> str:
     )
 
 
-def _above(recorded: xr.Dataset, name: str) -> tuple[int, int]:
+def above(recorded: xr.Dataset, name: str) -> tuple[int, int]:
     """How many directions keep a tenth of their length or more, untrained and trained."""
     values = recorded["log_singular_value"].sel({schema.NETWORK: name}).values
     return int((values[0] > KEPT).sum()), int((values[-1] > KEPT).sum())
@@ -145,7 +145,7 @@ def measured(recorded: xr.Dataset) -> str:
     for name in recorded[schema.NETWORK].values:
         values = recorded["log_singular_value"].sel({schema.NETWORK: name}).values
         first, last = (power(float(np.nanmax(row))) for row in (values[0], values[-1]))
-        before, after = _above(recorded, name)
+        before, after = above(recorded, name)
         network, _, units = str(name).partition(", ")
         said.append(
             f"Of {network} ({units}) it is {first} and {last}, and {before} and {after} singular values are above 1/10"

@@ -132,9 +132,10 @@ def _measured(runs: dict[str, xr.Dataset]) -> str:
         )
     steps = runs["ERNN, K = 1"][schema.TRAINING_STEP].values
     return (
-        f"Medians of 16 of the embedded test sequences over {steps[-1]:,} training steps. {'. '.join(parts)}. The tanh "
-        f"RNN's gradient vanishes throughout. ERNN's comes near 1 as the network learns, from far above it; Theorem 1 "
-        f"is not why, since with its learned η a step ends far from equilibrium (Figure 6). The gradient of a ReLU RNN "
+        f"Medians of 16 of the test sequences that ship with dynlab, over {steps[-1]:,} training steps. "
+        f"{'. '.join(parts)}. The tanh RNN's gradient vanishes throughout. ERNN's comes near 1 as the network learns, "
+        "from far above it; Theorem 1 is not why, since with its learned η a step ends far from equilibrium (Figure "
+        "6). The gradient of a ReLU RNN "
         f"that starts at the identity falls to {_falls(runs)} of its size in the second half. Recorded from one "
         "training each, whose commands the data file holds."
     )

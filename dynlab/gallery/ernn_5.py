@@ -159,8 +159,8 @@ def draw(results: Results) -> Made:
             ax.label_outer()
     return Made(
         "ERNN, Figure 5: eigenvalues of the inner flow on HAR-2",
-        "“All the eigenvalues are negative” (section 6.1), so that Lemma 1's matrix is non-singular and by Lemma 2 the "
-        "equilibria are asymptotically stable.",
+        "“… all the eigenvalues are negative” (section 6.1), so that Lemma 1's matrix is non-singular and by Lemma 2 "
+        "the equilibria are asymptotically stable.",
         _measured(results),
         figure,
         results,

@@ -123,9 +123,11 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: Se
 
 AUDIT_HEAD = """# What holds and what does not
 
-Here is every theorem and claim of the sources that dynlab can put to the test. Each stands in the source's words, with
-a measurement, a verdict and the command that repeats it. `dynlab table audit -o docs/audit.md --overwrite` writes this
-page from the kept numbers, with `--recompute` from new ones. The published numbers are in [Tables](tables.md), the
+Here are the theorems and claims of the sources that dynlab puts to the test. Each stands in the source's words where
+these have quotation marks, and otherwise as nearly in them as a sentence can, with a measurement, a verdict and the
+command that repeats it. A table is judged as a whole: what was not run, diverged or has one seed leaves it open.
+`dynlab table audit -o docs/audit.md --overwrite` writes this page from the kept numbers, with `--recompute` from new
+ones. The published numbers are in [Tables](tables.md), the
 figures in the [gallery](../figures/gallery/README.md), terms in the [glossary](glossary.md).
 """
 

@@ -32,7 +32,7 @@ LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
 TITLE = "The tutorial's network learns a sine"
 CAPTION = (
     f"From {SHOWN} values of a sine the network predicts the {ASKED} after them. The error is the root of the mean "
-    "square on the windows held out. The rule is what the tutorial descends along as its “full gradient”."
+    "square on the windows held out. The rule is what the tutorial descends along as its “full derivative”."
 )
 TRAINED = {GRADIENT: "trained along the gradient", RULE: "trained along the tutorial's rule"}
 MARGIN = 0.05  # of the values' range, above and below

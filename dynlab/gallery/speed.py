@@ -106,5 +106,5 @@ def measured(ds: xr.Dataset) -> str:
     ]
     return (
         f"{'. '.join(said)}. An epoch is {BATCHES} steps of 128 sequences, without loading and optimizer. TensorFlow "
-        "was not run."
+        f"was not run{'' if any('CPU' in machine for machine in ds['machine'].values) else ', nor a processor'}."
     )

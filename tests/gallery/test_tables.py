@@ -19,7 +19,7 @@ from dynlab.training.presets.ernn import ROWS
 KNOWN = {
     "antisymmetric-1": "strictly triangular W (9,674; with gate 9,930)",
     "antisymmetric-2": "60,042, 84,874",
-    "asrnn-mnist": "reads out the cell state",
+    "asrnn-mnist": "reads out the LSTM's cell state",
     "asrnn-ptb": "No training measures them",
     "audit": "holds (",
     "copying": "asRNN is a linear orthogonal network",
@@ -178,6 +178,31 @@ def test_all_tables_are_printed_and_written_as_a_page(tmp_path, capsys):
     assert run(["table", "all", "--json"]) == 2
     assert run(["table", "ernn-1", "--data", str(tmp_path / "one.nc")]) == 0
     assert "counted" in io.open(tmp_path / "one.nc")
+
+
+def test_har_2_has_the_same_numbers_in_both_of_its_tables():
+    """Table 3 has the last and the best epoch of the trainings under the published recipe."""
+    har2 = {row[1]: row[3:6:2] for row in lookup(TABLES, "har2", "table")().rows if row[0] == "published"}
+    table = {row[0].removeprefix("ernn-har2-"): row[2:4] for row in lookup(TABLES, "ernn-3", "table")().rows}
+    both = sorted(set(har2) & set(table))
+    assert len(both) == 10
+    assert [table[name] for name in both] == [har2[name] for name in both]
+
+
+def test_the_claim_on_har_2_has_the_papers_sizes():
+    """4k parameters are about half of FastRNN's 7.5k and a quarter of the LSTM's 16k."""
+    sizes_ = {row: float(facts()[f"ernn-har2-{row}"]["parameters"].removesuffix("k")) for row in ("ernn-k5", "lstm")}
+    assert sizes_["lstm"] / sizes_["ernn-k5"] == 4
+    assert "a quarter of the LSTM's" in lookup(TABLES, "har2", "table")().claim
+
+
+def test_the_page_of_perplexities_names_the_least_one():
+    scores = {row[0]: float(row[2]) for row in lookup(TABLES, "ernn-4", "table")().rows}
+    least = min(scores, key=scores.__getitem__)
+    place = sorted(scores.values()).index(scores["ernn-ptb-word-ernn-k1"]) + 1
+    said = lookup(TABLES, "ernn-4", "table")().measured
+    assert f"that of {least.rpartition('-')[2]}, {scores[least]:.2f}; ernn-k1 has" in said
+    assert f"number {place} of 7" in said
 
 
 def test_the_record_of_trainings_is_there():
