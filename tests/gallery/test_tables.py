@@ -189,6 +189,14 @@ def test_har_2_has_the_same_numbers_in_both_of_its_tables():
     assert [table[name] for name in both] == [har2[name] for name in both]
 
 
+def test_a_row_that_another_preset_was_trained_for_says_so():
+    """`ernn-har2-lstm` has 100 epochs; what stands in its row is EdgeML's recipe of 300."""
+    trained = [one for one in trainings_of("ernn-har2-lstm") if one.startswith("har2-published-lstm")]
+    assert len(trained) == 5
+    assert PRESETS["ernn-har2-lstm"].settings.epochs != PRESETS["edgeml-har2-lstm"].settings.epochs
+    assert "by EdgeML's recipe (presets edgeml-har2-…)" in lookup(TABLES, "ernn-3", "table")().measured
+
+
 def test_the_claim_on_har_2_has_the_papers_sizes():
     """4k parameters are about half of FastRNN's 7.5k and a quarter of the LSTM's 16k."""
     sizes_ = {row: float(facts()[f"ernn-har2-{row}"]["parameters"].removesuffix("k")) for row in ("ernn-k5", "lstm")}
