@@ -8,9 +8,9 @@ from dynlab import schema
 from dynlab.errors import UserError
 from dynlab.io import split_complex
 from dynlab.sweep.arrays import Arrays
-from dynlab.sweep.layout import dims_of
+from dynlab.sweep.layout import RECORD, TEXTS, dims_of
 
-OWN = "{}_of_cell"  # a coordinate of a cell's own, where that is not the first one's
+OWN = "{}_of_cell"  # what has the name of the sweep's own, and a coordinate that is not the first cell's
 
 
 def variables(ds: xr.Dataset, arrays: Arrays) -> dict[str, xr.Variable]:
@@ -29,11 +29,13 @@ def variables(ds: xr.Dataset, arrays: Arrays) -> dict[str, xr.Variable]:
             if arrays.shared(name, variable):
                 continue
             name = OWN.format(name)
+        elif name in RECORD or name in arrays.layout.dims:
+            name = OWN.format(name)
         array = arrays.named.get(name)
         if array is not None:
             _check_alike(arrays.layout.dims, name, array, variable)
         found[name] = variable
-    told = {"system", "settings", "verdict", "method", "source", "flags"} & ds.attrs.keys()
+    told = {*TEXTS} & ds.attrs.keys()
     for name in sorted(told - found.keys()):
         found[name] = schema.variable((), str(ds.attrs[name]), f"{name} of the cell")
     return {name: _with_a_value_for_nothing(variable) for name, variable in found.items()}

@@ -9,18 +9,30 @@ import xarray as xr
 
 import dynlab
 from dynlab import files, schema
-from dynlab.errors import require_extra
+from dynlab.errors import UserError, require_extra
 from dynlab.io import split_complex
 from dynlab.stores import made
 from dynlab.sweep import coordinates
 from dynlab.sweep.grid import Axis, box
-from dynlab.sweep.layout import DIGEST, DONE, FAILED, MOST_IN_CHUNK, PROBLEM, RECORD, STATUS, SWEEP, WAITING, Layout
+from dynlab.sweep.layout import (
+    DIGEST,
+    DONE,
+    FAILED,
+    MOST_IN_CHUNK,
+    PROBLEM,
+    RECORD,
+    STATUS,
+    SWEEP,
+    TEXTS,
+    WAITING,
+    Layout,
+)
 
 
 def create(path: Path, grid: Sequence[Axis], about: Mapping[str, Any], first: xr.Dataset) -> None:
     """Make a store for a grid, whose cells give Datasets such as the `first`."""
     zarr = require_extra("zarr", "sweep")
-    taken = {str(name) for name in (*first.variables, *first.dims, *RECORD)}
+    taken = {str(name) for name in (*first.variables, *first.dims, *RECORD, *TEXTS)}
     dims = [f"grid_{each.name}" if each.name in taken else each.name for each in grid]
     lengths = [len(each.values) for each in grid]
     plain = split_complex(first)
@@ -50,4 +62,7 @@ def create(path: Path, grid: Sequence[Axis], about: Mapping[str, Any], first: xr
         group.create_array(DIGEST, dtype="uint64", fill_value=0, attributes=words, **common)
 
     with files.told_of_failure(path), made(private, write):
-        files.put(private, path)
+        try:
+            files.put(private, path)
+        except FileExistsError as error:
+            raise UserError(f"Another process has begun {path} meanwhile: wait until it is done.") from error

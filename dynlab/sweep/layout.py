@@ -18,6 +18,7 @@ from dynlab.sweep.grid import MOST_CELLS, Axis, size
 
 STATUS, PROBLEM, DIGEST = "status", "problem", "digest"
 RECORD = {STATUS: "i", PROBLEM: "OT", DIGEST: "u"}  # the kinds of their values
+TEXTS = ("system", "settings", "verdict", "method", "source", "flags")  # attributes, one of each cell
 WAITING, DONE, FAILED = 0, 1, 2
 MOST_DESCRIBED = LARGEST_ROOT // 2  # bytes of the values along the axes, which stand in what the store says of itself
 MOST_IN_CHUNK = 4096  # cells whose values of one variable are one chunk

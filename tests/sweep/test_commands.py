@@ -1,0 +1,88 @@
+"""Every command that can be swept: each cell of the store has all that the command alone gives, value by value."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.cli import COMMANDS
+from dynlab.cli.analysis import AnalysisCommand
+from dynlab.cli.main import run
+from dynlab.errors import lookup
+from dynlab.sweep.cell_variables import OWN
+from dynlab.sweep.layout import NOT_THERE, RECORD, TEXTS
+
+DRIVEN = "rnn.pt --inputs noise:1.0 --steps 6 --samples 2"
+LINES = {  # a small line, and what it is swept over
+    "phase": ("--matrix diff --steps 5", "kind=feedback,flow"),
+    "ernn-manifold": ("ernn.pt --inputs noise:1.0 --steps 4 --samples 2", "seed=0,1"),
+    "spectrum": (DRIVEN, "steps=4,6"),
+    "gradient": (DRIVEN, "steps=4,6"),
+    "fixed-points": ("rnn.pt", "seed=0,1"),
+    "modes": ("rnn.pt", "seed=0,1"),
+    "geometry": (DRIVEN, "steps=4,6"),
+    "ernn-convergence": ("ernn.pt --inputs noise:1.0 --steps 4 --samples 2", "seed=0,1"),
+    "lyapunov": ("--seed 0", "system=henon,logistic"),
+    "basins": ("--matrix diff", "grid=5,6"),
+    "pseudospectrum": ("--matrix diff", "grid=8,9"),
+    "lyapunov-function": ("--matrix diff --kind flow --starts 8", "seed=0,1"),
+    "energy": ("--matrix zero", "steps=5,6"),
+    "stability": ("ernn.pt --inputs noise:1.0 --steps 4 --samples 2", "seed=0,1"),
+    "bifurcation": ("--system logistic --parameter r --from 2.8", "to=2.9,3.2"),
+    "box-bounds": ("rnn.pt", "dtype=float32,float64"),
+    "check": (f"{DRIVEN} --max-modulus 9", "steps=4,6"),
+}
+
+
+@pytest.fixture
+def networks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    dl.save_checkpoint(dl.create("vanilla", input_size=2, state_size=3), "rnn.pt")
+    dl.save_checkpoint(dl.create("ernn", input_size=2, state_size=3, length=6, rank=None), "ernn.pt")
+
+
+def test_every_command_that_is_swept_has_a_line():
+    found = {name: lookup(COMMANDS, name, "command") for name in COMMANDS}
+    analyses = {name for name, each in found.items() if isinstance(each, AnalysisCommand)}
+    assert {*LINES} == {name for name in analyses if not found[name].page and not found[name].several}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_cell_has_all_that_the_command_gives(name, networks):
+    words, grid = LINES[name]
+    option, values = grid.split("=")[0], grid.split("=")[1].split(",")
+    here = ["--workers", "0", "--quiet"]
+    assert run(["sweep", name, *words.split(), "--grid", grid, "--data", "all.zarr", *here]) == 0
+    ds = dl.open("all.zarr")
+    (axis,) = json.loads(ds.attrs["sweep"])["dims"]
+    assert axis in (option, f"grid_{option}")
+    assert (ds["status"] == 1).all()
+    for place, value in enumerate(values):
+        alone = [name, *words.split(), f"--{option}={value}", "--data", f"{place}.nc", "--quiet"]
+        assert run([*alone, *([] if name == "check" else ["-o", f"{place}.png"])]) == 0
+        one, cell = dl.open(f"{place}.nc"), ds.isel({axis: place})
+        for key, variable in one.variables.items():
+            kept = cell[OWN.format(key) if key in RECORD else key]
+            if key in cell.dims and there(own := cell.get(OWN.format(key))):
+                kept = own
+            assert kept.dims == variable.dims
+            assert same(kept.values[tuple(slice(0, length) for length in variable.shape)], variable.values), key
+            assert kept.attrs == variable.attrs or key in cell.dims
+        for key in one.attrs.keys() & {*TEXTS}:
+            assert str(cell[key].values) == one.attrs[key]
+
+
+def there(coordinate):
+    """Whether a cell has a coordinate of its own."""
+    if coordinate is None:
+        return False
+    return (coordinate != NOT_THERE if coordinate.dtype.kind in "OUT" else coordinate.notnull()).any()
+
+
+def same(one, other):
+    if other.size == 0 or other.dtype.kind in "OUT":
+        return one.astype(str).tolist() == other.astype(str).tolist()
+    return np.array_equal(one, other, equal_nan=True)
