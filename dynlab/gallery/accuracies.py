@@ -281,8 +281,8 @@ ernn_3 = Accuracies(
     _of("ERNN, Table 3"),
     tuple(FACT_NAMES),
     "HAR-2's networks other than ERNN were trained by EdgeML's recipe (presets edgeml-har2-…), not by the row's "
-    "preset. `dynlab table har2` has HAR-2 with epochs that held-out subjects chose. The times were not measured again: "
-    "ERNN's are of a GTX 1080, most others are quoted from FastGRNN's authors and their machine.",
+    "preset. `dynlab table har2` has HAR-2 with epochs that held-out subjects chose. The times were not measured "
+    "again: ERNN's are of a GTX 1080, most others are quoted from FastGRNN's authors and their machine.",
 )
 ernn_4 = Accuracies(
     "ERNN, Table 4: PTB by words",
