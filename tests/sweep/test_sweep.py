@@ -13,7 +13,7 @@ from sweep_cells import failing, killed, line, refused
 import dynlab as dl
 from dynlab import sweep
 from dynlab.errors import UserError
-from dynlab.sweep import engine, layout
+from dynlab.sweep import created, engine, layout
 from dynlab.sweep.cells import outcomes
 from dynlab.sweep.grid import boxes
 
@@ -275,3 +275,18 @@ def test_an_axis_is_what_its_text_says(text, values):
 def test_what_is_no_axis_is_answered_by_how_one_is_written(text, sentence):
     with pytest.raises(UserError, match=sentence):
         sweep.axis(text)
+
+
+def test_two_processes_that_begin_one_store_leave_it_to_the_first(tmp_path, monkeypatch):
+    path, made = tmp_path / "line.zarr", created.made
+
+    def late(place, write):
+        monkeypatch.undo()
+        swept(line, path, workers=0)  # which another process does meanwhile
+        return made(place, write)
+
+    monkeypatch.setattr(created, "made", late)
+    with pytest.raises(UserError, match=r"Another process has begun .*line\.zarr meanwhile: wait until it is done"):
+        sweep.opened(line, GRID, path, ABOUT)
+    assert (dl.open(path)["status"] == 1).all()
+    assert [each.name for each in tmp_path.iterdir()] == ["line.zarr"]
