@@ -7,13 +7,15 @@ import click
 
 from dynlab.errors import lookup
 
-from .movie import Movie, save_movie
+from .movie import MOVIE_SUFFIXES, Movie, save_movie
 from .options import look_options, names_in
-from .output import Look, Output, check_folder, save_figure
+from .output import FIGURE_SUFFIXES, Look, Output, check_folder, save_figure
 from .streams import echo
 
 FOLDER = Path("figures/gallery")
-RATE, HOLD, MOVIE_DPI = 6.25, 12, 60  # frames a second, and how many of them long the last one stands
+MOVING = ("movie",)  # figures that are the last frame of a movie
+RATE, HOLD = 6.25, 12  # frames a second, and how many of them long the last one stands
+GIF_DPI, MP4_DPI = 60, 100
 
 
 @click.command()
@@ -35,7 +37,7 @@ def figure(
     antisymmetric-1   AntisymmetricRNN, Figure 1: eight planar phase portraits
     antisymmetric-1h  its panel (h) in detail
     antisymmetric-2   AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian over time
-    collapsed-rule    the NumPy RNN tutorial: its "full gradient" beside the gradient
+    collapsed-rule    the NumPy RNN tutorial: its "full derivative" beside the gradient
     copying           copying memory: orthogonal networks, an LSTM, and no memory
     copying-modes     the singular values of their gradients while they learn it
     critical-step     its companion: where Euler's map of W_diff loses stability
@@ -49,13 +51,14 @@ def figure(
     flipflop          eight memories and the saddles between them, in a trained GRU
     har2              HAR-2: test accuracy after every epoch, and the published numbers
     integrators       what five integrators make of W₀'s rotation, and of its energy
-    movie             the NumPy RNN tutorial: its training for three losses, as a GIF too
+    movie             the NumPy RNN tutorial: its training for three losses, as a GIF too; an MP4 with -o
     time-varying      eigenvalues stable at every moment, and growth all the same
     zoo               spectra and gradients of the trained networks side by side
     all               all of them, and a README that shows them
 
     \b
     dynlab figure critical-step
+    dynlab figure movie -o sine.mp4
     """
     from dynlab.files import make_folder, write_text
     from dynlab.gallery import FIGURES, page
@@ -65,7 +68,8 @@ def figure(
         raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
     if fast and recompute:
         raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
-    files = Output("figure", output, None, False, overwrite, quiet, look=Look(**look))
+    suffixes = FIGURE_SUFFIXES + MOVIE_SUFFIXES if name in MOVING else FIGURE_SUFFIXES
+    files = Output("figure", output, None, False, overwrite, quiet, suffixes, Look(**look))
     if output is None:
         check_folder(FOLDER, "go elsewhere, or name a file with --output")
     names = list(FIGURES) if name == "all" else [name]
@@ -76,13 +80,17 @@ def figure(
             made[each] = make(fast=fast, recompute=recompute)
         path = output or FOLDER / f"{each}.png"
         make_folder(path.parent)
-        if made[each].animation is not None:
-            movie = Movie(made[each].animation(), RATE, HOLD)
-            save_movie(movie, path.with_suffix(".gif"), MOVIE_DPI, overwrite=overwrite or output is None)
-            files.log(f"Movie: {path.with_suffix('.gif')}")
-        save_figure(made[each].figure, path, files.look, small=output is None, overwrite=overwrite or output is None)
+        replacing = overwrite or output is None
+        if (frames := made[each].animation) is not None:
+            movie = path if path.suffix in MOVIE_SUFFIXES else path.with_suffix(".gif")
+            dpi = files.look.dpi or (GIF_DPI if movie.suffix == ".gif" else MP4_DPI)
+            save_movie(Movie(frames(), RATE, HOLD), movie, dpi, files.look.theme, overwrite=replacing)
+            files.log(f"Movie: {movie}")
+        if path.suffix in FIGURE_SUFFIXES:
+            save_figure(made[each].figure, path, files.look, small=output is None, overwrite=replacing)
         echo(f"{made[each].title}. {made[each].measured}")
-        files.log(f"Figure: {path}")
+        if path.suffix in FIGURE_SUFFIXES:
+            files.log(f"Figure: {path}")
     if name == "all":
         write_text(FOLDER / "README.md", page(made))
         files.log(f"Page: {FOLDER / 'README.md'}")

@@ -18,6 +18,7 @@ from dynlab.matrices import planar_matrix
 from dynlab.plots.movie import phase_frames, spectrum_frames, trajectory_frames
 from dynlab.systems.planar import planar_system
 
+WITH_FFMPEG = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 SWEEP = ["animate", "--matrix", "diff", "--parameter", "step_size", "--from", "0.02", "--to", "0.2", "--frames", "3"]
 
 
@@ -86,12 +87,19 @@ def test_points_move_along_the_trajectories():
     plt.close("all")
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+@WITH_FFMPEG
 def test_an_mp4_is_written_by_ffmpeg(folder):
     for name in ("a.mp4", "b.mp4"):
         assert run([*SWEEP, "-o", name, "--quiet"]) == 0
     assert (folder / "a.mp4").read_bytes()[4:8] == b"ftyp"
     assert (folder / "a.mp4").read_bytes() == (folder / "b.mp4").read_bytes()
+
+
+@pytest.mark.parametrize("suffix, start", [(".gif", b"GIF89a"), pytest.param(".mp4", b"ftyp", marks=WITH_FFMPEG)])
+def test_a_figure_that_ends_a_movie_is_written_as_one_alone(suffix, start, folder):
+    assert run(["figure", "movie", "--fast", "-o", f"a{suffix}", "--quiet"]) == 0
+    assert [each.name for each in folder.iterdir()] == [f"a{suffix}"]
+    assert start in (folder / f"a{suffix}").read_bytes()[:8]
 
 
 def test_ffmpegs_own_refusal_is_told(folder, monkeypatch):
