@@ -144,6 +144,8 @@ def odd_tensor(draw: Random, old: Any) -> Any:
 def make(kind: str, draw: Random) -> bytes:
     """An input of a kind."""
     how, old = draw.random(), kind == "old-checkpoint"
+    if draw.random() < 0.05:
+        return of_any_kind(draw)
     if how < 0.25:
         return in_a_file(pickled(draw), old)
     if how < 0.5 or kind == "document":
@@ -195,8 +197,17 @@ def numpy_files() -> list[bytes]:
     return made
 
 
+def of_any_kind(draw: Random) -> bytes:
+    """An input of another kind under this one's name: its content says what it is."""
+    if draw.random() < 0.5:
+        return in_a_file(pickled(draw), draw.random() < 0.5)
+    return damaged(draw, [*files("checkpoint"), *files("old-checkpoint"), *tensor_files(), *numpy_files()], PIECES)
+
+
 def make_numpy(draw: Random) -> bytes:
     """An input of a .npz checkpoint: its bytes damaged, or its members."""
+    if draw.random() < 0.1:
+        return of_any_kind(draw)
     if draw.random() < 0.4:
         return damaged(draw, numpy_files(), PIECES)
     return in_archive(draw, numpy_files(), (b"'shape'", b"'descr'", b"<f4", b"|O", b"(9, 3)", b"True"))
