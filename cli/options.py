@@ -25,7 +25,9 @@ NOT_NEGATIVE = click.IntRange(min=0)
 SEED = click.IntRange(0, 2**63 - 1)  # what torch's and numpy's generators take
 GRID = click.IntRange(min=2)  # points in each direction
 FOLDER = click.Path(path_type=Path)
-INPUTS = "task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero.  [default: the checkpoint's task]"
+INPUTS = (
+    "task:NAME, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2, zero.  [default: the checkpoint's task]"
+)
 MATRIX = 'In place of CKPT: plus, minus, zero, diff, identity, orthogonal, random, or W\'s entries "a,b;c,d".'
 KIND = "Of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); of a cell flow: what it is Euler's step of."
 STEP = "ε in seconds: of --matrix, or to take Euler's map of a flow that --system names.  [default: 0.1 of --matrix]"
@@ -98,6 +100,10 @@ SHARED: Options = {
     ),
     "inputs": (("--inputs",), {"metavar": "SPEC", "help": INPUTS}),
     "samples": (("--samples",), {"type": COUNT, "default": 16, "help": "How many sequences."}),
+    "skip": (
+        ("--skip",),
+        {"type": NOT_NEGATIVE, "metavar": "N", "help": "Take the --samples sequences after the first N, not a draw."},
+    ),
     "steps": (("--steps",), {"type": COUNT, "default": 50, "help": "Length of made-up inputs, and of orbits."}),
     "data_dir": (("--data-dir",), {"type": FOLDER, "help": "Where data sets lie.  [default: $DYNLAB_DATA]"}),
     "at": (
@@ -155,7 +161,7 @@ MOVIE: Options = {
 PAGE: Options = {"output": (OUTPUT["output"][0], {"type": FOLDER, "metavar": "PAGE", "help": "html."})}
 CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity"})
 PLANAR = frozenset({"matrix", "kind", "step"})
-DRIVING = frozenset({"inputs", "samples", "steps", "data_dir"})
+DRIVING = frozenset({"inputs", "samples", "skip", "steps", "data_dir"})
 HELD = frozenset({"at", "at_step"})
 COMPUTING = frozenset({"seed", "device", "dtype"})
 ANYTHING = CHECKPOINT | PLANAR | DRIVING | COMPUTING  # a checkpoint, a system by name, or a matrix, and what drives it

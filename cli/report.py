@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dynlab.report import Left, Part
 
 READING = ("layer", "nonlinearity", "factory")
-FORWARDED = (*READING, "inputs", "samples", "data_dir", "at", "seed", "device", "dtype")
+FORWARDED = (*READING, "inputs", "samples", "skip", "data_dir", "at", "seed", "device", "dtype")
 CERTIFICATES = "certificates"  # the folder in the commands that a page shows
 DEFAULT_BUDGET = "2min"
 SAMPLES, FEWEST = SHARED["samples"][1]["default"], 2  # sequences that drive a network, and where they are long

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from dynlab.systems import Map, System
     from dynlab.tasks import Driving
 
+DRIVES = ("inputs", "samples", "skip", "data_dir")
 # The options that are of one kind of source only: whose they are, and what would make them fit.
 OWN = {
-    **dict.fromkeys(("layer", "nonlinearity", "inputs", "samples", "data_dir"), ("a checkpoint's", "give CKPT")),
+    **dict.fromkeys(("layer", "nonlinearity", *DRIVES), ("a checkpoint's", "give CKPT")),
     **dict.fromkeys(("step",), ("--matrix's, or of a flow that --system names", "name either")),
     **dict.fromkeys(("config",), ("--system's", "name --system")),
 }
@@ -58,6 +59,7 @@ class Source:
     starts: tuple[str, ...] = ()
     inputs: str | None = None
     samples: int = 16
+    skip: int | None = None
     steps: int = 50
     data_dir: Path | None = None
     at: str = "zero"
@@ -81,7 +83,7 @@ class Source:
         has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
         drivable = named[1] and self.takes_inputs
         for name, (owner, fix) in OWN.items():
-            if name in self.given and not has[owner] and not (drivable and name in ("inputs", "samples", "data_dir")):
+            if name in self.given and not has[owner] and not (drivable and name in DRIVES):
                 option = {"config": "set", "data_dir": "data-dir"}.get(name, name)
                 raise UserError(f"--{option} is {owner}: leave it out, or {fix}.")
         if self.kind not in (None, "flow") and any(has.values()) and self.matrix is None:
@@ -188,7 +190,7 @@ class Source:
         if self.first is not None:
             return self.first.driving
         system = self.cell
-        how: dict[str, Any] = {"samples": self.samples, "steps": self.steps, "seed": self.seed}
+        how: dict[str, Any] = {"samples": self.samples, "steps": self.steps, "seed": self.seed, "skip": self.skip}
         named = (self.inputs or system.task or "inputs").removeprefix("task:")
         self._check_constant()
         with working(f"Reading {named}", quiet=self.quiet):  # a minute or two of the largest tasks
@@ -218,13 +220,14 @@ class Source:
 
     def _of_tokens(self) -> str:
         """What else is said where inputs of a file are refused: of whole numbers, what to do where they are tokens."""
-        from dynlab.tasks.array_files import read_array
+        from dynlab.choice import Choice
+        from dynlab.tasks.array_files import read_sequences
         from dynlab.tasks.driving import FILES
 
         path, width = Path(self.inputs or ""), self.cell.network_input_size
         if path.suffix not in FILES or not path.is_file():
             return ""
-        array = read_array(path)
+        array = read_sequences(path, Choice(1))
         if array.dtype.kind not in "iu" or array.shape[-1:] == (width,):
             return ""
         if self.cell.embedding is not None:

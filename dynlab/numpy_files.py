@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from dynlab.choice import Choice
 from dynlab.errors import UserError
 from dynlab.reading import check_size
 
@@ -50,6 +51,34 @@ def read_numbers(path: Path, file: IO[bytes], size: int, member: str = "") -> np
     UserError
         Where the head claims more than there is, or more than may be read. A damaged file raises other errors as well.
     """
+    shape, by_columns, dtype = _head(path, file, size, member)
+    needed = math.prod(shape) * dtype.itemsize
+    check_size(path, needed)
+    array = np.frombuffer(file.read(needed), dtype)
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def read_rows(path: Path, file: IO[bytes], size: int, choice: Choice) -> np.ndarray:
+    """Some of the sequences of a .npy file, as `read_numbers` reads all: no others take memory.
+
+    An array that is no (sample, time, input) in the order of C is read whole.
+    """
+    shape, by_columns, dtype = _head(path, file, size)
+    begin = file.tell()
+    if by_columns or len(shape) != 3:
+        file.seek(0)
+        return read_numbers(path, file, size)
+    chosen, each = choice.of(shape[0]), math.prod(shape[1:]) * dtype.itemsize
+    check_size(path, len(chosen) * each)
+    array = np.empty((len(chosen), *shape[1:]), dtype)
+    for row, number in zip(array, chosen.tolist(), strict=True):
+        file.seek(begin + number * each)
+        row[...] = np.frombuffer(file.read(each), dtype).reshape(shape[1:])
+    return array
+
+
+def _head(path: Path, file: IO[bytes], size: int, member: str = "") -> tuple[tuple[int, ...], bool, np.dtype]:
+    """The shape, whether it is in the order of Fortran, and the type; the file stands where the numbers begin."""
     start, known = file.read(np.lib.format.MAGIC_LEN), np.lib.format.MAGIC_PREFIX
     if not start.startswith(known):
         named = f"{path} holds {cut(member)!r}, which" if member else path
@@ -69,9 +98,7 @@ def read_numbers(path: Path, file: IO[bytes], size: int, member: str = "") -> np
     needed = math.prod(shape) * dtype.itemsize
     if needed != size - file.tell():
         raise UserError(f"{path} says that its array takes {needed:,} bytes, and has {size - file.tell():,}.")
-    check_size(path, needed)
-    array = np.frombuffer(file.read(needed), dtype)
-    return array.reshape(shape, order="F" if by_columns else "C")
+    return shape, by_columns, dtype
 
 
 def check_numbers(path: Path, dtype: np.dtype) -> None:

@@ -70,8 +70,8 @@ CODE = (" object at 0x", "<", "torch.", "dynlab.", "b'", 'b"', "()", "got (", "i
 LONGEST_REASON = 200
 
 
-def check_readable(path: Path) -> int:
-    """The size in bytes of an ordinary file that can be read, and is not too large for that.
+def check_readable(path: Path, *, whole: bool = True) -> int:
+    """The size in bytes of an ordinary file that can be read, and is not too large for that where it is read `whole`.
 
     Raises
     ------
@@ -90,7 +90,8 @@ def check_readable(path: Path) -> int:
     if not stat.S_ISREG(found.st_mode):
         kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
         raise UserError(f"{path} is {kind}: name a file.")
-    check_size(path, found.st_size)
+    if whole:
+        check_size(path, found.st_size)
     return found.st_size
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from dynlab import reading
+from dynlab.choice import Choice
 from dynlab.errors import UserError
 
 MOST_VARIABLES = 10_000
@@ -46,8 +47,30 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     UserError
         Where it cannot be read, or takes too much time or memory.
     """
+    return _read(path)
+
+
+def read_sequences(path: Path, dims: tuple[str, str, str], choice: Choice) -> Any:
+    """Some of the sequences of the one variable that has these dimensions: no others take memory.
+
+    Returns
+    -------
+    ndarray
+        With the dimensions in that order.
+
+    Raises
+    ------
+    UserError
+        As of `read`, and where no variable has these dimensions, or several have.
+    """
+    variables, _ = _read(path, {"dims": dims, "choice": choice})
+    ((_, values, _), _) = next(iter(variables.values()))
+    return values
+
+
+def _read(path: Path, wanted: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     most = reading.limits().bytes
-    with told_by_another_process(path) as told:
+    with told_by_another_process(path, wanted) as told:
         head = told.readline(most)
         try:
             found: dict[str, Any] = json.loads(head)
@@ -55,6 +78,8 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             raise UserError(f"{path} cannot be read: it is damaged, and ends the program that reads it.") from error
         if "too much" in found:
             raise reading.too_much(path)
+        if "refused" in found:
+            raise UserError(found["refused"])
         if "error" in found:
             raise UserError(f"{path} cannot be read as {KINDS[path.suffix]}: {found['error']}.")
         try:
@@ -66,10 +91,11 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @contextmanager
-def told_by_another_process(path: Path) -> Iterator[IO[bytes]]:
+def told_by_another_process(path: Path, wanted: dict[str, Any] | None = None) -> Iterator[IO[bytes]]:
     """What `tell` writes of a file in a process of its own, as it comes: a crash of the libraries ends it early."""
     allowed = reading.limits()
     command = [sys.executable, "-I", "-c", STARTED, json.dumps(sys.path), os.fspath(path), str(allowed.bytes)]
+    command.append(json.dumps(wanted))
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | threads
@@ -133,7 +159,7 @@ def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Read the file that the command line names, and write what it holds to standard output."""
     _end_with_the_reader()
-    _, _, name, most = sys.argv
+    _, _, name, most, wanted = sys.argv
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is not what the file holds
     path = Path(name)
@@ -143,7 +169,7 @@ def main() -> None:
         import zarr  # noqa: F401
     else:
         import h5netcdf  # noqa: F401
-    tell(path, int(most), out)
+    tell(path, int(most), out, json.loads(wanted))
     out.flush()
     os._exit(0)  # the libraries' own ends may crash, too
 
@@ -158,7 +184,7 @@ def _end_with_the_reader() -> None:
             os._exit(1)
 
 
-def tell(path: Path, most: int, out: IO[bytes]) -> None:
+def tell(path: Path, most: int, out: IO[bytes], wanted: dict[str, Any] | None = None) -> None:
     """Write what a file holds, a line of JSON and the bytes of its numbers, or what is wrong with it.
 
     Parameters
@@ -167,6 +193,8 @@ def tell(path: Path, most: int, out: IO[bytes]) -> None:
     most : int
         Bytes that its variables may take.
     out : file
+    wanted : dict, optional
+        Where it is not all of the file, what `read_sequences` asks for: the dimensions and the choice.
     """
     import xarray as xr
 
@@ -176,20 +204,43 @@ def tell(path: Path, most: int, out: IO[bytes]) -> None:
                 _look_at_variables(path)
                 opened = xr.open_dataset(path, engine="h5netcdf")
             else:
-                opened = xr.open_zarr(path, consolidated=False)
+                opened = xr.open_zarr(path, consolidated=False, chunks=None)
             with opened as stored:
                 if len(stored.variables) > MOST_VARIABLES:
                     raise UserError(TOO_MANY)
+                if wanted:
+                    stored = _some_sequences(path, stored, tuple(wanted["dims"]), Choice(*wanted["choice"]))
                 if sum(array.nbytes for array in stored.variables.values()) > most:
                     raise MemoryError
                 _tell(stored.load(), out)
     except MemoryError:
         out.write(b'{"too much": 1}\n')
+    except Refused as error:
+        out.write(json.dumps({"refused": str(error)}).encode() + b"\n")
     # a damaged file drives the libraries into any error at all
     except Exception as error:
         words = str(error) if isinstance(error, UserError) else reading.damage(error)
         report = {"too much": 1} if isinstance(error.__cause__, MemoryError) else {"error": words}
         out.write(json.dumps(report).encode() + b"\n")
+
+
+class Refused(UserError):
+    """What is asked of a file that can be read is not there."""
+
+
+def _some_sequences(path: Path, stored: Any, dims: tuple[str, ...], choice: Choice) -> Any:
+    """The one variable with these dimensions, in their order, of the sequences that are chosen; nothing is loaded."""
+    fitting = [name for name, array in stored.data_vars.items() if set(array.dims) == set(dims)]
+    if len(fitting) != 1:
+        raise Refused(f"{path} must hold one variable with the dimensions {', '.join(dims)}, got {len(fitting)}.")
+    array = stored[fitting[0]].reset_coords(drop=True).transpose(*dims)
+    if array.dtype.kind not in PLAIN:
+        raise Refused(f"{path} must hold real numbers, got {array.dtype}.")
+    try:
+        chosen = choice.of(len(array))
+    except UserError as error:
+        raise Refused(str(error)) from error
+    return array.drop_vars(list(array.coords)).isel({dims[0]: chosen}).to_dataset(name="inputs")
 
 
 def _look_at_variables(path: Path) -> None:

@@ -24,8 +24,9 @@ import xarray as xr
 
 import dynlab as dl
 from dynlab import checkpoints, reading, reading_child
+from dynlab.choice import Choice
 from dynlab.errors import UserError
-from dynlab.tasks.array_files import read_array
+from dynlab.tasks.array_files import read_sequences
 
 QUICK = 10.0  # seconds of the processor
 
@@ -34,6 +35,11 @@ QUICK = 10.0  # seconds of the processor
 def small_limits(monkeypatch):
     monkeypatch.setenv("DYNLAB_READ_SECONDS", "20")
     monkeypatch.setenv("DYNLAB_READ_GIB", "0.25")
+
+
+def read_array(path):
+    """All sequences of a file."""
+    return read_sequences(path, Choice(10**9))
 
 
 def refused(read, path):
@@ -206,7 +212,7 @@ def test_records_are_no_numbers(tmp_path):
     with h5py.File(tmp_path / "x.nc", "w") as file:
         file.create_dataset("n", data=np.zeros(2, [("a", "f8"), ("b", "f8")]))
     assert "x.nc cannot be read as a NetCDF file: its variable n holds neither numbers nor text" in refused(
-        read_array, tmp_path / "x.nc"
+        dl.open, tmp_path / "x.nc"
     )
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynlab.choice import Choice
 from dynlab.errors import UserError, lookup
 from dynlab.numpy_files import check_numbers
 from dynlab.reading import bounded, limits, too_much
-from dynlab.tasks.array_files import read_array
+from dynlab.tasks.array_files import read_sequences
 from dynlab.wording import NO_INPUT, agree, counted
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
 DOUBLE = 8  # bytes of a number of double precision
-FILES = (".npy", ".npz", ".nc")
-WAYS = "task:har2, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2 or zero"
+FILES = (".npy", ".npz", ".nc", ".zarr")
+WAYS = "task:har2, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2 or zero"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def driving_inputs(
     samples: int = 16,
     steps: int = 50,
     seed: int = 0,
+    skip: int | None = None,
     data_dir: str | Path | None = None,
     shipped: bool = False,
 ) -> Driving:
@@ -62,15 +64,18 @@ def driving_inputs(
     Parameters
     ----------
     spec : str or None
-        ``task:NAME``, a ``.npy``, ``.npz`` or ``.nc`` file of shape (sample, time, input), ``noise:DEVIATION``,
-        ``constant:VALUE,VALUE…`` or ``zero``. None: what was recorded with the system, else its own task where the data
-        are at hand, else white noise.
+        ``task:NAME``, a ``.npy``, ``.npz``, ``.nc`` or ``.zarr`` file of shape (sample, time, input),
+        ``noise:DEVIATION``, ``constant:VALUE,VALUE…`` or ``zero``. None: what was recorded with the system, else its
+        own task where the data are at hand, else white noise. Of a file only those sequences are read that are
+        taken, but of a ``.npz`` all.
     system : System
     samples : int
         How many sequences at most, drawn with `seed` where there are more.
     steps : int
         How long inputs are that are made up.
     seed : int
+    skip : int, optional
+        In place of a draw the `samples` sequences after the first `skip`, of a file, a task or what was recorded.
     data_dir : str or Path, optional
         Where data sets lie, besides DYNLAB_DATA.
     shipped : bool
@@ -87,13 +92,13 @@ def driving_inputs(
     """
     if samples < 1 or steps < 1:
         raise UserError(f"There must be at least one sample and one step, got {samples} and {steps}.")
-    generator = np.random.default_rng(seed)
+    generator, choice = np.random.default_rng(seed), Choice(samples, seed, skip)
     if spec is None:
-        driving = _default(system, samples, steps, generator, data_dir, shipped)
+        driving = _default(system, choice, steps, generator, data_dir, shipped)
     elif spec.startswith("task:"):
-        driving = _from_task(spec.removeprefix("task:"), system, samples, generator, data_dir, shipped)
+        driving = _from_task(spec.removeprefix("task:"), system, choice, data_dir, shipped)
     elif Path(spec).suffix in FILES:
-        driving = _from_file(Path(spec), samples, generator)
+        driving = _from_file(Path(spec), choice)
     elif spec == "zero":
         driving = _zero(steps, system)
     elif spec.startswith("constant:"):
@@ -102,6 +107,8 @@ def driving_inputs(
         driving = _noise(spec.partition(":")[2] if ":" in spec else "1.0", samples, steps, system, generator)
     else:
         raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
+    if skip is not None and not driving.real and driving.targets is None:
+        raise UserError(f"There is nothing to skip in {driving.description}: leave --skip (skip=) out.")
     _check(driving, system)
     _shape(len(driving.inputs), driving.inputs.shape[1], system)
     return driving
@@ -109,7 +116,7 @@ def driving_inputs(
 
 def _default(
     system: System,
-    samples: int,
+    choice: Choice,
     steps: int,
     generator: np.random.Generator,
     data_dir: str | Path | None,
@@ -119,18 +126,16 @@ def _default(
     if not width:
         return _zero(steps, system)
     if system.recorded_inputs is not None:
-        inputs = system.recorded_inputs[_choice(len(system.recorded_inputs), samples, generator)]
+        inputs = system.recorded_inputs[choice.of(len(system.recorded_inputs))]
         return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
-    task = _own_task(system, samples, generator, data_dir, shipped)
+    task = _own_task(system, choice, data_dir, shipped)
     if isinstance(task, Driving):
         return task
-    noise = _noise("1.0", samples, steps, system, generator)
+    noise = _noise("1.0", choice.samples, steps, system, generator)
     return replace(noise, description=f"{noise.description} ({task})")
 
 
-def _own_task(
-    system: System, samples: int, generator: np.random.Generator, data_dir: str | Path | None, shipped: bool
-) -> Any:
+def _own_task(system: System, choice: Choice, data_dir: str | Path | None, shipped: bool) -> Any:
     """Sequences of the system's own task, or why there are none."""
     from dynlab.tasks import TASKS
     from dynlab.tasks.official import NotAtHand
@@ -140,7 +145,7 @@ def _own_task(
     if system.task not in TASKS:
         return f"task {system.task!r} is not dynlab's"
     try:
-        driving = _from_task(system.task, system, samples, generator, data_dir, shipped)
+        driving = _from_task(system.task, system, choice, data_dir, shipped)
     except NotAtHand:
         return f"the data of its task {system.task!r} are not at hand"
     found, width = driving.inputs.shape[-1], system.network_input_size
@@ -150,8 +155,7 @@ def _own_task(
 def _from_task(
     name: str,
     system: System,
-    samples: int,
-    generator: np.random.Generator,
+    choice: Choice,
     data_dir: str | Path | None,
     shipped: bool,
 ) -> Driving:
@@ -179,26 +183,24 @@ def _from_task(
         if name not in har.CLASSES:
             raise
         split, embedded, real = har.sample(name, settings.get("standardise", "feature")), True, True
-    chosen = split[_choice(len(split), samples, generator)]
+    chosen = split[choice.of(len(split))]
     described = counted(len(chosen), f"test sequence of {name}")
     described = f"{described} that {agree(len(chosen), 'ships', 'ship')} with dynlab" if embedded else described
     return Driving(chosen.inputs, chosen.targets, described, real)
 
 
-def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:
-    inputs = read_array(path)
+def _from_file(path: Path, choice: Choice) -> Driving:
+    inputs = read_sequences(path, choice)
     check_numbers(path, inputs.dtype)
     if inputs.ndim == 2:
+        choice.of(1)
         inputs = inputs[None]
     if inputs.ndim != 3:
         raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
-    needed = inputs.nbytes + DOUBLE * min(samples, len(inputs)) * math.prod(inputs.shape[1:])  # both are held at once
-    if needed > limits().bytes:
+    if inputs.nbytes + DOUBLE * inputs.size > limits().bytes:  # both are held at once
         del inputs  # which the error would keep
         raise too_much(path)
     with bounded(path), np.errstate(all="ignore"):  # what is too large for a double is infinite, and refused as such
-        if len(inputs) > samples:
-            inputs = inputs[_choice(len(inputs), samples, generator)]
         inputs = inputs.astype(np.float64)
     return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
 
@@ -245,13 +247,6 @@ def _number(text: str, spec: str) -> float:
     if not math.isfinite(value):
         raise UserError(f"Inputs {spec!r}: the numbers must be finite.")
     return value
-
-
-def _choice(available: int, samples: int, generator: np.random.Generator) -> np.ndarray:
-    """Which of the sequences, in their own order: all where there are no more than `samples`."""
-    if available <= samples:
-        return np.arange(available)
-    return np.sort(generator.choice(available, samples, replace=False))
 
 
 def _sequences(inputs: np.ndarray) -> str:
