@@ -88,7 +88,8 @@ def pickled(draw: Random) -> bytes:
     def called() -> bytes:
         module, _, name = draw.choice(NAMES).rpartition(".")
         arguments = b"".join(value(0) for _ in range(draw.randrange(4)))  # deeper ones would nest without end
-        return f"c{module}\n{name}\n(".encode() + arguments + b"t" + draw.choice((b"R", b"R", b"\x81", b"Rb", b""))
+        named = f"c{module}\n{name}\n".encode() if draw.random() < 0.8 else text(module) + text(name) + b"\x93"
+        return named + b"(" + arguments + b"t" + draw.choice((b"R", b"R", b"\x81", b"Rb", b""))
 
     def value(depth: int) -> bytes:
         simple = (
