@@ -15,9 +15,10 @@ import xarray as xr
 from dynlab import files, reading_child, schema
 from dynlab.errors import UserError, require_extra
 from dynlab.reading import check_readable, damage
+from dynlab.reading_child import PART
 from dynlab.stores import LIST, changed_file, found_files, missing_files, recover, write_store
 
-PART, PARTS = "part", ["real", "imag"]
+PARTS = ["real", "imag"]
 COMPLEX: dict[Any, Any] = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}  # by its parts
 NOT_FINITE = "not a finite number"
 TRIES = 20  # to read a store that other processes replace meanwhile

@@ -29,6 +29,7 @@ TOO_MANY = f"it has more than {MOST_VARIABLES:,} variables"
 END_WITH_THE_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 # Kinds of numbers whose bytes are told as they are; of others the values.
 PLAIN, TEXT = "biufcmM", "SUOT"
+PART = "part"  # the dimension of complex numbers' two parts, as dynlab writes them
 WORD = str | bytes | int | float | None  # what an item of an array of objects may be
 STARTED = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); import dynlab.reading_child as child; child.main()"
 
@@ -230,12 +231,13 @@ class Refused(UserError):
 
 def _some_sequences(path: Path, stored: Any, dims: tuple[str, ...], choice: Choice) -> Any:
     """The one variable with these dimensions, in their order, of the sequences that are chosen; nothing is loaded."""
-    fitting = [name for name, array in stored.data_vars.items() if set(array.dims) == set(dims)]
+    fitting = [name for name, array in stored.data_vars.items() if {*array.dims} - {PART} == {*dims}]
     if len(fitting) != 1:
         raise Refused(f"{path} must hold one variable with the dimensions {', '.join(dims)}, got {len(fitting)}.")
-    array = stored[fitting[0]].reset_coords(drop=True).transpose(*dims)
-    if array.dtype.kind not in PLAIN:
-        raise Refused(f"{path} must hold real numbers, got {array.dtype}.")
+    array = stored[fitting[0]].reset_coords(drop=True)
+    if array.dtype.kind not in PLAIN or PART in array.dims:
+        raise Refused(f"{path} must hold real numbers, got {'complex ones' if PART in array.dims else array.dtype}.")
+    array = array.transpose(*dims)
     try:
         chosen = choice.of(len(array))
     except UserError as error:

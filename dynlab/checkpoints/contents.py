@@ -83,7 +83,7 @@ def read_contents(path: Path) -> Contents:
     head = _head(path)
     with bounded(path), torch_threads(1):  # a first thread of torch's would take memory of the file's share
         # first, as the length of a safetensors header may begin with the byte that a pickle begins with
-        if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < LONGEST_HEADER:
+        if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= LONGEST_HEADER:
             return _of_safetensors(path)
         names = members(path) if head.startswith(ZIP_START) else []
         if is_numpy_archive(names):
@@ -221,7 +221,7 @@ def _flatten(
     if id(tree) in seen:
         return
     seen.add(id(tree))
-    if depth > DEEPEST or len(prefix) > LONGEST_NAME:
+    if depth >= DEEPEST or len(prefix) > LONGEST_NAME:
         raise UserError(f"The file nests its contents more than {DEEPEST} levels deep; {SAFE_ALTERNATIVE}.")
     if isinstance(tree, Foreign) and isinstance(tree.state, Mapping):
         state = tree.state
