@@ -31,6 +31,7 @@ def branches(taken: Iterable[Step]) -> tuple[int, int]:
     with tempfile.NamedTemporaryFile() as told:
         measured.json_report(outfile=told.name)
         report = json.load(told)
+    measured.get_data().close(force=True)
     found = missed = 0
     for said in report["files"].values():
         for function in said["functions"].values():
