@@ -30,7 +30,7 @@ LINES = {  # a small line, and what it is swept over
     "lyapunov-function": ("--matrix diff --kind flow --starts 8", "seed=0,1"),
     "energy": ("--matrix zero", "steps=5,6"),
     "stability": ("ernn.pt --inputs noise:1.0 --steps 4 --samples 2", "seed=0,1"),
-    "bifurcation": ("--system logistic --parameter r --from 2.8", "to=2.9,3.2"),
+    "bifurcation": ("--system logistic --parameter r --from 2.8 --values 20", "to=2.9,3.2"),
     "box-bounds": ("rnn.pt", "dtype=float32,float64"),
     "check": (f"{DRIVEN} --max-modulus 9", "steps=4,6"),
 }
