@@ -1,7 +1,8 @@
 """Tables of published accuracies: each row is a preset, and its measurement is what the queue's trainings of it gave.
 
 What a row reports stands with its preset (`dynlab.training.PRESETS`), the sizes and times beside it in
-``published.csv``, and the trainings in ``trainings.nc``. A row that no finished training measures is "not run".
+``published.csv``, and the trainings in ``trainings.nc``. A row that no finished training measures is "not run", or "not
+complete" where one has begun.
 """
 
 import csv
@@ -30,7 +31,7 @@ FACT_NAMES = {
     "train_time": "training, published",
     "test_time": "test, published",
 }
-NOT_RUN = UNKNOWN
+NOT_RUN, NOT_COMPLETE = UNKNOWN, "not complete"
 ONE_TRAINING = ", one seed"
 CHOSEN, LAST, BEST = "chosen epoch", "last epoch", "best epoch on test"
 MEASURED = (CHOSEN, LAST, BEST)
@@ -133,7 +134,7 @@ def measured(trainings: xr.Dataset, presets: list[str]) -> xr.Dataset:
     -------
     Dataset
         ``published`` (network), ``score`` and ``score_std`` (network, selection), ``iterations``, ``seeds``,
-        ``queued``, ``diverged`` and ``meaning`` (network).
+        ``queued``, ``diverged``, ``incomplete`` and ``meaning`` (network).
     """
     of_har2 = compared(trainings).sel({schema.RECIPE: "published"})
     rows = [_measured(trainings, name, of_har2) for name in presets]
@@ -144,6 +145,7 @@ def measured(trainings: xr.Dataset, presets: list[str]) -> xr.Dataset:
         "seeds": "trainings that ended",
         "queued": "trainings of the queue",
         "diverged": "trainings that diverged",
+        "incomplete": "iterations of each training that is not complete",
         "meaning": "what the published number is",
     }
     of_both = (schema.NETWORK, schema.SELECTION)
@@ -177,6 +179,10 @@ def _measured(trainings: xr.Dataset, preset: str, of_har2: xr.Dataset) -> dict[s
     network = _har2_network(preset)
     said = str(of_har2["meaning"].sel({schema.NETWORK: network}).values) if network else ""
     empty = np.full(len(MEASURED), np.nan)
+    so_far = {name: one for name, one in schema.settings(trainings).get("unfinished", {}).items() if name in names}
+    said = said or _meaning(published, values, score.sign)
+    if not runs and any(one["epochs"] for one in so_far.values()):
+        said = NOT_COMPLETE
     return {
         "published": published,
         "score": values.mean(axis=0) if len(values) else empty,
@@ -185,8 +191,16 @@ def _measured(trainings: xr.Dataset, preset: str, of_har2: xr.Dataset) -> dict[s
         "seeds": len(ended),
         "queued": len(names),
         "diverged": len(runs) - len(ended),
-        "meaning": DIVERGED if runs and not ended else said or _meaning(published, values, score.sign),
+        "incomplete": "; ".join(of_iterations(one) for one in so_far.values()),
+        "meaning": DIVERGED if runs and not ended else said,
     }
+
+
+def of_iterations(so_far: Mapping[str, int]) -> str:
+    """How many iterations of how many a training has behind it; epochs where no batches of one were counted."""
+    batches = so_far.get("batches", 0)
+    done, whole = (so_far[name] * (batches or 1) for name in ("epochs", "of"))
+    return f"{done:,} of {whole:,}{'' if batches else ' epochs'}"
 
 
 def _scores(training: xr.Dataset, score: Score, held_out: bool) -> list[float]:
@@ -221,7 +235,8 @@ def _row(one: xr.Dataset, of_row: Mapping[str, str], columns: tuple[str, ...]) -
     preset = str(one[schema.NETWORK].values)
     seeds = f"{int(one['seeds'])} of {int(one['queued'])}" if one["queued"] else "none queued"
     seeds += f", {int(one['diverged'])} diverged" if one["diverged"] else ""
-    iterations = f"{int(one['iterations']):,}" if one["iterations"] else ""
+    complete = f"{int(one['iterations']):,}" if one["iterations"] else ""
+    iterations = "; ".join(filter(None, [complete, str(one["incomplete"].values)]))
     beside = [of_row[column] for column in columns]
     return [preset, PRESETS[preset].reported, *cells, seeds, iterations, *beside, str(one["meaning"].values)]
 

@@ -1,4 +1,4 @@
-"""The "full gradient" of a tutorial, which is not the gradient: sensitivities collapsed to a matrix, to be measured.
+"""The "full derivative" of a tutorial, which is not the gradient: sensitivities collapsed to a matrix, to be measured.
 
 The tutorial keeps ∂s/∂W as one n × n matrix R, R ← diag(σ') W R + σ' pᵀ with p the state before the step. The true
 sensitivity S_i,jk = ∂s_i/∂W_jk obeys S_i,jk ← σ'_i (Σ_l W_il S_l,jk + δ_ij p_k), so that R_ik = Σ_j S_i,jk: R has

@@ -153,6 +153,8 @@ def test_speed_ups_are_quotients_of_the_papers_own_hours():
     [
         (["not run", "not run"], NOT_RUN),
         (["not run", "not reached either way"], UNDECIDED),
+        (["not complete", "not run"], NOT_RUN),
+        (["not complete", "not reached either way"], UNDECIDED),
         (["not reached either way, one seed", "not reached either way"], UNDECIDED),
         (["diverged", "not reached either way"], UNDECIDED),
         (["reached at the last epoch, without choosing, one seed"], UNDECIDED),

@@ -7,7 +7,7 @@ from dynlab import io, schema
 from dynlab.cli.main import run
 from dynlab.errors import lookup
 from dynlab.gallery import TABLES, speed
-from dynlab.gallery.accuracies import BEST, CHOSEN, NOT_RUN, facts, measured, number, trainings_of
+from dynlab.gallery.accuracies import BEST, CHOSEN, NOT_COMPLETE, NOT_RUN, facts, measured, number, trainings_of
 from dynlab.gallery.copying import COPIES, HIGHER, STAYED, LossCurve, baseline
 from dynlab.gallery.data_sets import COLUMNS, sizes
 from dynlab.gallery.equilibria import HOLDS, ONLY_FLOW, table
@@ -48,7 +48,7 @@ def test_a_table_is_made_and_says_what_is_known(name):
     assert set(made.numeric) <= set(made.headings)
 
 
-def a_training(name, curve, diverged="", score="test_accuracy"):
+def a_training(name, curve, diverged="", score="test_accuracy", **unfinished):
     none = np.full(len(curve), np.nan)
     scores = {"test_accuracy": none, "test_perplexity": none} | {score: np.array(curve)}
     given = {
@@ -59,7 +59,7 @@ def a_training(name, curve, diverged="", score="test_accuracy"):
     }
     coords = {schema.TRAINING: [name], schema.EPOCH: np.arange(1, len(curve) + 1)}
     flags = dict.fromkeys(scores, "another score")
-    return schema.dataset(given, system="several", settings={}, coords=coords, flags=flags)
+    return schema.dataset(given, system="several", settings={"unfinished": unfinished}, coords=coords, flags=flags)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,31 @@ def test_a_training_measures_its_presets_row(curve, meaning):
     assert ds["meaning"].values.tolist() == [meaning, NOT_RUN]
     np.testing.assert_allclose(ds["score"][0], [np.nan, 100 * curve[-1], 100 * max(curve)])
     assert "1 of 1 training " in ds.attrs["verdict"]
+
+
+def test_a_training_that_is_not_complete_is_shown_with_its_iterations():
+    begun = {
+        "noisy-cifar-antisymmetric-gated": {"epochs": 23, "of": 26, "batches": 391},
+        "noisy-cifar-antisymmetric-gated-seed1": {"epochs": 0, "of": 26, "batches": 391},
+        "noisy-cifar-lstm-seed1": {"epochs": 5, "of": 26},
+    }
+    names = [f"antisymmetricrnn-noisy-cifar-{one}" for one in ("antisymmetric-gated", "lstm", "antisymmetric")]
+    ds = measured(a_training("noisy-cifar-lstm", [0.1, 0.1], **begun), names)
+    assert ds["meaning"].values.tolist() == [NOT_COMPLETE, f"{NEITHER}, one seed", NOT_RUN]
+    assert ds["incomplete"].values.tolist() == ["8,993 of 10,166; 0 of 10,166", "5 of 26 epochs", ""]
+
+
+def test_every_unfinished_training_of_the_record_stands_in_its_row():
+    unfinished = schema.settings(io.open(RECORDED))["unfinished"]
+    rows = [
+        row for name in ("antisymmetric-2", "asrnn-mnist", "ernn-3") for row in lookup(TABLES, name, "table")().rows
+    ]
+    shown = {row[0]: [cell for cell in row if " of " in cell and "," in cell] for row in rows}
+    for preset in shown:
+        mine = [unfinished[name] for name in trainings_of(preset) if name in unfinished]
+        said = "; ".join(f"{one['epochs'] * one['batches']:,} of {one['of'] * one['batches']:,}" for one in mine)
+        assert not mine or any(cell.endswith(said) for cell in shown[preset]), preset
+    assert {name for preset in shown for name in trainings_of(preset)} >= set(unfinished)
 
 
 @pytest.mark.parametrize(

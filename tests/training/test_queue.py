@@ -190,9 +190,23 @@ def test_results_say_how_far_an_unfinished_training_is(whole, tmp_path):
     numbers = record(second, whole)["epochs"]
     assert so_far == (
         second.name,
-        {"epochs": SETTINGS.epochs, "of": SETTINGS.epochs}
+        {"epochs": SETTINGS.epochs, "of": SETTINGS.epochs, "batches": BATCHES[True]}
         | {name: numbers[name][-1] for name in ("loss", "test_accuracy")},
     )
+
+
+def test_results_say_that_a_training_has_not_begun(whole, tmp_path):
+    """How many batches an epoch has is known of what was timed, and of what another training that ended was fed."""
+    shutil.copytree(whole, tmp_path / "queue")
+    waiting = digits("third", seed=2, tier=GPU_TIER)
+    (tmp_path / "queue" / "timed.json").unlink()
+    found = schema.settings(results((*TWO, waiting), tmp_path / "queue"))["unfinished"]
+    assert found == {"third": {"epochs": 0, "of": SETTINGS.epochs, "batches": BATCHES[False]}}
+    other = digits("fourth", seed=2, retrain=True)
+    shutil.copytree(whole, tmp_path / "timed")
+    (tmp_path / "timed" / "results" / "second.json").unlink()
+    found = schema.settings(results((TWO[0], other), tmp_path / "timed"))["unfinished"]
+    assert found == {"fourth": {"epochs": 0, "of": SETTINGS.epochs, "batches": BATCHES[True]}}
 
 
 def test_only_one_process_works_on_a_folder(tmp_path):

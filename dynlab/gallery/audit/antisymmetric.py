@@ -192,7 +192,7 @@ def of_table(table: accuracies.Accuracies) -> tuple[str, str]:
     """The verdict on a table of accuracies as a whole, and its sentence."""
     ds = accuracies.measured(io.shipped(accuracies.RECORDED), table.names)
     words = ds["meaning"].values.tolist()
-    run = [word for word in words if word != accuracies.NOT_RUN]
+    run = [word for word in words if word not in (accuracies.NOT_RUN, accuracies.NOT_COMPLETE)]
     # a training that diverged, or was not repeated, tells of its recipe and its seed
     open_ = [word for word in run if word == accuracies.DIVERGED or word.endswith(accuracies.ONE_TRAINING)]
     if len(run) < len(words) or open_:

@@ -10,8 +10,8 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.errors import UserError
-from dynlab.training.queue.folder import KEPT, begun, epochs, noted, record, run_folder
-from dynlab.training.queue.queued import Queued, Record
+from dynlab.training.queue.folder import KEPT, TIMES, begun, epochs, noted, record, run_folder
+from dynlab.training.queue.queued import Queued, Record, described
 
 # Columns of the records' epochs, and what they are.
 COLUMNS = {
@@ -27,7 +27,8 @@ COMPRESSED = {"zlib": True, "complevel": 9, "shuffle": True}
 def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
     """Every epoch's numbers of the finished trainings, and what each was and took; how far the unfinished are.
 
-    The unfinished stand in the settings: by name, the ``epochs`` behind them, ``of`` how many, and the last numbers.
+    The unfinished stand in the settings: by name, the ``epochs`` behind them, ``of`` how many, the ``batches`` of each
+    where these are known, and the last numbers.
 
     Raises
     ------
@@ -36,8 +37,13 @@ def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
     """
     elsewhere = noted(folder, KEPT)
     others = elsewhere.get("unfinished", {})
-    unfinished = {one.name: so_far for one in queue if (so_far := _so_far(one, folder, others.get(one.name, {})))}
     records = [found for one in queue if (found := record(one, folder))]
+    batches = _batches(records, folder)
+    unfinished = {
+        one.name: _so_far(one, folder, others.get(one.name, {})) | batches.get(_fed(described(one.run)), {})
+        for one in queue
+        if not record(one, folder)
+    }
     if not records:
         raise UserError(f"No training of the queue in {folder} is finished yet: `make queue` goes on.")
     longest = max(len(one["epochs"].get("loss", ())) for one in records)
@@ -84,16 +90,29 @@ def _by_epoch(records: Sequence[Record], name: str, words: str, longest: int) ->
 def _so_far(queued: Queued, folder: Path, elsewhere: dict[str, float]) -> dict[str, float]:
     """How many ``epochs`` an unfinished training has behind it, ``of`` how many, and the last one's numbers.
 
-    The further of this folder's and another machine's; empty where it is finished or not begun.
+    The further of this folder's and another machine's.
     """
-    if record(queued, folder):
-        return {}
-    if not begun(queued, folder):
-        return elsewhere
-    done = epochs(run_folder(folder, queued.name))
+    done = epochs(run_folder(folder, queued.name)) if begun(queued, folder) else {}
     last = {name: values[-1] for name, values in done.items() if name in COLUMNS}
     here = {"epochs": len(done.get("loss", ())), "of": queued.run.settings.epochs} | last
-    return max(elsewhere, here, key=lambda one: one.get("epochs", -1))
+    return max(here, elsewhere, key=lambda one: one.get("epochs", -1))
+
+
+def _batches(records: Sequence[Record], folder: Path) -> dict[str, dict[str, int]]:
+    """The ``batches`` of an epoch by what a run is fed: from runs that were timed, and from those that ended."""
+    timed = {json.dumps(json.loads(kind)[2:]): int(one["batches"]) for kind, one in noted(folder, TIMES).items()}
+    ended = {
+        _fed(one["run"]): one["iterations"] // one["run"]["settings"]["epochs"]
+        for one in records
+        if len(one["epochs"].get("loss", ())) == one["run"]["settings"]["epochs"]
+    }
+    return {fed: {"batches": number} for fed, number in (timed | ended).items()}
+
+
+def _fed(run: dict[str, Any]) -> str:
+    """The task with its settings and the size of a batch, as they end what `kind` gives."""
+    task = {key: value for key, value in run["task_settings"].items() if key != "seed"}
+    return json.dumps([run["task"], task, run["settings"]["batch_size"]], sort_keys=True)
 
 
 def _different(records: Sequence[Record], key: str, elsewhere: dict[str, Any]) -> list[dict[str, str]]:
