@@ -39,6 +39,7 @@ TABLES = {
     "asrnn-mnist": "dynlab.gallery.accuracies:asrnn_mnist",
     "asrnn-ptb": "dynlab.gallery.accuracies:asrnn_ptb",
     "audit": "dynlab.gallery.audit:table",
+    "choices": "dynlab.gallery.choices:table",
     "copying": "dynlab.gallery.copying:table",
     "equilibria": "dynlab.gallery.equilibria:table",
     "ernn-1": "dynlab.gallery.data_sets:table_1",

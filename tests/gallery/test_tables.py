@@ -8,12 +8,14 @@ from dynlab.cli.main import run
 from dynlab.errors import lookup
 from dynlab.gallery import TABLES, speed
 from dynlab.gallery.accuracies import BEST, CHOSEN, NOT_COMPLETE, NOT_RUN, facts, measured, number, trainings_of
+from dynlab.gallery.choices import tried
 from dynlab.gallery.copying import COPIES, HIGHER, STAYED, LossCurve, baseline
 from dynlab.gallery.data_sets import COLUMNS, sizes
 from dynlab.gallery.equilibria import HOLDS, ONLY_FLOW, table
 from dynlab.gallery.har2 import EXPLAINED, LAST, NEITHER, REACHED, RECORDED
 from dynlab.training import PRESETS
 from dynlab.training.presets.ernn import ROWS
+from dynlab.training.queue.table import QUEUE
 
 # What each says whatever trainings are finished: errors of the sources, and facts that are kept.
 KNOWN = {
@@ -22,6 +24,7 @@ KNOWN = {
     "asrnn-mnist": "reads out the LSTM's cell state",
     "asrnn-ptb": "No training measures them",
     "audit": "holds (",
+    "choices": "Of 9 networks 30 short trainings",
     "copying": "asRNN is a linear orthogonal network",
     "equilibria": "6 of 6 kinds",
     "ernn-1": "Noisy-CIFAR has 50,000 training sequences, the table 60,000",
@@ -236,6 +239,41 @@ def test_the_page_of_perplexities_names_the_least_one():
     said = lookup(TABLES, "ernn-4", "table")().measured
     assert f"that of {least.rpartition('-')[2]}, {scores[least]:.2f}; ernn-k1 has" in said
     assert f"number {place} of 7" in said
+
+
+def test_the_settings_that_were_taken_are_those_of_the_long_training():
+    """The command of the long training is another record of them: the queue wrote it when it chose."""
+    made = lookup(TABLES, "choices", "table")()
+    taken = {row[0].rpartition("-")[0]: row for row in made.rows if row[-1] == "taken"}
+    trainings = io.open(RECORDED)
+    ended = [name for name in taken if name in trainings["training"].values]
+    assert len(taken) == 9
+    assert len(ended) == 8  # one is not complete
+    for name in ended:
+        command = str(trainings["command"].sel(training=name).values)
+        lr, *flow = taken[name][1:5]
+        assert f"--lr {lr}" in command
+        for setting, value in zip(("step_size", "gamma", "sigma_w"), flow, strict=True):
+            assert (f"--set {setting}={float(value)}" in command) if value else (f"--set {setting}=" not in command)
+
+
+def test_every_short_training_is_listed_with_what_it_was_given():
+    rows = {row[0]: row for row in lookup(TABLES, "choices", "table")().rows}
+    assert set(rows) == {one.name for one in QUEUE if "-choice" in one.name}
+    assert max(int(row[5].replace(",", "")) for row in rows.values()) < 1200
+    assert rows["pmnist-lstm-choice1"][1:] == ["0.1", "", "", "", "0", "", "diverged"]
+    assert rows["pmnist-antisymmetric-choice4"][1:] == ["0.1", "0.01", "0.001", "4", "1,173", "71.62", "taken"]
+
+
+def test_what_is_best_on_held_out_images_is_taken_and_nothing_while_one_is_not_run():
+    trainings = io.open(RECORDED).load()
+    first, *others = [f"smnist-antisymmetric-choice{number}" for number in (1, 2, 3, 4)]
+    better = trainings.copy(deep=True)
+    better["validation_accuracy"].loc[{"training": first, "epoch": 3}] = 0.99
+    outcome = tried(better)["outcome"].sel(training=[first, *others])
+    assert outcome.values.tolist() == ["taken", "", "", ""]
+    fewer = trainings.sel(training=trainings["training"] != first)
+    assert tried(fewer)["outcome"].sel(training=[first, *others]).values.tolist() == [NOT_RUN, "", "", ""]
 
 
 def test_the_record_of_trainings_is_there():
