@@ -75,7 +75,7 @@ def told_here(monkeypatch):
     """
 
     @contextmanager
-    def told(path):
+    def told(path, wanted):
         out = BytesIO()
         reading_child.tell(path, reading.limits().bytes, out)
         out.seek(0)
