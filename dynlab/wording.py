@@ -34,13 +34,13 @@ def number(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(-0.0), number(-1.5e-5), number(1535.7, 0), number(float("nan"))
-    ('0', '−1.5e−05', '1,536', 'not known')
+    >>> number(-0.0), number(-1.5e-5), number(1535.7, 0), number(999.7, 3), number(float("nan"))
+    ('0', '−1.5e−05', '1,536', '1,000', 'not known')
     """
     if math.isnan(value):
         return "not known"
-    if digits and 10**digits <= abs(value) < WHOLE:
-        value, digits = float(f"{value:.{digits}g}"), 0
+    if digits and 10**digits <= abs(rounded := float(f"{value:.{digits}g}")) < WHOLE:
+        value, digits = rounded, 0
     return f"{value + 0.0:{f'.{digits}g' if digits else ',.0f'}}".replace("-", "−")
 
 

@@ -251,7 +251,7 @@ def _verdict(ds: xr.Dataset) -> str:
     settings = schema.settings(ds)
     samples = [settings[name][-3] for name in ("inputs_shape", "other_inputs_shape")]
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
-    each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
+    each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes, 0)} sequences"
     shown, below = ("A", "is") if p < BEYOND else ("No", "is not")
     return (
         f"{shown} difference between {one} and {two} is shown: p = {number(p, 2)} {below} below {BEYOND}. "
