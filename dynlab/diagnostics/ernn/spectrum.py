@@ -122,5 +122,6 @@ def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], wh
     return (
         f"Over {where} ∇F = diag(φ′)PU − I is singular at {share(singular)} of the states linearised (rank "
         f"{interval(ranks, 0)} of {n:,}, so that on average {share(zero)} of its eigenvalues are 0). Of all "
-        f"eigenvalues {share(positive)} have a real part above 0 by more than their error, up to {at_most(real.max(), 3)}."
+        f"eigenvalues {share(positive)} have a real part above 0 by more than their error, up to "
+        f"{at_most(real.max(), 3)}."
     )
