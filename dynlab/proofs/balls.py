@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from dynlab.program import Operation, Program
+from dynlab.old_program import Operation, Program
 
 MATRIX_ROUNDING = 2.0**-40  # how far a matrix that was computed in float64 may be from what it stands for, relatively
 WIDE = 1e-6  # radius of a ball from which on monotony encloses more tightly than Arb's own functions do

@@ -7,7 +7,7 @@ from flint import arb, ctx
 
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalue_sets import matched
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.proofs.balls import NonSmooth
 from dynlab.proofs.discs import Counts, ProvedDiscs, count, eigenvalue_discs
 from dynlab.proofs.krawczyk import Ball, NotProved, proved_ball, refined, within

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dynlab.numerics.arrays import Real
-from dynlab.program import Operation, Program
+from dynlab.old_program import Operation, Program
 from dynlab.proofs.balls import NonSmooth, exact_matrix
 from dynlab.proofs.certify import Certificate, above
 from dynlab.proofs.discs import Counts, count, discs_of, real_basis

@@ -11,7 +11,7 @@ import numpy as np
 from flint import acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from dynlab.program import Operation, Program
+from dynlab.old_program import Operation, Program
 from dynlab.proofs.certify import Certificate
 from dynlab.proofs.discs import complex_basis
 from dynlab.proofs.krawczyk import Ball

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.proofs.balls import Enclosure, doubles, enclose, exact_matrix, identity
 
 ATTEMPTS = 4  # radii that are tried, each from the contraction that the last one showed

@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dynlab.numerics.arrays import Real
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.progress import through
 from dynlab.proofs.balls import NonSmooth, exact_matrix
 from dynlab.proofs.certify import above

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from flint import arb, arb_mat
 
-from dynlab.program import Operation, Program
+from dynlab.old_program import Operation, Program
 from dynlab.proofs.balls import Enclosure, activated, enclosed, identity, radii_of, sizes_of, stored, widened
 
 

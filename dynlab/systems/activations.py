@@ -13,7 +13,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import entry
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import NoProgram, Program
+from dynlab.old_program import NoProgram, Program
 from dynlab.systems.base import System
 from dynlab.systems.unitwise import Unitwise
 

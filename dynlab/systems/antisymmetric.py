@@ -17,7 +17,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import ACTIVATIONS, Activated, log_cosh_energy, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Euler, Flow
 from dynlab.systems.orthogonal import SkewSymmetric

@@ -14,7 +14,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start

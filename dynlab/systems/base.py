@@ -16,7 +16,7 @@ from torch.nn.utils.parametrize import ParametrizationList, type_before_parametr
 
 from dynlab.errors import UserError
 from dynlab.operators import Identity, Operator
-from dynlab.program import NoProgram, Program
+from dynlab.old_program import NoProgram, Program
 from dynlab.systems.embedding import Embedding
 from dynlab.systems.unitwise import Unitwise
 
@@ -220,8 +220,15 @@ class Map(System):
         """
 
 
+    def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.step(state, input, t)
+
+
 class Flow(System):
     """A system in continuous time, h' = velocity(h, x); `velocity` is given a third argument, t = 0."""
+
+    def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.velocity(state, input, t)
 
     @abc.abstractmethod
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:

@@ -10,7 +10,10 @@ import torch
 from torch import Tensor
 
 from dynlab.operators import Blocks, Diagonal, Operator
-from dynlab.program import Program
+from dynlab.old_program import Program
+
+
+SMALLEST = 1e-300  # below the squares of all states: without it z = 0 had no modulus to be divided by
 
 
 def to_complex(state: Tensor) -> Tensor:
@@ -31,8 +34,8 @@ def real_form(W: Tensor) -> Tensor:
 def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
     """Of z, z max(abs(z) + b, 0) / abs(z), and 0 at z = 0; `state` of shape (..., 2 n), `b` of shape (n,)."""
     x, y = state.chunk(2, dim=-1)
-    modulus, nonzero = _modulus(x, y)
-    factor = torch.where(nonzero, torch.relu(modulus + b) / modulus, torch.zeros_like(modulus))
+    modulus = (x.square() + y.square() + SMALLEST).sqrt()
+    factor = torch.relu(modulus + b) / modulus
     return torch.cat([factor * x, factor * y], dim=-1)
 
 

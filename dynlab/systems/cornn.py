@@ -15,7 +15,7 @@ from torch.nn.functional import linear
 
 from dynlab.arguments import check_positive
 from dynlab.operators import Blocks, Diagonal, Identity, Operator, Product, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map, positive_step
 from dynlab.systems.unitwise import Unitwise

@@ -17,7 +17,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import operation_of
 from dynlab.systems.inner_iteration import InnerIteration
 

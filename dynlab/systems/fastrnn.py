@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Diagonal, Identity, Operator, Scaled, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Flow, Map
 from dynlab.systems.unitwise import Unitwise

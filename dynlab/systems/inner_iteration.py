@@ -9,7 +9,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError, unknown
 from dynlab.operators import Diagonal, Identity, Operator
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import activation_named
 from dynlab.systems.base import Map
 

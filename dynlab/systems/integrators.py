@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.operators import Dense, Operator
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.base import Euler, Flow, Integrator, written_out
 
 NEWTON_STEPS = 50  # where the midpoint is found at all, fewer than ten are enough

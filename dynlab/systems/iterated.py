@@ -4,7 +4,7 @@ from torch import Tensor
 
 from dynlab.arguments import check_at_least
 from dynlab.operators import Operator
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.base import Map, written_out
 from dynlab.systems.held import Held
 

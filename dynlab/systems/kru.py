@@ -15,7 +15,7 @@ from torch.nn.functional import linear
 from dynlab.errors import UserError
 from dynlab.numerics.running_error import as_meant
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Map
 from dynlab.systems.complex_state import real_form, to_complex, to_real

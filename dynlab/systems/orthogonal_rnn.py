@@ -23,7 +23,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 from dynlab.systems.unitwise import Unitwise

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.operators import Dense, Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.base import Flow, Map, System
 
 Matrix = Sequence[Sequence[float]]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Blocks, Diagonal, Fed, Identity, Leading, Operator, RowScaled, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import Activated, activation_named, operation_of, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 

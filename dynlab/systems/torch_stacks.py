@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dynlab.operators import Blocks, Cascade, Leading, Operator
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.base import Map, written_out
 from dynlab.systems.torch_cells import Cell
 

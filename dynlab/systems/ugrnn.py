@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 from dynlab.systems.unitwise import Unitwise

@@ -16,7 +16,7 @@ from torch.nn.functional import linear
 
 from dynlab.numerics.running_error import as_meant
 from dynlab.operators import Operator, Shared
-from dynlab.program import Program
+from dynlab.old_program import Program
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.complex_state import (
     complex_modrelu,

@@ -8,7 +8,7 @@ from flint import arb
 
 from dynlab.certificate_check import Arithmetic, Reader, evaluate
 from dynlab.jacobians import automatic_jacobian
-from dynlab.program import NoProgram, Program
+from dynlab.old_program import NoProgram, Program
 from dynlab.proofs.balls import NonSmooth, enclose
 from dynlab.proofs.document import written
 from dynlab.proofs.structured import jacobian_over_box

@@ -1,0 +1,163 @@
+"""Jacobians of systems and bounds on their rounding: from the program where the step has one, else by torch.
+
+Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of the largest entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dynlab.program.derived import Steps, batch_shape, derived
+from dynlab.program.jacobian import Dense, Jacobian, Operator
+from dynlab.program.program import NoProgram
+
+DOUBT = 4.0
+FUNCTIONS = 8  # an activation, its slope and products with it round so often
+STATED = "stated_jacobian"  # the method of an implicit step, which no list of operations computes
+LARGE = 1e150  # errors from here on are unbounded
+
+
+def jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
+    """Return ∂step/∂state of a map, ∂velocity/∂state of a flow.
+
+    Parameters
+    ----------
+    system : System
+    state : Tensor, shape (..., state)
+    input : Tensor, shape (..., input)
+    t : int or Tensor
+        Step number, broadcastable with the leading dimensions.
+    method : str
+        Name of the method that is differentiated.
+    """
+    return _by(system, state, input, t, "state", method)
+
+
+def input_jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+    """Return ∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`."""
+    return _by(system, state, input, t, "input", "evolve")
+
+
+def along(system: Steps, states: Tensor, inputs: Tensor) -> Operator:
+    """Return ∂h_t/∂h_{t−1} for t = 1…T along a trajectory.
+
+    Parameters
+    ----------
+    system : Map
+    states : Tensor, shape (..., T + 1, state)
+        h_0 … h_T.
+    inputs : Tensor, shape (..., T, input)
+        x_1 … x_T.
+
+    Returns
+    -------
+    Operator
+        With leading dimensions (..., T).
+    """
+    return jacobian(system, states[..., :-1, :], inputs, torch.arange(inputs.shape[-2], device=states.device))
+
+
+def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
+    """Return the Jacobian as matrices, and a bound on what rounding has left in each entry, shape (..., rows, columns).
+
+    Parameters are those of `jacobian`. What is meant is the Jacobian in real arithmetic at the numbers stored: state,
+    input and parameters. The slope of a ReLU at its kink has an unbounded error.
+    """
+    try:
+        linear = derived(system).parts["state"]
+    except NoProgram:
+        return _estimated(_by(system, state, input, t, "state", "evolve").dense())
+    return _dense(*linear.bounded(state, input, t), linear.terms)
+
+
+def diagonal_blocks_and_errors(
+    system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0
+) -> list[tuple[Tensor, Tensor]]:
+    """Return the blocks along the diagonal of the Jacobian (`System.blocks`), which have all its eigenvalues, and errors.
+
+    They are those of `jacobian_and_error` in a fraction of the time.
+    """
+    ends = [sum(system.blocks[:k]) for k in range(len(system.blocks) + 1)]
+    parts = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    try:
+        linear = derived(system).parts["state"]
+    except NoProgram:
+        whole, error = jacobian_and_error(system, state, input, t)
+        return [(whole[..., part, part], error[..., part, part]) for part in parts]
+    made = linear.bounded(state, input, t)
+    return [_dense(*(each.block(part, part) for each in made), linear.terms) for part in parts]
+
+
+def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
+    """Return the Jacobian, and a bound of ‖E‖₂, of what rounding does to it and to its product with a vector, shape (...).
+
+    Parameters are those of `jacobian`; a product rounds n + `FUNCTIONS` times, a share of the moduli.
+    """
+    unit = torch.finfo(state.dtype).eps / 2
+    roundings = (system.state_size + FUNCTIONS) * unit
+    try:
+        linear = derived(system).parts["state"]
+    except NoProgram:
+        matrix, error = _estimated(_by(system, state, input, t, "state", "evolve").dense())
+        return Dense(matrix), _norm(state, Dense(error)) + roundings * _norm(state, Dense(matrix.abs()))
+    found, moduli, larger = linear.bounded(state, input, t)
+    rounded = (roundings + linear.terms * unit) * _norm(state, moduli)
+    return found, _norm(state, moduli, larger) + rounded
+
+
+def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, method: str) -> Operator:
+    stated = getattr(system, STATED, None) if method == "evolve" else None
+    if stated is not None:
+        found: Tensor = stated(state, input, t, by)
+        return Dense(found)
+    try:
+        return derived(system, method).parts[by].operator(state, input, t)
+    except NoProgram:
+        return Dense(automatic_jacobian(getattr(system, method), state, input, t, by))
+
+
+def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:
+    """Return the matrices of derivatives by torch's automatic differentiation, shape (..., rows, columns)."""
+    batch = batch_shape(state, input, t)
+    states = state.expand(*batch, state.shape[-1]).reshape(-1, state.shape[-1])
+    inputs = input.expand(*batch, input.shape[-1]).reshape(-1, input.shape[-1])
+    numbers = [t] * len(states) if not isinstance(t, Tensor) else list(t.expand(batch).reshape(-1))
+    own = states if by == "state" else inputs
+    rows = []
+    with torch.enable_grad():
+        for h, x, step in zip(states, inputs, numbers, strict=True):
+            if by == "state":
+                found = torch.autograd.functional.jacobian(lambda h, x=x, step=step: evolve(h, x, step), h)
+            else:
+                found = torch.autograd.functional.jacobian(lambda x, h=h, step=step: evolve(h, x, step), x)
+            rows.append(found.detach())
+    whole = torch.stack(rows) if rows else state.new_zeros(0, state.shape[-1], own.shape[-1])
+    return whole.reshape(*batch, *whole.shape[1:])
+
+
+def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """A matrix and the estimate of its entries' errors."""
+    roundings = DOUBT * (max(matrix.shape[-2:]) + FUNCTIONS) * torch.finfo(matrix.dtype).eps / 2
+    largest = matrix.abs().amax(dim=(-2, -1), keepdim=True) if matrix.numel() else matrix.new_zeros(1, 1)
+    return matrix, (roundings * largest).expand(matrix.shape).clone()
+
+
+def _dense(found: Jacobian, moduli: Operator, larger: Operator, terms: int) -> tuple[Tensor, Tensor]:
+    value, most = found.dense(), larger.dense()
+    error = (most - moduli.dense()).clamp(min=0) + terms * torch.finfo(value.dtype).eps * most
+    shape = torch.broadcast_tensors(value, error)[0].shape
+    return value.expand(shape), torch.where(error > LARGE, torch.inf, error).expand(shape)
+
+
+def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:
+    """√(‖A‖₁ ‖A‖_∞) ≥ ‖A‖₂ of a matrix of no negative entries, or of the difference of two, shape (...)."""
+    ones = like.new_ones(smaller.columns, 1)
+    left = like.new_ones(smaller.rows, 1)
+    rows, columns = smaller.apply(ones), smaller.apply_transpose(left)
+    if larger is not None:
+        rows, columns = larger.apply(ones) - rows, larger.apply_transpose(left) - columns
+    # the roots first: of two numbers of float32 about 1e-24 the product underflows
+    return rows.amax(dim=(-2, -1)).clamp(min=0).sqrt() * columns.amax(dim=(-2, -1)).clamp(min=0).sqrt()

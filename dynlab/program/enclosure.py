@@ -1,0 +1,333 @@
+"""A `Program` and its Jacobian in ball arithmetic: enclosures of both over a ball or a box of states.
+
+Arithmetic is Arb's, at the precision that `flint.ctx` holds. Monotone functions of wide balls are enclosed by their ends.
+
+References
+----------
+Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", IEEE Transactions on Computers 66
+(2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from flint import arb, arb_mat
+
+from dynlab.program.linearise import ONE, Linearisation, Terms, linearise
+from dynlab.program.program import Program
+
+WIDE = 1e-6  # radius of a ball from which on monotony encloses more tightly than Arb's own functions do
+
+
+class NonSmooth(Exception):
+    """An operation that may be at a place without a derivative: a ReLU at 0, a modReLU at its border, a root of 0."""
+
+
+class Enclosure(NamedTuple):
+    """Entries `value` of a vector, and its derivative by the state; without columns where that is not asked for."""
+
+    value: list[arb]
+    derivative: arb_mat
+
+
+def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: bool = True) -> Enclosure:
+    """Enclose the step and, where `slopes` are asked for, its Jacobian over the box `state`.
+
+    Parameters
+    ----------
+    program : Program
+        With the input held (`Program.held`).
+    state : list of arb
+        One ball a coordinate.
+    kinks : bool
+        Whether the slope of a ReLU, or of a modReLU that is continuous, is the interval from 0 to 1 where it may be at
+        a kink (Clarke's derivative), rather than refused.
+    slopes : bool
+
+    Raises
+    ------
+    NonSmooth
+        At such a place, unless `kinks`.
+    """
+    if not slopes:
+        return Enclosure(enclosed_values(program, [program.output], state, kinks)[0], arb_mat(program.size, 0))
+    linear = linearise(program)
+    value, *scales = enclosed_values(linear.program, [program.output, *linear.scales()], state, kinks)
+    derivative = assembled(linear, dict(zip(linear.scales(), scales, strict=True)), Balls())
+    return Enclosure(value, derivative)
+
+
+def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], kinks: bool) -> list[list[arb]]:
+    """Enclose the results of some operations over the box `state`."""
+    found: dict[int, list[arb]] = {}
+    for i in program.needed(*outputs):
+        operation = program.operations[i]
+        reads = [found[k] for k in operation.reads]
+        match operation.name:
+            case "state":
+                found[i] = state
+            case "number":
+                found[i] = [arb(operation.number)]
+            case "constant":
+                found[i] = stored(program, operation.constant).entries()
+            case "linear":
+                vector = arb_mat(len(reads[0]), 1, reads[0])
+                found[i] = (stored(program, operation.constant) * vector).entries()
+            case "take":
+                found[i] = [reads[0][k] for k in operation.index]
+            case "join":
+                found[i] = [entry for part in reads for entry in part]
+            case "sum":
+                length = int(operation.number)
+                groups = (reads[0][k : k + length] for k in range(0, len(reads[0]), length))
+                found[i] = [sum(group, arb(0)) for group in groups]
+            case name:
+                held = [arb(operation.number)] if name == "power" else None
+                if operation.constant is not None:
+                    held = stored(program, operation.constant).entries()
+                columns = [part * (operation.size if len(part) == 1 else 1) for part in (*reads, *([held] if held else []))]
+                found[i] = [BALLS[name](*entries, kinks) for entries in zip(*columns, strict=True)]
+    return [found[i] for i in outputs]
+
+
+def stored(program: Program, number: int) -> arb_mat:
+    """A stored vector, as a column, or matrix, with its error as a radius; made once."""
+    if number not in program.balls:
+        values = program.constants[number]
+        array = values.detach().cpu().double().numpy()
+        matrix = exact_matrix(array.reshape(len(array) if array.ndim else 1, -1))
+        share = program.errors[number]
+        if share and array.size:
+            radius = arb(0, share * float(np.abs(array).max()))
+            matrix = arb_mat([[entry + radius for entry in row] for row in matrix.tolist()])
+        program.balls[number] = matrix
+    return program.balls[number]
+
+
+def exact_matrix(values: Any) -> arb_mat:
+    """A matrix of doubles as it is."""
+    rows, columns = values.shape
+    return arb_mat(rows, columns, [arb(float(entry)) for entry in values.ravel()])
+
+
+def identity(n: int) -> arb_mat:
+    """I of that size."""
+    found = arb_mat(n, n)
+    for i in range(n):
+        found[i, i] = 1
+    return found
+
+
+# The derivative from its terms
+
+
+K = TypeVar("K")
+
+
+class Algebra(Protocol[K]):
+    """What a derivative is assembled of: matrices of balls, or matrices that keep the structure of their uncertainty."""
+
+    def identity(self, n: int) -> K:
+        """I of that size."""
+
+    def times(self, matrix: arb_mat, a: K) -> K:
+        """The product of a matrix with a."""
+
+    def scaled(self, diagonal: list[arb], a: K) -> K:
+        """The rows of a, each times an entry of the diagonal."""
+
+    def add(self, a: K, b: K) -> K:
+        """The sum of a and b."""
+
+    def rows(self, a: K, index: Sequence[int]) -> K:
+        """Some of the rows of a."""
+
+    def stacked(self, parts: Sequence[K]) -> K:
+        """The rows of all parts."""
+
+    def zeros(self, rows: int, columns: int) -> K:
+        """A matrix of zeros."""
+
+
+class Balls:
+    """Matrices of balls."""
+
+    def identity(self, n: int) -> arb_mat:
+        return identity(n)
+
+    def times(self, matrix: arb_mat, a: arb_mat) -> arb_mat:
+        return matrix * a
+
+    def scaled(self, diagonal: list[arb], a: arb_mat) -> arb_mat:
+        columns, entries = a.ncols(), a.entries()
+        return arb_mat(a.nrows(), columns, [d * entries[i * columns + j] for i, d in enumerate(diagonal) for j in range(columns)])
+
+    def add(self, a: arb_mat, b: arb_mat) -> arb_mat:
+        return a + b
+
+    def rows(self, a: arb_mat, index: Sequence[int]) -> arb_mat:
+        table = a.tolist()
+        return arb_mat(len(index), a.ncols(), [entry for i in index for entry in table[i]])
+
+    def stacked(self, parts: Sequence[arb_mat]) -> arb_mat:
+        return arb_mat(sum(p.nrows() for p in parts), parts[0].ncols(), [entry for p in parts for entry in p.entries()])
+
+    def zeros(self, rows: int, columns: int) -> arb_mat:
+        return arb_mat(rows, columns)
+
+
+def assembled(linear: Linearisation, scales: dict[int, list[arb]], algebra: Algebra[K]) -> K:
+    """The derivative over a box, from enclosures of what scales its rows."""
+    knots: list[K] = [algebra.identity(linear.columns)]
+
+    def block(size: int, terms: Terms) -> K:
+        total: K | None = None
+        for place, d in terms.items():
+            part = knots[place.knot]
+            if place.entries is not None:
+                part = algebra.rows(part, place.entries)
+            if place.matrix != ONE:
+                matrix = stored(linear.program, place.matrix)
+                part = algebra.times(matrix if place.rows is None else Balls().rows(matrix, place.rows), part)
+            if d != ONE:
+                diagonal = scales[d] * (size if len(scales[d]) == 1 else 1)
+                part = algebra.scaled(diagonal, part)
+            total = part if total is None else algebra.add(total, part)
+        return algebra.zeros(size, linear.columns) if total is None else total
+
+    for knot in linear.knots[1:]:
+        parts = [block(size, terms) for size, terms in zip(knot.sizes, knot.blocks, strict=True)]
+        knots.append(parts[0] if len(parts) == 1 else algebra.stacked(parts))
+    return knots[-1]
+
+
+# Functions of a ball
+
+
+def _increasing(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
+    """An increasing function: the ends of a wide ball enclose it."""
+
+    def enclosed(p: arb, kinks: bool) -> arb:
+        return function(p) if float(p.rad()) < WIDE else function(p.lower()).union(function(p.upper()))
+
+    return enclosed
+
+
+def _even(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
+    """An even function that decreases with the modulus."""
+
+    def enclosed(p: arb, kinks: bool) -> arb:
+        if float(p.rad()) < WIDE:
+            return function(p)
+        return function(arb(p.abs_lower())).union(function(arb(p.abs_upper())))
+
+    return enclosed
+
+
+def _sigmoid(p: arb) -> arb:
+    return (1 + (p / 2).tanh()) / 2
+
+
+def _tanh_slope(p: arb) -> arb:
+    return 1 / p.cosh() ** 2  # 1 − tanh² would cancel
+
+
+def _relu(p: arb, kinks: bool) -> arb:
+    if p > 0:
+        return p
+    return arb(0) if p < 0 else arb(0).union(p.upper().max(arb(0)))
+
+
+def _step(p: arb, kinks: bool) -> arb:
+    if p > 0 or p < 0:
+        return arb(1 if p > 0 else 0)
+    if not kinks:
+        raise NonSmooth("non-smooth point: the argument of a ReLU may be 0")
+    return arb(0).union(arb(1))
+
+
+def _sign(p: arb, kinks: bool) -> arb:
+    return 2 * _step(p, kinks) - 1
+
+
+def _modrelu(p: arb, b: arb, kinks: bool) -> arb:
+    if p.abs_upper() + b < 0:
+        return arb(0)
+    if (p > 0 or p < 0) and p.abs_lower() + b > 0:
+        return p + b if p > 0 else p - b
+    if b > 0:
+        raise NonSmooth("non-smooth point: the argument of a modReLU may be where it jumps")
+    return (-_beyond(-p.lower(), b)).union(_beyond(p.upper(), b))  # continuous and increasing
+
+
+def _beyond(p: arb, b: arb) -> arb:
+    """An upper bound on modReLU at the exact number p, for b ≤ 0."""
+    return (p - b).min(arb(0)).upper() if p < 0 else (p + b).max(arb(0)).upper()
+
+
+def _modrelu_slope(p: arb, b: arb, kinks: bool) -> arb:
+    if p.abs_upper() + b < 0:
+        return arb(0)
+    if (p > 0 or p < 0) and p.abs_lower() + b > 0:
+        return arb(1)
+    if not kinks or b > 0:
+        raise NonSmooth("non-smooth point: the argument of a modReLU may be at its border")
+    return arb(0).union(arb(1))
+
+
+def _divide(a: arb, b: arb, kinks: bool) -> arb:
+    if not (b > 0 or b < 0):
+        raise NonSmooth("non-smooth point: a quotient by 0 may be taken")
+    return a / b if float(b.rad()) < WIDE else a * (1 / b.lower()).union(1 / b.upper())
+
+
+def _positive(function: Callable[[arb], arb], what: str) -> Callable[[arb, bool], arb]:
+    increasing = _increasing(function)
+
+    def enclosed(p: arb, kinks: bool) -> arb:
+        if not p > 0:
+            raise NonSmooth(f"non-smooth point: {what} of 0 may be taken")
+        return increasing(p, kinks)
+
+    return enclosed
+
+
+def _power(p: arb, k: arb, kinks: bool) -> arb:
+    if k == int(float(k)):
+        return p ** int(float(k))
+    if not p > 0:
+        raise NonSmooth("non-smooth point: a broken power of 0 may be taken")
+    return p**k
+
+
+BALLS: dict[str, Callable[..., arb]] = {
+    "add": lambda a, b, kinks: a + b,
+    "subtract": lambda a, b, kinks: a - b,
+    "multiply": lambda a, b, kinks: a * b,
+    "divide": _divide,
+    "negate": lambda p, kinks: -p,
+    "tanh": _increasing(lambda p: p.tanh()),
+    "sigmoid": _increasing(_sigmoid),
+    "tanh_slope": _even(_tanh_slope),
+    "sigmoid_slope": _even(lambda p: _tanh_slope(p / 2) / 4),
+    "relu": _relu,
+    "abs": lambda p, kinks: abs(p),
+    "sign": _sign,
+    "step": _step,
+    "modrelu": _modrelu,
+    "modrelu_slope": _modrelu_slope,
+    "exp": _increasing(lambda p: p.exp()),
+    "expm1": _increasing(lambda p: p.expm1()),
+    "log": _positive(lambda p: p.log(), "the logarithm"),
+    "log1p": lambda p, kinks: BALLS["log"](1 + p, kinks),
+    "sqrt": _positive(lambda p: p.sqrt(), "the root"),
+    "sin": lambda p, kinks: p.sin(),
+    "cos": lambda p, kinks: p.cos(),
+    "atan": _increasing(lambda p: p.atan()),
+    "erf": _increasing(lambda p: p.erf()),
+    "softplus": _increasing(lambda p: p.exp().log1p() if p < 50 else p + (-p).exp().log1p()),
+    "power": _power,
+}

@@ -1,0 +1,187 @@
+"""The derivative of a program by its state or its input, as sums of row-scaled matrices.
+
+Forward differentiation keeps the structure: the derivative of an operation is a sum of terms diag(d) M K, where d is an
+operation's value (a vector for each state), M a stored matrix that all states share, and K the derivative of an earlier
+operation, a `Knot`. Terms of one M and K are added up, so that a GRU's Jacobian is three scaled matrices and a diagonal,
+and a stack's, an LSTM's or an inner iteration's is a short chain of knots. The d are themselves operations: one table
+evaluates them, bounds their rounding, encloses them and writes them as source text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dynlab.program.operations import OPERATIONS
+from dynlab.program.program import Index, Program
+
+ONE = -1  # the number that stands for no scaling, or no matrix
+
+
+class Place(NamedTuple):
+    """What a term multiplies: a stored matrix (or `ONE`), some of its rows, and entries `columns` of a knot."""
+
+    matrix: int
+    rows: Index | None
+    knot: int
+    entries: Index | None
+
+
+Terms = dict[Place, int]  # to the operation that scales the rows, or ONE
+
+
+@dataclass
+class Knot:
+    """Rows one after the other, each block of `sizes[k]` rows the sum of the terms in `blocks[k]`; () is zeros."""
+
+    sizes: list[int] = field(default_factory=list)
+    blocks: list[Terms] = field(default_factory=list)
+
+
+@dataclass
+class Linearisation:
+    """Knots in order: knot 0 is the identity, the last one the derivative.
+
+    Attributes
+    ----------
+    program : Program
+        Extended by the operations that scale.
+    knots : list of Knot
+    columns : int
+    """
+
+    program: Program
+    knots: list[Knot]
+    columns: int
+
+    def scales(self) -> list[int]:
+        """Numbers of the operations that scale rows."""
+        found = {d for knot in self.knots for terms in knot.blocks for d in terms.values() if d != ONE}
+        return sorted(found)
+
+
+def linearise(program: Program, by: str = "state") -> Linearisation:
+    """Differentiate a program, which is extended by the operations of its slopes.
+
+    Parameters
+    ----------
+    program : Program
+    by : {"state", "input"}
+    """
+    if by not in program.derivatives:
+        program.derivatives[by] = _Differentiation(program, by).run()
+    found: Linearisation = program.derivatives[by]
+    return found
+
+
+class _Differentiation:
+    """The state of one forward pass: what each operation's derivative is."""
+
+    def __init__(self, program: Program, by: str) -> None:
+        self.program, self.by = program, by
+        self.columns = program.size if by == "state" else program.input_size
+        self.knots = [Knot([self.columns], [])]
+        self.needed = program.needed(program.output)
+        uses = [k for i in self.needed for k in program.operations[i].reads]
+        self.uses = {i: uses.count(i) for i in self.needed}
+        self.derivatives: dict[int, Terms] = {}
+        self.slope_of: dict[tuple[int, int], int] = {}
+
+    def run(self) -> Linearisation:
+        for i in self.needed:
+            self.derivatives[i] = self._derivative(i)
+            if len(self.derivatives[i]) > 1 and self.uses.get(i, 0) > 1:
+                self.derivatives[i] = self._tied(self.derivatives[i], self.program.operations[i].size)
+        last = self.derivatives[self.program.output]
+        only = next(iter(last.items()), None)
+        is_knot = len(last) == 1 and only == (Place(ONE, None, len(self.knots) - 1, None), ONE)
+        if not is_knot or len(self.knots) == 1:
+            self._tied(last, self.program.operations[self.program.output].size)
+        return Linearisation(self.program, self.knots, self.columns)
+
+    def _derivative(self, i: int) -> Terms:
+        p, operation = self.program, self.program.operations[i]
+        parts = [self.derivatives[k] for k in operation.reads]
+        if operation.name == self.by:
+            return {Place(ONE, None, 0, None): ONE}
+        if not any(parts):
+            return {}
+        match operation.name:
+            case "linear":
+                knot, entries = self._source(parts[0], p.operations[operation.reads[0]].size)
+                return {Place(operation.constant, None, knot, entries): ONE}
+            case "take":
+                return self._taken(parts[0], operation.index)
+            case "join":
+                knot = Knot(p.sizes(operation.reads), parts)
+                self.knots.append(knot)
+                return {Place(ONE, None, len(self.knots) - 1, None): ONE}
+            case "sum":
+                return self._summed(parts[0], operation.size, int(operation.number))
+        total: Terms = {}
+        slopes = OPERATIONS[operation.name].slopes(p, i)
+        for read, part, slope in zip(operation.reads, parts, slopes, strict=True):
+            if part:
+                wide = part if p.operations[read].size == operation.size else self._taken(part, (0,) * operation.size)
+                self._add(total, self._scaled(wide, slope))
+        return total
+
+    def _scaled(self, terms: Terms, slope: int) -> Terms:
+        return {place: self._times(slope, d) for place, d in terms.items()}
+
+    def _times(self, slope: int, d: int) -> int:
+        p = self.program
+        if d == ONE:
+            return ONE if p.is_number(slope, 1.0) else slope
+        if p.is_number(slope, -1.0):
+            return p.negate(d)
+        if p.is_number(d, -1.0):
+            return p.negate(slope)
+        return p.multiply(slope, d)
+
+    def _add(self, total: Terms, more: Terms) -> None:
+        for place, d in more.items():
+            if place in total:
+                a, b = (self.program.constant(1.0) if each == ONE else each for each in (total[place], d))
+                total[place] = self._sum_of_scales(a, b)
+            else:
+                total[place] = d
+
+    def _sum_of_scales(self, a: int, b: int) -> int:
+        p = self.program
+        for one, other in ((a, b), (b, a)):
+            if p.operations[other].name == "negate":
+                return p.subtract(one, p.operations[other].reads[0])  # 1 − σ(p) becomes σ(−p)
+        return p.add(a, b)
+
+    def _taken(self, terms: Terms, index: Index) -> Terms:
+        found: Terms = {}
+        for place, d in terms.items():
+            if place.matrix == ONE:
+                entries = index if place.entries is None else tuple(place.entries[i] for i in index)
+                moved = place._replace(entries=entries)
+            else:
+                moved = place._replace(rows=index if place.rows is None else tuple(place.rows[i] for i in index))
+            scale = d if d == ONE or self.program.operations[d].size == 1 else self.program.take(d, index)
+            self._add(found, {moved: scale})
+        return found
+
+    def _summed(self, terms: Terms, size: int, length: int) -> Terms:
+        """Groups of rows added up: one term for each place in a group."""
+        found: Terms = {}
+        for k in range(length):
+            self._add(found, self._taken(terms, tuple(range(k, size * length, length))))
+        return found
+
+    def _tied(self, terms: Terms, size: int) -> Terms:
+        """The terms as a knot, to which others refer."""
+        self.knots.append(Knot([size], [terms]))
+        return {Place(ONE, None, len(self.knots) - 1, None): ONE}
+
+    def _source(self, terms: Terms, size: int) -> tuple[int, Index | None]:
+        """The knot, and which of its entries, that a matrix multiplies."""
+        if len(terms) == 1:
+            (place, d), *_ = terms.items()
+            if place.matrix == ONE and d == ONE:
+                return place.knot, place.entries
+        return next(iter(self._tied(terms, size))).knot, None

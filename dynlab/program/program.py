@@ -1,0 +1,201 @@
+"""A step as a short list of elementary operations on vectors, read from the step itself (`dynlab.program.trace`)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Index = tuple[int, ...]
+
+
+class NoProgram(Exception):
+    """A step that cannot be written as operations of the table; the sentence says why."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation on vectors; its name is a key of `dynlab.program.operations.OPERATIONS` or a leaf's.
+
+    Attributes
+    ----------
+    name : str
+        Leaves are ``state``, ``input``, ``time`` and ``constant``.
+    reads : tuple of int
+        Numbers of the operations whose results it takes; operands of size 1 broadcast.
+    size : int
+        Length of its result.
+    constant : int or None
+        Number of the stored vector or matrix it holds.
+    index : tuple of int
+        Entries that ``take`` takes.
+    number : float
+        Exponent of ``power``; length of the groups that ``sum`` adds up.
+    """
+
+    name: str
+    reads: tuple[int, ...] = ()
+    size: int = 0
+    constant: int | None = None
+    index: Index = ()
+    number: float = 0.0
+
+
+@dataclass
+class Program:
+    """Operations in order, and the stored numbers that they hold; `output` is the step's result.
+
+    Methods named after operations append one and return its number; equal operations are appended once.
+
+    Attributes
+    ----------
+    size, input_size : int
+        Lengths of the state and of the input.
+    operations : list of Operation
+    constants : list of Tensor
+        Vectors and matrices.
+    errors : list of float
+        Bound on the relative error of each constant, as a share of its largest entry; 0 where it is exact.
+    output : int
+    """
+
+    size: int
+    input_size: int = 0
+    operations: list[Operation] = field(default_factory=list)
+    constants: list[Tensor] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    output: int = -1
+    balls: dict[int, Any] = field(default_factory=dict, repr=False)  # the constants in ball arithmetic, made when asked for
+    derivatives: dict[str, Any] = field(default_factory=dict, repr=False)  # what `linearise` made
+    _numbers: dict[Operation, int] = field(default_factory=dict, repr=False)
+
+    def append(self, name: str, *reads: int, size: int | None = None, **held: Any) -> int:
+        """Append an operation unless it is there, and return its number."""
+        if size is None:
+            size = max(self.operations[i].size for i in reads)
+        operation = Operation(name, reads, size, **held)
+        if operation not in self._numbers:
+            self._numbers[operation] = len(self.operations)
+            self.operations.append(operation)
+        return self._numbers[operation]
+
+    def store(self, values: Tensor, error: float = 0.0) -> int:
+        """Keep a vector or matrix, and return its number."""
+        self.constants.append(values)
+        self.errors.append(error)
+        return len(self.constants) - 1
+
+    def state(self) -> int:
+        return self.append("state", size=self.size)
+
+    def input(self) -> int:
+        return self.append("input", size=self.input_size)
+
+    def time(self) -> int:
+        return self.append("time", size=1)
+
+    def constant(self, values: Tensor | float, error: float = 0.0) -> int:
+        if not isinstance(values, Tensor):
+            return self.append("number", size=1, number=float(values))
+        return self.append("constant", size=values.numel(), constant=self.store(values.reshape(-1), error))
+
+    def linear(self, matrix: int, a: int) -> int:
+        """The product of the stored matrix of that number with a."""
+        if self.constants[matrix].shape[1] == 0:
+            return self.constant(0.0)
+        return self.append("linear", a, size=len(self.constants[matrix]), constant=matrix)
+
+    def take(self, a: int, index: Sequence[int] | NDArray[np.int64]) -> int:
+        chosen = tuple(int(i) for i in index)
+        inner = self.operations[a]
+        if chosen == tuple(range(inner.size)):
+            return a
+        if inner.name == "take":
+            return self.take(inner.reads[0], [inner.index[i] for i in chosen])
+        if inner.size == 1 and inner.name == "number":
+            return a  # broadcasts
+        return self.append("take", a, size=len(chosen), index=chosen)
+
+    def join(self, parts: Sequence[int]) -> int:
+        return parts[0] if len(parts) == 1 else self.append("join", *parts, size=sum(self.sizes(parts)))
+
+    def sum(self, a: int, length: int) -> int:
+        """Sums of groups of `length` neighbours."""
+        return a if length == 1 else self.append("sum", a, size=self.operations[a].size // length, number=length)
+
+    def sizes(self, numbers: Sequence[int]) -> list[int]:
+        return [self.operations[i].size for i in numbers]
+
+    def unary(self, name: str, a: int, **held: Any) -> int:
+        return self.append(name, a, **held)
+
+    def add(self, a: int, b: int) -> int:
+        if self.is_number(a, 0.0) and self.operations[b].size > 0:
+            return b
+        return a if self.is_number(b, 0.0) else self.append("add", a, b)
+
+    def subtract(self, a: int, b: int) -> int:
+        if self.is_number(b, 0.0):
+            return a
+        if self.is_number(a, 1.0) and self.operations[b].name == "sigmoid":  # 1 − σ(p) = σ(−p) does not cancel
+            return self.append("sigmoid", self.negate(self.operations[b].reads[0]))
+        return self.append("subtract", a, b)
+
+    def multiply(self, a: int, b: int) -> int:
+        if self.is_number(a, 1.0):
+            return b
+        return a if self.is_number(b, 1.0) else self.append("multiply", a, b)
+
+    def divide(self, a: int, b: int) -> int:
+        return a if self.is_number(b, 1.0) else self.append("divide", a, b)
+
+    def negate(self, a: int) -> int:
+        inner = self.operations[a]
+        return inner.reads[0] if inner.name == "negate" else self.append("negate", a)
+
+    def is_number(self, a: int, value: float) -> bool:
+        operation = self.operations[a]
+        return operation.name == "number" and operation.number == value
+
+    def needed(self, *outputs: int) -> list[int]:
+        """Numbers of the operations that `outputs` depend on, in order."""
+        wanted = set(outputs)
+        for i in range(max(outputs, default=-1), -1, -1):
+            if i in wanted:
+                wanted.update(self.operations[i].reads)
+        return sorted(wanted)
+
+    def depends_on(self, leaf: str) -> list[bool]:
+        """Whether each operation depends on that leaf."""
+        found: list[bool] = []
+        for operation in self.operations:
+            found.append(operation.name == leaf or any(found[i] for i in operation.reads))
+        return found
+
+    def held(self, input: Tensor, t: int = 0) -> Program:
+        """The program of a held input and a fixed step number: without the leaves ``input`` and ``time``."""
+        found = Program(self.size, 0, constants=list(self.constants), errors=list(self.errors))
+        moved: list[int] = []
+        for operation in self.operations:
+            match operation.name:
+                case "input":
+                    moved.append(found.constant(input.detach().double().cpu()))
+                case "time":
+                    moved.append(found.constant(float(t)))
+                case "lookup":
+                    table = self.constants[operation.constant]
+                    row = table[min(int(t), len(table) - 1)]
+                    moved.append(found.constant(row, self.errors[operation.constant]))
+                case _:
+                    reads = tuple(moved[i] for i in operation.reads)
+                    new = dataclasses.replace(operation, reads=reads)
+                    moved.append(found.append(new.name, *reads, size=new.size, constant=new.constant,
+                                              index=new.index, number=new.number))
+        found.output = moved[self.output]
+        return found

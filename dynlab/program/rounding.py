@@ -1,0 +1,123 @@
+"""Running error analysis of a program: its values with bounds on what rounding has left in them.
+
+References
+----------
+Higham, "Accuracy and stability of numerical algorithms", SIAM 2002, section 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from dynlab.program.accurate_product import product
+from dynlab.program.operations import NAMES, OPERATIONS, Bounded
+from dynlab.program.program import Program
+from dynlab.program.torch_code import _clock, _join, _sums
+
+
+def bounded_values(
+    program: Program, outputs: Sequence[int], constants: Sequence[Tensor], state: Tensor, input: Tensor, t: Any
+) -> list[Bounded]:
+    """Values of some operations for the stored numbers as they are, and bounds on their errors.
+
+    Parameters
+    ----------
+    constants : sequence of Tensor
+        Values of the program's constants; their own errors are `Program.errors`.
+    state : Tensor, shape (..., state)
+    input : Tensor, shape (..., input)
+    t : int or Tensor
+    """
+    unit = torch.finfo(state.dtype).eps / 2
+    found: dict[int, Bounded] = {}
+    for i in program.needed(*outputs):
+        operation = program.operations[i]
+        reads = [found[k] for k in operation.reads]
+        match operation.name:
+            case "state":
+                found[i] = state, 0.0
+            case "input":
+                found[i] = input, 0.0
+            case "time":
+                found[i] = torch.as_tensor(_clock(t), dtype=state.dtype), 0.0
+            case "number":
+                found[i] = state.new_tensor(operation.number), 0.0
+            case "constant":
+                found[i] = _stored(program, constants, operation.constant)
+            case "lookup":
+                table, error = _stored(program, constants, operation.constant, flat=False)
+                found[i] = table[t], error
+            case "linear":
+                found[i] = _linear(unit, reads[0], *_stored(program, constants, operation.constant, flat=False))
+            case "take":
+                index = torch.tensor(operation.index, dtype=torch.long)
+                value, error = reads[0]
+                found[i] = value[..., index], error[..., index] if _has_columns(error) else error
+            case "join":
+                sizes = program.sizes(operation.reads)
+                errors = [torch.as_tensor(e, dtype=state.dtype).expand(v.shape or (1,)) for v, e in reads]
+                values = [v if v.ndim else v.reshape(1) for v, _ in reads]
+                found[i] = _join(values, sizes), _join(errors, sizes)
+            case "sum":
+                value, error = reads[0]
+                length = int(operation.number)
+                whole = error.expand(value.shape) if isinstance(error, Tensor) else torch.full_like(value, error)
+                found[i] = _sums(value, length), _sums(whole + length * unit * value.abs(), length)
+            case name:
+                rule = OPERATIONS[name]
+                held: Any = operation.number
+                if operation.constant is not None:
+                    held = _stored(program, constants, operation.constant)
+                value = _function(name)(*(v for v, _ in reads), held if name == "power" else _value(held))
+                extra = () if name != "power" and operation.constant is None else (held,)
+                found[i] = value, rule.error(unit, value, *reads, *extra)
+    return [found[i] for i in outputs]
+
+
+def _value(held: Any) -> Any:
+    return held[0] if isinstance(held, tuple) else held
+
+
+def _has_columns(error: Any) -> bool:
+    return isinstance(error, Tensor) and error.ndim > 0 and error.shape[-1] > 1
+
+
+def _stored(program: Program, constants: Sequence[Tensor], number: int, flat: bool = True) -> Bounded:
+    values = constants[number].reshape(-1) if flat else constants[number]
+    share = program.errors[number]
+    return values, share * values.abs().max() if share and values.numel() else 0.0
+
+
+_FUNCTIONS: dict[str, Any] = {}
+
+
+def _function(name: str) -> Any:
+    """The table's source in torch as a function of two operands and what is held."""
+    if name not in _FUNCTIONS:
+        source = OPERATIONS[name].torch.format("a", "b", c="c")
+        arguments = "a, b, c" if "b" in _operands(name) else "a, c"
+        _FUNCTIONS[name] = eval(f"lambda {arguments}: {source}", dict(NAMES))  # of the table's own text
+    return _FUNCTIONS[name]
+
+
+def _operands(name: str) -> str:
+    return "ab" if "{1}" in OPERATIONS[name].torch else "a"
+
+
+def _linear(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Bounded:
+    """Products to twice the digits: a pre-activation's error is the share by which a saturated slope is wrong."""
+    x, dx = a
+    value, error = (part.to(x.dtype) for part in product(x, matrix))
+    if x.dtype != torch.float64:
+        error = error + unit * value.abs()
+    if isinstance(dx, Tensor):
+        error = error + linear(dx.expand(x.shape), matrix.abs())
+    if isinstance(matrix_error, Tensor):
+        size = x.abs() + dx
+        error = error + matrix_error * size.sum(dim=-1, keepdim=True)
+    return value, error

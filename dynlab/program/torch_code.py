@@ -1,0 +1,97 @@
+"""The functions in torch that a program's operations make: values of some operations for batches of states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from dynlab.program.operations import NAMES, OPERATIONS
+from dynlab.program.program import Program
+
+LEAVES = ("state", "input", "time")
+
+
+class TorchCode:
+    """Source in torch of some operations' values, compiled by Python: `values` after `fold`.
+
+    Parameters
+    ----------
+    program : Program
+    outputs : sequence of int
+    """
+
+    def __init__(self, program: Program, outputs: Sequence[int]) -> None:
+        moving = [program.depends_on(leaf) for leaf in LEAVES]
+        varies = [any(each[i] for each in moving) for i in range(len(program.operations))]
+        needed = program.needed(*outputs)
+        self._names: dict[str, Any] = dict(NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock)
+        still = [i for i in needed if not varies[i]]
+        read = {k for i in needed if varies[i] for k in program.operations[i].reads} | set(outputs)
+        folded = [i for i in still if i in read]
+        self.fold = self._compiled("c", program, still, folded)
+        head = [f"    v{i} = f[{place}]" for place, i in enumerate(folded)]
+        self.values = self._compiled("h, x, t, c, f", program, [i for i in needed if varies[i]], outputs, head)
+
+    def _compiled(
+        self, given: str, program: Program, numbers: Sequence[int], results: Sequence[int], head: Sequence[str] = ()
+    ) -> Any:
+        lines = [f"    v{i} = {self._source(program, i)}" for i in numbers]
+        body = [f"def function({given}):", *head, *lines, f"    return [{', '.join(f'v{i}' for i in results)}]"]
+        exec("\n".join(body), self._names)  # made of the table's own text
+        return self._names["function"]
+
+    def _source(self, program: Program, i: int) -> str:
+        operation = program.operations[i]
+        reads = [f"v{k}" for k in operation.reads]
+        match operation.name:
+            case "state":
+                return "h"
+            case "input":
+                return "x"
+            case "time":
+                return "clock(t)"
+            case "number":
+                return repr(operation.number)
+            case "constant":
+                return f"c[{operation.constant}].reshape(-1)"
+            case "lookup":
+                return f"row(c[{operation.constant}], t)"
+            case "linear":
+                return f"linear({reads[0]}, c[{operation.constant}])"
+            case "join":
+                return f"join([{', '.join(reads)}], {program.sizes(operation.reads)})"
+            case "sum":
+                return f"sums({reads[0]}, {int(operation.number)})"
+            case "take":
+                first = operation.index[0] if operation.index else 0
+                if operation.index == tuple(range(first, first + operation.size)):
+                    return f"{reads[0]}[..., {first}:{first + operation.size}]"
+                self._names[f"i{i}"] = torch.tensor(operation.index, dtype=torch.long)
+                return f"{reads[0]}[..., i{i}]"
+            case name:
+                held = operation.number if name == "power" else f"c[{operation.constant}]"
+                return OPERATIONS[name].torch.format(*reads, c=held)
+
+
+def _join(parts: list[Any], sizes: list[int]) -> Tensor:
+    like = next(part for part in parts if isinstance(part, Tensor))
+    whole = [part if isinstance(part, Tensor) else like.new_full((1,), part) for part in parts]
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in whole))
+    return torch.cat([part.expand(*batch, size) for part, size in zip(whole, sizes, strict=True)], dim=-1)
+
+
+def _sums(a: Tensor, length: int) -> Tensor:
+    return a.unflatten(-1, (-1, length)).sum(dim=-1)
+
+
+def _row(table: Tensor, t: Any) -> Tensor:
+    return table[t]
+
+
+def _clock(t: Any) -> Any:
+    return t.unsqueeze(-1) if isinstance(t, Tensor) else t
