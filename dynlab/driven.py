@@ -16,7 +16,7 @@ from dynlab import simulation
 from dynlab.errors import UserError
 from dynlab.jacobians import diagonal_blocks_and_errors, jacobian, jacobian_and_error, jacobian_and_rounding
 from dynlab.numerics.threads import slices
-from dynlab.operators import Operator
+from dynlab.program.jacobian import Operator
 from dynlab.progress import through
 from dynlab.systems import Map, System
 

@@ -16,7 +16,6 @@ from dynlab.errors import UserError
 from dynlab.numerics.units import unit_of_small
 from dynlab.progress import through
 from dynlab.systems import Flow, Map, System, frozen
-from dynlab.systems.checked import check_autonomous
 from dynlab.systems.held import number_type
 
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
@@ -235,7 +234,6 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     seconds = np.asarray(times, dtype=float)
     if seconds.ndim != 1 or len(seconds) < 2 or not (np.diff(seconds) > 0).all() or not np.isfinite(seconds).all():
         raise UserError("times= must be two or more finite seconds in increasing order, such as numpy.linspace(0, 1).")
-    check_autonomous(system)
     system, initial = prepare_flow(system, initial_state)
     starts = initial.numpy()
     zero = torch.zeros(system.input_size, dtype=torch.float64)

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 
-from dynlab.operators import Dense
+from dynlab.program.jacobian import Dense
 from dynlab.systems import Map
 
 FIRST_DIGITS = 200

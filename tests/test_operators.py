@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from dynlab.operators import (
+from dynlab.program.jacobian import (
     Blocks,
     Cascade,
     Dense,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.errors import UserError, require_extra
-from dynlab.old_program import NoProgram, Operation, Program
+from dynlab.program import NoProgram, Operation, Program
 from dynlab.systems import System, frozen
 from dynlab.wording import at_most
 

@@ -1,14 +1,11 @@
 """Jacobians of a system whose input is held: as matrices, of its layers, of its displacement."""
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.jacobians.of_system import jacobian
 from dynlab.numerics.block_triangular import parts_of
-from dynlab.operators import Cascade
+from dynlab.program.differentiation import jacobian
 from dynlab.systems.held import Held
 
 MATRIX = 2  # dimensions
@@ -22,15 +19,8 @@ def held_matrices(held: Held, states: Tensor) -> Tensor:
 
 def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
     """The blocks along the diagonal of `held_matrices` that have all eigenvalues: of a stack one for each layer."""
-    found = jacobian(held.system, *held.given(states))
-    if not isinstance(found, Cascade):  # of several steps it is a product, whose blocks are those of its matrix
-        whole = held.in_unit(_own(found.dense(), states))
-        return [whole[..., part, part] for part in parts_of(held.system.blocks)]
-    units = held.unit.split(held.system.blocks) if isinstance(held.unit, Tensor) else [held.unit] * len(found.layers)
-    return [
-        replace(held, unit=unit).in_unit(_own(layer.dense(), states))
-        for layer, unit in zip(found.layers, units, strict=True)
-    ]
+    whole = held_matrices(held, states)
+    return [whole[..., part, part] for part in parts_of(held.system.blocks)]
 
 
 def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -46,10 +36,10 @@ def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None
 
 def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
     """The derivative of `Held.ungated`, shape (k, n, n), as `displacement_matrices`."""
-    closed = held.system.closed_form_ungated_jacobian(*held.given(states))
-    if closed is None:
-        return finite_or_zero(torch.func.vmap(torch.func.jacrev(held.ungated))(states))
-    return finite_or_zero(held.in_unit(_own(closed.dense(), states)))
+    if held.system.ungated_residual(*held.given(states[:1])) is None:
+        return displacement_matrices(held, states)
+    found = jacobian(held.system, *held.given(states), method="ungated_residual").dense()
+    return finite_or_zero(held.in_unit(_own(found, states)))
 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:

@@ -97,8 +97,10 @@ class _Linear:
         self.folded = self.code.fold(self.constants)
         rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
         self.layout = [
-            [(size, [self._term(place, d, rows) for place, d in terms.items()])
-             for size, terms in zip(knot.sizes, knot.blocks, strict=True)]
+            [
+                (size, [self._term(place, d, rows) for place, d in terms.items()])
+                for size, terms in zip(knot.sizes, knot.blocks, strict=True)
+            ]
             for knot in linear.knots[1:]
         ]
 
@@ -131,8 +133,10 @@ class _Linear:
             return value.abs() + errors[number] * self.constants[number].abs().max()
 
         knots: list[Blocks] = [
-            [(size, [Term(scale(d), matrix(m, number), knot, entries) for d, m, knot, entries, number in terms])
-             for size, terms in blocks]
+            [
+                (size, [Term(scale(d), matrix(m, number), knot, entries) for d, m, knot, entries, number in terms])
+                for size, terms in blocks
+            ]
             for blocks in self.layout
         ]
         return Jacobian(knots, self.linear.columns, state, len(batch))
@@ -155,7 +159,9 @@ class _Linear:
         total = 2
         for blocks in self.layout:
             total += max((len(terms) for _, terms in blocks), default=0) + 1
-            total += max((m.shape[1] for _, terms in blocks for _, m, knot, *_ in terms if knot and m is not None), default=0)
+            total += max(
+                (m.shape[1] for _, terms in blocks for _, m, knot, *_ in terms if knot and m is not None), default=0
+            )
         return total
 
 
@@ -195,10 +201,13 @@ def traced(system: Steps, method: str = "evolve") -> tuple[Program, Recorder]:
     return program, recorder
 
 
-def _point(system: System, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def _point(system: Steps, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     like = next((p for p in system.parameters() if p.is_floating_point()), torch.zeros((), dtype=torch.float64))
-    drawn = [torch.randn(n, generator=generator, dtype=torch.float64).to(like) for n in (system.state_size, system.input_size)]
+    drawn = [
+        torch.randn(n, generator=generator, dtype=torch.float64).to(like)
+        for n in (system.state_size, system.input_size)
+    ]
     return drawn[0], drawn[1], torch.tensor(min(seed, 1), device=like.device)
 
 
@@ -235,7 +244,9 @@ def check(system: Steps, derived: Derived, method: str) -> None:
 def _close(found: Any, asked: Tensor) -> bool:
     value = torch.as_tensor(found, dtype=asked.dtype).expand(asked.shape)
     reach = float(torch.finfo(asked.dtype).eps ** 0.5)
-    return torch.allclose(value, asked, rtol=reach, atol=reach * float(asked.abs().max() if asked.numel() else 0), equal_nan=True)
+    return torch.allclose(
+        value, asked, rtol=reach, atol=reach * float(asked.abs().max() if asked.numel() else 0), equal_nan=True
+    )
 
 
 def _rows(matrix: Tensor, rows: tuple[int, ...] | None) -> Tensor:

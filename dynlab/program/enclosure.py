@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from flint import arb, arb_mat
+from numpy.typing import NDArray
 
 from dynlab.program.linearise import ONE, Linearisation, Terms, linearise
 from dynlab.program.program import Program
@@ -54,10 +55,15 @@ def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: boo
     """
     if not slopes:
         return Enclosure(enclosed_values(program, [program.output], state, kinks)[0], arb_mat(program.size, 0))
-    linear = linearise(program)
-    value, *scales = enclosed_values(linear.program, [program.output, *linear.scales()], state, kinks)
-    derivative = assembled(linear, dict(zip(linear.scales(), scales, strict=True)), Balls())
-    return Enclosure(value, derivative)
+    value, scales = enclosed_scales(program, state, kinks)
+    return Enclosure(value, assembled(linearise(program), scales, Balls()))
+
+
+def enclosed_scales(program: Program, state: list[arb], kinks: bool) -> tuple[list[arb], dict[int, list[arb]]]:
+    """Enclose the step, and what scales the rows of its derivative, over the box `state`."""
+    scales = linearise(program).scales()
+    value, *found = enclosed_values(program, [program.output, *scales], state, kinks)
+    return value, dict(zip(scales, found, strict=True))
 
 
 def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], kinks: bool) -> list[list[arb]]:
@@ -88,7 +94,9 @@ def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], 
                 held = [arb(operation.number)] if name == "power" else None
                 if operation.constant is not None:
                     held = stored(program, operation.constant).entries()
-                columns = [part * (operation.size if len(part) == 1 else 1) for part in (*reads, *([held] if held else []))]
+                columns = [
+                    part * (operation.size if len(part) == 1 else 1) for part in (*reads, *([held] if held else []))
+                ]
                 found[i] = [BALLS[name](*entries, kinks) for entries in zip(*columns, strict=True)]
     return [found[i] for i in outputs]
 
@@ -111,6 +119,21 @@ def exact_matrix(values: Any) -> arb_mat:
     """A matrix of doubles as it is."""
     rows, columns = values.shape
     return arb_mat(rows, columns, [arb(float(entry)) for entry in values.ravel()])
+
+
+def doubles(matrix: arb_mat) -> NDArray[np.float64]:
+    """The middles of the entries, rounded."""
+    return np.array([float(entry) for entry in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
+
+
+def radii_of(matrix: arb_mat) -> arb_mat:
+    """The radii of the entries, exact."""
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.rad() for entry in matrix.entries()])
+
+
+def sizes_of(matrix: arb_mat) -> arb_mat:
+    """Upper bounds on the moduli of the entries, exact."""
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.abs_upper() for entry in matrix.entries()])
 
 
 def identity(n: int) -> arb_mat:
@@ -163,7 +186,9 @@ class Balls:
 
     def scaled(self, diagonal: list[arb], a: arb_mat) -> arb_mat:
         columns, entries = a.ncols(), a.entries()
-        return arb_mat(a.nrows(), columns, [d * entries[i * columns + j] for i, d in enumerate(diagonal) for j in range(columns)])
+        return arb_mat(
+            a.nrows(), columns, [d * entries[i * columns + j] for i, d in enumerate(diagonal) for j in range(columns)]
+        )
 
     def add(self, a: arb_mat, b: arb_mat) -> arb_mat:
         return a + b

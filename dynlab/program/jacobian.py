@@ -148,7 +148,9 @@ class Jacobian(Operator):
         """The rows of one block: terms over all columns first, the others added into their columns."""
         whole = [t for t in terms if t.knot > 0 or (t.matrix is not None and _is_all(t.entries, self.columns))]
         rest = [t for t in terms if t not in whole] if len(whole) < len(terms) else []
-        batch = np.broadcast_shapes(*(_batch(t.scale) for t in terms), *(found[t.knot - 1].shape[:-2] for t in whole if t.knot))
+        batch = np.broadcast_shapes(
+            *(_batch(t.scale) for t in terms), *(found[t.knot - 1].shape[:-2] for t in whole if t.knot)
+        )
         total: Tensor | None = None
         owned = False  # whether `total` may be written on
         for term in whole:
@@ -170,7 +172,9 @@ class Jacobian(Operator):
         elif not owned:
             total = total.expand(*batch, size, self.columns).clone()
         for term in sorted(rest, key=lambda t: t.matrix is None):
-            scale = term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale)).reshape(1)
+            scale = (
+                term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale)).reshape(1)
+            )
             if term.matrix is not None:
                 columns = total[..., term.entries]
                 if isinstance(term.entries, slice):
@@ -216,8 +220,16 @@ class Jacobian(Operator):
 
         knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
         like = shared(self._like)
-        batch = next((t.scale.ndim - 1 for b in knots for _, ts in b for t in ts
-                      if isinstance(t.scale, Tensor) and t.scale.ndim > 1), 0)
+        batch = next(
+            (
+                t.scale.ndim - 1
+                for b in knots
+                for _, ts in b
+                for t in ts
+                if isinstance(t.scale, Tensor) and t.scale.ndim > 1
+            ),
+            0,
+        )
         return Jacobian(knots, self.columns, like, batch)
 
     def log_abs_det(self) -> Tensor:
@@ -308,6 +320,8 @@ def _total(parts: Sequence[Tensor], size: int, like: Tensor) -> Tensor:
 def _cat(parts: Sequence[Tensor]) -> Tensor:
     batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
     whole = [part.expand(*batch, *part.shape[-2:]) for part in parts]
-    if all(part.stride(-2) == 1 < part.stride(-1) for part in parts):  # column by column, as `shared_product` makes them
+    if all(
+        part.stride(-2) == 1 < part.stride(-1) for part in parts
+    ):  # column by column, as `shared_product` makes them
         return torch.cat([part.mT for part in whole], dim=-1).mT
     return torch.cat(whole, dim=-2)

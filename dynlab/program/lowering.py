@@ -18,10 +18,50 @@ from torch.utils._pytree import tree_leaves, tree_map
 from dynlab.program.program import NoProgram
 from dynlab.program.trace import Call, Node, Recorder
 
-MOVING = {"view", "_unsafe_view", "reshape", "t", "transpose", "permute", "unsqueeze", "squeeze", "expand", "slice", "select",
-          "split", "split_with_sizes", "unbind", "narrow", "flip", "roll", "repeat", "diagonal", "clone", "detach", "alias",
-          "contiguous", "squeeze_", "unsqueeze_", "t_", "transpose_", "_to_copy", "index", "index_select", "cat", "stack",
-          "lift_fresh", "constant_pad_nd", "unfold", "gather", "chunk", "movedim", "_reshape_alias", "copy", "tril", "triu"}
+MOVING = {
+    "view",
+    "_unsafe_view",
+    "reshape",
+    "t",
+    "transpose",
+    "permute",
+    "unsqueeze",
+    "squeeze",
+    "expand",
+    "slice",
+    "select",
+    "split",
+    "split_with_sizes",
+    "unbind",
+    "narrow",
+    "flip",
+    "roll",
+    "repeat",
+    "diagonal",
+    "clone",
+    "detach",
+    "alias",
+    "contiguous",
+    "squeeze_",
+    "unsqueeze_",
+    "t_",
+    "transpose_",
+    "_to_copy",
+    "index",
+    "index_select",
+    "cat",
+    "stack",
+    "lift_fresh",
+    "constant_pad_nd",
+    "unfold",
+    "gather",
+    "chunk",
+    "movedim",
+    "_reshape_alias",
+    "copy",
+    "tril",
+    "triu",
+}
 FILLING = {"zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty"}
 Lowering = Callable[..., int | Node]
 
@@ -67,7 +107,9 @@ def _moved(r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, 
             return leaf
         node = r.node(leaf)
         size = r.program.operations[node.number].size
-        found = torch.arange(total, total + leaf.numel()) if size == leaf.numel() else torch.full((leaf.numel(),), total)
+        found = (
+            torch.arange(total, total + leaf.numel()) if size == leaf.numel() else torch.full((leaf.numel(),), total)
+        )
         parts.append(node.number)
         total += size
         return found.reshape(leaf.shape)
@@ -82,7 +124,9 @@ def _moved(r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, 
         r.mark(result, r.program.take(joint, index if padded else [i - 1 for i in index]))
 
 
-def _looked_up(r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: list[Tensor]) -> None:
+def _looked_up(
+    r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: list[Tensor]
+) -> None:
     """Entries of a parameter at the step's number: a row of a table with one row a step."""
     held, rest = args[0], args[1:]
     axes = range(held.ndim)
@@ -99,7 +143,9 @@ def _looked_up(r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[s
     for step in range(length):
         moved = function(places, *tree_map(lambda leaf, t=step: _at(r, leaf, t), rest), **kwargs)
         rows.append(torch.stack([leaf.reshape(-1) for leaf in tree_leaves(moved)]).reshape(-1))
-    table = r.fixed(torch.ops.aten.index.Tensor, r.fixed(torch.ops.aten.reshape.default, held, [-1]), [torch.stack(rows)])
+    table = r.fixed(
+        torch.ops.aten.index.Tensor, r.fixed(torch.ops.aten.reshape.default, held, [-1]), [torch.stack(rows)]
+    )
     time = next(leaf for leaf in tree_leaves((rest, kwargs)) if r.is_traced(leaf))
     slot = r.slot(table)
     number = r.program.append("lookup", r.nodes[id(time)].number, size=table.shape[1], constant=slot)
@@ -272,7 +318,7 @@ def _larger(sign: int) -> Lowering:
 
 
 def _lerp(r: Recorder, a: Tensor, b: Tensor, weight: Any) -> int:
-    """a + w (b − a), which is a σ(−p) + b σ(p) for a gate w = σ(p): nothing cancels where the gate is closed."""
+    """A + w (b − a), which is a σ(−p) + b σ(p) for a gate w = σ(p): nothing cancels where the gate is closed."""
     shape = np.broadcast_shapes(*(r.node(each).shape for each in (a, b, weight)))
     first, second, share = (_spread(r, r.node(each), shape) for each in (a, b, weight))
     p = r.program
@@ -325,7 +371,7 @@ def _matmul(r: Recorder, a: Tensor, b: Tensor) -> Node:
 
 
 def _kron(r: Recorder, matrix: Tensor, times: int, before: bool) -> Tensor:
-    """matrix ⊗ I or I ⊗ matrix, of that many copies."""
+    """Matrix ⊗ I or I ⊗ matrix, of that many copies."""
     if times == 1:
         return matrix
     return r.fixed(kron_identity, matrix, times, before)
@@ -428,7 +474,9 @@ def _deviations(r: Recorder, a: Tensor, dim: Any) -> tuple[int, int, int]:
     return apart, p.divide(p.sum(p.multiply(apart, apart), length), p.constant(float(length))), length
 
 
-def _variance(r: Recorder, a: Tensor, dim: Any = None, *, correction: float | None = None, keepdim: bool = False) -> int:
+def _variance(
+    r: Recorder, a: Tensor, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
+) -> int:
     _, variance, length = _deviations(r, a, dim)
     lost = 1.0 if correction is None else float(correction)
     return r.program.multiply(r.program.constant(length / (length - lost)), variance)
@@ -488,8 +536,12 @@ def _stretch(r: Recorder, last: Call, result: Tensor) -> int:
 
     visit(last)
     given = list(sources.values())
-    fixed = [leaf for call in calls for leaf in tree_leaves((call.args, call.kwargs))
-             if isinstance(leaf, Tensor) and not r.is_traced(leaf)]
+    fixed = [
+        leaf
+        for call in calls
+        for leaf in tree_leaves((call.args, call.kwargs))
+        if isinstance(leaf, Tensor) and not r.is_traced(leaf)
+    ]
     place = last.results.index(result)
 
     def affine(*parameters: Tensor) -> Tensor:
@@ -532,8 +584,10 @@ LOWERINGS: dict[str, Lowering] = {
     "rsub": _reversed_subtract,
     "mul": _binary("multiply"),
     "div": lambda r, a, b, **_: _binary("divide")(r, a, b),
-    **{name: _unary(name) for name in ("tanh", "sigmoid", "relu", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos",
-                                       "atan", "erf")},
+    **{
+        name: _unary(name)
+        for name in ("tanh", "sigmoid", "relu", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "atan", "erf")
+    },
     "neg": _composed(lambda p, a: p.negate(a)),
     "abs": _composed(_abs),
     "sign": _composed(lambda p, a: p.append("sign", a)),

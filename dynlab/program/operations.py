@@ -221,7 +221,9 @@ OPERATIONS: dict[str, Function] = {
     "sqrt": Function(
         "torch.sqrt({0})",
         "sqrt({0})",
-        _round(1, lambda p, e, value: torch.where(p > e, e / value.clamp(min=TINY), torch.where(p == 0, 0.0, math.inf))),
+        _round(
+            1, lambda p, e, value: torch.where(p > e, e / value.clamp(min=TINY), torch.where(p == 0, 0.0, math.inf))
+        ),
         lambda p, i: [p.divide(p.constant(0.5), i)],
     ),
     "sin": Function("torch.sin({0})", "sin({0})", _round(1, lambda p, e, value: e), _by("cos")),

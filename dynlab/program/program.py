@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -71,7 +70,9 @@ class Program:
     constants: list[Tensor] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     output: int = -1
-    balls: dict[int, Any] = field(default_factory=dict, repr=False)  # the constants in ball arithmetic, made when asked for
+    balls: dict[int, Any] = field(
+        default_factory=dict, repr=False
+    )  # the constants in ball arithmetic, made when asked for
     derivatives: dict[str, Any] = field(default_factory=dict, repr=False)  # what `linearise` made
     _numbers: dict[Operation, int] = field(default_factory=dict, repr=False)
 
@@ -163,6 +164,12 @@ class Program:
         operation = self.operations[a]
         return operation.name == "number" and operation.number == value
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every stored number is exact, none the result of rounded arithmetic."""
+        used = {o.constant for o in (self.operations[i] for i in self.needed(self.output)) if o.constant is not None}
+        return not any(self.errors[number] for number in used)
+
     def needed(self, *outputs: int) -> list[int]:
         """Numbers of the operations that `outputs` depend on, in order."""
         wanted = set(outputs)
@@ -195,7 +202,10 @@ class Program:
                 case _:
                     reads = tuple(moved[i] for i in operation.reads)
                     new = dataclasses.replace(operation, reads=reads)
-                    moved.append(found.append(new.name, *reads, size=new.size, constant=new.constant,
-                                              index=new.index, number=new.number))
+                    moved.append(
+                        found.append(
+                            new.name, *reads, size=new.size, constant=new.constant, index=new.index, number=new.number
+                        )
+                    )
         found.output = moved[self.output]
         return found

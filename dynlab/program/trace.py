@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -20,14 +19,80 @@ from torch.utils._pytree import tree_leaves, tree_map
 from dynlab.program.program import NoProgram, Program
 
 FOLDED = 8.0  # times roundoff and the length of sums: the relative error stated of what is computed from parameters
-EXACT = {"t", "transpose", "permute", "view", "_unsafe_view", "reshape", "slice", "select", "split", "unbind", "cat", "stack",
-         "neg", "clone", "detach", "unsqueeze", "squeeze", "expand", "index", "alias", "index_select", "narrow", "diagonal",
-         "triu", "tril", "zeros", "new_zeros", "zeros_like", "eye", "ones", "arange", "index_put", "abs", "relu", "squeeze_",
-         "full", "block_diag", "flip", "_to_copy", "triu_indices", "diag_embed", "where", "lt", "gt", "unsqueeze_", "empty",
-         "fill_", "zero_", "copy_", "scalar_tensor", "lift_fresh", "constant_pad_nd", "repeat", "kron_identity", "roll"}
+EXACT = {
+    "t",
+    "transpose",
+    "permute",
+    "view",
+    "_unsafe_view",
+    "reshape",
+    "slice",
+    "select",
+    "split",
+    "unbind",
+    "cat",
+    "stack",
+    "neg",
+    "clone",
+    "detach",
+    "unsqueeze",
+    "squeeze",
+    "expand",
+    "index",
+    "alias",
+    "index_select",
+    "narrow",
+    "diagonal",
+    "triu",
+    "tril",
+    "zeros",
+    "new_zeros",
+    "zeros_like",
+    "eye",
+    "ones",
+    "arange",
+    "index_put",
+    "abs",
+    "relu",
+    "squeeze_",
+    "full",
+    "block_diag",
+    "flip",
+    "_to_copy",
+    "triu_indices",
+    "diag_embed",
+    "where",
+    "lt",
+    "gt",
+    "unsqueeze_",
+    "empty",
+    "fill_",
+    "zero_",
+    "copy_",
+    "scalar_tensor",
+    "lift_fresh",
+    "constant_pad_nd",
+    "repeat",
+    "kron_identity",
+    "roll",
+}
 
 
-ENTRYWISE = {"add", "sub", "rsub", "mul", "div", "sigmoid", "tanh", "exp", "sin", "cos", "sqrt", "reciprocal", "softplus"}
+ENTRYWISE = {
+    "add",
+    "sub",
+    "rsub",
+    "mul",
+    "div",
+    "sigmoid",
+    "tanh",
+    "exp",
+    "sin",
+    "cos",
+    "sqrt",
+    "reciprocal",
+    "softplus",
+}
 
 
 @dataclass(frozen=True)

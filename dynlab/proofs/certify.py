@@ -7,8 +7,8 @@ from flint import arb, ctx
 
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalue_sets import matched
-from dynlab.old_program import Program
-from dynlab.proofs.balls import NonSmooth
+from dynlab.program import Program
+from dynlab.program.enclosure import NonSmooth
 from dynlab.proofs.discs import Counts, ProvedDiscs, count, eigenvalue_discs
 from dynlab.proofs.krawczyk import Ball, NotProved, proved_ball, refined, within
 
@@ -59,7 +59,7 @@ def certify(program: Program, point: Real) -> Certificate:
     """
     best, reason = None, ""
     for precision in PRECISIONS:
-        if best is not None and (program.rounded or (precision == PRECISIONS[-1] and program.size > LARGE)):
+        if best is not None and (not program.is_exact or (precision == PRECISIONS[-1] and program.size > LARGE)):
             break
         for thorough in (False, True) if precision == PRECISIONS[0] else (True,):
             with ctx.workprec(precision):

@@ -18,8 +18,8 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
+from dynlab.program.enclosure import doubles, exact_matrix, radii_of, sizes_of
 from dynlab.progress import through
-from dynlab.proofs.balls import doubles, exact_matrix, radii_of, sizes_of
 from dynlab.proofs.certify import above
 from dynlab.proofs.krawczyk import max_row_sum
 from dynlab.proofs.structured import Structured

@@ -20,7 +20,7 @@ from flint import acb, acb_mat, arb, arb_mat, ctx
 
 from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.lapack import geev
-from dynlab.proofs.balls import doubles, exact_matrix, identity
+from dynlab.program.enclosure import doubles, exact_matrix, identity
 
 REFINEMENTS = 3  # quadratic: 1e-13, 1e-26, 1e-52
 SMALL_STEP = 1e-10  # the couplings after one are below its square, which is enough

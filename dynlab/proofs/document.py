@@ -11,7 +11,7 @@ import numpy as np
 from flint import acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from dynlab.old_program import Operation, Program
+from dynlab.program import Program
 from dynlab.proofs.certify import Certificate
 from dynlab.proofs.discs import complex_basis
 from dynlab.proofs.krawczyk import Ball
@@ -72,20 +72,34 @@ def document(program: Program, certificate: Certificate, system: str, source: An
 
 
 def written(program: Program) -> list[dict[str, Any]]:
-    """The operations of a program as a document holds them."""
-    return [_operation(operation) for operation in program.operations]
+    """The operations that the step needs, as a document holds them; what one reads are places in this list."""
+    places: dict[int, int] = {}
+    found = []
+    for place, number in enumerate(program.needed(program.output)):
+        places[number] = place
+        found.append(_operation(program, number, places))
+    return found
 
 
 def _claimed(radius: arb, floor: arb) -> arb:
     return (radius * (1 + arb(2) ** -CLAIM_BITS) + floor * radius.max(arb(2) ** -(ctx.prec // 4))).upper()
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": operation.name, "reads": list(operation.reads)}
-    if operation.values is not None:
-        found["values"] = _doubles(operation.values)
-    if operation.name == "part":
-        found["span"] = list(operation.span)
+def _operation(program: Program, number: int, places: dict[int, int]) -> dict[str, Any]:
+    operation = program.operations[number]
+    found: dict[str, Any] = {"name": operation.name, "reads": [places[i] for i in operation.reads]}
+    if operation.constant is not None:
+        values = program.constants[operation.constant].detach().cpu().double().numpy()
+        found["values"] = _doubles(values if operation.name == "linear" else values.reshape(-1))
+        share = program.errors[operation.constant]
+        if share and values.size:  # how far each number may be from what it stands for
+            found["radius"] = _number(arb(share * float(abs(values).max())))
+    if operation.name == "take":
+        found["index"] = list(operation.index)
+    if operation.name in ("number", "power"):
+        found["number"] = _number(arb(operation.number))
+    if operation.name == "sum":
+        found["length"] = int(operation.number)
     return found
 
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from dynlab.old_program import Program
-from dynlab.proofs.balls import Enclosure, doubles, enclose, exact_matrix, identity
+from dynlab.program import Program
+from dynlab.program.enclosure import Enclosure, doubles, enclose, exact_matrix, identity
 
 ATTEMPTS = 4  # radii that are tried, each from the contraction that the last one showed
 SLACK = 1.125  # times the least radius that a contraction allows

@@ -11,9 +11,9 @@ import numpy as np
 from flint import arb, ctx
 
 from dynlab.numerics.arrays import Real
-from dynlab.old_program import Program
+from dynlab.program import Program
+from dynlab.program.enclosure import NonSmooth, exact_matrix
 from dynlab.progress import through
-from dynlab.proofs.balls import NonSmooth, exact_matrix
 from dynlab.proofs.certify import above
 from dynlab.proofs.common_norm import estimated_bound, proved_bound
 from dynlab.proofs.structured import Structured, jacobian_over_box

@@ -5,16 +5,18 @@ Ball arithmetic alone forgets that all entries of a row of diag(d) W move togeth
 
     M + Σ_k A_k S_k B_k,    S_k diagonal with entries in [−1, 1],
 
-where every activation and every product adds one term, its slope's radius times the derivative's middle; only what is
-of second order goes into the radii of M.
+where every slope adds one term, its radius times the derivative's middle; only what is of second order goes into the
+radii of M.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from flint import arb, arb_mat
 
-from dynlab.old_program import Operation, Program
-from dynlab.proofs.balls import Enclosure, activated, enclosed, identity, radii_of, sizes_of, stored, widened
+from dynlab.program import Program
+from dynlab.program.enclosure import Balls, assembled, enclosed_scales, identity, radii_of, sizes_of
+from dynlab.program.linearise import linearise
 
 
 class Structured(NamedTuple):
@@ -25,78 +27,63 @@ class Structured(NamedTuple):
 
 
 def jacobian_over_box(program: Program, box: list[arb]) -> tuple[list[arb], Structured]:
-    """The step's values and its Jacobian over `box`; a ReLU's slope at its kink is anything from 0 to 1 (Clarke)."""
-    values: list[Enclosure] = []
-    slopes: list[Structured] = []
-    for operation in program.operations:
-        read = [values[i] for i in operation.reads]
-        # without derivatives: those are propagated below, with their structure
-        values.append(enclosed(operation, read, Enclosure(box, arb_mat(len(box), 0)), True))
-        slopes.append(_derivative(operation, read, [slopes[i] for i in operation.reads], len(box)))
-    matrix, terms = slopes[-1]
-    return values[-1].value, Structured(widened(program, matrix), terms)
+    """Return the step's values and its Jacobian over `box`; a ReLU's slope at its kink is anything from 0 to 1 (Clarke)."""
+    value, scales = enclosed_scales(program, box, True)
+    return value, assembled(linearise(program), scales, StructuredAlgebra())
 
 
-def _derivative(operation: Operation, read: list[Enclosure], by: list[Structured], size: int) -> Structured:
-    match operation.name:
-        case "state":
-            return Structured(identity(size), [])
-        case "constant":
-            return Structured(arb_mat(stored(operation).nrows(), size), [])
-        case "linear":
-            return _times(stored(operation), by[0])
-        case "add":
-            return _sum(by[0], by[1])
-        case "subtract":
-            return _sum(by[0], _times(-identity(by[1].matrix.nrows()), by[1]))
-        case "multiply":
-            return _sum(_scaled(read[1].value, by[0]), _scaled(read[0].value, by[1]))
-        case "part":
-            start, stop = operation.span
-            chosen = identity(len(read[0].value)).tolist()[start:stop]
-            return _times(arb_mat(chosen), by[0])
-        case "join":
-            return _joined(read, by)
-        case _:
-            return _scaled(activated(operation, read[0].value, True)[1], by[0])
+class StructuredAlgebra:
+    """What `dynlab.program.enclosure.assembled` does with `Structured`."""
 
+    balls = Balls()
 
-def _times(matrix: arb_mat, a: Structured) -> Structured:
-    return Structured(matrix * a.matrix, [(matrix * left, right) for left, right in a.terms])
+    def identity(self, n: int) -> Structured:
+        """I of that size."""
+        return Structured(identity(n), [])
 
+    def zeros(self, rows: int, columns: int) -> Structured:
+        """A matrix of zeros."""
+        return Structured(arb_mat(rows, columns), [])
 
-def _sum(a: Structured, b: Structured) -> Structured:
-    return Structured(a.matrix + b.matrix, a.terms + b.terms)
+    def times(self, matrix: arb_mat, a: Structured) -> Structured:
+        """The product of a matrix with a."""
+        return Structured(matrix * a.matrix, [(matrix * left, right) for left, right in a.terms])
 
+    def add(self, a: Structured, b: Structured) -> Structured:
+        """The sum of a and b."""
+        return Structured(a.matrix + b.matrix, a.terms + b.terms)
 
-def _scaled(slopes: list[arb], a: Structured) -> Structured:
-    """diag(slopes) a."""
-    middles, radii = [slope.mid() for slope in slopes], [slope.rad() for slope in slopes]
-    centred = _times(_diagonal(middles), a)
-    if not any(radius > 0 for radius in radii):
-        return centred
-    # of second order: the slope's radius times all else that is uncertain
-    rest = radii_of(a.matrix)
-    for left, right in a.terms:
-        rest += sizes_of(left) * sizes_of(right)
-    columns = rest.ncols()
-    spread = (_diagonal(radii) * rest).entries()
-    widened = [entry + arb(0, other.upper()) for entry, other in zip(centred.matrix.entries(), spread, strict=True)]
-    matrix = arb_mat(len(slopes), columns, widened)
-    return Structured(matrix, [*centred.terms, (_diagonal(radii), a.matrix.mid())])
+    def rows(self, a: Structured, index: Sequence[int]) -> Structured:
+        """Some of the rows of a."""
+        return Structured(
+            self.balls.rows(a.matrix, index), [(self.balls.rows(left, index), right) for left, right in a.terms]
+        )
 
+    def stacked(self, parts: Sequence[Structured]) -> Structured:
+        """The rows of all parts."""
+        sizes = [part.matrix.nrows() for part in parts]
+        terms = []
+        for number, part in enumerate(parts):
+            for left, right in part.terms:
+                zeros = [arb_mat(size, left.ncols()) for size in sizes]
+                zeros[number] = left
+                terms.append((self.balls.stacked(zeros), right))
+        return Structured(self.balls.stacked([part.matrix for part in parts]), terms)
 
-def _joined(read: list[Enclosure], by: list[Structured]) -> Structured:
-    rows, start = sum(len(part.value) for part in read), 0
-    total = Structured(arb_mat(rows, by[0].matrix.ncols()), [])
-    for part, derivative in zip(read, by, strict=True):
-        count = len(part.value)
-        places = [int(i == start + j) for i in range(rows) for j in range(count)]
-        total = _sum(total, _times(arb_mat(rows, count, places), derivative))
-        start += count
-    return total
-
-
-def _diagonal(entries: list[arb]) -> arb_mat:
-    n = len(entries)
-    return arb_mat(n, n, [entries[i] if i == j else 0 for i in range(n) for j in range(n)])
+    def scaled(self, diagonal: list[arb], a: Structured) -> Structured:
+        """The rows of a, each times an entry of the diagonal."""
+        middles, radii = [slope.mid() for slope in diagonal], [slope.rad() for slope in diagonal]
+        centred = Structured(
+            self.balls.scaled(middles, a.matrix), [(self.balls.scaled(middles, left), right) for left, right in a.terms]
+        )
+        if not any(radius > 0 for radius in radii):
+            return centred
+        # of second order: the slope's radius times all else that is uncertain
+        rest = radii_of(a.matrix)
+        for left, right in a.terms:
+            rest += sizes_of(left) * sizes_of(right)
+        spread = self.balls.scaled(radii, rest).entries()
+        widened = [entry + arb(0, other.upper()) for entry, other in zip(centred.matrix.entries(), spread, strict=True)]
+        matrix = arb_mat(len(diagonal), rest.ncols(), widened)
+        own = self.balls.scaled(radii, identity(len(diagonal)))
+        return Structured(matrix, [*centred.terms, (own, a.matrix.mid())])

@@ -12,8 +12,6 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from dynlab.errors import entry
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import NoProgram, Program
 from dynlab.systems.base import System
 from dynlab.systems.unitwise import Unitwise
 
@@ -79,21 +77,6 @@ def activation_named(name: str) -> Activation:
     return entry(ACTIVATIONS, name, "activation")
 
 
-def operation_of(activation: Activation) -> str:
-    """What `Program.activation` calls it: its name in `ACTIVATIONS`.
-
-    Raises
-    ------
-    NoProgram
-        For an activation of one's own.
-    """
-    # equal, not identical: analyses work on a copy of the system
-    name = next((name for name, known in ACTIVATIONS.items() if known == activation), None)
-    if name is None:
-        raise NoProgram("no ball arithmetic for an activation of one's own")
-    return name
-
-
 class Activated(System):
     """φ(W h + V x + b), with the Jacobians diag(φ') W and diag(φ') V.
 
@@ -124,21 +107,10 @@ class Activated(System):
         W, V = self.weights()
         return Unitwise(W, linear(inputs, V, self.b), function)
 
-    def value_formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        """φ of the pre-activation, written out as `System.formula` says."""
-        by_state, by_input = self.weights()
-        return p.activation(operation_of(self.activation), p.add(p.linear(by_state, h), p.linear(by_input, x, self.b)))
-
     def value_bound(self) -> Tensor | None:
         """The activation's own bound, as `System.state_bound` has it."""
         bound = self.activation.bound
         return self.weights()[1].new_full((self.state_size,), bound) if math.isfinite(bound) else None
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(self.preactivation(state, input))) @ Shared(self.weights()[0])
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(self.preactivation(state, input))) @ Shared(self.weights()[1])
 
     def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         """W h + V x + b, shape (..., state)."""

@@ -16,9 +16,7 @@ from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import ACTIVATIONS, Activated, log_cosh_energy, sigmoid_slope, tanh_slope
+from dynlab.systems.activations import ACTIVATIONS, Activated, log_cosh_energy
 from dynlab.systems.base import Euler, Flow
 from dynlab.systems.orthogonal import SkewSymmetric
 from dynlab.systems.unitwise import Unitwise
@@ -63,7 +61,6 @@ class AntisymmetricFlow(Activated, Flow):
     M: Tensor
     activation = ACTIVATIONS["tanh"]
     velocity = Activated.value
-    formula = Activated.value_formula
 
     def __init__(self, input_size: int, state_size: int, gamma: float = 0.01, sigma_w: float = 1.0) -> None:
         super().__init__(state_size, input_size)
@@ -119,21 +116,6 @@ class GatedFlow(Flow):
 
         apart = linear(inputs, self.V_z - self.V_h, self.b_z - self.b_h)
         return Unitwise(self.M, linear(inputs, self.V_h, self.b_h), function, apart)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        turning = p.linear(self.M, h)
-        gate = p.sigmoid(p.add(turning, p.linear(self.V_z, x, self.b_z)))
-        return p.multiply(gate, p.tanh(p.add(turning, p.linear(self.V_h, x, self.b_h))))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        p_z, p_h, M = self._preactivations(state, input)
-        c = sigmoid_slope(p_z) * torch.tanh(p_h) + torch.sigmoid(p_z) * tanh_slope(p_h)
-        return Diagonal(c) @ Shared(M)
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        p_z, p_h, _ = self._preactivations(state, input)
-        by_gate = Diagonal(sigmoid_slope(p_z) * torch.tanh(p_h)) @ Shared(self.V_z)
-        return by_gate + Diagonal(torch.sigmoid(p_z) * tanh_slope(p_h)) @ Shared(self.V_h)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return torch.tanh(self._preactivations(state, input)[1])

@@ -13,9 +13,6 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 from dynlab.systems.unitwise import Unitwise
@@ -96,18 +93,6 @@ class ASRNN(Map):
         W_f, inverse = self.U_f * self.saturation(), self.U_f.mT / self.saturation().unsqueeze(-1)
         drive = linear(inputs, W_f @ self.V, W_f @ self.b)
         return Unitwise(W_f @ self.W @ inverse, drive, lambda u, pre: torch.tanh(pre), into=W_f, out=inverse)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        D_f = p.add(p.constant(self.S.abs()), p.constant(self.eps, self.state_size))
-        inner = p.add(p.linear(self.V, x, self.b), p.linear(self.W, h))
-        turned = p.tanh(p.linear(self.U_f, p.multiply(D_f, inner)))
-        return p.multiply(p.linear(self.U_f.mT, turned), p.reciprocal(D_f))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        U_f, D_f = self.U_f, self.saturation()
-        slope = tanh_slope(linear(D_f * self._linear(state, input), U_f))
-        inverse = U_f.mT / D_f.unsqueeze(-1)
-        return Shared(inverse) @ Diagonal(slope) @ Shared(U_f @ (D_f.unsqueeze(-1) * self.W))
 
     def saturation(self) -> Tensor:
         """D_f, shape (state,)."""

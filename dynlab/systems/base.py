@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.parametrize import ParametrizationList, type_before_parametrizations
 
 from dynlab.errors import UserError
-from dynlab.operators import Identity, Operator
-from dynlab.old_program import NoProgram, Program
+from dynlab.program.derived import derived
+from dynlab.program.program import Program
 from dynlab.systems.embedding import Embedding
 from dynlab.systems.unitwise import Unitwise
 
@@ -88,46 +87,15 @@ class System(nn.Module, abc.ABC):
         """The sizes of the diagonal blocks of its Jacobian, zero above them: of a stack one for each layer."""
         return (self.state_size,)
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        """∂step/∂state of a map, ∂velocity/∂state of a flow, or None where the system has no closed form.
-
-        `dynlab.jacobians.jacobian` falls back on automatic differentiation.
-        """
-        return None
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        """∂step/∂input of a map, ∂velocity/∂input of a flow, rows of the state and columns of the input, or None.
-
-        `dynlab.jacobians.input_jacobian` falls back on automatic differentiation.
-        """
-        return None
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        """step(h, x, t), of a flow velocity(h, x, t), written out: appends to `p`, and returns the last one's number.
-
-        It is what proofs are about. Stored numbers are exact; a matrix that is computed from parameters is taken as
-        computed, and makes the program `rounded`, unless its parametrization says that it is ``exact``. Every class
-        states its own, by `written_out` where another system's step is part of it: a class that inherits a formula may
-        compute something else.
-
-        Raises
-        ------
-        NoProgram
-            Unless the class states one.
-        """
-        raise NoProgram(f"no ball arithmetic for system {self.name}: its step is not written out")
-
     def program(self, input: Tensor, t: int = 0) -> Program:
-        """One step, of a flow its velocity, under the held `input` of shape (input,), as elementary operations.
+        """Return one step, of a flow its velocity, under the held `input` of shape (input,), as elementary operations.
 
         Raises
         ------
         NoProgram
-            Where the step is not written out.
+            Where the step cannot be traced.
         """
-        program = Program(self.state_size)
-        written_out(program, self, program.state(), program.constant(input), t)
-        return program
+        return derived(self).program.held(input, t)
 
     def unitwise(self, inputs: Tensor) -> Unitwise | None:
         """Steps, or velocities, under inputs as one product and a function of each unit, for training; None without."""
@@ -141,13 +109,6 @@ class System(nn.Module, abc.ABC):
         """A residual that vanishes at a fixed point and that no closed gate makes small, or None where step − h is one.
 
         Where a GRU's update gate saturates, ‖step(h) − h‖ is rounding for every h; h − candidate(h) is not.
-        """
-        return None
-
-    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        """The derivative of `ungated_residual` by the state, or None where there is no closed form.
-
-        `dynlab.jacobians.ungated_matrices` falls back on automatic differentiation.
         """
         return None
 
@@ -219,8 +180,8 @@ class Map(System):
         Tensor, shape (..., state)
         """
 
-
     def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """Return the next state: `step`."""
         return self.step(state, input, t)
 
 
@@ -228,6 +189,7 @@ class Flow(System):
     """A system in continuous time, h' = velocity(h, x); `velocity` is given a third argument, t = 0."""
 
     def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """Return the rate of change: `velocity`."""
         return self.velocity(state, input, t)
 
     @abc.abstractmethod
@@ -279,36 +241,8 @@ class Euler(Integrator):
 
         return dataclasses.replace(flow, function=function)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return p.add(h, p.scaled(self.step_size, written_out(p, self.flow, h, x, t)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        rate = self.flow.closed_form_jacobian(state, input, t)
-        return None if rate is None else Identity(self.state_size, state) + self.step_size * rate
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        rate = self.flow.closed_form_input_jacobian(state, input, t)
-        return None if rate is None else self.step_size * rate
-
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)
-
-    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        return self.flow.closed_form_ungated_jacobian(state, input, t)
-
-
-def written_out(p: Program, system: System, h: int, x: int, t: int = 0) -> int:
-    """`System.formula`, where the system's own class states it.
-
-    Raises
-    ------
-    NoProgram
-        Where it does not: a subclass may compute another step than its parent, whose formula would be false of it.
-    """
-    stated = "formula" in vars(type_before_parametrizations(system))
-    makers = [maker for part in system.modules() if isinstance(part, ParametrizationList) for maker in part]
-    p.rounded = p.rounded or not all(getattr(maker, "exact", False) for maker in makers)
-    return system.formula(p, h, x, t) if stated else System.formula(system, p, h, x, t)
 
 
 def positive_step(step_size: float) -> float:

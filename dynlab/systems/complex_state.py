@@ -9,10 +9,6 @@ The constants that public codes add to the modulus are left out: they shrink the
 import torch
 from torch import Tensor
 
-from dynlab.operators import Blocks, Diagonal, Operator
-from dynlab.old_program import Program
-
-
 SMALLEST = 1e-300  # below the squares of all states: without it z = 0 had no modulus to be divided by
 
 
@@ -37,27 +33,6 @@ def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
     modulus = (x.square() + y.square() + SMALLEST).sqrt()
     factor = torch.relu(modulus + b) / modulus
     return torch.cat([factor * x, factor * y], dim=-1)
-
-
-def complex_modrelu_formula(p: Program, state: int, b: Tensor) -> int:
-    """`complex_modrelu` written out as `dynlab.systems.base.System.formula` says; it has no slope at z = 0."""
-    n = len(b)
-    x, y = p.part(state, 0, n), p.part(state, n, 2 * n)
-    modulus = p.sqrt(p.add(p.multiply(x, x), p.multiply(y, y)))
-    factor = p.multiply(p.activation("relu", p.add(modulus, p.constant(b))), p.reciprocal(modulus))
-    return p.join([p.multiply(factor, x), p.multiply(factor, y)])
-
-
-def complex_modrelu_jacobian(state: Tensor, b: Tensor) -> Operator:
-    """I + b/r³ [−y; x][−y x] for each unit x + i y of modulus r > max(−b, 0), and 0 for the others."""
-    x, y = state.chunk(2, dim=-1)
-    r, nonzero = _modulus(x, y)
-    active = (nonzero & (r + b > 0)).to(r.dtype)
-    cosine, sine, turned = x / r, y / r, active * b / r
-    mixed = Diagonal(-turned * cosine * sine)
-    return Blocks(
-        [[Diagonal(active + turned * sine.square()), mixed], [mixed, Diagonal(active + turned * cosine.square())]]
-    )
 
 
 def _modulus(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

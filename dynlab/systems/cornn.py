@@ -14,9 +14,6 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.arguments import check_positive
-from dynlab.operators import Blocks, Diagonal, Identity, Operator, Product, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map, positive_step
 from dynlab.systems.unitwise import Unitwise
 
@@ -74,29 +71,8 @@ class CoRNN(Map):
 
         return Unitwise(torch.cat([self.W, self.W_velocity], dim=1), linear(inputs, self.V, self.b), function, groups=2)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        size = self.hidden_size
-        position, z = p.part(h, 0, size), p.part(h, size, 2 * size)
-        coupled = p.add(p.linear(self.W, position), p.linear(self.W_velocity, z))
-        force = p.tanh(p.add(coupled, p.linear(self.V, x, self.b)))
-        force = p.subtract(p.subtract(force, p.scaled(self.gamma, position)), p.scaled(self.epsilon, z))
-        z = p.add(z, p.scaled(self.step_size, force))
-        return p.join([p.add(position, p.scaled(self.step_size, z)), z])
-
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.hidden_size]
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = self.step_size * tanh_slope(self._preactivation(state, input))
-        identity = Identity(self.hidden_size, state)
-        by_x = Diagonal(slope) @ Shared(self.W) + -self.step_size * (self.gamma * identity)
-        by_z = Diagonal(slope) @ Shared(self.W_velocity) + identity + -self.step_size * (self.epsilon * identity)
-        return Blocks([[identity + self.step_size * by_x, self.step_size * by_z], [by_x, by_z]])
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = self.step_size * tanh_slope(self._preactivation(state, input))
-        velocity = Product(Diagonal(slope), Shared(self.V))
-        return Blocks([[self.step_size * velocity], [velocity]])
 
     def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         x, z = state.chunk(2, dim=-1)

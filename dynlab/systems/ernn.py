@@ -16,9 +16,6 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import operation_of
 from dynlab.systems.inner_iteration import InnerIteration
 
 
@@ -61,8 +58,6 @@ class ERNN(InnerIteration):
     4000
     """
 
-    formula = InnerIteration.steps_formula
-
     def __init__(
         self,
         input_size: int,
@@ -94,14 +89,6 @@ class ERNN(InnerIteration):
     def transition(self, z: Tensor, drive: Tensor) -> Tensor:
         return self.activation.function(self._preactivation(z, drive))
 
-    def transition_formula(self, p: Program, z: int, drive: int) -> int:
-        inner = p.add(self.U.formula(p, z), drive)
-        return p.activation(operation_of(self.activation), self.U.formula(p, inner) if self.projection else inner)
-
-    def transition_jacobian(self, z: Tensor, drive: Tensor, eta: float | Tensor = 1.0) -> Operator:
-        slope = self.activation.slope(self._preactivation(z, drive))
-        return Diagonal(eta * slope) @ Shared(self.recurrent_matrix())
-
     def recurrent_matrix(self) -> Tensor:
         """P U, shape (state, state)."""
         U = self.U.matrix()
@@ -123,10 +110,6 @@ class IdentityPlusLowRank(nn.Module):
     def forward(self, z: Tensor) -> Tensor:
         return z + linear(linear(z, self.H), self.V)
 
-    def formula(self, p: Program, z: int) -> int:
-        """U z, written out as `dynlab.systems.base.System.formula` says."""
-        return p.add(z, p.linear(self.V, p.linear(self.H, z)))
-
     def matrix(self) -> Tensor:
         """U itself."""
         return torch.eye(self.V.shape[0], dtype=self.V.dtype, device=self.V.device) + self.V @ self.H
@@ -141,10 +124,6 @@ class Full(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         return linear(z, self.weight)
-
-    def formula(self, p: Program, z: int) -> int:
-        """U z, written out as `dynlab.systems.base.System.formula` says."""
-        return p.linear(self.weight, z)
 
     def matrix(self) -> Tensor:
         """U itself."""
@@ -187,8 +166,6 @@ class DeepERNN(InnerIteration):
     1528
     """
 
-    formula = InnerIteration.steps_formula
-
     def __init__(
         self,
         input_size: int,
@@ -217,18 +194,3 @@ class DeepERNN(InnerIteration):
         for weight in self.above:
             found = self.activation.function(linear(found, weight))
         return found
-
-    def transition_formula(self, p: Program, z: int, drive: int) -> int:
-        name = operation_of(self.activation)
-        found = p.activation(name, p.add(p.linear(self.U, z), drive))
-        for weight in self.above:
-            found = p.activation(name, p.linear(weight, found))
-        return found
-
-    def transition_jacobian(self, z: Tensor, drive: Tensor, eta: float | Tensor = 1.0) -> Operator:
-        pre = linear(z, self.U) + drive
-        product: Operator = Diagonal(eta * self.activation.slope(pre)) @ Shared(self.U)
-        for weight in self.above:
-            pre = linear(self.activation.function(pre), weight)
-            product = Diagonal(self.activation.slope(pre)) @ Shared(weight) @ product
-        return product

@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.numerics.running_error import as_meant
-from dynlab.operators import Diagonal, Operator
+from dynlab.program.differentiation import automatic_jacobian
 from dynlab.systems.activations import Activation, activation_named
 from dynlab.systems.base import Map
 from dynlab.systems.ernn import square
@@ -165,10 +164,12 @@ class ExactERNN(Map):
                 return Equilibrium.apply(linear(q, U), U @ U, self.activation)
             return Equilibrium.apply(q, U, self.activation)
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        with as_meant():
-            # 0 · z* is 0, and NaN where there is no equilibrium
-            return Diagonal(0 * self.equilibrium(input) - self.sign * torch.ones_like(state))
+    def stated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0, by: str = "state") -> Tensor:
+        """Return −s I by the state; by the input, of the implicit function theorem; NaN where there is no equilibrium."""
+        z = self.equilibrium(input)
+        if by == "state":
+            return torch.diag_embed(0 * z - self.sign * torch.ones_like(state))
+        return automatic_jacobian(self.step, state, input, t, by)
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         """z*/2 for s = 1; for s = −1 every state moves by z*."""

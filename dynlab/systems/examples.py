@@ -7,7 +7,7 @@ import torch
 
 from dynlab.docstrings import docstring
 from dynlab.errors import UserError, lookup
-from dynlab.old_program import NoProgram
+from dynlab.program import NoProgram
 from dynlab.systems import SYSTEMS, create
 from dynlab.systems.base import Flow, System
 

@@ -12,9 +12,6 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 from dynlab.systems.unitwise import Unitwise
 
@@ -80,22 +77,6 @@ class FastGRNN(Map):
             matrix = matrix @ factor
         shared = (self.b_c - self.b_z, torch.sigmoid(self.zeta), torch.sigmoid(self.nu))
         return Unitwise(matrix, _apply(self.W, inputs) + self.b_z, function, shared=shared)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        shared = p.add(p.chain(self.W, x), p.chain(self.U, h))
-        z = p.sigmoid(p.add(shared, p.constant(self.b_z)))
-        c = p.tanh(p.add(shared, p.constant(self.b_c)))
-        zeta, nu = (p.sigmoid(p.constant(scalar, self.state_size)) for scalar in (self.zeta, self.nu))
-        admitted = p.add(p.multiply(zeta, p.subtract(p.constant(1.0, self.state_size), z)), nu)
-        return p.add(p.multiply(z, h), p.multiply(admitted, c))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        p_z, p_c = self._preactivations(state, input)
-        by_gate = sigmoid_slope(p_z) * (state - torch.sigmoid(self.zeta) * torch.tanh(p_c))
-        recurrent: Operator = Shared(self.U[0])
-        for factor in self.U[1:]:
-            recurrent = recurrent @ Shared(factor)
-        return Diagonal(torch.sigmoid(p_z)) + Diagonal(by_gate + self._admitted(p_z) * tanh_slope(p_c)) @ recurrent
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """The equilibrium of the gates' balance alone: h − (σ(ζ) + σ(ν) / (1 − z)) ∘ c."""

@@ -10,9 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.operators import Diagonal, Identity, Operator, Scaled, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import activation_named, operation_of
+from dynlab.systems.activations import activation_named
 from dynlab.systems.base import Flow, Map
 from dynlab.systems.unitwise import Unitwise
 
@@ -51,24 +49,6 @@ class FastRNN(Map):
         shares = (torch.sigmoid(self.beta), torch.sigmoid(self.alpha))
         return Unitwise(self.U, linear(inputs, self.W, self.b), function, shared=shares)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        candidate = self.candidate_formula(p, h, x)
-        kept, entering = (p.sigmoid(p.constant(scalar, self.state_size)) for scalar in (self.beta, self.alpha))
-        return p.add(p.multiply(kept, h), p.multiply(entering, candidate))
-
-    def candidate_formula(self, p: Program, h: int, x: int) -> int:
-        """φ(W x + U h + b), as `formula` writes it."""
-        return p.activation(operation_of(self.activation), p.add(p.linear(self.W, x), p.linear(self.U, h, self.b)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = torch.sigmoid(self.alpha) * self.activation.slope(self.preactivation(state, input))
-        kept = Scaled(torch.sigmoid(self.beta), Identity(self.state_size, state))
-        return kept + Diagonal(slope) @ Shared(self.U)
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = torch.sigmoid(self.alpha) * self.activation.slope(self.preactivation(state, input))
-        return Diagonal(slope) @ Shared(self.W)
-
     def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         """W x + U h + b, shape (..., state)."""
         return linear(input, self.W) + linear(state, self.U, self.b)
@@ -90,16 +70,6 @@ class FastRNNFlow(Flow):
 
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.cell.activation.function(self.cell.preactivation(state, input)) - self._leak() * state
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        cell, n = self.cell, self.state_size
-        alpha, beta = p.sigmoid(p.constant(cell.alpha, n)), p.sigmoid(p.constant(-cell.beta, n))
-        leak = p.multiply(beta, p.reciprocal(alpha))
-        return p.subtract(cell.candidate_formula(p, h, x), p.multiply(leak, h))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = self.cell.activation.slope(self.cell.preactivation(state, input))
-        return Diagonal(slope) @ Shared(self.cell.U) + Scaled(-self._leak(), Identity(self.state_size, state))
 
     def _leak(self) -> Tensor:
         """κ; 1 − σ(β) = σ(−β) does not cancel."""

@@ -3,15 +3,16 @@
 import abc
 import math
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError, unknown
-from dynlab.operators import Diagonal, Identity, Operator
-from dynlab.old_program import Program
+from dynlab.program.differentiation import jacobian
+from dynlab.program.jacobian import Operator
 from dynlab.systems.activations import activation_named
-from dynlab.systems.base import Map
+from dynlab.systems.base import Flow, Map
 
 STARTS = ("previous", "zero")
 
@@ -20,7 +21,7 @@ class InnerIteration(Map):
     """h_k = g_K after K inner Euler steps g ← g + η_{i,k} (f(z) − z), z = g + s h_{k−1}, where f reads W x_k + b.
 
     The Jacobian is (a + s) (I + η_K ∇F_K) ⋯ (I + η_1 ∇F_1) − s I with ∇F = ∂f/∂z − I, where a is 1 where g starts at
-    h_{k−1} and 0 where it starts at 0. A class says what f is, and ``formula = InnerIteration.steps_formula``.
+    h_{k−1} and 0 where it starts at 0. A class says what f is.
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ class InnerIteration(Map):
             raise UserError(f"The sign of h_{{k−1}} in ERNN must be 1 or -1, got {sign!r}.")
         self.activation = activation_named(activation)
         self.start, self.sign = start, sign
+        self._inner: list[InnerFlow] = []
         self.reach = 1 / math.sqrt(state_size)
         self.W = nn.Parameter(torch.empty(state_size, input_size).uniform_(-self.reach, self.reach))
         self.b = nn.Parameter(torch.empty(state_size).uniform_(-self.reach, self.reach))
@@ -66,42 +68,11 @@ class InnerIteration(Map):
     def transition(self, z: Tensor, drive: Tensor) -> Tensor:
         """f(z), shape (..., state), where `drive` is W x + b."""
 
-    @abc.abstractmethod
-    def transition_formula(self, p: Program, z: int, drive: int) -> int:
-        """f(z), written out as `dynlab.systems.base.System.formula` says."""
-
-    @abc.abstractmethod
-    def transition_jacobian(self, z: Tensor, drive: Tensor, eta: float | Tensor = 1.0) -> Operator:
-        """η ∂f/∂z."""
-
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         g = self.inner_start(state)
         for eta in self.step_etas(t):
             g = g + eta.unsqueeze(-1) * self.inner_velocity(g, state, input)
         return g
-
-    def steps_formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        """The K inner steps, written out as `dynlab.systems.base.System.formula` says."""
-        drive = p.linear(self.W, x, self.b)
-        signed = h if self.sign == 1 else p.scaled(-1.0, h)
-        g = h if self.start == "previous" else p.constant(0.0, self.state_size)
-        for eta in self.step_etas(t):
-            z = p.add(g, signed)
-            g = p.add(g, p.scaled(eta, p.subtract(self.transition_formula(p, z, drive), z)))
-        return g
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        identity = Identity(self.state_size, state)
-        drive = linear(input, self.W, self.b)
-        g = self.inner_start(state)
-        jacobian: Operator = ((self.start == "previous") + self.sign) * identity  # of z by h
-        for eta in self.step_etas(t):
-            eta = eta.unsqueeze(-1)
-            z = g + self.sign * state
-            kept = Diagonal((1 - eta) * torch.ones_like(z + drive))
-            jacobian = (kept + self.transition_jacobian(z, drive, eta)) @ jacobian
-            g = g + eta * (self.transition(z, drive) - z)
-        return jacobian + (-self.sign) * identity
 
     def inner_start(self, state: Tensor) -> Tensor:
         """Where the inner iteration starts, for h_{k−1} = `state`."""
@@ -113,9 +84,16 @@ class InnerIteration(Map):
         return self.transition(z, linear(input, self.W, self.b)) - z
 
     def inner_jacobian(self, g: Tensor, state: Tensor, input: Tensor) -> Operator:
-        """∇F = ∂f/∂z − I of the inner flow."""
-        found = self.transition_jacobian(g + self.sign * state, linear(input, self.W, self.b))
-        return found + (-1.0) * Identity(self.state_size, state)
+        """Return ∇F = ∂f/∂z − I of the inner flow."""
+        batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
+        held = [each.expand(*batch, each.shape[-1]) for each in (state, input)]
+        return jacobian(self.inner_flow(), g, torch.cat(held, dim=-1))
+
+    def inner_flow(self) -> "InnerFlow":
+        """Return the inner flow as a system of its own, made once."""
+        if not self._inner:
+            self._inner.append(InnerFlow(self))  # in a list: a module's part must not hold the module
+        return self._inner[0]
 
     def step_etas(self, t: int | Tensor) -> Tensor:
         """The K learned η of step `t`, shape (K,) for an int and (K, ...) for a tensor of step numbers.
@@ -128,10 +106,20 @@ class InnerIteration(Map):
         numbers = torch.as_tensor(t, device=self.eta.device)
         try:
             return self.eta.index_select(1, numbers.reshape(-1)).reshape(-1, *numbers.shape)
-        except (IndexError, RuntimeError) as error:
-            # Looking at the numbers first is impossible inside vmap, so the look-up itself tells, by either error.
-            step = f"step number {t}" if isinstance(t, int) else "a step asked for"
+        except IndexError as error:
             raise UserError(
-                f"ERNN learned its η for T = {self.length} steps, so {step} has none (the first is 0): "
+                f"ERNN learned its η for T = {self.length} steps, and another one is asked for: "
                 f"give sequences of at most {self.length} steps."
             ) from error
+
+
+class InnerFlow(Flow):
+    """g' = F(g) of an ERNN's inner iteration, whose input is (h_{k−1}, x_k)."""
+
+    def __init__(self, cell: InnerIteration) -> None:
+        super().__init__(cell.state_size, cell.state_size + cell.input_size)
+        self.cell = cell
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        n = self.state_size
+        return self.cell.inner_velocity(state, input[..., :n], input[..., n:])

@@ -16,10 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.errors import UserError
-from dynlab.operators import Dense, Operator
-from dynlab.old_program import Program
-from dynlab.systems.base import Euler, Flow, Integrator, written_out
+from dynlab.program.differentiation import input_jacobian, jacobian
+from dynlab.systems.base import Euler, Flow, Integrator
 
 NEWTON_STEPS = 50  # where the midpoint is found at all, fewer than ten are enough
 HALVINGS = 20  # of one Newton step, until the residual falls
@@ -33,53 +31,16 @@ class ExplicitMidpoint(Integrator):
         middle = state + 0.5 * self.step_size * self.flow.velocity(state, input, t)
         return state + self.step_size * self.flow.velocity(middle, input, t)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        middle = p.add(h, p.scaled(0.5 * self.step_size, written_out(p, self.flow, h, x, t)))
-        return p.add(h, p.scaled(self.step_size, written_out(p, self.flow, middle, x, t)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        middle = state + 0.5 * self.step_size * self.flow.velocity(state, input, t)
-        rates = _rates(self.flow, [state, middle], input, t)
-        if rates is None:
-            return None
-        first, second = rates
-        return Dense(_identity(state) + self.step_size * (second + 0.5 * self.step_size * second @ first))
-
 
 class RungeKutta4(Integrator):
     """One step of the classical Runge–Kutta method: order 4, R(z) = 1 + z + z²/2 + z³/6 + z⁴/24."""
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        *_, k1, k2, k3, k4 = self._stages(state, input, t)
+        rates = [self.flow.velocity(state, input, t)]
+        for reach in (0.5, 0.5, 1.0):
+            rates.append(self.flow.velocity(state + reach * self.step_size * rates[-1], input, t))
+        k1, k2, k3, k4 = rates
         return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        rates = [written_out(p, self.flow, h, x, t)]
-        for reach in (0.5, 0.5, 1.0):
-            state = p.add(h, p.scaled(reach * self.step_size, rates[-1]))
-            rates.append(written_out(p, self.flow, state, x, t))
-        first, second, third, last = rates
-        inner = p.scaled(2.0, p.add(second, third))
-        return p.add(h, p.scaled(self.step_size / 6, p.add(p.add(first, inner), last)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        half = 0.5 * self.step_size
-        rates = _rates(self.flow, self._stages(state, input, t)[:4], input, t)
-        if rates is None:
-            return None
-        K1 = rates[0]
-        K2 = rates[1] + half * rates[1] @ K1
-        K3 = rates[2] + half * rates[2] @ K2
-        K4 = rates[3] + self.step_size * rates[3] @ K3
-        return Dense(_identity(state) + self.step_size / 6 * (K1 + 2 * K2 + 2 * K3 + K4))
-
-    def _stages(self, state: Tensor, input: Tensor, t: int | Tensor) -> list[Tensor]:
-        """The four states at which the velocity is taken, and the four velocities."""
-        states, rates = [state], [self.flow.velocity(state, input, t)]
-        for reach in (0.5, 0.5, 1.0):
-            states.append(state + reach * self.step_size * rates[-1])
-            rates.append(self.flow.velocity(states[-1], input, t))
-        return states + rates
 
 
 @dataclass(frozen=True)
@@ -109,32 +70,20 @@ class ImplicitMidpoint(Integrator):
     Its Jacobian is (I − (ε/2) A)⁻¹ (I + (ε/2) A) with the flow's A at the midpoint, orthogonal where A is
     antisymmetric: what turns neither grows nor decays, at any step. The midpoint is found by Newton's method with
     halved steps; where it is not, the next state is NaN, and `solve` says how far it came.
-
-    The flow needs a closed-form Jacobian.
     """
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return 2 * self.solve(state, input, t).midpoint - state
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        half = 0.5 * self.step_size * _rate(self.flow, self.solve(state, input, t).midpoint, input, t)
-        identity = _identity(state)
-        return Dense(torch.linalg.solve_ex(identity - half, identity + half)[0])
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        """ε (I − (ε/2) A)⁻¹ B with the flow's A and B = ∂f/∂x at the midpoint."""
-        if self.input_size == 0:
-            return None
+    def stated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0, by: str = "state") -> Tensor:
+        """Return the derivative of the step, shape (..., state, state); by the input ε (I − (ε/2) A)⁻¹ B, B = ∂f/∂x."""
         middle = self.solve(state, input, t).midpoint
-        found = self.flow.closed_form_input_jacobian(middle, input, t)
-        if found is None:
-            raise UserError(
-                f"The derivative of an implicit midpoint step by its input is made of the flow's, and "
-                f"{self.flow.name!r} has no closed form of it: give it closed_form_input_jacobian."
-            )
-        rate = _rate(self.flow, middle, input, t)
-        by_input = self.step_size * found.dense()
-        return Dense(torch.linalg.solve_ex(_identity(state) - 0.5 * self.step_size * rate, by_input)[0])
+        half = 0.5 * self.step_size * _rate(self.flow, middle, input, t)
+        identity = _identity(state)
+        if by == "state":
+            return torch.linalg.solve_ex(identity - half, identity + half)[0]
+        moved = self.step_size * input_jacobian(self.flow, middle, input, t).dense()
+        return torch.linalg.solve_ex(identity - half, moved)[0]
 
     def solve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Solved:
         """The midpoint between `state` (..., state) and the next one.
@@ -185,15 +134,10 @@ class ExponentialEuler(Integrator):
 
     L is the flow's Jacobian at rest, with state and input 0, so that a linear flow is solved exactly at any step. Off
     rest the rest of the velocity, f(h) − L h, is held over the step as in Euler's method.
-
-    The flow needs a closed-form Jacobian.
     """
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state + self.flow.velocity(state, input, t) @ self._weights(state, t).mT
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Dense(_identity(state) + self._weights(state, t) @ _rate(self.flow, state, input, t))
 
     def _weights(self, like: Tensor, t: int | Tensor) -> Tensor:
         """ε φ₁(ε L), shape (state, state): a block of the exponential of [[ε L, ε I], [0, 0]]."""
@@ -220,18 +164,6 @@ def _identity(like: Tensor) -> Tensor:
     return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
 
 
-def _rates(flow: Flow, states: list[Tensor], input: Tensor, t: int | Tensor) -> list[Tensor] | None:
-    """The flow's Jacobians at each of `states`, shape (..., state, state), or None where it has no closed form."""
-    found = [flow.closed_form_jacobian(state, input, t) for state in states]
-    return None if any(rate is None for rate in found) else [rate.dense() for rate in found if rate is not None]
-
-
 def _rate(flow: Flow, state: Tensor, input: Tensor, t: int | Tensor) -> Tensor:
     """The flow's Jacobian, shape (..., state, state)."""
-    found = _rates(flow, [state], input, t)
-    if found is None:
-        raise UserError(
-            f"This integrator solves with the flow's Jacobian, and {flow.name!r} has no closed form of it: give it "
-            f"closed_form_jacobian, or take Euler, ExplicitMidpoint or RungeKutta4."
-        )
-    return found[0]
+    return jacobian(flow, state, input, t).dense()

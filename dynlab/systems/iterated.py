@@ -3,9 +3,7 @@
 from torch import Tensor
 
 from dynlab.arguments import check_at_least
-from dynlab.operators import Operator
-from dynlab.old_program import Program
-from dynlab.systems.base import Map, written_out
+from dynlab.systems.base import Map
 from dynlab.systems.held import Held
 
 
@@ -53,22 +51,6 @@ class Iterated(Map):
         for _ in range(self.times):
             state = self.held.moved(state)
         return state
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        held = p.constant(self.input)
-        for _ in range(self.times):
-            h = written_out(p, self.map, h, held, self.t)
-        return h
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        product = self.map.closed_form_jacobian(*self.held.given(state))
-        for _ in range(self.times - 1):
-            state = self.held.moved(state)
-            factor = self.map.closed_form_jacobian(*self.held.given(state))
-            if product is None or factor is None:
-                return None
-            product = factor @ product
-        return product
 
     def state_bound(self) -> Tensor | None:
         return self.map.state_bound()

@@ -13,12 +13,9 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.numerics.running_error import as_meant
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import activation_named, operation_of
+from dynlab.systems.activations import activation_named
 from dynlab.systems.base import Map
-from dynlab.systems.complex_state import real_form, to_complex, to_real
+from dynlab.systems.complex_state import to_complex, to_real
 
 
 class KRU(Map):
@@ -57,19 +54,6 @@ class KRU(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.activation.function(self._preactivation(state, input))
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        factors, z = self._factors(), h
-        for number, factor in enumerate(factors):
-            # I ⊗ W_number ⊗ I, whose entries are those of the factor
-            before, behind = (torch.eye(2**k, dtype=factor.dtype) for k in (number, len(factors) - 1 - number))
-            z = p.linear(real_form(torch.kron(torch.kron(before, factor), behind)), z)
-        return p.activation(operation_of(self.activation), p.add(z, p.linear(self.V, x)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        with as_meant():
-            W = real_form(self.matrix())
-        return Diagonal(self.activation.slope(linear(state, W) + linear(input, self.V))) @ Shared(W)
 
     def matrix(self) -> Tensor:
         """The complex matrix W, shape (n, n)."""

@@ -42,7 +42,6 @@ class NNRNN(ModReLURNN):
     """
 
     W: Tensor
-    formula = ModReLURNN.formula
 
     def __init__(self, input_size: int, state_size: int, init: str = "henaff") -> None:
         check_sizes(state_size, input_size)

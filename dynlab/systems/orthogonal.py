@@ -23,7 +23,6 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrize import ParametrizationList, register_parametrization
 
 from dynlab.errors import UserError, entry, unknown
-from dynlab.numerics.running_error import as_meant
 
 
 def exponential(A: Tensor) -> Tensor:
@@ -143,8 +142,7 @@ class Orthogonal(nn.Module):
         self._keeps, self._made = True, _NOTHING
 
     def _meant(self, entries: Tensor) -> Tensor:
-        with as_meant():
-            return self._precise(entries).to(entries.dtype)
+        return self._precise(entries).to(entries.dtype)
 
     def advance(self, entries: Tensor) -> None:
         """Count one step of the optimiser, and move the base when it is time."""

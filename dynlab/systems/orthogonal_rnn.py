@@ -22,8 +22,6 @@ from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import Program
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 from dynlab.systems.unitwise import Unitwise
@@ -69,13 +67,6 @@ class ModReLURNN(Map):
         return Unitwise(
             self.recurrent(), linear(inputs, self.V), lambda state, pre, b: modrelu(pre, b), shared=(self.b,)
         )
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return p.modrelu(p.add(p.linear(self.recurrent(), h), p.linear(self.V, x)), self.b)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        recurrent = self.recurrent()
-        return Diagonal(modrelu_slope(linear(state, recurrent) + linear(input, self.V), self.b)) @ Shared(recurrent)
 
     def recurrent(self) -> Tensor:
         """Bᵀ, what the step multiplies a state with."""
@@ -132,8 +123,6 @@ class OrthogonalRNN(ModReLURNN):
     orthogonal : Orthogonal
         From `entries` to B.
     """
-
-    formula = ModReLURNN.formula
 
     def __init__(self, V: Tensor, b: Tensor, entries: Tensor, orthogonal: Orthogonal) -> None:
         super().__init__(V, b)

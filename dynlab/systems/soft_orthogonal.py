@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.old_program import Program
-from dynlab.systems.activations import Activated, activation_named, operation_of
+from dynlab.systems.activations import Activated, activation_named
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 
@@ -64,15 +63,6 @@ class SoftOrthogonalRNN(Activated, Map):
 
     step = Activated.value
     state_bound = Activated.value_bound
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        turned = p.linear(self.Q.mT, h)
-        if self.p is not None:
-            centred = p.subtract(p.sigmoid(p.constant(self.p)), p.constant(0.5, self.state_size))
-            s = p.add(p.constant(1.0, self.state_size), p.scaled(2 * self.margin, centred))
-            turned = p.multiply(s, turned)
-        preactivation = p.add(p.linear(self.U, turned), p.linear(self.V, x, self.b))
-        return p.activation(operation_of(self.activation), preactivation)
 
     def weights(self) -> tuple[Tensor, Tensor]:
         return (self.U * self.singular_values()) @ self.Q.mT, self.V

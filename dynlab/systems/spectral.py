@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.numerics.running_error import as_meant
 from dynlab.systems.activations import Activated, activation_named
 from dynlab.systems.base import Map
 
@@ -70,7 +69,6 @@ class SpectralRNN(Activated, Map):
         register_parametrization(self, "W", ReflectionSVD(state_size, k, margin), unsafe=True)
 
     step = Activated.value
-    formula = Activated.value_formula
     state_bound = Activated.value_bound
 
 
@@ -86,8 +84,7 @@ class ReflectionSVD(nn.Module):
         self.p = nn.Parameter(torch.zeros(size))
 
     def forward(self, vectors: Tensor) -> Tensor:
-        with as_meant():
-            U, Q = (self.orthogonal(part) for part in vectors.double())
+        U, Q = (self.orthogonal(part) for part in vectors.double())
         return ((U * self.singular_values()) @ Q.mT).to(vectors.dtype)
 
     def singular_values(self) -> Tensor:

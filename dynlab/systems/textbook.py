@@ -11,14 +11,11 @@ criteria for differential systems", Osaka Math. J. 12 (1960).
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.operators import Dense, Operator, Shared
-from dynlab.old_program import Program
 from dynlab.systems.base import Flow, Map, System
 
 Matrix = Sequence[Sequence[float]]
@@ -44,13 +41,6 @@ class ByMatrix(System):
         """A h, shape (..., state)."""
         return state @ self.A.mT
 
-    def value_formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        """A h, written out as `System.formula` says."""
-        return p.linear(self.A, h)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Shared(self.A)
-
 
 class Linear(ByMatrix, Flow):
     """h' = A h, whose equilibrium 0 has the kind of A's eigenvalues; `LinearMap` is its counterpart in discrete time.
@@ -67,7 +57,6 @@ class Linear(ByMatrix, Flow):
     """
 
     velocity = ByMatrix.value
-    formula = ByMatrix.value_formula
 
 
 class LinearMap(ByMatrix, Map):
@@ -80,7 +69,6 @@ class LinearMap(ByMatrix, Map):
     """
 
     step = ByMatrix.value
-    formula = ByMatrix.value_formula
 
 
 class Logistic(Map):
@@ -92,12 +80,6 @@ class Logistic(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.r * state * (1 - state)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return p.scaled(self.r, p.multiply(h, p.subtract(p.constant(1.0), h)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Dense((self.r * (1 - 2 * state)).unsqueeze(-1))
 
 
 class Henon(Map):
@@ -112,15 +94,6 @@ class Henon(Map):
         # one coordinate after the other in memory, so that the next step reads each in one piece
         return torch.stack([1 + y - self.a * x * x, self.b * x]).movedim(0, -1)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        first, second = p.parts(h)
-        bent = p.scaled(self.a, p.multiply(first, first))
-        return p.join([p.add(p.subtract(p.constant(1.0), bent), second), p.scaled(self.b, first)])
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        x, _ = state.unbind(dim=-1)
-        return _dense_rows([[-2 * self.a * x, 1.0], [self.b, 0.0]], x)
-
 
 class Lorenz(Flow):
     """x' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
@@ -132,16 +105,6 @@ class Lorenz(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         x, y, z = state.unbind(dim=-1)
         return torch.stack([self.sigma * (y - x), x * (self.rho - z) - y, x * y - self.beta * z], dim=-1)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        first, second, third = p.parts(h)
-        turning = p.subtract(p.multiply(first, p.subtract(p.constant(self.rho), third)), second)
-        rising = p.subtract(p.multiply(first, second), p.scaled(self.beta, third))
-        return p.join([p.scaled(self.sigma, p.subtract(second, first)), turning, rising])
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        x, y, z = state.unbind(dim=-1)
-        return _dense_rows([[-self.sigma, self.sigma, 0.0], [self.rho - z, -1.0, -x], [y, x, -self.beta]], x)
 
 
 class Roessler(Flow):
@@ -157,16 +120,6 @@ class Roessler(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         x, y, z = state.unbind(dim=-1)
         return torch.stack([-y - z, x + self.a * y, self.b + z * (x - self.c)], dim=-1)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        first, second, third = p.parts(h)
-        folded = p.multiply(third, p.subtract(first, p.constant(self.c)))
-        turned = p.add(first, p.scaled(self.a, second))
-        return p.join([p.scaled(-1.0, p.add(second, third)), turned, p.add(p.constant(self.b), folded)])
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        x, _, z = state.unbind(dim=-1)
-        return _dense_rows([[0.0, -1.0, -1.0], [1.0, self.a, 0.0], [z, 0.0, x - self.c]], x)
 
 
 class MarkusYamabe(Flow):
@@ -197,21 +150,6 @@ class MarkusYamabe(Flow):
         turned = torch.stack([-clock[..., 1], clock[..., 0]], dim=-1)
         return torch.cat([(self.matrix(clock) @ y.unsqueeze(-1)).squeeze(-1), turned], dim=-1)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        first, second, c, s = p.parts(h)
-        # A y = (y₂ − y₁, −y₁ − y₂) + a (c y₁ − s y₂) (c, −s)
-        along = p.scaled(self.a, p.subtract(p.multiply(c, first), p.multiply(s, second)))
-        upper = p.add(p.subtract(second, first), p.multiply(along, c))
-        lower = p.subtract(p.scaled(-1.0, p.add(first, second)), p.multiply(along, s))
-        return p.join([upper, lower, p.scaled(-1.0, s), c])
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        x, y, c, s = state.unbind(dim=-1)
-        a, A = self.a, self.matrix(state[..., 2:])
-        by_c, by_s = (2 * a * c * x - a * s * y, -a * s * x), (-a * c * y, -a * c * x + 2 * a * s * y)
-        rows = [[A[..., i, 0], A[..., i, 1], by_c[i], by_s[i]] for i in (0, 1)]
-        return _dense_rows([*rows, [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 1.0, 0.0]], x)
-
     def matrix(self, clock: Tensor) -> Tensor:
         """A at (cos t, sin t), shape (..., 2, 2)."""
         c, s = clock.unbind(dim=-1)
@@ -229,9 +167,3 @@ def _square(matrix: Matrix) -> Tensor:
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not torch.isfinite(A).all():
         raise UserError(f"The matrix must be square with finite entries, got {matrix!r}.")
     return A
-
-
-def _dense_rows(rows: Sequence[Sequence[Any]], like: Tensor) -> Dense:
-    """The matrices with these entries, each a number or a tensor of the batch's shape."""
-    entries = [[entry + torch.zeros_like(like) for entry in row] for row in rows]
-    return Dense(torch.stack([torch.stack(row, dim=-1) for row in entries], dim=-2))

@@ -7,9 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dynlab.operators import Blocks, Cascade, Leading, Operator
-from dynlab.old_program import Program
-from dynlab.systems.base import Map, written_out
+from dynlab.systems.base import Map
 from dynlab.systems.torch_cells import Cell
 
 
@@ -41,36 +39,6 @@ class Stack(Map):
             input = cell.output(found[-1])
         return _joined(found)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        found, start = [], 0
-        for cell in self.layers():
-            found.append(written_out(p, cell, p.part(h, start, start + cell.state_size), x, t))
-            x = p.part(found[-1], 0, cell.output_size)
-            start += cell.state_size
-        return p.join(found)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Cascade:
-        layers: list[Operator] = []
-        feeds: list[Operator] = []
-        lower = None
-        for cell, part in self._parts(state):
-            if lower is not None:
-                feeds.append(_feed(lower, cell, part, input))
-            layers.append(cell.closed_form_jacobian(part, input))
-            input, lower = cell.output(cell.step(part, input)), cell
-        return Cascade(layers, feeds)
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        parts = self._parts(state)
-        rows: list[list[Operator]] = []
-        for layer, (cell, part) in enumerate(parts):
-            if layer:
-                rows.append([_feed(parts[layer - 1][0], cell, part, input) @ rows[-1][0]])
-            else:
-                rows.append([cell.closed_form_input_jacobian(part, input)])
-            input = cell.output(cell.step(part, input))
-        return Blocks(rows)
-
     def state_bound(self) -> Tensor | None:
         bounds = [bound for cell in self.layers() if (bound := cell.state_bound()) is not None]
         return torch.cat(bounds) if bounds else None
@@ -84,24 +52,6 @@ class Stack(Map):
             found.append(residual)
             input = cell.output(cell.step(part, input))
         return _joined(found)
-
-    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        parts = self._parts(state)
-        steps = self.closed_form_jacobian(state, input).rows_of_blocks()
-        rows: list[list[Operator | None]] = []
-        for layer, (cell, part) in enumerate(parts):
-            own = cell.closed_form_ungated_jacobian(part, input)
-            by_input = cell.closed_form_ungated_input_jacobian(part, input)
-            if own is None or by_input is None:
-                return None
-            row: list[Operator | None] = [None] * len(parts)
-            if layer:
-                feed = by_input @ Leading(cell.input_size, parts[layer - 1][0].state_size, part)
-                row[:layer] = [feed @ block for block in steps[layer - 1] if block]
-            row[layer] = own
-            rows.append(row)
-            input = cell.output(cell.step(part, input))
-        return Blocks(rows)
 
     def output(self, state: Tensor) -> Tensor:
         cell, part = self._parts(state)[-1]
@@ -140,23 +90,11 @@ class DrivenLayer(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.cell.step(state, input, t)
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return written_out(p, self.cell, h, x, t)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        return self.cell.closed_form_jacobian(state, input, t)
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        return self.cell.closed_form_input_jacobian(state, input, t)
-
     def state_bound(self) -> Tensor | None:
         return self.cell.state_bound()
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.cell.ungated_residual(state, input, t)
-
-    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        return self.cell.closed_form_ungated_jacobian(state, input, t)
 
     def output(self, state: Tensor) -> Tensor:
         return self.cell.output(state)
@@ -168,11 +106,6 @@ class DrivenLayer(Map):
             outputs += [_outputs(cell, inputs.flip(-2)).flip(-2) for cell in backward]
             inputs = torch.cat(outputs, dim=-1)
         return inputs.flip(-2) if self.reverse else inputs
-
-
-def _feed(lower: Cell, cell: Cell, state: Tensor, input: Tensor) -> Operator:
-    """The derivative of a layer's next state by that of the layer below, of which it sees the output."""
-    return cell.closed_form_input_jacobian(state, input) @ Leading(cell.input_size, lower.state_size, state)
 
 
 def _outputs(cell: Cell, inputs: Tensor) -> Tensor:

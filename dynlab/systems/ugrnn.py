@@ -11,9 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.old_program import Program
-from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 from dynlab.systems.unitwise import Unitwise
 
@@ -58,22 +55,6 @@ class UGRNN(Map):
 
         W, U, b = (torch.cat(pair) for pair in ((self.W_z, self.W_c), (self.U_z, self.U_c), (self.b_z, self.b_c)))
         return Unitwise(U, linear(inputs, W, b), function)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        z = p.sigmoid(p.add(p.linear(self.W_z, x), p.linear(self.U_z, h, self.b_z)))
-        c = p.tanh(p.add(p.linear(self.W_c, x), p.linear(self.U_c, h, self.b_c)))
-        return p.add(c, p.multiply(z, p.subtract(h, c)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        p_z, p_c = self._preactivations(state, input)
-        by_gate = Diagonal(sigmoid_slope(p_z) * (state - torch.tanh(p_c))) @ Shared(self.U_z)
-        by_candidate = Diagonal(torch.sigmoid(-p_z) * tanh_slope(p_c)) @ Shared(self.U_c)
-        return Diagonal(torch.sigmoid(p_z)) + by_gate + by_candidate
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        p_z, p_c = self._preactivations(state, input)
-        by_gate = Diagonal(sigmoid_slope(p_z) * (state - torch.tanh(p_c))) @ Shared(self.W_z)
-        return by_gate + Diagonal(torch.sigmoid(-p_z) * tanh_slope(p_c)) @ Shared(self.W_c)
 
     def state_bound(self) -> Tensor:
         return self.b_c.new_ones(self.state_size)

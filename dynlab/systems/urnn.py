@@ -14,14 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.numerics.running_error import as_meant
-from dynlab.operators import Operator, Shared
-from dynlab.old_program import Program
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.complex_state import (
     complex_modrelu,
-    complex_modrelu_formula,
-    complex_modrelu_jacobian,
     real_form,
     to_complex,
     to_real,
@@ -56,9 +51,8 @@ class FourierUnitary(nn.Module):
     def matrix(self) -> Tensor:
         """W in real form, shape (2 n, 2 n)."""
         size, like = self.phases.shape[1], self.phases
-        with as_meant():
-            columns = self(torch.eye(size, 2 * size, dtype=like.dtype, device=like.device))
-            return real_form(to_complex(columns).mT)
+        columns = self(torch.eye(size, 2 * size, dtype=like.dtype, device=like.device))
+        return real_form(to_complex(columns).mT)
 
     def _reflect(self, number: int, z: Tensor) -> Tensor:
         """(I − 2 u uᴴ/‖u‖²) z."""
@@ -136,15 +130,6 @@ class UnitaryRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return complex_modrelu(self.recurrent(state) + linear(input, self.V), self.b)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        p.rounded = True
-        return complex_modrelu_formula(p, p.add(p.linear(self.recurrent.matrix(), h), p.linear(self.V, x)), self.b)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        W = self.recurrent.matrix()
-        preactivation = linear(state, W) + linear(input, self.V)
-        return complex_modrelu_jacobian(preactivation, self.b) @ Shared(W)
 
     def initial_state(self) -> Tensor:
         return self.z_0

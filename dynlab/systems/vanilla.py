@@ -70,7 +70,6 @@ class Vanilla(Activated, Map):
                     weight.copy_(started(torch.randn_like(weight)))
 
     step = Activated.value
-    formula = Activated.value_formula
     state_bound = Activated.value_bound
 
 
@@ -78,7 +77,6 @@ class FeedbackFlow(Activated, Flow):
     """h' = φ(W h + V x + b), with Jacobian diag(φ') W; parameters and start as in `Vanilla`."""
 
     velocity = Activated.value
-    formula = Activated.value_formula
 
     def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
         super().__init__(state_size, input_size)

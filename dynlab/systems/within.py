@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor
 
-from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.systems.base import Map
 from dynlab.systems.held import Held
 
@@ -59,10 +58,3 @@ class Within(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return (self.held.moved(self.whole(state)) - self.centre) @ self.axes.mT
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        found = self.map.closed_form_jacobian(*self.held.given(self.whole(state)))
-        if found is None:
-            return None
-        units = Diagonal(1 / self.unit) @ found @ Diagonal(self.unit)
-        return Shared(self.axes) @ units @ Shared(self.axes.mT)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dynlab.jacobians import along, jacobian
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
-from dynlab.operators import Operator
+from dynlab.program.jacobian import Operator
 from dynlab.simulation import orbit
 from dynlab.systems import Map
 

@@ -21,7 +21,7 @@ from dynlab.jacobians import automatic_jacobian
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, sure
-from dynlab.operators import Diagonal
+from dynlab.program.jacobian import Diagonal
 from dynlab.simulation import simulate
 from dynlab.systems import Euler, Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_system

@@ -14,7 +14,7 @@ from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.exact_kinds import exact_kind_of_flow, exact_kind_of_map
-from dynlab.operators import Dense
+from dynlab.program.jacobian import Dense
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.vanilla import FeedbackFlow
 

@@ -13,7 +13,7 @@ from dynlab.errors import UserError
 from dynlab.explore import explorer_page
 from dynlab.explore import network as explorer_network
 from dynlab.explore.network import embedded
-from dynlab.old_program import NoProgram
+from dynlab.program import NoProgram
 from dynlab.systems import SYSTEMS, Map, create
 from dynlab.systems.examples import example_config
 

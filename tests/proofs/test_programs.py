@@ -8,8 +8,8 @@ from flint import arb
 
 from dynlab.certificate_check import Arithmetic, Reader, evaluate
 from dynlab.jacobians import automatic_jacobian
-from dynlab.old_program import NoProgram, Program
-from dynlab.proofs.balls import NonSmooth, enclose
+from dynlab.program import NoProgram, Program
+from dynlab.program.enclosure import NonSmooth, enclose
 from dynlab.proofs.document import written
 from dynlab.proofs.structured import jacobian_over_box
 from dynlab.systems import Euler, ExplicitMidpoint, Flow, RungeKutta4, create, from_function, frozen

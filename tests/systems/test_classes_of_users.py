@@ -6,7 +6,7 @@ import torch
 
 import dynlab as dl
 from dynlab.errors import UserError
-from dynlab.operators import Dense
+from dynlab.program.jacobian import Dense
 
 
 class OneState(dl.Flow):

@@ -13,7 +13,7 @@ from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.numerics.running_error import RunningErrors, bounded
-from dynlab.operators import Diagonal
+from dynlab.program.jacobian import Diagonal
 from dynlab.systems import Euler, Flow, Map, from_function, frozen
 
 

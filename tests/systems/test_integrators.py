@@ -8,7 +8,7 @@ import problems
 from dynlab.errors import UserError
 from dynlab.jacobians import automatic_jacobian, input_jacobian, jacobian
 from dynlab.matrices import planar_matrix
-from dynlab.operators import Identity
+from dynlab.program.jacobian import Identity
 from dynlab.simulation import simulate
 from dynlab.systems import Euler, ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
 from dynlab.systems.integrators import INTEGRATORS

@@ -14,7 +14,7 @@ from dynlab.diagnostics.fixed_points.records import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import kind_of_map
-from dynlab.old_program import NoProgram
+from dynlab.program import NoProgram
 from dynlab.systems.held import Held
 from dynlab.wording import agree, at_most, joined
 

@@ -18,7 +18,7 @@ from dynlab.diagnostics.gradient.small import METHOD, small_norms
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
-from dynlab.operators import Dense, Operator
+from dynlab.program.jacobian import Dense, Operator
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.wording import interval, over, resized, share

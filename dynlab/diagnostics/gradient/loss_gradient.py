@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 
 from dynlab.driven import in_float64
 from dynlab.errors import UserError
-from dynlab.operators import Operator
+from dynlab.program.jacobian import Operator
 from dynlab.systems import System
 from dynlab.systems.copied import copied
 

@@ -28,7 +28,7 @@ from dynlab.numerics.frame import (
     stacked,
     stretched,
 )
-from dynlab.operators import Dense, Operator
+from dynlab.program.jacobian import Dense, Operator
 
 AIM = 1e-8  # of the largest error of a growth factor between two orthonormalisations
 TOLERANCE = 1e-7  # of the same: an interval beyond it is taken back, which costs as much again

@@ -18,7 +18,7 @@ from dynlab.diagnostics.stability.rates import Rates
 from dynlab.diagnostics.stability.theory import BoundRow, factors, norms_of, row
 from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.singular_values import rounding_of, singular_values
-from dynlab.operators import Operator, Sum
+from dynlab.program.jacobian import Operator, Sum
 from dynlab.systems import frozen
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank

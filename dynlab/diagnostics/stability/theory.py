@@ -24,7 +24,7 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import (
 )
 from dynlab.driven import Driven
 from dynlab.numerics.singular_values import singular_values
-from dynlab.operators import Diagonal, Operator, Product, Shared
+from dynlab.program.jacobian import Diagonal, Operator, Product, Shared
 from dynlab.systems import Euler, Map
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.systems.asrnn import ASRNN
