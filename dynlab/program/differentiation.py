@@ -5,13 +5,15 @@ Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of t
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from dynlab.program.derived import Steps, batch_shape, derived
-from dynlab.program.jacobian import Dense, Jacobian, Operator
+from dynlab.program.jacobian import Dense, Operator
 from dynlab.program.program import NoProgram
 
 DOUBT = 4.0
@@ -70,7 +72,7 @@ def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Ten
         linear = derived(system).parts["state"]
     except NoProgram:
         return _estimated(_by(system, state, input, t, "state", "evolve").dense())
-    return _dense(*linear.bounded(state, input, t), linear.terms)
+    return _dense(*linear.bounded(state, input, t), linear.terms, batch_shape(state, input, t))
 
 
 def diagonal_blocks_and_errors(
@@ -80,15 +82,15 @@ def diagonal_blocks_and_errors(
 
     They are those of `jacobian_and_error` in a fraction of the time.
     """
-    ends = [sum(system.blocks[:k]) for k in range(len(system.blocks) + 1)]
-    parts = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    ends = list(itertools.accumulate(system.blocks, initial=0))
+    parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
     try:
         linear = derived(system).parts["state"]
     except NoProgram:
         whole, error = jacobian_and_error(system, state, input, t)
         return [(whole[..., part, part], error[..., part, part]) for part in parts]
-    made = linear.bounded(state, input, t)
-    return [_dense(*(each.block(part, part) for each in made), linear.terms) for part in parts]
+    made, batch = linear.bounded(state, input, t), batch_shape(state, input, t)
+    return [_dense(*(each.block(part, part) for each in made), linear.terms, batch) for part in parts]
 
 
 def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
@@ -122,8 +124,9 @@ def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, met
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:
     """Return the matrices of derivatives by torch's automatic differentiation, shape (..., rows, columns)."""
     batch = batch_shape(state, input, t)
-    states = state.expand(*batch, state.shape[-1]).reshape(-1, state.shape[-1])
-    inputs = input.expand(*batch, input.shape[-1]).reshape(-1, input.shape[-1])
+    count = math.prod(batch)
+    states = state.expand(*batch, state.shape[-1]).reshape(count, state.shape[-1])
+    inputs = input.expand(*batch, input.shape[-1]).reshape(count, input.shape[-1])
     numbers = [t] * len(states) if not isinstance(t, Tensor) else list(t.expand(batch).reshape(-1))
     own = states if by == "state" else inputs
     rows = []
@@ -145,10 +148,12 @@ def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:
     return matrix, (roundings * largest).expand(matrix.shape).clone()
 
 
-def _dense(found: Jacobian, moduli: Operator, larger: Operator, terms: int) -> tuple[Tensor, Tensor]:
+def _dense(
+    found: Operator, moduli: Operator, larger: Operator, terms: int, batch: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
     value, most = found.dense(), larger.dense()
     error = (most - moduli.dense()).clamp(min=0) + terms * torch.finfo(value.dtype).eps * most
-    shape = torch.broadcast_tensors(value, error)[0].shape
+    shape = (*batch, *value.shape[-2:])
     return value.expand(shape), torch.where(error > LARGE, torch.inf, error).expand(shape)
 
 

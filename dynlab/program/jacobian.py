@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 Function = Callable[[Any], Any]
+MATRIX = 2  # dimensions
 FEW = 4  # vectors are few where so many times their number is at most that of the columns they are multiplied by
 
 
@@ -158,7 +159,7 @@ class Jacobian(Operator):
             if term.knot:
                 below = found[term.knot - 1]
                 below = below if _is_all(term.entries, sizes[term.knot]) else below[..., term.entries, :]
-                matrix = below if matrix is None else matrix @ below
+                matrix = below if matrix is None else folded_product(matrix, below)
             if owned and isinstance(term.scale, Tensor):
                 total.addcmul_(term.scale.unsqueeze(-1), matrix)
                 continue
@@ -301,11 +302,17 @@ def shared_product(matrix: Tensor, x: Tensor) -> Tensor:
 
     They are columns of one product: torch would read the matrix once for each element.
     """
-    batch, k = x.shape[:-2], x.shape[-1]
-    if batch.numel() == 1 or FEW * k > matrix.shape[-1]:
+    if x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
+        return matrix @ x
+    return folded_product(matrix, x)
+
+
+def folded_product(matrix: Tensor, x: Tensor) -> Tensor:
+    """One matrix times a batch of matrices (..., columns, k), as one product; the result lies column by column."""
+    if x.ndim == MATRIX:
         return matrix @ x
     rows = x.mT.reshape(-1, matrix.shape[-1]) @ matrix.mT
-    return rows.reshape(*batch, k, matrix.shape[0]).mT
+    return rows.reshape(*x.shape[:-2], x.shape[-1], matrix.shape[0]).mT
 
 
 def _total(parts: Sequence[Tensor], size: int, like: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.jacobians import automatic_jacobian, jacobian
+
 from dynlab.simulation import orbit
 from dynlab.systems import SYSTEMS, Flow, Map, create, frozen
 from dynlab.systems.examples import LENGTH as TIMES
@@ -92,41 +92,6 @@ def evolve(system, *arguments):
 
 def dense(operator, shape):
     return operator.dense().expand(*shape, operator.rows, operator.columns)
-
-
-def test_has_a_closed_form(system, batch):
-    assert system.closed_form_jacobian(*batch) is not None
-
-
-def test_closed_form_is_the_automatic_jacobian(system, batch):
-    closed = dense(jacobian(system, *batch), (2, TIMES))
-    torch.testing.assert_close(closed, automatic_jacobian(system, *batch).dense(), rtol=1e-10, atol=1e-10)
-
-
-def test_closed_form_is_the_quotient_of_differences(system, batch):
-    states, inputs, times = batch
-    steps = DIFFERENCE * torch.eye(system.state_size, dtype=torch.float64)
-    columns = [
-        (evolve(system, states + step, inputs, times) - evolve(system, states - step, inputs, times)) / (2 * DIFFERENCE)
-        for step in steps
-    ]
-    closed = dense(jacobian(system, *batch), (2, TIMES))
-    torch.testing.assert_close(
-        closed, torch.stack(columns, dim=-1), rtol=DIFFERENCE_TOLERANCE, atol=DIFFERENCE_TOLERANCE
-    )
-
-
-def test_operator_agrees_with_its_dense_matrix(system, batch):
-    operator = jacobian(system, *batch)
-    matrix = dense(operator, (2, TIMES))
-    x = torch.randn(2, TIMES, system.state_size, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    torch.testing.assert_close(operator.apply(x), matrix @ x, rtol=1e-13, atol=1e-13)
-    torch.testing.assert_close(operator.apply_transpose(x), matrix.mT @ x, rtol=1e-13, atol=1e-13)
-    one = operator[1, 2]
-    torch.testing.assert_close(one.dense(), matrix[1, 2], rtol=1e-13, atol=1e-13)
-    tail = operator[:, 1:]
-    torch.testing.assert_close(dense(tail, (2, TIMES - 1)), matrix[:, 1:], rtol=1e-13, atol=1e-13)
-    torch.testing.assert_close(tail.apply(x[:, 1:]), matrix[:, 1:] @ x[:, 1:], rtol=1e-13, atol=1e-13)
 
 
 def test_elements_of_a_batch_do_not_see_each_other(system, batch):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.numerics.sliced_product import product
+from dynlab.program.accurate_product import product
 
 SIZES = (1e-320, 1e-300, 1e-160, 1.0, 1e160, 1e307)
 

@@ -1,0 +1,188 @@
+"""Derived Jacobians: against torch's automatic differentiation, and within their stated errors of Arb's at 200 bits."""
+
+import numpy as np
+import pytest
+import torch
+from conformance.test_systems import CASES
+from flint import arb, ctx
+
+from dynlab.program import NoProgram
+from dynlab.program.derived import derived
+from dynlab.program.differentiation import (
+    STATED,
+    automatic_jacobian,
+    diagonal_blocks_and_errors,
+    input_jacobian,
+    jacobian,
+    jacobian_and_error,
+    jacobian_and_rounding,
+)
+from dynlab.program.enclosure import NonSmooth, enclose
+from dynlab.systems import ExplicitMidpoint, RungeKutta4, create, frozen
+from dynlab.systems.textbook import Lorenz
+from dynlab.systems.torch_layers import torch_layer
+from dynlab.systems.vanilla import FeedbackFlow
+
+BITS = 200
+MEDIAN_WIDTH = 300  # roundings of an entry that half the bounds may be wide
+MADE = {
+    "midpoint": lambda: ExplicitMidpoint(FeedbackFlow(2, 3), 0.3),
+    "Runge-Kutta": lambda: RungeKutta4(Lorenz(), 0.01),
+    "reverse layer": lambda: torch_layer(torch.nn.GRU(2, 4, 2, bidirectional=True), 1, True),
+    "projected stack": lambda: create("lstm", input_size=2, hidden_size=5, num_layers=3, proj_size=2),
+}
+NAMES = [f"{name}-{number}" for number, (name, _) in enumerate(CASES)] + list(MADE)
+
+
+@pytest.fixture(params=range(len(NAMES)), ids=NAMES)
+def system(request):
+    torch.manual_seed(3)
+    if request.param >= len(CASES):
+        return frozen(MADE[NAMES[request.param]]())
+    name, config = CASES[request.param]
+    made = frozen(create(name, **config))
+    for parameter in made.parameters():  # zeros at the start would hide what is forgotten
+        parameter.add_(0.1 * torch.randn_like(parameter))
+    return made
+
+
+@pytest.fixture
+def batch(system):
+    generator = torch.Generator().manual_seed(2)
+    states, inputs = (
+        torch.randn(2, 3, n, generator=generator, dtype=torch.float64) for n in (system.state_size, system.input_size)
+    )
+    return states, inputs, torch.arange(3)
+
+
+@pytest.mark.parametrize("by", ["state", "input"])
+def test_a_jacobian_is_that_of_automatic_differentiation(system, batch, by):
+    states, inputs, t = batch
+    found = (jacobian if by == "state" else input_jacobian)(system, states, inputs, t).dense()
+    asked = automatic_jacobian(system.evolve, states, inputs, t, by)
+    torch.testing.assert_close(found.expand(asked.shape), asked, rtol=1e-10, atol=1e-10)
+
+
+def test_an_operator_is_its_matrix(system, batch):
+    operator = jacobian(system, *batch)
+    n = system.state_size
+    matrix = operator.dense().expand(2, 3, n, n)
+    x = torch.randn(2, 3, n, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    torch.testing.assert_close(operator.apply(x), matrix @ x, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(operator.apply_transpose(x), matrix.mT @ x, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(operator[1, 2].dense().expand(n, n), matrix[1, 2], rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(operator[:, 1:].apply(x[:, 1:]), matrix[:, 1:] @ x[:, 1:], rtol=1e-12, atol=1e-12)
+    assert (operator.absolute().dense().expand_as(matrix) >= matrix.abs() * (1 - 1e-12)).all()
+    torch.testing.assert_close(
+        operator.log_abs_det().expand(2, 3), torch.linalg.slogdet(matrix).logabsdet, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_every_entry_lies_within_its_stated_error(system, batch):
+    if getattr(system, STATED, None) is not None:
+        pytest.skip("an implicit step has estimates")
+    states, inputs, t = batch
+    found, error = jacobian_and_error(system, *batch)
+    widths = []
+    for place in ((0, 0), (1, 2)):
+        program = system.program(inputs[place], int(t[place[1]]))
+        exact_numbers = program.is_exact
+        program.errors[:] = [0.0] * len(program.errors)  # the stored numbers as they are
+        with ctx.workprec(BITS):
+            box = [arb(float(each)) for each in states[place]]
+            try:
+                exact = enclose(program, box)
+            except NonSmooth:
+                continue
+            pairs = zip(
+                exact.derivative.entries(), found[place].ravel().tolist(), error[place].ravel().tolist(), strict=True
+            )
+            for entry, value, bound in pairs:
+                assert abs(entry - arb(value)) <= arb(bound) + arb(1e-300)
+                if value and bound:
+                    widths.append(bound / (np.finfo(float).eps * abs(value)))
+    # what is computed from parameters has an error of its own, and an ERNN's pre-activations are nested
+    assert not widths or not exact_numbers or "ernn" in system.name or np.median(widths) < MEDIAN_WIDTH
+
+
+def test_the_blocks_along_the_diagonal_are_those_of_the_whole(system, batch):
+    whole, error = jacobian_and_error(system, *batch)
+    start = 0
+    for block, wrong in diagonal_blocks_and_errors(system, *batch):
+        part = slice(start, start := start + block.shape[-1])
+        torch.testing.assert_close(
+            block.expand(2, 3, *block.shape[-2:]), whole[..., part, part], rtol=1e-12, atol=1e-12
+        )
+        assert (wrong <= 1.01 * error[..., part, part] + 1e-15).all()
+    assert start == system.state_size
+
+
+def test_the_bound_of_the_norm_holds_for_the_entries(system, batch):
+    operator, bound = jacobian_and_rounding(system, *batch)
+    matrix, error = jacobian_and_error(system, *batch)
+    apart = torch.linalg.matrix_norm(operator.dense().expand_as(matrix) - matrix, 2)
+    assert (apart <= bound).all()
+
+
+def test_a_saturated_slope_keeps_its_digits():
+    cell = frozen(create("vanilla", input_size=1, state_size=1, bias=False))
+    with torch.no_grad():
+        cell.W.fill_(40.0)
+    found, error = jacobian_and_error(cell, torch.ones(1).double(), torch.zeros(1).double())
+    exact = 40 * 4 * np.exp(-80.0)  # 1/cosh²(40), whose 1 − tanh² is 0 in float64
+    assert abs(float(found) / exact - 1) < 1e-13
+    assert 0 < float(error) < 1e-12 * exact
+
+
+def test_a_closed_gate_keeps_the_digits_of_what_it_lets_through():
+    cell = frozen(create("gru", input_size=1, hidden_size=1))
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            parameter.fill_(0.0)
+        cell.bias_hh[1] = 45.0  # z = 1 − 3e-20
+        cell.weight_hh[2] = 1.0
+    found, error = jacobian_and_error(cell, torch.zeros(1).double(), torch.zeros(1).double())
+    assert float(found) == 1.0
+    candidate = input_jacobian(cell, torch.zeros(1).double(), torch.zeros(1).double()).dense()
+    assert float(candidate) == 0.0
+    program = derived(cell).program
+    slopes = [program.operations[i].name for i in program.needed(*derived(cell).parts["state"].scales)]
+    assert "subtract" not in slopes or "sigmoid" in slopes
+
+
+def test_a_relu_at_its_kink_has_an_unbounded_error():
+    cell = frozen(create("vanilla", input_size=1, state_size=2, bias=False, activation="relu"))
+    _, error = jacobian_and_error(cell, torch.zeros(2).double(), torch.zeros(1).double())
+    assert torch.isinf(error).all()
+    _, error = jacobian_and_error(cell, torch.tensor([1.0, 0.7]).double(), torch.zeros(1).double())
+    assert torch.isfinite(error).all()
+
+
+def test_other_weights_make_another_jacobian():
+    cell = frozen(create("gru", input_size=1, hidden_size=3))
+    state, given = torch.ones(3).double(), torch.ones(1).double()
+    first = jacobian(cell, state, given).dense()
+    with torch.no_grad():
+        cell.weight_hh.mul_(2)
+    second = jacobian(cell, state, given).dense()
+    torch.testing.assert_close(second, automatic_jacobian(cell.step, state, given, 0, "state"))
+    assert (first - second).abs().max() > 1e-3
+
+
+def test_another_step_size_makes_another_jacobian():
+    system = frozen(create("feedback", input_size=1, state_size=2))
+    state, given = torch.ones(2).double(), torch.ones(1).double()
+    near = jacobian(system, state, given).dense() - torch.eye(2)
+    system.step_size = 2 * system.step_size
+    torch.testing.assert_close(jacobian(system, state, given).dense() - torch.eye(2), 2 * near)
+
+
+def test_a_step_that_has_no_program_has_estimates():
+    from dynlab.systems import from_function
+
+    system = from_function(lambda h, x: torch.where(h > 0, torch.tanh(h), 2 * h), 2)
+    with pytest.raises(NoProgram, match="where|gt"):
+        derived(frozen(system))
+    found, error = jacobian_and_error(frozen(system), torch.tensor([0.5, -1.0]).double(), torch.zeros(0).double())
+    torch.testing.assert_close(found, torch.diag(torch.tensor([1 / np.cosh(0.5) ** 2, 2.0]).double()))
+    assert (error > 0).all()
