@@ -1,0 +1,200 @@
+"""Cells that dynlab has never seen: traced, differentiated and proved from `step` alone; and traces that would lie."""
+
+import pytest
+import torch
+import torchrecurrent
+from torch import nn
+
+from dynlab.program import NoProgram
+from dynlab.program.derived import derived
+from dynlab.program.differentiation import jacobian, jacobian_and_error
+from dynlab.proofs.certify import certify
+from dynlab.systems import from_function, frozen
+
+INPUTS, UNITS = 3, 6
+STARTS, SETTLING, NEWTON = 12, 300, 40
+RESIDUAL = 1e-13
+HYPERBOLIC = 1e-3  # distance of every modulus from 1
+# cells whose state is a tuple within a tuple, or beside an output
+OTHER_CALLS = {"IntersectionRNNCell", "MCLSTMCell", "TLSTMCell"}
+CELLS = sorted(name for name in dir(torchrecurrent) if name.endswith("Cell") and name not in OTHER_CALLS)
+
+
+class LayerNormed(nn.Module):
+    """A gated cell whose candidate is normalised."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate, self.candidate = nn.Linear(INPUTS + UNITS, UNITS), nn.Linear(INPUTS + UNITS, UNITS)
+        self.norm = nn.LayerNorm(UNITS)
+
+    def forward(self, h, x):
+        both = torch.cat([h, x], dim=-1)
+        z = torch.sigmoid(self.gate(both))
+        return (1 - z) * torch.tanh(self.norm(self.candidate(both))) + z * h
+
+
+class LowRank(nn.Module):
+    """h + dt (−h + M Nᵀ tanh(h) + B x), M and N of rank 2."""
+
+    def __init__(self):
+        super().__init__()
+        self.M, self.N = (nn.Parameter(torch.randn(UNITS, 2)) for _ in range(2))
+        self.B = nn.Parameter(torch.randn(UNITS, INPUTS))
+
+    def forward(self, h, x):
+        return h + 0.2 * (-h + torch.tanh(h) @ self.N @ self.M.T / UNITS + x @ self.B.T)
+
+
+class Attending(nn.Module):
+    """A cell that attends over a fixed memory of eight entries."""
+
+    def __init__(self):
+        super().__init__()
+        self.keys, self.values = (nn.Parameter(torch.randn(8, UNITS)) for _ in range(2))
+        self.read = nn.Linear(INPUTS, UNITS)
+
+    def forward(self, h, x):
+        query = torch.tanh(h + self.read(x))
+        shares = torch.softmax(torch.einsum("...i,ki->...k", query, self.keys) / UNITS**0.5, dim=-1)
+        return 0.5 * h + 0.5 * torch.einsum("...k,ki->...i", shares, self.values)
+
+
+class Reservoir(nn.Module):
+    """A leaky reservoir whose weights are buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("W", torch.randn(UNITS, UNITS) / UNITS**0.5)
+        self.register_buffer("V", torch.randn(UNITS, INPUTS))
+
+    def forward(self, h, x):
+        return torch.lerp(h, torch.tanh(nn.functional.linear(h, self.W) + x @ self.V.mT), 0.3)
+
+
+class TwoTimeScales(nn.Module):
+    """A fast half that reads a slow half, as a state of two parts."""
+
+    def __init__(self):
+        super().__init__()
+        self.fast, self.slow = nn.Linear(INPUTS + UNITS, UNITS // 2), nn.Linear(UNITS, UNITS // 2)
+
+    def forward(self, state, x):
+        h, s = state
+        new = torch.tanh(self.fast(torch.cat([h, s, x], -1)))
+        return new, s + 0.05 * (nn.functional.softplus(self.slow(torch.cat([new, s], -1))) - s)
+
+
+OWN = {"layer norm": LayerNormed, "low rank": LowRank, "attention": Attending, "reservoir": Reservoir}
+
+
+def made(name):
+    torch.manual_seed(5)
+    if name == "two time scales":
+        return from_function(TwoTimeScales().double(), (UNITS // 2, UNITS // 2), INPUTS)
+    if name in OWN:
+        return from_function(OWN[name]().double(), UNITS, INPUTS)
+    cell = getattr(torchrecurrent, name)(INPUTS, UNITS).double()
+    for parameter in cell.parameters():
+        nn.init.normal_(parameter, std=0.4)
+    out = cell(torch.randn(1, INPUTS).double())
+    sizes = tuple(part.shape[-1] for part in out) if isinstance(out, tuple) else out.shape[-1]
+    return from_function(cell, sizes, INPUTS, order="xh")
+
+
+def rest(system, given):
+    """A fixed point that is hyperbolic, by Newton's method from random states and where their orbits lead."""
+    generator = torch.Generator().manual_seed(1)
+    for number in range(STARTS):
+        h = torch.randn(system.state_size, generator=generator, dtype=torch.float64)
+        for _ in range(SETTLING * (number % 2)):
+            h = system.step(h, given)
+        for _ in range(NEWTON):
+            J = jacobian(system, h, given).dense()
+            moved = (system.step(h, given) - h).unsqueeze(-1)
+            h = h - torch.linalg.lstsq(J - torch.eye(len(h)).to(h), moved).solution[:, 0]
+        if float((system.step(h, given) - h).abs().max()) < RESIDUAL * (1 + float(h.abs().max())):
+            moduli = torch.linalg.eigvals(jacobian(system, h, given).dense()).abs()
+            if float((moduli - 1).abs().min()) > HYPERBOLIC:
+                return h, moduli
+    return None
+
+
+@pytest.mark.parametrize("name", [*CELLS, *OWN, "two time scales"])
+def test_a_cell_never_seen_before_has_derivatives_and_proofs(name):
+    system = frozen(made(name))
+    given = torch.tensor([0.6, -0.4, 0.3]).double()
+    h = torch.randn(system.state_size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found, error = jacobian_and_error(system, h, given)
+    asked = torch.autograd.functional.jacobian(lambda state: system.step(state, given), h)
+    cut = 2e-8 if "SGU" in name else 1e-12  # torch cuts its softplus off at 20, which moves it by 2e-9
+    assert ((found - asked).abs() <= error + cut).all()
+    assert (error[torch.isfinite(error)] < 1e-9).all()
+    found = rest(system, given)
+    if found is None:
+        pytest.skip("no hyperbolic fixed point was found")
+    point, moduli = found
+    certificate = certify(system.program(given), point.numpy())
+    assert certificate.certified, certificate.reason
+    assert certificate.counts.outside == int((moduli > 1).sum())
+    assert certificate.counts.undecided == 0
+
+
+def test_nearly_all_cells_of_another_package_are_traced():
+    traced = []
+    for name in CELLS:
+        try:
+            derived(frozen(made(name)))
+        except NoProgram:
+            continue
+        traced.append(name)
+    assert len(traced) >= 38
+
+
+def through_numpy(h, x):
+    return torch.tanh(torch.as_tensor(h.detach().numpy() * 2))
+
+
+def noisy(h, x):
+    return torch.tanh(h + 0.01 * torch.randn_like(h))
+
+
+def by_value(h, x):
+    return torch.tanh(2 * h) if float(h[0].detach()) > 0 else torch.tanh(h)
+
+
+class Straight(torch.autograd.Function):
+    """A function whose stated derivative is another one's."""
+
+    @staticmethod
+    def forward(ctx, h):
+        return torch.tanh(2 * h)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+@pytest.mark.parametrize(
+    "f, sentence",
+    [
+        (through_numpy, "something else|cannot be traced"),
+        (noisy, "random"),
+        (by_value, "decides by the value"),
+        (lambda h, x: Straight.apply(h), "derivative by torch is not"),
+        (lambda h, x: torch.round(h), "round"),
+    ],
+    ids=["numpy", "noise", "value", "rule", "jump"],
+)
+def test_a_trace_that_would_lie_is_none(f, sentence):
+    system = from_function(f, 2)
+    with pytest.raises(NoProgram, match=sentence):
+        derived(frozen(system))
+
+
+def test_a_step_without_a_program_still_has_derivatives():
+    system = frozen(from_function(by_value, 2))
+    h = torch.tensor([0.3, -0.2]).double()
+    torch.testing.assert_close(
+        jacobian(system, h, torch.zeros(0).double()).dense(), torch.diag(2 / torch.cosh(2 * h) ** 2)
+    )
