@@ -1,0 +1,251 @@
+"""A program of a small state as scalar code: loops over one workspace, compiled by numba where that is installed.
+
+The text depends on the structure alone: stored numbers, held inputs and literals come as one array, so that one
+compilation, which is kept on disk, serves all their values.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynlab.program.linearise import ONE, Index, Linearisation, Place, linearise
+from dynlab.program.operations import OPERATIONS
+from dynlab.program.program import Program
+
+LARGEST = 16  # states; beyond it products of matrices are faster in torch
+UNROLLED = 3  # entries that are written out: a loop takes longer to compile
+HEADER = """import numpy as np
+from math import atan, cos, exp, expm1, log, log1p, pow, sin, sqrt, tanh
+from numba import njit
+
+"""
+
+
+class Compiled(NamedTuple):
+    """A step and its Jacobian as compiled functions.
+
+    Attributes
+    ----------
+    step : callable
+        ``step(h, c, w, out)`` writes the next state of `h` into `out`.
+    jacobian : callable
+        ``jacobian(h, c, w, out)`` writes ∂step/∂h into `out`, shape (n, n).
+    numbers : ndarray
+        `c`: stored numbers, one after the other.
+    workspace : int
+        Length of `w`.
+    module : module
+        Of the generated text; its loops are `dynlab.program.loops`.
+    """
+
+    step: Callable[..., None]
+    jacobian: Callable[..., None]
+    numbers: NDArray[np.float64]
+    workspace: int
+    module: ModuleType
+
+
+@functools.cache
+def is_installed() -> bool:
+    """Whether numba is there: the extra ``fast``."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def compiled(program: Program) -> Compiled | None:
+    """Compile a held program (`Program.held`) of a map or a flow's velocity; None where it is too large or not scalar."""
+    if not is_installed() or program.size > LARGEST:
+        return None
+    linear = linearise(program)
+    names = {program.operations[i].name for i in program.needed(program.output, *linear.scales())}
+    if any(name in OPERATIONS and not OPERATIONS[name].scalar for name in names):
+        return None
+    text = _Text(program, linear)
+    module = _module(HEADER + text.step() + text.jacobian())
+    return Compiled(module.step, module.jacobian, text.numbers(), text.length, module)
+
+
+class _Text:
+    """Source text of a program and of its derivative.
+
+    Every operation's result lies at a place of its own in the workspace, knots of the derivative behind them.
+    """
+
+    def __init__(self, program: Program, linear: Linearisation) -> None:
+        self.program, self.linear = program, linear
+        self.stored: dict[tuple[str, int], int] = {}
+        self.values: list[NDArray[np.float64]] = []
+        self.count = 0
+        ends = np.cumsum([0, *(operation.size for operation in program.operations)])
+        self.at = [int(end) for end in ends]
+        self.length = self.at[-1]
+        self.rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
+        self.knots = [0]
+        for rows in self.rows[1:]:
+            self.knots.append(self.length)
+            self.length += rows * linear.columns
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The array `c`."""
+        return np.concatenate([np.zeros(1), *self.values])
+
+    def step(self) -> str:
+        """``def step(h, c, w, out)``."""
+        output = self.program.output
+        lines = self._evaluation(self.program.needed(output))
+        lines += self._loop(self.program.size, f"out[i] = w[{self.at[output]} + i]")
+        return self._function("step", lines)
+
+    def jacobian(self) -> str:
+        """``def jacobian(h, c, w, out)``."""
+        lines = self._evaluation(self.program.needed(*self.linear.scales()))
+        for number, knot in enumerate(self.linear.knots[1:], start=1):
+            place, n = self.knots[number], self.linear.columns
+            lines += self._loop(self.rows[number] * n, f"w[{place} + i] = 0.0")
+            for size, terms in zip(knot.sizes, knot.blocks, strict=True):
+                for term, d in terms.items():
+                    lines += self._term(place, size, term, d)
+                place += size * n
+        last = self.knots[-1]
+        n = self.linear.columns
+        lines += self._loop(self.program.size, f"for j in range({n}):", f"    out[i, j] = w[{last} + i * {n} + j]")
+        return self._function("jacobian", lines)
+
+    def _function(self, name: str, lines: list[str]) -> str:
+        body = "\n".join(f"    {line}" for line in lines)
+        return f"@njit(cache=True, error_model='numpy')\ndef {name}(h, c, w, out):\n{body}\n\n\n"
+
+    def _loop(self, size: int, *body: str) -> list[str]:
+        if size <= UNROLLED and len(body) == 1:
+            return [re.sub(r"\bi\b", str(i), body[0]) for i in range(size)]
+        return [f"for i in range({size}):", *(f"    {line}" for line in body)]
+
+    def _place(self, key: tuple[str, int], values: Any) -> int:
+        """Where a stored array begins in `c`."""
+        if key not in self.stored:
+            array = np.asarray(values, dtype=np.float64).ravel()
+            self.stored[key] = 1 + self.count
+            self.values.append(array)
+            self.count += len(array)
+        return self.stored[key]
+
+    def _constant(self, number: int) -> int:
+        return self._place(("constant", number), self.program.constants[number].detach().cpu().double().numpy())
+
+    def _evaluation(self, needed: list[int]) -> list[str]:
+        lines: list[str] = []
+        for i in needed:
+            lines += self._operation(i)
+        return lines
+
+    def _operation(self, i: int) -> list[str]:
+        p, operation, at = self.program, self.program.operations[i], self.at[i]
+        reads = [f"w[{self.at[k]}" + (" + i]" if p.operations[k].size > 1 else "]") for k in operation.reads]
+        match operation.name:
+            case "state":
+                return self._loop(operation.size, f"w[{at} + i] = h[i]")
+            case "number":
+                return [f"w[{at}] = c[{self._place(('number', i), [operation.number])}]"]
+            case "constant":
+                return self._loop(operation.size, f"w[{at} + i] = c[{self._constant(operation.constant)} + i]")
+            case "linear":
+                size = p.operations[operation.reads[0]].size
+                matrix, source = self._constant(operation.constant), self.at[operation.reads[0]]
+                inner = f"    total += c[{matrix} + i * {size} + j] * w[{source} + j]"
+                return self._loop(
+                    operation.size, "total = 0.0", f"for j in range({size}):", inner, f"w[{at} + i] = total"
+                )
+            case "take":
+                return self._moved(at, self.at[operation.reads[0]], operation.index)
+            case "join":
+                lines, start = [], at
+                for k in operation.reads:
+                    size = p.operations[k].size
+                    lines += self._loop(size, f"w[{start} + i] = w[{self.at[k]} + i]")
+                    start += size
+                return lines
+            case "sum":
+                length, source = int(operation.number), self.at[operation.reads[0]]
+                inner = f"    total += w[{source} + i * {length} + j]"
+                return self._loop(
+                    operation.size, "total = 0.0", f"for j in range({length}):", inner, f"w[{at} + i] = total"
+                )
+            case name:
+                held = repr(operation.number)
+                if operation.constant is not None:
+                    held = f"c[{self._constant(operation.constant)} + i]"
+                return self._loop(operation.size, f"w[{at} + i] = {OPERATIONS[name].scalar.format(*reads, c=held)}")
+
+    def _moved(self, at: int, source: int, index: Index) -> list[str]:
+        first = index[0] if index else 0
+        if index == tuple(range(first, first + len(index))):
+            return self._loop(len(index), f"w[{at} + i] = w[{source + first} + i]")
+        return [f"w[{at + place}] = w[{source + k}]" for place, k in enumerate(index)]
+
+    def _term(self, at: int, size: int, place: Place, d: int) -> list[str]:
+        """Add diag(d) M K to the rows from `at` on."""
+        n = self.linear.columns
+        scale = "1.0"
+        if d != ONE:
+            scale = f"w[{self.at[d]} + i]" if self.program.operations[d].size > 1 else f"w[{self.at[d]}]"
+        below, knot = self.knots[place.knot], place.knot
+        entries = place.entries if place.entries is not None else tuple(range(self.rows[knot]))
+        if place.matrix == ONE:
+            lines = []
+            for row, entry in enumerate(entries):
+                own = scale.replace("+ i]", f"+ {row}]")
+                if knot == 0:
+                    lines.append(f"w[{at + row * n + entry}] += {own}")
+                else:
+                    lines += [
+                        f"for j in range({n}):",
+                        f"    w[{at + row * n} + j] += {own} * w[{below + entry * n} + j]",
+                    ]
+            return lines
+        matrix = self.program.constants[place.matrix]
+        chosen = matrix if place.rows is None else matrix[list(place.rows)]
+        width = len(entries)
+        stored = self._place((f"rows {place.matrix} {place.rows}", 0), chosen.detach().cpu().double().numpy())
+        first = entries[0]
+        if entries != tuple(range(first, first + width)):
+            spread = np.zeros((size, self.rows[knot]))
+            spread[:, list(entries)] = chosen.detach().cpu().double().numpy()
+            stored, first, width = self._place((f"spread {place}", 0), spread), 0, self.rows[knot]
+        if knot == 0:
+            inner = f"    w[{at} + i * {n} + {first} + j] += {scale} * c[{stored} + i * {width} + j]"
+            return self._loop(size, f"for j in range({width}):", inner)
+        inner = f"        w[{at} + i * {n} + k] += value * w[{below + first * n} + j * {n} + k]"
+        value = f"    value = {scale} * c[{stored} + i * {width} + j]"
+        return self._loop(size, f"for j in range({width}):", value, f"    for k in range({n}):", inner)
+
+
+def _module(text: str) -> ModuleType:
+    """The text as a module in a folder of its own, where numba keeps what it compiles."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:24]
+    name = f"dynlab_step_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynlab" / "compiled"
+    home.mkdir(parents=True, exist_ok=True)
+    path = home / f"{name}.py"
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        written = path.with_suffix(f".{os.getpid()}")
+        written.write_text(text, encoding="utf-8")
+        os.replace(written, path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
