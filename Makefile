@@ -28,7 +28,7 @@ help:
 	@echo "make fuzz    damaged and hostile files for every reader, about a minute each, and random options for every command"
 	@echo "make faults  a hundred kills of every kind of writing by each of three signals, full and read-only disks"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
-	@echo "make lint    lint, types and import contract alone"
+	@echo "make lint    lint, types, import contract and size alone"
 	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/ and the README"
 	@echo "make bench-full   the same, and how the main jobs' times grow with their sizes"
 	@echo "make queue   go on with the long trainings, on one core; queue-pause stops them, queue-status says how far they are"
@@ -77,6 +77,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/size.py --check
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/table.py

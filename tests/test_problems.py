@@ -1,0 +1,57 @@
+"""Ask every question of the table in problems.py, and compare with the truth."""
+
+import numpy as np
+import pytest
+
+import dynlab as dl
+from problems import PROBLEMS, Problem
+
+STATUSES = ("stable", "kind", "status", "flow_kind", "map_kind", "flow_stable", "map_stable", "fate", "outcome")
+UNDECIDED = ("-1", "undecided", "unverified", "unknown")
+
+
+def parameter(problem: Problem):
+    marks = [pytest.mark.slow] if problem.slow else []
+    if problem.fails_today:
+        marks.append(pytest.mark.xfail(reason=problem.fails_today, strict=False))
+    return pytest.param(problem, id=problem.name, marks=marks)
+
+
+def asked(problem: Problem):
+    """Return the system and what the diagnostic says of it."""
+    system = problem.system()
+    ask = getattr(dl, problem.diagnostic) if isinstance(problem.diagnostic, str) else problem.diagnostic
+    return system, ask(system, **problem.arguments)
+
+
+def undecided(ds):
+    """Return the names of the statuses of a Dataset that are undecided somewhere."""
+    words = {
+        name: ds[name].values.astype(str).ravel() for name in STATUSES if name in ds and "sample" not in ds[name].dims
+    }
+    return [name for name, values in words.items() if any(str(one).startswith(UNDECIDED) for one in values)]
+
+
+def deviation(found, truth):
+    """Return the largest difference of numbers, and whether texts differ."""
+    if isinstance(truth, str) or (isinstance(truth, list) and isinstance(truth[0], str)):
+        return float(list(np.atleast_1d(found)) != list(np.atleast_1d(truth)))
+    found, truth = np.asarray(found), np.asarray(truth)
+    assert truth.ndim == 0 or found.shape == truth.shape, f"{found.shape} values where {truth.shape} are true"
+    same = found == truth  # infinities too
+    return float(np.where(same, 0.0, np.abs(np.where(same, 0, found) - np.where(same, 0, truth))).max())
+
+
+def test_names_are_unique():
+    assert len({problem.name for problem in PROBLEMS}) == len(PROBLEMS)
+
+
+@pytest.mark.parametrize("problem", [parameter(problem) for problem in PROBLEMS])
+def test_the_answer_is_the_truth(problem):
+    system, ds = asked(problem)
+    truth = problem.truth(system) if callable(problem.truth) else problem.truth
+    error = problem.error(ds) if callable(problem.error) else problem.error
+    found = problem.read(ds)
+    assert deviation(found, truth) <= min(error, problem.cap), f"{found} where {truth} is true ({problem.source})"
+    if problem.decided:
+        assert undecided(ds) == []
