@@ -1,4 +1,4 @@
-"""The equilibria of ERNN's inner flow g' = F(g), for given h_{k−1} and x_k: one, several, a continuum, or none."""
+"""The equilibria of ERNN's inner flow g' = F(g), for given h_{k−1} and x_k."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,18 +8,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.numerics import fsolve_check, local_roots, merging
-from dynlab.numerics.isolation import Equations
+from dynlab.numerics import fsolve_check, merging
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.ernn import ERNN
 
-ONE, SEVERAL, CONTINUUM, NONE = "one equilibrium", "several equilibria", "continuum of equilibria", "none found"
+ONE, SEVERAL, NOT_ISOLATED, NONE = "one equilibrium", "several equilibria", "not isolated", "none found"
 # Random states to begin at, beside where the iteration starts and where it ends. Of 196 equilibria of nets with 3 to 7
 # ReLU units 58 are missed from 6, 22 from 24, 2 from 96. The cost of each grows as the cube of the size.
 MOST_RANDOM, FEWEST_RANDOM, RANDOM_ENTRIES = 96, 6, 1536
-# Times max(1, ‖∇F‖₂): a σ_min below is singular. A simple fold computed to a residual of 1e-12 still has 1e-6.
-SINGULAR = 1e-8
-MOST_SINGULAR = 4  # of which it is asked whether they lie on a continuum
+# Times 1 + ‖∇F‖₂: below, a root is not isolated to rounding. At a double root, a residual of 1e-12 leaves σ_min = 2e-6.
+SINGULAR = 3e-6
 FARTHEST = 1e3  # times a state's size: a step of Newton's leads no farther
 REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
 
@@ -63,9 +61,9 @@ class InnerEquilibria(NamedTuple):
     errors : ndarray, shape (point,)
         How far from the true equilibrium it may be, 10 ‖F‖₂/σ_min(∇F).
     counts : ndarray of int, shape (point,)
-        How many different ones the searches found; 1 for a continuum.
+        How many different ones the searches found; those that are not isolated count as one.
     kinds : ndarray of str, shape (point,)
-        `ONE`, `SEVERAL`, `CONTINUUM` or `NONE`.
+        `ONE`, `SEVERAL`, `NOT_ISOLATED` (∇F is singular at one of them: a multiple root or a continuum) or `NONE`.
     iterations : ndarray of int, shape (point,)
         Of the searches, the most that one of the starts took.
     """
@@ -108,10 +106,7 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     converged = ended.converged.reshape(len(starts), number).numpy()
     direction = generator.standard_normal(size)
     direction /= np.linalg.norm(direction)
-    found = [
-        _at_point(flow, point, roots[converged[:, point], point], reached[point].numpy(), direction)
-        for point in range(number)
-    ]
+    found = [_at_point(flow, i, roots[converged[:, i], i], reached[i].numpy(), direction) for i in range(number)]
     taken = ended.iterations.reshape(len(starts), number).amax(dim=0).numpy()
     states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
     return InnerEquilibria(states, residuals, errors, counts, kinds, taken)
@@ -133,9 +128,8 @@ def _at_point(
     reached: NDArray[np.float64],
     direction: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float, float, int, str]:
-    nothing = (np.full(len(reached), np.nan), np.nan, np.nan, 0, NONE)
     if len(roots) == 0:
-        return nothing
+        return np.full(len(reached), np.nan), np.nan, np.nan, 0, NONE
     here = torch.tensor([point])
 
     def f(g: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,41 +138,17 @@ def _at_point(
     def jacobian(g: NDArray[np.float64]) -> NDArray[np.float64]:
         return flow.jacobian(torch.as_tensor(g)[None], here)[0].numpy()
 
-    labels = merging.merged(roots)
-    distinct = roots[np.unique(labels, return_index=True)[1]]
+    distinct = roots[np.unique(merging.merged(roots), return_index=True)[1]]
     sigmas = np.linalg.svd(np.array([jacobian(root) for root in distinct]), compute_uv=False)
     singular = sigmas[:, -1] <= SINGULAR * (1 + sigmas[:, 0])
+    count = int((~singular).sum()) + bool(singular.any())
+    kind = NOT_ISOLATED if singular.any() else SEVERAL if count > 1 else ONE
     chosen = int(np.argmin(np.linalg.norm(distinct - reached, axis=1)))
-    nearest, sigma = distinct[chosen], float(sigmas[chosen, -1])
-    count = _number(flow, here, distinct, singular)
-    kind = CONTINUUM if count == 0 else (SEVERAL if count > 1 else ONE)
-    if singular[chosen]:
-        # Which point of a continuum fsolve comes back to from off it means nothing.
-        state = fsolve_check.run(f, jacobian, nearest)
-    else:
-        checked = fsolve_check.check(f, jacobian, nearest, direction)
-        allowed = fsolve_check.allowed_distance(float(np.linalg.norm(f(nearest))), sigma)
-        state = checked.state if checked.distance <= allowed else nearest
+    state, sigma = distinct[chosen], float(sigmas[chosen, -1])
+    if not singular[chosen]:
+        checked = fsolve_check.check(f, jacobian, state, direction)
+        allowed = fsolve_check.allowed_distance(float(np.linalg.norm(f(state))), sigma)
+        if checked.distance <= allowed and checked.residual <= float(tolerance(torch.as_tensor(checked.state))):
+            state = checked.state
     residual = float(np.linalg.norm(f(state)))
-    if not residual <= float(tolerance(torch.as_tensor(state))):
-        return nothing
-    return state, residual, fsolve_check.position_error(residual, sigma), max(count, 1), kind
-
-
-def _number(flow: InnerFlow, here: Tensor, roots: NDArray[np.float64], singular: NDArray[np.bool_]) -> int:
-    """How many equilibria these roots (k, n) are, 0 for a continuum.
-
-    About a root of high order searches end at many states, which are as many as there are roots nearby.
-    """
-    equations = Equations(
-        lambda g, *_: flow.velocity(g, here.expand(len(g))), lambda g, *_: flow.jacobian(g, here.expand(len(g)))
-    )
-    count, left = 0, np.ones(len(roots), dtype=bool)
-    for root in roots[singular][:MOST_SINGULAR]:
-        near = local_roots.local_roots(equations, torch.as_tensor(root))
-        if {local_roots.CONTINUUM, local_roots.CROSSING} & set(near.kinds):
-            return 0
-        about = left & (np.linalg.norm(roots - root, axis=1) <= near.reach)
-        count += max(len(near.kinds), 1) if about.any() else 0
-        left &= ~about
-    return count + int(left.sum())
+    return state, residual, fsolve_check.position_error(residual, sigma), count, kind

@@ -1,4 +1,4 @@
-"""Whether the step of a cell keeps what its flow promises: integrators, critical steps, diffusion, theory's bounds."""
+"""Whether a cell's step keeps the stability of its flow: integrators, critical steps, diffusion, theory's bounds."""
 
 from typing import Any
 
@@ -9,19 +9,16 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.stability import theory
-from dynlab.diagnostics.stability.diffusion_plane import STATES, diffusion_plane, mean_slope_step
+from dynlab.diagnostics.stability.diffusion_plane import (
+    diffusion_plane,
+    fastest_rotation,
+    mean_slope_step,
+    plane_states,
+)
 from dynlab.diagnostics.stability.ernn_bounds import rows_of_ernn
 from dynlab.diagnostics.stability.methods import METHODS, Method
-from dynlab.diagnostics.stability.rates import Rates, Steps, rates_of, steps_of
-from dynlab.diagnostics.stability.result import (
-    REASONS,
-    flags_of_steps,
-    of_integrators,
-    of_plane,
-    of_steps,
-    region,
-)
-from dynlab.diagnostics.stability.theory import JacobianFactors, euler_step, factors
+from dynlab.diagnostics.stability.multipliers import NO_FLOW, Rates, Steps, judged, of_integrators, of_steps, rates_of
+from dynlab.diagnostics.stability.region import region
 from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.errors import UserError, entry
@@ -33,16 +30,32 @@ from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.systems.planar import equation
+from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
 from dynlab.wording import place
 
 METHOD = (
-    f"The flow's Jacobian is looked at. {EIGENVALUES}. A step multiplies the flow linearised at a state by R(ελ), "
-    "exact at equilibria, and of Euler's method at every state. A state is called stable or unstable only where the "
-    "error separates |R(ελ)| from 1. The plane of ε and γ is that of diag(c)(M₀ − γI) with the states, and so c, "
-    "held: evenly chosen ones and those of the smallest critical steps. The γ that is needed is found by Brent's "
-    "method. Each state is judged by itself: along a trajectory products of Jacobians decide (gradient, lyapunov)"
+    f"{EIGENVALUES}. A step multiplies the flow linearised at a state by R(ελ), exact at equilibria, and of Euler's "
+    "method at every state. A state is stable or unstable only where the error separates |R(ελ)| from 1. The plane of "
+    "ε and γ is that of diag(c)(M₀ − γI) at fixed states: evenly chosen ones and those of the smallest critical steps. "
+    "Brent's method finds the γ that is needed. Each state is judged by itself: along a trajectory products of "
+    "Jacobians decide (gradient, lyapunov)"
 )
+UNLIMITED = "inf: no step is too large"
+REASONS = {
+    **dict.fromkeys(("eigenvalue", "eigenvalue_error", "step_modulus", "step_modulus_error"), NO_FLOW),
+    "integrator_step": f"{UNLIMITED}; NaN where none is known",
+    "integrator_modulus": NO_FLOW,
+    "region": "inf at a pole of R",
+    "mean_slope_step": "NaN where the mean slope or γ is not positive",
+    **dict.fromkeys(("formula_step_low", "formula_step_high"), "NaN where no mean slope is positive"),
+    "plane_modulus": "inf beyond the largest number",
+    "plane_critical_step": f"{UNLIMITED}; NaN where an error does not separate a real part from 0",
+    "needed_diffusion": "NaN: no γ of the plane is the least that makes this ε stable",
+    **dict.fromkeys(
+        ("theory_low", "theory_high", "margin", "measured_low", "measured_high"),
+        "not finite where theory sets no bound",
+    ),
+}
 
 
 @one_torch_thread()
@@ -122,98 +135,97 @@ def stability(
     >>> round(float(ds["critical_step"][0, 0]), 6), round(float(ds["step_modulus"].max()), 6)
     (0.07458, 1.005099)
     """
-    method = entry(METHODS, integrator, "integrator")
+    entry(METHODS, integrator, "integrator")
     if step_size is not None:
         positive_step(step_size)
-    if not isinstance(system, Map):
-        raise UserError(
-            f"Stability is that of a step, got the flow {system.name!r}: take the step dynlab.Euler(flow, step_size)."
-        )
-    stepped = system if isinstance(system, ERNN) else euler_step(system)
-    if stepped is None and not isinstance(system, ASRNN):
-        raise UserError(
-            f"{system.name!r} is no Euler step of a flow, so that no step size decides its stability: see its "
-            f"eigenvalues with dynlab spectrum (dl.spectrum)."
-        )
+    stepped = _step(system)
     if inputs is None and system.recorded_inputs is None and system.network_input_size == 0:
         inputs = np.zeros((1, 0))
     where: dict[str, Any] = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
     driven = drive(stepped or system, inputs, inputs_description=inputs_description, **where)
     times_of = chosen_steps(driven.steps, times)
+    rows = theory.rows_of_norm(system, driven, times_of)
     variables: dict[str, xr.Variable] = {}
     coords: dict[str, Any] = {schema.TIME: schema.time_coordinate(times_of)}
     flags: dict[str, str] = {}
-    if stepped is None:
-        rows = theory.rows_of_norm(system, driven, times_of)
-    else:
-        rates = rates_of(stepped, inputs, step_size, times=times, inputs_description=inputs_description, **where)
-        steps = steps_of(rates, method)
-        variables |= of_steps(rates, steps) | of_integrators(rates) | region(method, steps.used, rates.value)
-        flags |= flags_of_steps(variables, steps)
+    if stepped is not None:
+        where |= {"times": times, "inputs_description": inputs_description}
+        rates = rates_of(stepped, inputs, step_size, **where)
+        steps = {name: judged(rates, method) for name, method in METHODS.items()}
+        own = steps[integrator]
+        variables |= of_steps(rates, own) | of_integrators(steps) | region(METHODS[integrator], own.used, rates.value)
+        flags = _flags(own)
         coords[schema.INTEGRATOR] = list(METHODS)
         if isinstance(stepped, Euler):
-            rows, more = _of_flow(driven, rates, steps, method)
-            variables |= more
-            rows += theory.rows_of_norm(system, driven, times_of)
+            more, plane = _of_flow(driven, times_of, rates, own, METHODS[integrator])
+            rows, variables = more + rows, variables | plane
         else:
-            rows = rows_of_ernn(stepped, driven, rates)
-    variables |= theory.variables(rows)
+            rows = rows_of_ernn(stepped, driven, (rates.value, rates.error), rates.step, times_of)
+    for name, text in theory.COLUMNS.items():
+        variables[name] = schema.variable((schema.BOUND,), [one[name] for one in rows], text)
+    start = driven.states[0, int(times_of[0]) - 1].double().cpu().numpy()
+    at = f"h = {place(start)}" if start.any() else "the origin"
     return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
-        verdict=lambda ds: verdict(ds, driven.steps, inputs_description, _at(driven, times_of)),
+        verdict=lambda ds: verdict(ds, driven.steps, inputs_description, at),
         method=METHOD,
         coords=coords | {schema.BOUND: [one["name"] for one in rows]},
-        flags=flags | schema.not_finite(variables, REASONS),
+        flags=schema.not_finite(variables, REASONS) | flags,
     )
 
 
-def _at(driven: Driven, times: NDArray[np.int64]) -> str:
-    """Which state is linearised where it is one, and of which equation: "at the origin of h′ = tanh(W h)"."""
-    state = driven.states[0, int(times[0]) - 1].double().cpu().numpy()
-    of = f" of {said}" if (said := equation(driven.system)) else ""
-    return f"at {place(state) if state.any() else 'the origin'}{of}"
+def _step(system: Map) -> Euler | ERNN | None:
+    """The system as a step of a flow; FastRNN is an Euler step of size σ(α), and an asRNN is none."""
+    if not isinstance(system, Map):
+        raise UserError(
+            f"Stability is that of a step, got the flow {system.name!r}: take the step dynlab.Euler(flow, step_size)."
+        )
+    if isinstance(system, Euler | ERNN):
+        return system
+    if isinstance(system, FastRNN):
+        step = Euler(FastRNNFlow(system), float(torch.sigmoid(system.alpha.detach().double())))
+        for name in ("config", "source", "recorded_inputs", "embedding", "network_input_size"):
+            setattr(step, name, getattr(system, name))
+        return step
+    if isinstance(system, ASRNN):
+        return None
+    raise UserError(
+        f"{system.name!r} is no Euler step of a flow, so that no step size decides its stability: see its "
+        f"eigenvalues with dynlab spectrum (dl.spectrum)."
+    )
+
+
+def _flags(steps: Steps) -> dict[str, str]:
+    reasons = sorted(steps.reasons) + [UNLIMITED] * bool(np.isinf(steps.critical).any())
+    flags = {"critical_step": "; ".join(reasons)} if reasons else {}
+    if (steps.dependent & (steps.stable == -1)).any():
+        flags["stable"] = "−1 also where a modulus is 1 and its eigenvectors may be dependent: powers may grow"
+    return flags
 
 
 def _of_flow(
-    driven: Driven, rates: Rates, steps: Steps, method: Method
+    driven: Driven, times: NDArray[np.int64], rates: Rates, steps: Steps, method: Method
 ) -> tuple[list[theory.BoundRow], dict[str, xr.Variable]]:
     """Theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
     flow = driven.system.flow if isinstance(driven.system, Euler) else None
-    before = torch.as_tensor(rates.times - 1, device=driven.states.device)
-    found = factors(jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)) if flow else None
-    rows = theory.rows_of_flow(flow, found, rates.value, rates.error, rates.times)
+    before = torch.as_tensor(times - 1, device=driven.states.device)
+    found = theory.factors(jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)) if flow else None
+    rows = theory.rows_of_flow(flow, found, rates.value, rates.error, times)
     if found is None:
         return rows, {}
-    diagonals, matrix = _arrays(found, rates)
-    gamma, _ = theory.diffusion_of(found.matrix)
-    each = (schema.SAMPLE, schema.TIME)
+    diagonals = np.broadcast_to(found.diagonal.double().cpu().numpy(), rates.value.shape)
+    matrix, (gamma, _) = found.matrix.detach().double().cpu().numpy(), theory.diffusion_of(found.matrix)
+    mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.float64(gamma))
+    each, negative = (schema.SAMPLE, schema.TIME), (diagonals < 0).mean(axis=-1)
     variables = {
-        "mean_slope_step": schema.variable(
-            each, mean_slope_step(diagonals, matrix, gamma), "2γ/(γ² + ω²) over the mean slope", schema.SECOND
-        ),
-        "negative_factors": schema.variable(each, (diagonals < 0).mean(axis=-1), "share of the factors c below 0"),
+        "mean_slope_step": schema.variable(each, mean_step, "2γ/(γ² + ω²) over the mean slope", schema.SECOND),
+        "negative_factors": schema.variable(each, negative, "share of the factors c below 0"),
     }
     usable = np.isfinite(diagonals).all(axis=-1) & np.isfinite(rates.value).all(axis=-1)
-    if not usable.any() or not np.abs(matrix).any():
-        return rows, variables
-    chosen = _statesof_plane(steps.critical[usable])
-    plane = diffusion_plane(diagonals[usable][chosen], matrix, gamma, float(steps.used[usable][0]), method)
-    return rows, variables | of_plane(plane, gamma)
-
-
-def _arrays(found: JacobianFactors, rates: Rates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    diagonal = found.diagonal.double().cpu().numpy()
-    shape = (*rates.value.shape[:2], diagonal.shape[-1])
-    return np.broadcast_to(diagonal, shape), found.matrix.detach().double().cpu().numpy()
-
-
-def _statesof_plane(critical: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Indices of at most `STATES` states: half of them those of the smallest critical steps, the rest evenly spaced."""
-    if len(critical) <= STATES:
-        return np.arange(len(critical))
-    first = np.argsort(np.nan_to_num(critical, nan=np.inf), kind="stable")[: STATES // 2]
-    even = np.linspace(0, len(critical) - 1, STATES - len(first)).round().astype(np.int64)
-    return np.unique(np.concatenate([first, even]))
+    if usable.any() and np.abs(matrix).any():
+        chosen = diagonals[usable][plane_states(steps.critical[usable])]
+        variables |= diffusion_plane(chosen, matrix, gamma, float(steps.used[usable][0]), method)
+    return rows, variables
