@@ -7,14 +7,13 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, step_number
-from dynlab.wording import at_most, capital, interval, near_one, number, place
+from dynlab.wording import at_most, interval, near_one, number, place
 
 if TYPE_CHECKING:
     from dynlab.proofs.over_box import BoxBound
@@ -28,7 +27,6 @@ METHOD = (
     "the box, and a quarter are its corners. The bounds are about the step in real numbers with the weights as "
     "stored; a ReLU's slope at its kink is all of 0 to 1."
 )
-EXPANDS = "the step does not contract in any norm"
 CORNERS = 4  # one sampled state in so many is a corner of the box: a norm is often largest there
 
 
@@ -94,7 +92,7 @@ def box_bounds(
     >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
     <torch...>
     >>> ds = box_bounds(create("vanilla", input_size=1, state_size=4))
-    >>> ds.attrs["verdict"].startswith("With the input held at zero: over the box |h_i| ≤ 1 ")
+    >>> ds.attrs["verdict"].startswith("Over the box |h_i| ≤ 1 the step ")
     True
     """
     require_extra("flint", "certify")
@@ -120,9 +118,8 @@ def box_bounds(
     states = _sampled(*ends, samples, np.random.default_rng(seed))
     exact = prepare(system, driving.cpu())[0]
     norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
-    of_flow = isinstance(exact, Euler)
-    rate = bound(_flow_or_step(exact), _flow_or_step(analysed), held, t, ends, states, logarithmic=True)
-    said = _verdict(norm, rate, ends, of_flow)
+    flows = [each.flow if isinstance(each, Euler) else each for each in (exact, analysed)]
+    rate = bound(*flows, held, t, ends, states, logarithmic=True)
     settings = {
         "box": None if box is None else np.asarray(box, dtype=float).tolist(),
         "at": at if isinstance(at, str) else "values",
@@ -131,69 +128,57 @@ def box_bounds(
         "inputs": None if inputs is None else list(driving.shape),
         "samples": samples,
         "seed": seed,
+        "dtype": dtype,
+        "device": device,
+        "config": system.json_config,
     }
+    of_flow = isinstance(exact, Euler)
     return schema.dataset(
-        _variables(norm, rate, ends, *(("λ", schema.PER_SECOND) if of_flow else ("μ", schema.ONE))),
+        _variables(norm, rate, ends, of_flow),
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=under_input(said, at) if system.network_input_size else said,
+        settings=settings,
+        verdict=_verdict(norm, rate, ends, of_flow),
         method=METHOD,
     )
 
 
-def _flow_or_step(system: Map) -> System:
-    return system.flow if isinstance(system, Euler) else system
-
-
-def _variables(
-    norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], symbol: str, per: str
-) -> dict[str, xr.Variable]:
+def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> dict[str, xr.Variable]:
     sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
-    of = schema.variable
-    return {
-        "norm_bound": of((), norm.value, "proved bound on ‖T J T⁻¹‖₂"),
-        "sampled_norm": of(sample, norm.sampled, "‖T J T⁻¹‖₂"),
-        "sampled_spectral_radius": of(sample, norm.eigenvalues, "spectral radius ρ(J)"),
-        "norm_weights": of(matrix, norm.weights, "T of the norm"),
-        "abscissa_bound": of((), rate.value, f"proved bound on Re {symbol}", per),
-        "sampled_logarithmic_norm": of(sample, rate.sampled, "logarithmic norm of T J T⁻¹", per),
-        "sampled_abscissa": of(sample, rate.eigenvalues, f"spectral abscissa max Re {symbol}", per),
-        "abscissa_weights": of(matrix, rate.weights, "T of the logarithmic norm"),
-        "box_lower": of(state, ends[0], "lower end of the box"),
-        "box_upper": of(state, ends[1], "upper end of the box"),
-        "maps_into_itself": of((), np.int8(norm.inside), "1: the step maps the box into itself, proved; 0: not proved"),
+    symbol, per = ("λ", schema.PER_SECOND) if of_flow else ("μ", schema.ONE)
+    into_itself = "1: the step maps the box into itself, proved; 0: not proved"
+    table = {
+        "norm_bound": ((), norm.value, "proved bound on ‖T J T⁻¹‖₂"),
+        "sampled_norm": (sample, norm.sampled, "‖T J T⁻¹‖₂"),
+        "sampled_spectral_radius": (sample, norm.eigenvalues, "spectral radius ρ(J)"),
+        "norm_weights": (matrix, norm.weights, "T of the norm"),
+        "abscissa_bound": ((), rate.value, f"proved bound on Re {symbol}", per),
+        "sampled_logarithmic_norm": (sample, rate.sampled, "logarithmic norm of T J T⁻¹", per),
+        "sampled_abscissa": (sample, rate.eigenvalues, f"spectral abscissa max Re {symbol}", per),
+        "abscissa_weights": (matrix, rate.weights, "T of the logarithmic norm"),
+        "box_lower": (state, ends[0], "lower end of the box"),
+        "box_upper": (state, ends[1], "upper end of the box"),
+        "maps_into_itself": ((), np.int8(norm.inside), into_itself),
     }
+    return {name: schema.variable(*each) for name, each in table.items()}
 
 
 def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> str:
-    """First what is decided about the step, then the numbers: what samples reach, and what none exceeds."""
-    if norm.value < 1 and norm.inside:
-        found = "the step maps the box into itself and contracts, proved: every start in it ends at one fixed point"
-    elif norm.value < 1:
-        found = "the step contracts, proved: orbits that stay in the box approach each other"
-    elif norm.surely > 1:
-        found = EXPANDS
-    else:
-        found = "it is open whether the step contracts: the bound does not tell"
-    radius = (
-        f"the spectral radius ρ of its Jacobian J reaches {near_one(float(norm.eigenvalues.max()))} at sampled states"
+    """Say whether the step contracts over the box, and which bounds on J are proved."""
+    cases = (
+        (norm.value < 1 and norm.inside, "contracts and maps the box into itself: every start ends at one fixed point"),
+        (norm.value < 1, "contracts: orbits that stay in the box approach each other"),
+        (norm.surely > 1, "does not contract in any norm"),
+        (True, "is not proved to contract"),
     )
-    found += f": {radius}" if found == EXPANDS else f". {capital(radius)}"
-    J, unit, border = ("A", " per second", 0.0) if of_flow else ("J", "", 1.0)
-    named = "the flow's Jacobian A" if of_flow else "J"
-    proves = (
-        "solutions of the flow that stay in the box approach each other"
-        if of_flow
-        else "the box holds one fixed point at most"
-    )
-    use = f"That proves that {proves}" if rate.value < border else f"A bound below {border:g} would prove that {proves}"
+    found = next(words for holds, words in cases if holds)
+    J, unit = ("the flow's Jacobian", " per second") if of_flow else ("J", "")
+    approach = ", so its solutions in the box approach each other" if of_flow and rate.value < 0 else ""
     return (
-        f"Over the box {_in_words(*ends)} {found}. The norm ‖T J T⁻¹‖₂, with one change of basis T for all states, is "
-        f"proved to be at most {at_most(norm.value)}, and reaches {number(norm.sampled.max())} at sampled states. The "
-        f"logarithmic norm of T {J} T⁻¹, with a T of its own, bounds the real parts of the eigenvalues of {named}. It "
-        f"is proved to be at most {at_most(rate.value)}{unit}. The real parts reach "
-        f"{number(rate.eigenvalues.max())}{unit} at sampled states. {use}."
+        f"Over the box {_in_words(*ends)} the step {found}. Proved: ‖T J T⁻¹‖₂ ≤ {at_most(norm.value)} with one T for "
+        f"all states, and Re λ ≤ {at_most(rate.value)}{unit} for {J}{approach}. Samples reach a norm of "
+        f"{number(norm.sampled.max())}, a spectral radius of {near_one(float(norm.eigenvalues.max()))} and a Re λ of "
+        f"{number(rate.eigenvalues.max())}{unit}."
     )
 
 
