@@ -231,12 +231,10 @@ def _verdict(ds: xr.Dataset) -> str:
     largest = np.abs(values - values[:, :1]).max()
     if largest <= CONSERVED * (1 + np.abs(values).max()):
         first = f"The flow conserves {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
-    elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        ends = f"from {interval(values[:, 0])} to {interval(values[:, -1])}"
-        first = f"{ENERGY} falls along the flow, {ends} in {seconds}."
     else:
-        change = interval(np.ptp(values, axis=1))
-        first = f"{ENERGY} rises and falls along the flow: in {seconds} it changes by {change}."
+        ways = ((rate <= ROUNDED * np.abs(rate).max(), "falls"), (rate >= -ROUNDED * np.abs(rate).max(), "rises"))
+        way = next((words for which, words in ways if which.all()), "rises and falls")
+        first = f"{ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
     named = zip(settings["integrators"], ds["drift"].values, strict=True)
     drifts = [f"{_drift(one)} for {NAMES[name]}" for name, one in named]
     sides = ((divergence == 0, "keeps"), (divergence <= 0, "shrinks"), (divergence >= 0, "expands"))

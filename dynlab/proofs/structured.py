@@ -9,6 +9,8 @@ where every activation and every product adds one term, its slope's radius times
 of second order goes into the radii of M.
 """
 
+import functools
+import itertools
 from typing import NamedTuple
 
 from flint import arb, arb_mat
@@ -46,17 +48,18 @@ def _derivative(operation: Operation, read: list[Enclosure], by: list[Structured
         case "linear":
             return _times(stored(operation), by[0])
         case "add":
-            return _sum(by[0], by[1])
+            return _sum(*by)
         case "subtract":
             return _sum(by[0], _times(-identity(by[1].matrix.nrows()), by[1]))
         case "multiply":
             return _sum(_scaled(read[1].value, by[0]), _scaled(read[0].value, by[1]))
         case "part":
-            start, stop = operation.span
-            chosen = identity(len(read[0].value)).tolist()[start:stop]
-            return _times(arb_mat(chosen), by[0])
+            return _times(arb_mat(identity(len(read[0].value)).tolist()[slice(*operation.span)]), by[0])
         case "join":
-            return _joined(read, by)
+            columns = identity(sum(len(part.value) for part in read)).transpose().tolist()
+            ends = list(itertools.accumulate((len(part.value) for part in read), initial=0))
+            places = [arb_mat(columns[start:stop]).transpose() for start, stop in itertools.pairwise(ends)]
+            return functools.reduce(_sum, map(_times, places, by))
         case _:
             return _scaled(activated(operation, read[0].value, True)[1], by[0])
 
@@ -79,22 +82,10 @@ def _scaled(slopes: list[arb], a: Structured) -> Structured:
     rest = radii_of(a.matrix)
     for left, right in a.terms:
         rest += sizes_of(left) * sizes_of(right)
-    columns = rest.ncols()
     spread = (_diagonal(radii) * rest).entries()
-    widened = [entry + arb(0, other.upper()) for entry, other in zip(centred.matrix.entries(), spread, strict=True)]
-    matrix = arb_mat(len(slopes), columns, widened)
+    entries = [entry + arb(0, other.upper()) for entry, other in zip(centred.matrix.entries(), spread, strict=True)]
+    matrix = arb_mat(len(slopes), rest.ncols(), entries)
     return Structured(matrix, [*centred.terms, (_diagonal(radii), a.matrix.mid())])
-
-
-def _joined(read: list[Enclosure], by: list[Structured]) -> Structured:
-    rows, start = sum(len(part.value) for part in read), 0
-    total = Structured(arb_mat(rows, by[0].matrix.ncols()), [])
-    for part, derivative in zip(read, by, strict=True):
-        count = len(part.value)
-        places = [int(i == start + j) for i in range(rows) for j in range(count)]
-        total = _sum(total, _times(arb_mat(rows, count, places), derivative))
-        start += count
-    return total
 
 
 def _diagonal(entries: list[arb]) -> arb_mat:

@@ -10,9 +10,21 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.ernn import iteration as inner_iteration
-from dynlab.diagnostics.ernn.equilibria import NONE, NOT_ISOLATED, SEVERAL, InnerEquilibria, InnerFlow, inner_equilibria
-from dynlab.diagnostics.ernn.iteration import LINEAR, floor_of, measured_rate
+from dynlab.diagnostics.ernn.inner_flow import (
+    LINEAR,
+    NONE,
+    NOT_ISOLATED,
+    SEVERAL,
+    InnerEquilibria,
+    InnerFlow,
+    corollary_1,
+    floor_of,
+    inner_equilibria,
+    iterates,
+    measured_rate,
+    predicted_rates,
+    theorem_2,
+)
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import System, frozen
@@ -116,7 +128,7 @@ def ernn_convergence(
     steps = np.unique(np.linspace(driven.shape[1] / min(times, driven.shape[1]), driven.shape[1], times).astype(int))
     flow, start, etas = _points(system, states, driven.double().cpu(), steps, eta)
 
-    reached = inner_iteration.iterates(flow, start, etas, iterations)
+    reached = iterates(flow, start, etas, iterations)
     equilibria = inner_equilibria(flow, start, reached[-1], np.random.default_rng(seed))
     shape = (len(states), len(steps))
     variables = _variables(flow, reached, etas, equilibria, shape)
@@ -164,11 +176,11 @@ def _variables(
     rows = list(zip(distance.T, found.states, found.errors, strict=True))
     measured = [measured_rate(row, floor_of(target, error), len(etas)) for row, target, error in rows]
     rates, settled = np.array(measured, dtype=float).T
-    predicted = inner_iteration.predicted_rates(flow, found.states, etas)
+    predicted = predicted_rates(flow, found.states, etas)
     stays = [bool((row[[0, -1]] <= floor_of(target, 0.0)).all()) for row, target, _ in rows]
     outcome = np.where(stays, STAYS, _outcomes(distance, rates, predicted, found.kinds))
-    theorem = inner_iteration.theorem_2(flow, reached, etas)
-    corollary = inner_iteration.corollary_1(flow, reached, etas, found.states)
+    theorem = theorem_2(flow, reached, etas)
+    corollary = corollary_1(flow, reached, etas, found.states)
     of_points = {
         "rate": (rates, "measured rate per iteration"),
         "predicted_rate": (predicted, "predicted rate ρ(I + η∇F)"),

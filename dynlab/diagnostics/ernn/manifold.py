@@ -9,7 +9,7 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema, simulation
-from dynlab.diagnostics.ernn.equilibria import InnerFlow, inner_equilibria
+from dynlab.diagnostics.ernn.inner_flow import InnerFlow, inner_equilibria
 from dynlab.errors import UserError
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen

@@ -125,7 +125,7 @@ def lyapunov_function(
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
             for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
         },
-        flags=FLAGS | schema.not_finite(variables, dict.fromkeys(variables, NOT_PROVED)),
+        flags=schema.not_finite(variables, dict.fromkeys(set(variables) - {"status"}, NOT_PROVED)) | FLAGS,
     )
 
 

@@ -26,20 +26,20 @@ def verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
             break
     else:
         reasons = "; ".join(sorted(set(statuses)))
-        return f"None of {points} has a Lyapunov function: {reasons}.{_of_euler(system, found)}"
+        whose = f"None of {points} has a" if len(statuses) > 1 else "The fixed point has no"
+        return f"{whose} Lyapunov function: {reasons}.{_of_euler(system, found)}"
     name = "radius" if status == PROVED else "sampled_radius"
     smallest = ds[name].values[which] / np.linalg.norm(ds["weights"].values[which], 2, axis=(1, 2))
     widest = ds.isel({schema.FIXED_POINT: int(which[np.argmax(smallest)])})
     axes = float(widest[name]) / np.linalg.svd(widest["weights"].values, compute_uv=False)
-    where = f"around {which.size} of {points}"
+    where = f"around {which.size} of {points}" if len(statuses) > 1 else "around the fixed point"
     if status == SAMPLED:
         reach = f"out to semi-axes of {interval(axes)}" if axes.any() else "on no level"
         return f"In samples {V} decreases {where}, {reach} at the widest. Nothing is proved."
-    rate, times = at_most(float(widest["rate"]), 6), float(widest["sampled_radius"] / widest["radius"])
+    rate, times = float(widest["rate"]), float(widest["sampled_radius"] / widest["radius"])
+    speed = f"a step multiplies √V by at most {at_most(rate, 6)}"
     if schema.settings(ds)["kind"] == "flow":
-        speed = f"√V changes at {rate} per second or less"
-    else:
-        speed = f"a step multiplies √V by at most {rate}"
+        speed = f"√V falls at a rate of {at_least(-rate, 3)} per second or faster"
     return (
         f"{V} is proved to decrease {where}: every start within semi-axes of {interval(axes)} ends at h*. "
         f"There {speed}. In samples V decreases out to {number(times, 3)} times these semi-axes (not proved)."

@@ -15,10 +15,8 @@ from dynlab.diagnostics.stability.diffusion_plane import (
     mean_slope_step,
     plane_states,
 )
-from dynlab.diagnostics.stability.ernn_bounds import rows_of_ernn
-from dynlab.diagnostics.stability.methods import METHODS, Method
+from dynlab.diagnostics.stability.methods import METHODS, Method, region
 from dynlab.diagnostics.stability.multipliers import NO_FLOW, Rates, Steps, judged, of_integrators, of_steps, rates_of
-from dynlab.diagnostics.stability.region import region
 from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.errors import UserError, entry
@@ -160,7 +158,7 @@ def stability(
             more, plane = _of_flow(driven, times_of, rates, own, METHODS[integrator])
             rows, variables = more + rows, variables | plane
         else:
-            rows = rows_of_ernn(stepped, driven, (rates.value, rates.error), rates.step, times_of)
+            rows = theory.rows_of_ernn(stepped, driven, (rates.value, rates.error), rates.step, times_of)
     for name, text in theory.COLUMNS.items():
         variables[name] = schema.variable((schema.BOUND,), [one[name] for one in rows], text)
     start = driven.states[0, int(times_of[0]) - 1].double().cpu().numpy()
@@ -216,8 +214,8 @@ def _of_flow(
     rows = theory.rows_of_flow(flow, found, rates.value, rates.error, times)
     if found is None:
         return rows, {}
-    diagonals = np.broadcast_to(found.diagonal.double().cpu().numpy(), rates.value.shape)
-    matrix, (gamma, _) = found.matrix.detach().double().cpu().numpy(), theory.diffusion_of(found.matrix)
+    diagonals = np.broadcast_to(found[0].double().cpu().numpy(), rates.value.shape)
+    matrix, (gamma, _) = found[1].detach().double().cpu().numpy(), theory.diffusion_of(found[1])
     mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.float64(gamma))
     each, negative = (schema.SAMPLE, schema.TIME), (diagonals < 0).mean(axis=-1)
     variables = {
