@@ -13,7 +13,7 @@ from dynlab.wording import number
 
 SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
-ALIKE = 1e-9  # of their size: distances that differ by less are one
+ALIKE = 1e-6  # of their size: distances that differ by less are one
 SMALLEST = 1e-3  # of a step: distances below are equal, as in the test
 BINS = 12
 ROOM = 0.08  # beside what is shown

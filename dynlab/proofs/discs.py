@@ -112,8 +112,9 @@ def _side(center: acb, radius: arb) -> int:
 
 
 def _row_sums(matrix: acb_mat) -> list[arb]:
-    """Upper bounds on Σ_j |m_ij|."""
-    return [sum((entry.abs_upper() for entry in row), arb(0)).upper() for row in matrix.tolist()]
+    """Upper bounds on Σ_j |m_ij|: the sums of |Re| + |Im|, as the checker of certificates takes them."""
+    sizes = ([entry.real.abs_upper() + entry.imag.abs_upper() for entry in row] for row in matrix.tolist())
+    return [sum(row, arb(0)).upper() for row in sizes]
 
 
 def _identity(n: int) -> acb_mat:
@@ -125,11 +126,11 @@ def _refined(middle: arb_mat) -> Basis:
 
     Couplings of second order are left where eigenvalues are apart.
     """
-    values, vectors = np.linalg.eig(doubles(middle))
+    values, vectors = np.linalg.eig(doubles(middle).astype(complex))
     columns, matrix = _exact(vectors), acb_mat(middle)
     inverse = _nearer(_exact(np.linalg.inv(vectors)), columns)
     distance = values[None, :] - values[:, None]
-    diagonal = _exact(np.diag(values.astype(complex)))
+    diagonal = _exact(np.diag(values))
     for _ in range(REFINEMENTS):
         # less the eigenvalues, beside whose rounding couplings would be lost
         coupling = inverse * (matrix * columns) - diagonal
@@ -145,7 +146,8 @@ def _refined(middle: arb_mat) -> Basis:
 
 def _exact(values: Complex) -> acb_mat:
     """A matrix of complex doubles as it is."""
-    return acb_mat(*values.shape, [acb(float(entry.real), float(entry.imag)) for entry in values.ravel()])
+    rows, columns = values.shape
+    return acb_mat(rows, columns, [acb(float(entry.real), float(entry.imag)) for entry in values.ravel()])
 
 
 def _nearer(inverse: acb_mat, matrix: acb_mat) -> acb_mat:
