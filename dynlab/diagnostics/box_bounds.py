@@ -1,4 +1,4 @@
-"""What holds over a whole box of states: proved bounds on the Jacobian in one common norm, sampled ones beside them."""
+"""Proved bounds on the Jacobian over a whole box of states, in one common norm, with sampled values beside them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -53,20 +53,20 @@ def box_bounds(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        For the mean input alone.
+        Inputs that define the mean input.
     box : float or array_like, shape (2,) or (2, state), optional
         abs(h_i) ≤ `box`, or the lower and the upper end of every coordinate, or of each. By default the bounds that the
         system gives for its states, such as 1 for tanh.
     at, at_step : as in `dynlab.fixed_points`
-        What is held.
+        The input and the step that are held.
     samples : int
-        At how many states the lower bounds are taken.
+        Number of sampled states.
     prove : bool
-        Also of a system with more than 256 states, where it takes hours.
+        Prove bounds for a system with more than 256 states too, which takes hours.
     dtype, device : str
-        Of the sampled Jacobians; what is proved does not depend on them.
+        Type and device of the sampled Jacobians; the proofs do not depend on them.
     seed : int
-        Of the sampled states.
+        Seed of the sampled states.
 
     Returns
     -------
@@ -103,13 +103,7 @@ def box_bounds(
             f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: "
             f"take the step dynlab.Euler(flow, step_size)."
         )
-    if system.state_size > LARGEST and not prove:
-        raise UserError(
-            f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
-            f"them all the same; `dynlab spectrum` samples trajectories."
-        )
-    if samples < 1:
-        raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
+    _check(system, samples, prove)
     empty = np.zeros((1, system.network_input_size))
     analysed, driving, _ = prepare(system, empty if inputs is None else inputs, None, dtype, device)
     held = held_input(analysed, at, analysed.drive(driving), inputs is not None)
@@ -141,6 +135,16 @@ def box_bounds(
         verdict=_verdict(norm, rate, ends, of_flow),
         method=METHOD,
     )
+
+
+def _check(system: System, samples: int, prove: bool) -> None:
+    if system.state_size > LARGEST and not prove:
+        raise UserError(
+            f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
+            f"them all the same; `dynlab spectrum` samples trajectories."
+        )
+    if samples < 1:
+        raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
 
 
 def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> dict[str, xr.Variable]:

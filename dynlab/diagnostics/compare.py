@@ -1,4 +1,4 @@
-"""How far the dynamics of two networks are from each other, whatever the basis of their states."""
+"""The distance between the dynamics of two networks, whatever the basis of their states."""
 
 import itertools
 from pathlib import Path
@@ -73,18 +73,17 @@ def compare(
     other_inputs : array_like, shape (sample, time, input), optional
         What drives `other` in their place.
     delays : int
-        How many steps that follow each other are seen together: more than 1 where the state is not all there is.
+        Number of consecutive steps in one row: more than 1 where the state does not hold the whole memory.
     rank : int, optional
-        How many coordinates are kept. Where it is not given, as many as hold 99 % of the variance of either network, 10
-        at most.
+        Number of coordinates. By default as many as hold 99 % of the variance of either network, 10 at most.
     initial_state, other_initial_state : array_like, shape (state,) or (sample, state), optional
         Where they are not given, what the system has learned to start at, zero for most.
     inputs_description, other_inputs_description : str
-        What the inputs are, for the settings and the verdict: "64 test sequences of har2".
+        Descriptions of the inputs for the settings: "64 test sequences of har2".
     dtype, device : str
         Of the trajectories.
     seed : int
-        Of the random starts of the search for the best basis.
+        Seed of the random starts of the search for the best basis.
 
     Returns
     -------
@@ -184,7 +183,7 @@ def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
 
 
 def _rank(white: list[tuple[Real, Real]], runs: int, asked: int | None) -> int:
-    """How many coordinates are kept: no more than half the steps of the smallest run."""
+    """Return the number of coordinates, at most half the steps of the smallest run."""
     most = min(len(values) // runs * (values.shape[1] - 1) for values, _ in white) // 2
     if most < 1 or (asked is not None and asked > most):
         raise UserError(f"Runs this short bear a rank of {most}: give more or longer sequences, or a smaller rank.")

@@ -1,4 +1,4 @@
-"""The energy of a flow along its solutions, conserved or dissipated, and what an integrator's step makes of that."""
+"""The energy of a flow along its solutions, conserved or dissipated, and its drift under integrators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def energy(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The energy H = Σ log cosh((M h + q)_i) of h' = tanh(M h + q) along solutions, and what integrators make of it.
+    """Follow the energy H = Σ log cosh((M h + q)_i) of h' = tanh(M h + q) along solutions and integrators' orbits.
 
     Under a constant input Ḣ = f · M f: H is conserved where M is antisymmetric, and falls as −γ |f|² where M is that
     less γ I. The volume of the flow changes at the rate of its divergence, tr ∂f/∂h, which is 0 and −γ Σ tanh' there.
@@ -67,9 +67,9 @@ def energy(
     Parameters
     ----------
     system : Flow or Euler
-        Whose flow has an energy: the ungated antisymmetric one, and feedback by tanh.
+        A flow with an energy: the ungated antisymmetric one, or feedback by tanh.
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        For the mean input alone.
+        Inputs that define the mean input.
     at : "zero", "mean" or array_like, shape (input,)
         The input that is held.
     initial_state : array_like, shape (state,) or (sample, state), optional
@@ -77,13 +77,13 @@ def energy(
     step_size : float, optional
         ε of the integrators in seconds; by default that of the `Euler` step.
     steps : int
-        How many of them.
+        Number of steps.
     integrators : sequence of str
         Keys of `dynlab.systems.INTEGRATORS`.
     dtype, device : str
-        Of the integrators' steps; the flow itself is solved in float64 on the processor.
+        Type and device of the integrators' steps; the flow itself is solved in float64 on the CPU.
     seed : int
-        Of the initial states.
+        Seed of the initial states.
 
     Returns
     -------
@@ -115,9 +115,7 @@ def energy(
     """
     flow, step = _flow_and_step(system, step_size)
     check_at_least(1, steps=steps)
-    methods = [entry(INTEGRATORS, name, "integrator") for name in integrators]
-    if not methods:
-        raise UserError(f"Name at least one integrator of {', '.join(INTEGRATORS)}.")
+    _check(integrators)
     stepped = Euler(flow, step)
     empty = np.zeros((1, system.network_input_size))
     _, driving, _ = prepare(stepped, empty if inputs is None else inputs, None, dtype, device)
@@ -128,8 +126,8 @@ def energy(
     seconds = step * np.arange(steps + 1, dtype=float)
     states, balance = _solution(exact, prepare_flow(flow, initial_state)[1].numpy(), seconds)
     begun, along = torch.from_numpy(states[:, 0]).to(held), held.expand(len(states), steps, -1)
-    copy = frozen(flow, held.dtype, device)
-    orbits = [orbit(method(copy, step), along, begun).double().cpu() for method in methods]
+    stepping = [INTEGRATORS[name](frozen(flow, held.dtype, device), step) for name in integrators]
+    orbits = [orbit(each, along, begun).double().cpu() for each in stepping]
     variables = _variables(exact, states, balance, orbits)
     settings = {
         "at": at if isinstance(at, str) else "values",
@@ -170,6 +168,13 @@ class _Balanced(Flow):
         h = state[..., :-1]
         _, rate = _energy_and_rate(self.held, h)
         return torch.cat([self.held.moved(h), rate.unsqueeze(-1)], dim=-1)
+
+
+def _check(integrators: Sequence[str]) -> None:
+    if not integrators:
+        raise UserError(f"Name at least one integrator of {', '.join(INTEGRATORS)}.")
+    for name in integrators:
+        entry(INTEGRATORS, name, "integrator")
 
 
 def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float]:

@@ -10,12 +10,13 @@ Golub and Van Loan, Matrix Computations, section 7.2.1; Miyajima, "Fast enclosur
 eigenvalue problems", J. Comput. Appl. Math. 233 (2010).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx
+from numpy.typing import NDArray
 
-from dynlab.numerics.arrays import Complex, Index
+from dynlab.numerics.arrays import Index
 from dynlab.proofs.balls import doubles, exact_matrix
 
 REFINEMENTS = 3  # quadratic: 1e-13, 1e-26, 1e-52
@@ -52,7 +53,7 @@ class ProvedDiscs(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many eigenvalues are outside the unit circle, inside it, or in sets of discs that meet it."""
+    """Numbers of eigenvalues outside the unit circle, inside it, and in sets of discs that meet it."""
 
     outside: int
     inside: int
@@ -126,7 +127,7 @@ def _refined(middle: arb_mat) -> Basis:
 
     Couplings of second order are left where eigenvalues are apart.
     """
-    values, vectors = np.linalg.eig(doubles(middle).astype(complex))
+    values, vectors = np.linalg.eig(doubles(middle))
     columns, matrix = _exact(vectors), acb_mat(middle)
     inverse = _nearer(_exact(np.linalg.inv(vectors)), columns)
     distance = values[None, :] - values[:, None]
@@ -144,8 +145,8 @@ def _refined(middle: arb_mat) -> Basis:
     return Basis(columns, inverse)
 
 
-def _exact(values: Complex) -> acb_mat:
-    """A matrix of complex doubles as it is."""
+def _exact(values: NDArray[Any]) -> acb_mat:
+    """A matrix of real or complex doubles as it is."""
     rows, columns = values.shape
     return acb_mat(rows, columns, [acb(float(entry.real), float(entry.imag)) for entry in values.ravel()])
 

@@ -25,7 +25,7 @@ WITHDRAWALS = 4  # smaller radii, each by that ratio, where the proof does not f
 
 
 class LevelSet(NamedTuple):
-    """What is proved.
+    """A proved set.
 
     Attributes
     ----------
@@ -93,6 +93,6 @@ def proved_level_set(
 
 
 def _reach(weights: Real) -> list[arb]:
-    """How far the set |T x| ≤ 1 reaches in each coordinate: the lengths of the rows of T⁻¹."""
+    """Return the reach of the set |T x| ≤ 1 in each coordinate: the lengths of the rows of T⁻¹."""
     inverse = exact_matrix(weights).inv()
     return [sum((entry * entry for entry in row), arb(0)).sqrt().upper() for row in inverse.tolist()]

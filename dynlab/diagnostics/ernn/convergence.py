@@ -64,7 +64,7 @@ def ernn_convergence(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Distance of ERNN's inner iterates to the equilibrium of its inner flow, along trajectories it really takes.
+    """Measure the distance of ERNN's inner iterates to the equilibrium of its inner flow along its trajectories.
 
     At step k the network runs g ← g + η F(g) K times, F(g) = φ(P (U (g + s h_{k−1}) + W x_k + b)) − (g + s h_{k−1}).
     Here the same iteration goes on for `iterations` steps.
@@ -76,13 +76,13 @@ def ernn_convergence(
     eta : float, optional
         η in seconds; without it the K learned ones of each step, cycled.
     iterations : int
-        How many inner steps.
+        Number of inner steps.
     times : int
-        At how many steps k of each sequence, evenly spaced, the last one included.
+        Number of steps k of each sequence, evenly spaced, the last one included.
     dtype, device : str
-        Of the network's own trajectory; the inner iteration and its equilibria are computed in float64.
+        Type and device of the network's own trajectory; the inner iteration and its equilibria are computed in float64.
     seed : int
-        Of the random states from which other equilibria are sought.
+        Seed of the random states from which other equilibria are sought.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def _variables(
 def _outcomes(
     distance: NDArray[np.float64], rates: NDArray[np.float64], predicted: NDArray[np.float64], kinds: NDArray[np.str_]
 ) -> NDArray[np.str_]:
-    """What the iteration does at each point: an equilibrium that repels is not converged to, however near it comes.
+    """Classify the iteration at each point; it does not converge to an equilibrium that repels, however near it comes.
 
     One that attracts may still be converged to by an iterate that has not come nearer yet, but not after overflow.
     """

@@ -54,7 +54,7 @@ class InnerFlow:
 
 
 class InnerEquilibria(NamedTuple):
-    """What was found at each point.
+    """The equilibria that were found at each point.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether an ERNN moves on its equilibrium manifold: its states against the equilibria of the inner flow."""
+"""An ERNN's states against its equilibrium manifold, the equilibria of the inner flow."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +47,7 @@ def ernn_manifold(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """An ERNN's trajectory and its equilibrium manifold, beside other networks driven by the same inputs.
+    """Compare an ERNN's trajectory with its equilibrium manifold, beside other networks driven by the same inputs.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def ernn_manifold(
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     dtype, device : str
-        Of the computation.
+        Type and device of the computation.
     seed : int
-        Of the random states from which an equilibrium is sought where the search from the network's own state fails.
+        Seed of the random starts where the search from the network's own state fails.
 
     Returns
     -------

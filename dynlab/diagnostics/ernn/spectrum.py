@@ -1,4 +1,4 @@
-"""Spectra of ERNN's ∇F = diag(φ') P U − I along trajectories, which Lemmas 1 and 2 want regular and stable."""
+"""Spectra of ERNN's ∇F = diag(φ') P U − I along trajectories, which Lemmas 1 and 2 assume regular and stable."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def ernn_spectrum(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Eigenvalues of the inner flow's Jacobian at the states that an ERNN reaches.
+    """Compute the eigenvalues of the inner flow's Jacobian at the states that an ERNN reaches.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ def ernn_spectrum(
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int
-        How many steps of a sequence are linearised, evenly spaced.
+        Number of steps of a sequence that are linearised, evenly spaced.
     inputs_description : str
-        What the inputs are, for the verdict.
+        Description of the inputs for the verdict.
     dtype, device : str
-        Of the trajectory; eigenvalues are computed in float64 on the CPU.
+        Type and device of the trajectory; eigenvalues are computed in float64 on the CPU.
     seed : int
-        The one that drew `inputs`, recorded in the settings.
+        Seed that drew `inputs`, recorded in the settings.
 
     Returns
     -------

@@ -91,7 +91,7 @@ def _directions(axes: Real, generator: np.random.Generator) -> Real:
 
 
 def _rates(at_rest: Held, state: Real, T: Real, u: Real) -> Real:
-    """Of h = h* + T⁻¹ u, ln |T (F(h) − h*)|/|u|, or of a flow the rate of ln |T (h − h*)|; NaN at u = 0."""
+    """Return ln |T (F(h) − h*)|/|u| at h = h* + T⁻¹ u, or for a flow the rate of ln |T (h − h*)|; NaN at u = 0."""
     h = torch.from_numpy(state + scipy.linalg.solve_triangular(T, u.T).T)
     size = np.linalg.norm(u, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -53,7 +53,7 @@ def rates_of(system: Euler | ERNN, inputs: Any, step_size: float | None, **setti
 
 @dataclass(frozen=True)
 class Steps:
-    """What an integrator's step makes of each state.
+    """The multipliers of an integrator's step at each state, and its stability.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def judged(rates: Rates, method: Method) -> Steps:
 
 
 def of_steps(rates: Rates, steps: Steps) -> dict[str, xr.Variable]:
-    """The eigenvalues of the flow and what one integrator makes of them, as variables."""
+    """Return the variables of the flow's eigenvalues and of one integrator's step."""
     each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
     dependent = steps.dependent.astype(np.int8)
     table = {
@@ -118,7 +118,7 @@ def of_steps(rates: Rates, steps: Steps) -> dict[str, xr.Variable]:
 
 
 def of_integrators(steps: dict[str, Steps]) -> dict[str, xr.Variable]:
-    """What every integrator makes of all states together, as variables."""
+    """Return the variables over ``integrator``: each integrator's step over all states."""
     found = list(steps.values())
     smallest = [np.fmin.reduce(one.critical, axis=None) for one in found]
     moduli = [np.fmax.reduce(one.modulus, axis=None) for one in found]

@@ -71,7 +71,7 @@ def stability(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """How large a step a cell's flow bears at the states it reaches, and what theory promises of it.
+    """Find the step sizes that are stable for a cell's flow at the states it reaches, and check theory's bounds.
 
     Parameters
     ----------
@@ -81,19 +81,19 @@ def stability(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         Without it what was recorded with the system; a system without input is looked at where it starts.
     integrator : {"euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler"}
-        Whose step is asked about; the trajectory is the network's own.
+        The integrator whose step is analysed; the trajectory is the network's own.
     step_size : float, optional
         ε in seconds; the network's own where it is not given, of an ERNN those that it has learned.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int
-        How many steps of a sequence are linearised, evenly spaced.
+        Number of steps of a sequence that are linearised, evenly spaced.
     inputs_description : str
-        What the inputs are, for the verdict.
+        Description of the inputs for the verdict.
     dtype, device : str
-        Of the trajectory and its Jacobians; eigenvalues are computed in float64 on the CPU.
+        Type and device of the trajectory and its Jacobians; eigenvalues are computed in float64 on the CPU.
     seed : int
-        The one that drew `inputs`, recorded in the settings; nothing here is random.
+        Seed that drew `inputs`, recorded in the settings; nothing here is random.
 
     Returns
     -------

@@ -91,7 +91,7 @@ def _critical(ds: xr.Dataset) -> str:
 
 
 def _remedy(ds: xr.Dataset) -> str:
-    """Where a step is unstable: the integrators that are stable at every state, and the γ that it needs."""
+    """Name the integrators that would be stable at every state, and the γ that an unstable step needs."""
     if not (ds["stable"].values == 0).any():
         return ""
     calm = (ds["integrator_unstable"].values == 0) & (ds["integrator_undecided"].values == 0)
