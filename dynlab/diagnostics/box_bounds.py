@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.simulation import prepare
@@ -92,7 +93,7 @@ def box_bounds(
     >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
     <torch...>
     >>> ds = box_bounds(create("vanilla", input_size=1, state_size=4))
-    >>> ds.attrs["verdict"].startswith("Over the box |h_i| ≤ 1 the step ")
+    >>> ds.attrs["verdict"].startswith("With the input held at zero: over the box |h_i| ≤ 1 ")
     True
     """
     require_extra("flint", "certify")
@@ -112,8 +113,8 @@ def box_bounds(
     states = _sampled(*ends, samples, np.random.default_rng(seed))
     exact = prepare(system, driving.cpu())[0]
     norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
-    flows = [each.flow if isinstance(each, Euler) else each for each in (exact, analysed)]
-    rate = bound(*flows, held, t, ends, states, logarithmic=True)
+    flow, sampling = (each.flow if isinstance(each, Euler) else each for each in (exact, analysed))
+    rate = bound(flow, sampling, held, t, ends, states, logarithmic=True)
     settings = {
         "box": None if box is None else np.asarray(box, dtype=float).tolist(),
         "at": at if isinstance(at, str) else "values",
@@ -127,12 +128,13 @@ def box_bounds(
         "config": system.json_config,
     }
     of_flow = isinstance(exact, Euler)
+    said = _verdict(norm, rate, ends, of_flow)
     return schema.dataset(
         _variables(norm, rate, ends, of_flow),
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=_verdict(norm, rate, ends, of_flow),
+        verdict=under_input(said, at) if system.network_input_size else said,
         method=METHOD,
     )
 
@@ -151,7 +153,7 @@ def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_f
     sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
     symbol, per = ("λ", schema.PER_SECOND) if of_flow else ("μ", schema.ONE)
     into_itself = "1: the step maps the box into itself, proved; 0: not proved"
-    table = {
+    table: dict[str, tuple[Any, ...]] = {
         "norm_bound": ((), norm.value, "proved bound on ‖T J T⁻¹‖₂"),
         "sampled_norm": (sample, norm.sampled, "‖T J T⁻¹‖₂"),
         "sampled_spectral_radius": (sample, norm.eigenvalues, "spectral radius ρ(J)"),

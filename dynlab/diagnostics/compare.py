@@ -220,7 +220,7 @@ def _variables(found: Similarity, fitted: list[_Fitted], rank: int) -> dict[str,
     each = (schema.NETWORK,)
     p_value = (between >= (1 - RESOLUTION) * between[0]).mean()
     run_clouds = clouds[1].reshape(2, runs, -1)
-    table_of = {
+    table_of: dict[str, tuple[Any, ...]] = {
         "distance": ((), found.distance / size, "distance of the maps min ‖A − C B Cᵀ‖/√r"),
         "distance_bound": ((), found.distance_bound / size, "bound on the distance from below"),
         "angle": ((), found.angle, "angle between the maps (radians)"),

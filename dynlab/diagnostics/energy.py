@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, entry
 from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.arrays import Real
@@ -22,7 +23,7 @@ from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.wording import at_most, interval, joined, number, ranging
 
-ENERGY = "H = Σᵢ log cosh((M h + q)ᵢ)"
+ENERGY = "energy H = Σᵢ log cosh((M h + q)ᵢ)"
 STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
@@ -142,12 +143,11 @@ def energy(
         "device": device,
         "config": system.json_config,
     }
-    return schema.dataset(
+    ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=_verdict,
         method=METHOD,
         coords={
             schema.TIME: schema.time_coordinate(seconds, schema.SECOND),
@@ -155,6 +155,8 @@ def energy(
         },
         flags=schema.not_finite(variables, dict.fromkeys(("energy", "drift"), CUT)),
     )
+    said = _verdict(ds)
+    return ds.assign_attrs(verdict=under_input(said, at) if system.network_input_size else said)
 
 
 class _Balanced(Flow):
@@ -217,7 +219,7 @@ def _variables(exact: Held, states: Real, balance: Real, orbits: list[Tensor]) -
     matrices = (held_matrices(exact, sample) for sample in torch.from_numpy(states))
     divergence = np.stack([each.diagonal(dim1=-2, dim2=-1).sum(dim=-1).numpy() for each in matrices])
     over, each = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME)
-    table = {
+    table: dict[str, tuple[Any, ...]] = {
         "exact_energy": (over, values, "energy H of the flow"),
         "dissipation": (over, rate, "rate of H along the flow", schema.PER_SECOND),
         "balance": (over, values - values[:, :1] - balance, "H − H₀ − ∫ Ḣ dt"),
@@ -235,11 +237,11 @@ def _verdict(ds: xr.Dataset) -> str:
     seconds = f"{float(ds[schema.TIME][-1]):g} s"
     largest = np.abs(values - values[:, :1]).max()
     if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = f"The flow conserves {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
+        first = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
     else:
         ways = ((rate <= ROUNDED * np.abs(rate).max(), "falls"), (rate >= -ROUNDED * np.abs(rate).max(), "rises"))
         way = next((words for which, words in ways if which.all()), "rises and falls")
-        first = f"{ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
+        first = f"The {ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
     named = zip(settings["integrators"], ds["drift"].values, strict=True)
     drifts = [f"{_drift(one)} for {NAMES[name]}" for name, one in named]
     sides = ((divergence == 0, "keeps"), (divergence <= 0, "shrinks"), (divergence >= 0, "expands"))

@@ -11,7 +11,7 @@ pytest.importorskip("flint")
     "kind, verdict",
     [
         ([], "Euler's map at ε = 0.1 s is not (largest |μ| 1.0051); it is below the critical step 0.0745 s."),
-        (["--step", "0.06"], "V = (h − h*)ᵀ P (h − h*) is proved to decrease around the fixed point"),
+        (["--step", "0.06"], "The function V = (h − h*)ᵀ P (h − h*) is proved to decrease around the fixed point"),
         (["--kind", "flow"], "is proved to decrease"),
     ],
 )

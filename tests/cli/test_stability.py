@@ -19,7 +19,7 @@ def document(capsys, *options):
 
 def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
     assert run(["stability", "--matrix", "diff"]) == 0
-    assert "The critical step is 0.07458 s." in capsys.readouterr().out
+    assert "the critical step is 0.07458 s." in capsys.readouterr().out
     z = pictures["stability-diff.png"].axes[0].collections[-1].get_offsets()
     np.testing.assert_allclose(sorted(z.tolist()), [[-0.015, -0.2], [-0.015, 0.2]])
 

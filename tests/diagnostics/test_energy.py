@@ -47,7 +47,9 @@ def test_a_rotation_conserves_it_and_its_volume():
     assert abs(ds.exact_energy - ds.exact_energy[:, :1]).max() < 1e-11
     assert abs(ds.dissipation).max() < 1e-15
     assert abs(ds.divergence).max() == 0
-    assert ds.attrs["verdict"].startswith("The flow conserves H = Σᵢ log cosh((M h + q)ᵢ): in 20 s it changes by at")
+    assert ds.attrs["verdict"].startswith(
+        "The flow conserves the energy H = Σᵢ log cosh((M h + q)ᵢ): in 20 s it changes by at"
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.15, 1.0])

@@ -50,7 +50,7 @@ def test_w_diff_is_known_in_closed_form():
     assert ds["stable"].values.tolist() == [[0]]
     assert ds.attrs["verdict"] == (
         "At the origin the flow is stable: its largest Re λ is −0.15 per second. Euler's step at ε = 0.1 s is "
-        "unstable: its largest |μ| is 1.0051. The critical step is 0.07458 s. At this ε the step would be stable with "
+        "unstable (largest |μ| 1.0051); the critical step is 0.07458 s. At this ε the step would be stable with "
         "explicit midpoint, Runge–Kutta 4, implicit midpoint or exponential Euler, or with a diffusion γ of 0.2021 per "
         "second instead of 0.15."
     )

@@ -238,10 +238,13 @@ def _norms(flow: InnerFlow, g: Tensor, eta: Tensor, points: Tensor) -> NDArray[n
         matrices.diagonal(dim1=-2, dim2=-1).add_(1)
         squares = (matrices @ matrices.mT).numpy()
         finite = np.isfinite(squares).all(axis=(1, 2))
-        good = squares[finite]
-        (largest,) = in_threads(lambda rows, good=good: (np.linalg.eigvalsh(good[rows])[:, -1],), len(good))
-        norms[some.numpy()[finite]] = np.sqrt(largest)
+        norms[some.numpy()[finite]] = np.sqrt(_largest_eigenvalues(squares[finite]))
     return norms
+
+
+def _largest_eigenvalues(symmetric: NDArray[np.float64]) -> NDArray[np.float64]:
+    (largest,) = in_threads(lambda rows: (np.linalg.eigvalsh(symmetric[rows])[:, -1],), len(symmetric))
+    return largest
 
 
 def measured_rate(distance: NDArray[np.float64], floor: float, cycle: int = 1) -> tuple[float, bool]:

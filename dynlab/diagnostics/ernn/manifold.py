@@ -148,7 +148,7 @@ def _variables(
     away = (sums - equilibria).norm(dim=-1)
     path = _inner_path(system, states[0, :, 0], driven[:, 0])
     path_dims = (schema.SAMPLE, schema.ITERATION, schema.STATE)
-    table = {
+    table: dict[str, tuple[Any, ...]] = {
         "trajectory": (dims, states, "state h"),
         "pair_sum": (dims, sums, "h_k + s h_{k−1}"),
         "equilibrium": (dims, equilibria, "equilibrium z*(x_k)"),

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.diagnostics.lyapunov_function.verdict import NO_SET, NOT_STABLE, PROVED, SAMPLED, UNDECIDED, verdict
 from dynlab.errors import UserError, require_extra
@@ -114,12 +115,11 @@ def lyapunov_function(
     variables |= _variables(rows, stepped.state_size, flow is not None)
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
     settings |= {"prove": proving, "kind": "map" if flow is None else "flow", "dtype": "float64", "device": "cpu"}
-    return schema.dataset(
+    ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=lambda ds: verdict(ds, system, found),
         method=METHOD + OF_PROOFS * proving,
         coords={
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
@@ -127,6 +127,8 @@ def lyapunov_function(
         },
         flags=schema.not_finite(variables, dict.fromkeys(set(variables) - {"status"}, NOT_PROVED)) | FLAGS,
     )
+    said = verdict(ds, system, found)
+    return ds.assign_attrs(verdict=under_input(said, at) if system.network_input_size else said)
 
 
 def _flow(system: System, kind: str | None) -> Flow | None:
@@ -163,7 +165,11 @@ def _row(at_rest: Held, point: xr.Dataset, every: Real, seed: int) -> dict[str, 
         T = np.linalg.cholesky((P + P.T) / 2).T
     except np.linalg.LinAlgError:
         return {"status": ILL}
-    row = {"status": SAMPLED, "weights": T, "lyapunov_residual": np.linalg.norm(residual) / np.linalg.norm(P)}
+    row: dict[str, Any] = {
+        "status": SAMPLED,
+        "weights": T,
+        "lyapunov_residual": np.linalg.norm(residual) / np.linalg.norm(P),
+    }
     row |= _proved(at_rest, point, T) if "certified" in point else {}
     return row | sampled(at_rest, state, T, row.get("radius", 0.0), every, seed)
 
@@ -210,7 +216,7 @@ def _variables(rows: list[dict[str, Any]], size: int, of_flow: bool) -> dict[str
     point, per = (schema.FIXED_POINT,), schema.PER_SECOND if of_flow else schema.ONE
     what = "rate of ln √V" if of_flow else "ln √(V(F(h))/V(h))"
     rate = "proved rate of |T (h − h*)|" if of_flow else "proved factor of |T (h − h*)|"
-    table = {
+    table: dict[str, tuple[Any, ...]] = {
         "status": (point, "status", schema.ONE),
         "weights": ((*point, schema.MODE, schema.STATE), "T, V = |T (h − h*)|²", schema.ONE),
         "lyapunov_residual": (point, "relative residual of Lyapunov's equation", schema.ONE),

@@ -94,9 +94,10 @@ def joined(results: Mapping[int, xr.Dataset], sources: Mapping[int, Mapping[str,
     parts = [results[step] for step in steps]
     whole = stacked(parts, steps)
     variables = {str(name): array.variable for name, array in whole.data_vars.items()}
-    for name, key in (("checkpoint", "file"), ("sha256", "sha256")) if sources is not None else ():
-        values = [sources[step][key] for step in steps]
-        variables[name] = schema.variable((schema.TRAINING_STEP,), values, f"{name} of the network at that step")
+    if sources is not None:
+        for name, key in (("checkpoint", "file"), ("sha256", "sha256")):
+            values = [sources[step][key] for step in steps]
+            variables[name] = schema.variable((schema.TRAINING_STEP,), values, f"{name} of the network at that step")
     panels = panels_of(whole)
     ds = schema.dataset(
         variables,
@@ -111,7 +112,7 @@ def joined(results: Mapping[int, xr.Dataset], sources: Mapping[int, Mapping[str,
 
 
 MOST_CURVES = 3  # that a verdict follows
-FOLLOWED = {"median": np.nanmedian, "largest": np.nanmax, "smallest": np.nanmin}
+FOLLOWED: dict[str, Callable[..., Any]] = {"median": np.nanmedian, "largest": np.nanmax, "smallest": np.nanmin}
 
 
 def verdict(ds: xr.Dataset, panels: Sequence[Drawing], steps: Sequence[int]) -> str:

@@ -1,6 +1,7 @@
 """The plane of step size ε and diffusion γ: where the steps of a flow with Jacobian diag(c) (M₀ − γ I) stay stable."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -59,7 +60,7 @@ def diffusion_plane(
     heights = np.abs(method.factor(step * values)).max(axis=(1, 2)) - 1
     along, words = (schema.DIFFUSION,), "2γ/(γ² + ω²) over the mean slope of the state where it is"
     low, high = np.fmin.reduce(formula, axis=0), np.fmax.reduce(formula, axis=0)
-    table = {
+    table: dict[str, tuple[Any, ...]] = {
         "plane_diffusion": (along, diffusion, "diffusion γ", schema.PER_SECOND),
         "plane_step_size": ((schema.STEP_SIZE,), step_size, "step size ε", schema.SECOND),
         "plane_modulus": ((*along, schema.STEP_SIZE), modulus, "largest modulus |R(ελ)| over the states"),

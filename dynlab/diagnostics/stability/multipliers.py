@@ -104,7 +104,7 @@ def of_steps(rates: Rates, steps: Steps) -> dict[str, xr.Variable]:
     """Return the variables of the flow's eigenvalues and of one integrator's step."""
     each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
     dependent = steps.dependent.astype(np.int8)
-    table = {
+    table: dict[str, tuple[Any, ...]] = {
         "eigenvalue": (mode, rates.value, "eigenvalue λ of the flow's Jacobian", schema.PER_SECOND),
         "eigenvalue_error": (mode, rates.error, "bound on the error of λ", schema.PER_SECOND),
         "step_modulus": (mode, steps.modulus, "modulus |R(ελ)| of the step"),
@@ -124,7 +124,7 @@ def of_integrators(steps: dict[str, Steps]) -> dict[str, xr.Variable]:
     moduli = [np.fmax.reduce(one.modulus, axis=None) for one in found]
     unstable, undecided = ([np.mean(one.stable == kind) for one in found] for kind in (0, -1))
     dependent = [one.dependent.mean() for one in found]
-    table = {
+    table: dict[str, tuple[Any, ...]] = {
         "integrator_step": (smallest, "smallest critical step over all states", schema.SECOND),
         "integrator_modulus": (moduli, "largest modulus |R(ελ)| over all states"),
         "integrator_unstable": (unstable, "share of the states at which the step is unstable"),

@@ -216,7 +216,7 @@ def _of_flow(
         return rows, {}
     diagonals = np.broadcast_to(found[0].double().cpu().numpy(), rates.value.shape)
     matrix, (gamma, _) = found[1].detach().double().cpu().numpy(), theory.diffusion_of(found[1])
-    mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.float64(gamma))
+    mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.asarray(gamma))
     each, negative = (schema.SAMPLE, schema.TIME), (diagonals < 0).mean(axis=-1)
     variables = {
         "mean_slope_step": schema.variable(each, mean_step, "2γ/(γ² + ω²) over the mean slope", schema.SECOND),

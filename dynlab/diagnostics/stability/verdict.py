@@ -26,15 +26,15 @@ OUTCOME = {1: "is stable", 0: "is unstable", -1: "is on the border of stability 
 
 
 def verdict(ds: xr.Dataset, steps: int, described: str, place: str) -> str:
-    """Two or three sentences; a single state is linearised at `place`."""
+    """Say whether the flow and the step are stable, and what would help or theory's bounds; one state is at `place`."""
     where = some_of(ds.sizes[schema.TIME], steps, described)
     if "eigenvalue" not in ds:
         return f"{_norm(ds)} over {where}."
     if not np.isfinite(ds["eigenvalue"].values).any():
         return f"No Jacobian of {where} is finite: the trajectories diverge."
-    first = [_one_state(ds, place)] if ds["stable"].size == 1 else [_many_states(ds, where)]
+    first = _one_state(ds, place) if ds["stable"].size == 1 else _many_states(ds, where)
     last = _bounds(ds, (VIOLATED, UNDECIDED)) or _remedy(ds) or _bounds(ds, (HOLDS,))
-    return " ".join(filter(None, [*first, _critical(ds), last]))
+    return f"{first}{_critical(ds)}. {last}".rstrip()
 
 
 def _norm(ds: xr.Dataset) -> str:
@@ -55,10 +55,8 @@ def _one_state(ds: xr.Dataset, place: str) -> str:
     used, stable = float(ds["used_step"].item()), int(ds["stable"].item())
     growing = ", and powers may grow" if stable == -1 and ds["dependent"].item() else ""
     modulus = near_one(float(ds["step_modulus"].max()), DIGITS)
-    step = (
-        f"{capital(_method(ds).step)} at ε = {number(used)} s {OUTCOME[stable]}{growing}: its largest |μ| is {modulus}."
-    )
-    return f"{flow}: {rate}. {step}"
+    step = f"{capital(_method(ds).step)} at ε = {number(used)} s {OUTCOME[stable]}{growing}"
+    return f"{flow}: {rate}. {step} (largest |μ| {modulus})"
 
 
 def _many_states(ds: xr.Dataset, where: str) -> str:
@@ -71,9 +69,9 @@ def _many_states(ds: xr.Dataset, where: str) -> str:
     used = ranged(ds["used_step"].values, 4)
     open_ = f", undecided at {share(np.mean(stable == -1))}" if (stable == -1).any() else ""
     return (
-        f"The {noun} is unstable at {unstable} of {counted(stable.size, 'state')} over {where} "
+        f"The {noun} is unstable at {unstable} of {counted(stable.size, 'state')} over {where}, each by itself "
         f"(Re λ {interval(real, 4)} per second). {capital(_method(ds).step)} at ε = {used} s is unstable at "
-        f"{share(np.mean(stable == 0))} of them{open_} (largest |μ| {worst})."
+        f"{share(np.mean(stable == 0))} of them{open_} (largest |μ| {worst})"
     )
 
 
@@ -82,12 +80,12 @@ def _critical(ds: xr.Dataset) -> str:
     known = ds["critical_step"].values[~np.isnan(ds["critical_step"].values)]
     positive = known[known > 0]
     if not positive.size:
-        return "No step is small enough." if known.size else ""
+        return ", and no step is small enough" if known.size else ""
     least = float(positive.min())
     if np.isinf(least):
-        return "No step is too large."
+        return ", and no step is too large"
     where = " where the flow is stable" if positive.size < known.size else ""
-    return f"The {'smallest ' * (ds['stable'].size > 1)}critical step{where} is {at_least(least)} s."
+    return f"; the {'smallest ' * (ds['stable'].size > 1)}critical step{where} is {at_least(least)} s"
 
 
 def _remedy(ds: xr.Dataset) -> str:
