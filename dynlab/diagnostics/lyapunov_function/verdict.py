@@ -42,7 +42,8 @@ def verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
         speed = f"√V falls at a rate of {at_least(-rate, 3)} per second or faster"
     return (
         f"The function {V} is proved to decrease {where}: every start in an ellipsoid around it, "
-        f"with semi-axes of {interval(axes)}, ends there, and {speed}. In samples V decreases out to {number(times, 3)} times these semi-axes (not proved)."
+        f"with semi-axes of {interval(axes)}, ends there, and {speed}. In samples V decreases out to "
+        f"{number(times, 3)} times these semi-axes (not proved)."
     )
 
 
