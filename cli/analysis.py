@@ -250,7 +250,7 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: It
     """
     from dynlab import zoo
     from dynlab.checkpoints.of_run import read_run
-    from dynlab.diagnostics.over_training.diagnostic import joined
+    from dynlab.diagnostics.over_training.over_training import joined
     from dynlab.plots.over_training import plot_over_training
 
     if not source.checkpoints:

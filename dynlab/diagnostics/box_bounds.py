@@ -1,4 +1,4 @@
-"""What holds over a whole box of states: proved bounds on the Jacobian in one common norm, sampled ones beside them."""
+"""Proved bounds on the Jacobian over a whole box of states, in one common norm, with sampled values beside them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, step_number
-from dynlab.wording import at_most, capital, interval, near_one, number, place
+from dynlab.wording import at_most, interval, near_one, number, place
 
 if TYPE_CHECKING:
     from dynlab.proofs.over_box import BoxBound
@@ -28,7 +28,6 @@ METHOD = (
     "the box, and a quarter are its corners. The bounds are about the step in real numbers with the weights as "
     "stored; a ReLU's slope at its kink is all of 0 to 1."
 )
-EXPANDS = "the step does not contract in any norm"
 CORNERS = 4  # one sampled state in so many is a corner of the box: a norm is often largest there
 
 
@@ -55,20 +54,20 @@ def box_bounds(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        For the mean input alone.
+        Inputs that define the mean input.
     box : float or array_like, shape (2,) or (2, state), optional
         abs(h_i) ≤ `box`, or the lower and the upper end of every coordinate, or of each. By default the bounds that the
         system gives for its states, such as 1 for tanh.
     at, at_step : as in `dynlab.fixed_points`
-        What is held.
+        The input and the step that are held.
     samples : int
-        At how many states the lower bounds are taken.
+        Number of sampled states.
     prove : bool
-        Also of a system with more than 256 states, where it takes hours.
+        Prove bounds for a system with more than 256 states too, which takes hours.
     dtype, device : str
-        Of the sampled Jacobians; what is proved does not depend on them.
+        Type and device of the sampled Jacobians; the proofs do not depend on them.
     seed : int
-        Of the sampled states.
+        Seed of the sampled states.
 
     Returns
     -------
@@ -105,13 +104,7 @@ def box_bounds(
             f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: "
             f"take the step dynlab.Euler(flow, step_size)."
         )
-    if system.state_size > LARGEST and not prove:
-        raise UserError(
-            f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
-            f"them all the same; `dynlab spectrum` samples trajectories."
-        )
-    if samples < 1:
-        raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
+    _check(system, samples, prove)
     empty = np.zeros((1, system.network_input_size))
     analysed, driving, _ = prepare(system, empty if inputs is None else inputs, None, dtype, device)
     held = held_input(analysed, at, analysed.drive(driving), inputs is not None)
@@ -120,9 +113,8 @@ def box_bounds(
     states = _sampled(*ends, samples, np.random.default_rng(seed))
     exact = prepare(system, driving.cpu())[0]
     norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
-    of_flow = isinstance(exact, Euler)
-    rate = bound(_flow_or_step(exact), _flow_or_step(analysed), held, t, ends, states, logarithmic=True)
-    said = _verdict(norm, rate, ends, of_flow)
+    flow, sampling = (each.flow if isinstance(each, Euler) else each for each in (exact, analysed))
+    rate = bound(flow, sampling, held, t, ends, states, logarithmic=True)
     settings = {
         "box": None if box is None else np.asarray(box, dtype=float).tolist(),
         "at": at if isinstance(at, str) else "values",
@@ -131,69 +123,68 @@ def box_bounds(
         "inputs": None if inputs is None else list(driving.shape),
         "samples": samples,
         "seed": seed,
+        "dtype": dtype,
+        "device": device,
+        "config": system.json_config,
     }
+    of_flow = isinstance(exact, Euler)
+    said = _verdict(norm, rate, ends, of_flow)
     return schema.dataset(
-        _variables(norm, rate, ends, *(("λ", schema.PER_SECOND) if of_flow else ("μ", schema.ONE))),
+        _variables(norm, rate, ends, of_flow),
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
+        settings=settings,
         verdict=under_input(said, at) if system.network_input_size else said,
         method=METHOD,
     )
 
 
-def _flow_or_step(system: Map) -> System:
-    return system.flow if isinstance(system, Euler) else system
+def _check(system: System, samples: int, prove: bool) -> None:
+    if system.state_size > LARGEST and not prove:
+        raise UserError(
+            f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
+            f"them all the same; `dynlab spectrum` samples trajectories."
+        )
+    if samples < 1:
+        raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
 
 
-def _variables(
-    norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], symbol: str, per: str
-) -> dict[str, xr.Variable]:
+def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> dict[str, xr.Variable]:
     sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
-    of = schema.variable
-    return {
-        "norm_bound": of((), norm.value, "proved bound on ‖T J T⁻¹‖₂"),
-        "sampled_norm": of(sample, norm.sampled, "‖T J T⁻¹‖₂"),
-        "sampled_spectral_radius": of(sample, norm.eigenvalues, "spectral radius ρ(J)"),
-        "norm_weights": of(matrix, norm.weights, "T of the norm"),
-        "abscissa_bound": of((), rate.value, f"proved bound on Re {symbol}", per),
-        "sampled_logarithmic_norm": of(sample, rate.sampled, "logarithmic norm of T J T⁻¹", per),
-        "sampled_abscissa": of(sample, rate.eigenvalues, f"spectral abscissa max Re {symbol}", per),
-        "abscissa_weights": of(matrix, rate.weights, "T of the logarithmic norm"),
-        "box_lower": of(state, ends[0], "lower end of the box"),
-        "box_upper": of(state, ends[1], "upper end of the box"),
-        "maps_into_itself": of((), np.int8(norm.inside), "1: the step maps the box into itself, proved; 0: not proved"),
+    symbol, per = ("λ", schema.PER_SECOND) if of_flow else ("μ", schema.ONE)
+    into_itself = "1: the step maps the box into itself, proved; 0: not proved"
+    table: dict[str, tuple[Any, ...]] = {
+        "norm_bound": ((), norm.value, "proved bound on ‖T J T⁻¹‖₂"),
+        "sampled_norm": (sample, norm.sampled, "‖T J T⁻¹‖₂"),
+        "sampled_spectral_radius": (sample, norm.eigenvalues, "spectral radius ρ(J)"),
+        "norm_weights": (matrix, norm.weights, "T of the norm"),
+        "abscissa_bound": ((), rate.value, f"proved bound on Re {symbol}", per),
+        "sampled_logarithmic_norm": (sample, rate.sampled, "logarithmic norm of T J T⁻¹", per),
+        "sampled_abscissa": (sample, rate.eigenvalues, f"spectral abscissa max Re {symbol}", per),
+        "abscissa_weights": (matrix, rate.weights, "T of the logarithmic norm"),
+        "box_lower": (state, ends[0], "lower end of the box"),
+        "box_upper": (state, ends[1], "upper end of the box"),
+        "maps_into_itself": ((), np.int8(norm.inside), into_itself),
     }
+    return {name: schema.variable(*each) for name, each in table.items()}
 
 
 def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> str:
-    """First what is decided about the step, then the numbers: what samples reach, and what none exceeds."""
-    if norm.value < 1 and norm.inside:
-        found = "the step maps the box into itself and contracts, proved: every start in it ends at one fixed point"
-    elif norm.value < 1:
-        found = "the step contracts, proved: orbits that stay in the box approach each other"
-    elif norm.surely > 1:
-        found = EXPANDS
-    else:
-        found = "it is open whether the step contracts: the bound does not tell"
-    radius = (
-        f"the spectral radius ρ of its Jacobian J reaches {near_one(float(norm.eigenvalues.max()))} at sampled states"
+    """Say whether the step contracts over the box, and which bounds on J are proved."""
+    cases = (
+        (norm.value < 1 and norm.inside, "contracts and maps the box into itself: every start ends at one fixed point"),
+        (norm.value < 1, "contracts: orbits that stay in the box approach each other"),
+        (norm.surely > 1, "does not contract in any norm"),
+        (True, "is not proved to contract"),
     )
-    found += f": {radius}" if found == EXPANDS else f". {capital(radius)}"
-    J, unit, border = ("A", " per second", 0.0) if of_flow else ("J", "", 1.0)
-    named = "the flow's Jacobian A" if of_flow else "J"
-    proves = (
-        "solutions of the flow that stay in the box approach each other"
-        if of_flow
-        else "the box holds one fixed point at most"
-    )
-    use = f"That proves that {proves}" if rate.value < border else f"A bound below {border:g} would prove that {proves}"
+    found = next(words for holds, words in cases if holds)
+    J, unit = ("the flow's Jacobian", " per second") if of_flow else ("J", "")
+    approach = ", so its solutions in the box approach each other" if of_flow and rate.value < 0 else ""
     return (
-        f"Over the box {_in_words(*ends)} {found}. The norm ‖T J T⁻¹‖₂, with one change of basis T for all states, is "
-        f"proved to be at most {at_most(norm.value)}, and reaches {number(norm.sampled.max())} at sampled states. The "
-        f"logarithmic norm of T {J} T⁻¹, with a T of its own, bounds the real parts of the eigenvalues of {named}. It "
-        f"is proved to be at most {at_most(rate.value)}{unit}. The real parts reach "
-        f"{number(rate.eigenvalues.max())}{unit} at sampled states. {use}."
+        f"Over the box {_in_words(*ends)} the step {found}. Proved: ‖T J T⁻¹‖₂ ≤ {at_most(norm.value)} with one T for "
+        f"all states, and Re λ ≤ {at_most(rate.value)}{unit} for {J}{approach}. Samples reach a norm of "
+        f"{number(norm.sampled.max())}, a spectral radius of {near_one(float(norm.eigenvalues.max()))} and a Re λ of "
+        f"{number(rate.eigenvalues.max())}{unit}."
     )
 
 

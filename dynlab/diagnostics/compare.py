@@ -1,4 +1,4 @@
-"""How far the dynamics of two networks are from each other, whatever the basis of their states."""
+"""The distance between the dynamics of two networks, whatever the basis of their states."""
 
 import itertools
 from pathlib import Path
@@ -18,7 +18,7 @@ from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import at_least, counted, interval, joined, number
+from dynlab.wording import at_least, counted, number
 
 DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
@@ -27,7 +27,7 @@ LARGEST_STATE = 1e8  # a network whose states exceed it goes nowhere that could 
 SMALLEST = 1e-8  # relative size of a coordinate that rounding alone may have made
 MOST_RUNS, FEWEST_RUNS = 8, 6  # 128 relabellings; of fewer than 6 runs no share of them is below 0.05
 STARTS = 60  # ascents to the stated distance, besides those from matched eigenvectors
-RESOLUTION = 1e-3  # a distance below is told as such, and mean distances that differ by a smaller share are alike
+RESOLUTION = 1e-3  # distances below, and mean distances that differ by a smaller share, are equal
 BEYOND = 0.05  # the share of relabellings below which networks are told apart
 METHOD = (
     "States after the first are projected on their principal components, at most "
@@ -73,18 +73,17 @@ def compare(
     other_inputs : array_like, shape (sample, time, input), optional
         What drives `other` in their place.
     delays : int
-        How many steps that follow each other are seen together: more than 1 where the state is not all there is.
+        Number of consecutive steps in one row: more than 1 where the state does not hold the whole memory.
     rank : int, optional
-        How many coordinates are kept. Where it is not given, as many as hold 99 % of the variance of either network, 10
-        at most.
+        Number of coordinates. By default as many as hold 99 % of the variance of either network, 10 at most.
     initial_state, other_initial_state : array_like, shape (state,) or (sample, state), optional
         Where they are not given, what the system has learned to start at, zero for most.
     inputs_description, other_inputs_description : str
-        What the inputs are, for the settings and the verdict: "64 test sequences of har2".
+        Descriptions of the inputs for the settings: "64 test sequences of har2".
     dtype, device : str
         Of the trajectories.
     seed : int
-        Of the random starts of the search for the best basis.
+        Seed of the random starts of the search for the best basis.
 
     Returns
     -------
@@ -132,17 +131,16 @@ def compare(
     ]
     given = [one.recorded_inputs if what is None else what for one, what in ((system, inputs), (other, other_inputs))]
     alike = given[0] is given[1] or torch.equal(*(torch.as_tensor(each).cpu().double() for each in given))
-    names = _names(system, other)
+    names = [Path(each.source["file"]).stem if each.source else each.name for each in (system, other)]
+    names[1] += " (2)" * (names[0] == names[1])
     runs = min(MOST_RUNS, *(len(each.states) for each in driven))
     if runs < FEWEST_RUNS:
         raise UserError(
             f"Runs of a network are compared with each other: give at least {FEWEST_RUNS} sequences (--samples), "
             f"got {runs}."
         )
-    white = [
-        _white(in_float64(each.states[:, 1:]).cpu().numpy(), delays, name)
-        for each, name in zip(driven, names, strict=True)
-    ]
+    states = [in_float64(each.states[:, 1:]).cpu().numpy() for each in driven]
+    white = [_white(each, delays, name) for each, name in zip(states, names, strict=True)]
     chosen = _rank(white, runs, rank)
     one, two = fitted = [_fitted(values, chosen, runs) for values, _ in white]
     found = orthogonal_similarity(one.whole, two.whole, STARTS, seed)
@@ -158,11 +156,6 @@ def compare(
         coords={schema.NETWORK: names},
         verdict=_verdict,
     )
-
-
-def _names(system: Map, other: Map) -> list[str]:
-    names = [Path(each.source["file"]).stem if each.source else each.name for each in (system, other)]
-    return names if names[0] != names[1] else [names[0], f"{names[1]} (2)"]
 
 
 def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
@@ -190,7 +183,7 @@ def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
 
 
 def _rank(white: list[tuple[Real, Real]], runs: int, asked: int | None) -> int:
-    """How many coordinates are kept: no more than half the steps of the smallest run."""
+    """Return the number of coordinates, at most half the steps of the smallest run."""
     most = min(len(values) // runs * (values.shape[1] - 1) for values, _ in white) // 2
     if most < 1 or (asked is not None and asked > most):
         raise UserError(f"Runs this short bear a rank of {most}: give more or longer sequences, or a smaller rank.")
@@ -224,93 +217,34 @@ def _variables(found: Similarity, fitted: list[_Fitted], rank: int) -> dict[str,
     between = np.array([table[np.ix_(mine + runs * swap, mine + runs * (1 - swap))][apart].mean() for swap in swaps])
     within = [table[:runs, :runs][apart].mean(), table[runs:, runs:][apart].mean()]
     clouds = [approximate_eigenvalues(each) for each in (np.stack([one.whole for one in fitted]), maps)]
-    of_network = (schema.NETWORK,)
-    return {
-        "distance": schema.variable((), found.distance / size, "distance of the maps min ‖A − C B Cᵀ‖/√r"),
-        "distance_bound": schema.variable((), found.distance_bound / size, "bound on the distance from below"),
-        "angle": schema.variable((), found.angle, "angle between the maps (radians)"),
-        "angle_bound": schema.variable((), found.angle_bound, "bound on the angle from below (radians)"),
-        "eigenvalue": schema.variable((*of_network, schema.MODE), clouds[0], "eigenvalue of the fitted map"),
-        "run_eigenvalue": schema.variable(
-            (*of_network, schema.RUN, schema.MODE), clouds[1].reshape(2, runs, -1), "eigenvalue of the map of a run"
-        ),
-        "explained": schema.variable(of_network, [one.explained for one in fitted], "share of a step that is told"),
-        "between_runs": schema.variable((), between[0], "mean distance between runs of the two networks"),
-        "within_runs": schema.variable(of_network, within, "mean distance between runs of one network"),
-        "relabelled_distance": schema.variable((schema.RELABELLING,), between, "mean distance between relabelled runs"),
-        "p_value": schema.variable(
-            (), (between >= (1 - RESOLUTION) * between[0]).mean(), "share of relabellings as far"
-        ),
+    each = (schema.NETWORK,)
+    p_value = (between >= (1 - RESOLUTION) * between[0]).mean()
+    run_clouds = clouds[1].reshape(2, runs, -1)
+    table_of: dict[str, tuple[Any, ...]] = {
+        "distance": ((), found.distance / size, "distance of the maps min ‖A − C B Cᵀ‖/√r"),
+        "distance_bound": ((), found.distance_bound / size, "bound on the distance from below"),
+        "angle": ((), found.angle, "angle between the maps (radians)"),
+        "angle_bound": ((), found.angle_bound, "bound on the angle from below (radians)"),
+        "eigenvalue": ((*each, schema.MODE), clouds[0], "eigenvalue of the fitted map"),
+        "run_eigenvalue": ((*each, schema.RUN, schema.MODE), run_clouds, "eigenvalue of the map of a run"),
+        "explained": (each, [one.explained for one in fitted], "share of a step that the map explains"),
+        "between_runs": ((), between[0], "mean distance between runs of the two networks"),
+        "within_runs": (each, within, "mean distance between runs of one network"),
+        "relabelled_distance": ((schema.RELABELLING,), between, "mean distance between relabelled runs"),
+        "p_value": ((), p_value, "share of relabellings as far"),
     }
+    return {name: schema.variable(*one) for name, one in table_of.items()}
 
 
 def _verdict(ds: xr.Dataset) -> str:
-    one, two = ds[schema.NETWORK].values
-    p, exchanges = float(ds["p_value"]), ds.sizes[schema.RELABELLING]
-    as_far = round(p * exchanges)
-    settings = schema.settings(ds)
-    samples = [settings[name][-3] for name in ("inputs_shape", "other_inputs_shape")]
-    sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
-    each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes, 0)} sequences"
-    shown, below = ("A", "is") if p < BEYOND else ("No", "is not")
+    """Say whether the permutation test tells the networks apart, and how far their fitted maps are apart."""
+    (one, two), settings = ds[schema.NETWORK].values, schema.settings(ds)
+    p, far, bound = (float(ds[name]) for name in ("p_value", "distance", "distance_bound"))
+    outcome = f"{one} and {two} differ" if p < BEYOND else "no difference"
+    between = number(far, 3) if far > RESOLUTION else f"below {RESOLUTION:g}"
+    least = f" (at least {at_least(bound, 3)} in every basis)" if bound > RESOLUTION else ""
+    inputs = "" if settings["same_inputs"] else " The networks had different inputs, which may cause a difference."
     return (
-        f"{shown} difference between {one} and {two} is shown: p = {number(p, 2)} {below} below {BEYOND}. "
-        f"{_of_inputs(settings, one, two)}To each run of {each} a linear map from one step to the next is fitted, in "
-        f"{counted(settings['rank'], 'coordinate')} of each network. {_of_runs(ds)} {_of_exchanges(ds, as_far)} "
-        f"{_of_steps(ds)}"
+        f"Permutation test: p = {number(p, 2)}, {outcome}. The distance of their linear maps, fitted in "
+        f"{counted(settings['rank'], 'coordinate')}, is {between}{least}, where a step has size 1.{inputs}"
     )
-
-
-def _of_inputs(settings: dict[str, Any], one: str, two: str) -> str:
-    """What follows where the two networks were driven by different inputs."""
-    if settings["same_inputs"]:
-        return ""
-    told = settings["inputs"], settings["other_inputs"]
-    each = f" ({one} by {told[0]}, {two} by {told[1]})" if all(told) else ""
-    return (
-        f"The two were driven by different inputs{each}: a part of the difference may be that of the inputs, and not "
-        f"of the networks. "
-    )
-
-
-def _of_exchanges(ds: xr.Dataset, as_far: int) -> str:
-    """How many exchanges there are, how far apart they leave the two, and what p that gives."""
-    (one, two), runs = ds[schema.NETWORK].values, schema.settings(ds)["runs"]
-    exchanges = ds.sizes[schema.RELABELLING]
-    found = f"p = {as_far}/{exchanges} = {number(as_far / exchanges, 2)}"
-    left = (
-        f". It is at least as large as without an exchange in {as_far} of the {exchanges} ways, that without one "
-        f"included: {found}"
-    )
-    if as_far == 1:
-        left = f", always smaller: {found}, the smallest p that {runs} runs can show"
-    apart = interval(ds["relabelled_distance"].values[1:])
-    return (
-        f"The {runs} runs of {one} are paired with the {runs} of {two}, and each pair can be exchanged or left. To "
-        f"exchange all is the same as to exchange none, so that there are 2^{runs - 1} = {exchanges} ways. In the "
-        f"other {exchanges - 1} ways the mean distance is {apart}{left}."
-    )
-
-
-def _of_runs(ds: xr.Dataset) -> str:
-    """How far apart runs are, of the two networks, exchanged between them, and of each; which vary by themselves."""
-    one, two = ds[schema.NETWORK].values
-    between, within = float(ds["between_runs"]), ds["within_runs"].values
-    first, second = (number(value, 3) for value in within)
-    vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
-    return (
-        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 3)}, where "
-        f"1 is the size of a step. Between two runs of {one} it is {first}, and between two of {two} {second}."
-        + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
-    )
-
-
-def _of_steps(ds: xr.Dataset) -> str:
-    """By how much a step of one network differs from one of the other in the best basis that was found."""
-    one, two = ds[schema.NETWORK].values
-    far, bound = float(ds["distance"]), float(ds["distance_bound"])
-    text = f"Fitted to all sequences, the maps of {one} and {two} are at a distance of "
-    if far <= RESOLUTION:
-        return f"{text}less than {number(RESOLUTION)} in the best change of basis that was found."
-    none = f" In every change of basis it is at least {at_least(bound, 3)}." if bound > 0 else ""
-    return f"{text}{number(far, 3)} in the best change of basis that was found.{none}"

@@ -1,4 +1,4 @@
-"""The energy of a flow along its solutions, conserved or dissipated, and what an integrator's step makes of that."""
+"""The energy of a flow along its solutions, conserved or dissipated, and its drift under integrators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError, entry
 from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.simulation import orbit, prepare, prepare_flow, simulate
@@ -20,10 +21,9 @@ from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.systems.planar import equation
-from dynlab.systems.vanilla import FeedbackFlow
 from dynlab.wording import at_most, interval, joined, number, ranging
 
+ENERGY = "energy H = Σᵢ log cosh((M h + q)ᵢ)"
 STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
@@ -60,7 +60,7 @@ def energy(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The energy H = Σ log cosh((M h + q)_i) of h' = tanh(M h + q) along solutions, and what integrators make of it.
+    """Follow the energy H = Σ log cosh((M h + q)_i) of h' = tanh(M h + q) along solutions and integrators' orbits.
 
     Under a constant input Ḣ = f · M f: H is conserved where M is antisymmetric, and falls as −γ |f|² where M is that
     less γ I. The volume of the flow changes at the rate of its divergence, tr ∂f/∂h, which is 0 and −γ Σ tanh' there.
@@ -68,9 +68,9 @@ def energy(
     Parameters
     ----------
     system : Flow or Euler
-        Whose flow has an energy: the ungated antisymmetric one, and feedback by tanh.
+        A flow with an energy: the ungated antisymmetric one, or feedback by tanh.
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        For the mean input alone.
+        Inputs that define the mean input.
     at : "zero", "mean" or array_like, shape (input,)
         The input that is held.
     initial_state : array_like, shape (state,) or (sample, state), optional
@@ -78,13 +78,13 @@ def energy(
     step_size : float, optional
         ε of the integrators in seconds; by default that of the `Euler` step.
     steps : int
-        How many of them.
+        Number of steps.
     integrators : sequence of str
         Keys of `dynlab.systems.INTEGRATORS`.
     dtype, device : str
-        Of the integrators' steps; the flow itself is solved in float64 on the processor.
+        Type and device of the integrators' steps; the flow itself is solved in float64 on the CPU.
     seed : int
-        Of the initial states.
+        Seed of the initial states.
 
     Returns
     -------
@@ -115,20 +115,21 @@ def energy(
     (True, 0.61)
     """
     flow, step = _flow_and_step(system, step_size)
-    _check(steps, integrators)
+    check_at_least(1, steps=steps)
+    _check(integrators)
+    stepped = Euler(flow, step)
     empty = np.zeros((1, system.network_input_size))
-    made = Euler(flow, step)
-    _, driving, _ = prepare(made, empty if inputs is None else inputs, None, dtype, device)
-    held = held_input(made, at, driving, inputs is not None)
+    _, driving, _ = prepare(stepped, empty if inputs is None else inputs, None, dtype, device)
+    held = held_input(stepped, at, driving, inputs is not None)
     if initial_state is None:
         initial_state = np.random.default_rng(seed).standard_normal((STARTS, flow.state_size))
     exact = Held(frozen(flow), held.double().cpu())
     seconds = step * np.arange(steps + 1, dtype=float)
     states, balance = _solution(exact, prepare_flow(flow, initial_state)[1].numpy(), seconds)
-    values, rate = (one.numpy() for one in _energy_and_rate(exact, torch.from_numpy(states)))
-    found = np.stack(
-        [_along(frozen(flow, held.dtype, device), held, exact, name, states[:, 0], step, steps) for name in integrators]
-    )
+    begun, along = torch.from_numpy(states[:, 0]).to(held), held.expand(len(states), steps, -1)
+    stepping = [INTEGRATORS[name](frozen(flow, held.dtype, device), step) for name in integrators]
+    orbits = [orbit(each, along, begun).double().cpu() for each in stepping]
+    variables = _variables(exact, states, balance, orbits)
     settings = {
         "at": at if isinstance(at, str) else "values",
         "input": held.tolist(),
@@ -138,22 +139,24 @@ def energy(
         "integrators": list(integrators),
         "inputs": None if inputs is None else list(driving.shape),
         "seed": seed,
+        "dtype": dtype,
+        "device": device,
+        "config": system.json_config,
     }
-    divergence = _divergence(exact, states)
-    said = f"{_verdict(_letters(flow), values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}"
-    return schema.dataset(
-        _variables(values, rate, balance, divergence, found),
+    ds = schema.dataset(
+        variables,
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=under_input(said, at) if system.network_input_size else said,
+        settings=settings,
         method=METHOD,
         coords={
             schema.TIME: schema.time_coordinate(seconds, schema.SECOND),
             schema.INTEGRATOR: schema.variable((schema.INTEGRATOR,), np.array(integrators, dtype=str), "integrator"),
         },
-        flags=None if np.isfinite(found).all() else {"energy": CUT},
+        flags=schema.not_finite(variables, dict.fromkeys(("energy", "drift"), CUT)),
     )
+    said = _verdict(ds)
+    return ds.assign_attrs(verdict=under_input(said, at) if system.network_input_size else said)
 
 
 class _Balanced(Flow):
@@ -169,33 +172,11 @@ class _Balanced(Flow):
         return torch.cat([self.held.moved(h), rate.unsqueeze(-1)], dim=-1)
 
 
-def _check(steps: int, integrators: Sequence[str]) -> None:
-    if steps < 1:
-        raise UserError(f"An orbit needs at least one step, got {steps}.")
+def _check(integrators: Sequence[str]) -> None:
     if not integrators:
         raise UserError(f"Name at least one integrator of {', '.join(INTEGRATORS)}.")
     for name in integrators:
-        if name not in INTEGRATORS:
-            raise unknown("integrator", name, INTEGRATORS)
-
-
-def _variables(
-    values: Real,
-    rate: Real,
-    balance: Real,
-    divergence: Real,
-    found: Real,
-) -> dict[str, xr.Variable]:
-    """H of the flow, its rate, ∫ Ḣ dt and div f, each (sample, time), and H of each integrator before these."""
-    over, each, of = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME), schema.variable
-    return {
-        "exact_energy": of(over, values, "energy H of the flow"),
-        "dissipation": of(over, rate, "rate of H along the flow", schema.PER_SECOND),
-        "balance": of(over, values - values[:, :1] - balance, "H − H₀ − ∫ Ḣ dt"),
-        "divergence": of(over, divergence, "divergence of the flow", schema.PER_SECOND),
-        "energy": of(each, found, "energy H along the integrator's orbit"),
-        "drift": of(each, found - values, "drift of the energy"),
-    }
+        entry(INTEGRATORS, name, "integrator")
 
 
 def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float]:
@@ -231,82 +212,48 @@ def _energy_and_rate(held: Held, states: Tensor) -> tuple[Tensor, Tensor]:
     return found
 
 
-def _along(flow: Flow, input: Tensor, exact: Held, name: str, initial: Real, step: float, steps: int) -> Real:
-    """H, in float64, along an integrator's orbits, shape (sample, time)."""
-    begun = torch.from_numpy(initial).to(input)
-    inputs = input.expand(len(initial), steps, -1)
-    states = orbit(INTEGRATORS[name](flow, step), inputs, begun).double().cpu()
-    return _energy_and_rate(exact, states)[0].numpy()
+def _variables(exact: Held, states: Real, balance: Real, orbits: list[Tensor]) -> dict[str, xr.Variable]:
+    """H, its rate and the divergence along the solution, and H along each integrator's orbits."""
+    values, rate = (one.numpy() for one in _energy_and_rate(exact, torch.from_numpy(states)))
+    found = np.stack([_energy_and_rate(exact, one)[0].numpy() for one in orbits])
+    matrices = (held_matrices(exact, sample) for sample in torch.from_numpy(states))
+    divergence = np.stack([each.diagonal(dim1=-2, dim2=-1).sum(dim=-1).numpy() for each in matrices])
+    over, each = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME)
+    table: dict[str, tuple[Any, ...]] = {
+        "exact_energy": (over, values, "energy H of the flow"),
+        "dissipation": (over, rate, "rate of H along the flow", schema.PER_SECOND),
+        "balance": (over, values - values[:, :1] - balance, "H − H₀ − ∫ Ḣ dt"),
+        "divergence": (over, divergence, "divergence of the flow", schema.PER_SECOND),
+        "energy": (each, found, "energy H along the integrator's orbit"),
+        "drift": (each, found - values, "drift of the energy"),
+    }
+    return {name: schema.variable(*one) for name, one in table.items()}
 
 
-def _divergence(held: Held, states: Real) -> Real:
-    found = []
-    for sample in torch.from_numpy(states):
-        found.append(held_matrices(held, sample).diagonal(dim1=-2, dim2=-1).sum(dim=-1).numpy())
-    return np.stack(found)
-
-
-def _letters(flow: Flow) -> str:
-    """What M and q are of a flow."""
-    if equation(flow):
-        return "Here M is W, and q is 0."
-    if isinstance(flow, FeedbackFlow):
-        return "Here M is W, and q = V x + b is what the input and the bias add."
-    return "M is the matrix that the state h is multiplied by, and q = V x + b is what the input and the bias add."
-
-
-def _verdict(
-    letters: str,
-    values: Real,
-    rate: Real,
-    found: Real,
-    integrators: Sequence[str],
-    step: float,
-    duration: float,
-) -> str:
-    """On H and its drift, after the sentence on the `letters` of the flow."""
-    flow, energy = "flow h′ = tanh(M h + q)", "H = Σᵢ log cosh((M h + q)ᵢ)"
-    change = values[:, -1] - values[:, 0]
+def _verdict(ds: xr.Dataset) -> str:
+    """Say whether the flow keeps H, how far each integrator drifts from it, and what becomes of volumes."""
+    settings = schema.settings(ds)
+    values, rate, divergence = (ds[name].values for name in ("exact_energy", "dissipation", "divergence"))
+    seconds = f"{float(ds[schema.TIME][-1]):g} s"
     largest = np.abs(values - values[:, :1]).max()
-    orbits = f" along {len(values)} orbits" * (len(values) > 1)
-    all_of = f" along all {len(values)} orbits" * (len(values) > 1)
     if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = (
-            f"The {flow} conserves {energy}. {letters} Over {duration:g} s H changes by at most {at_most(largest, 2)}."
-        )
-    elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The {flow} lets {energy} fall{all_of}. {letters} {_ends(values, duration)}"
+        first = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
     else:
-        first = (
-            f"The {flow} neither conserves {energy} nor only lets it fall. {letters} Over {duration:g} s H changes by "
-            f"{interval(change)}{orbits}."
-        )
-    said = [f"{_drifted(one)} for {NAMES[name]}" for name, one in zip(integrators, found - values, strict=True)]
+        ways = ((rate <= ROUNDED * np.abs(rate).max(), "falls"), (rate >= -ROUNDED * np.abs(rate).max(), "rises"))
+        way = next((words for which, words in ways if which.all()), "rises and falls")
+        first = f"The {ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
+    named = zip(settings["integrators"], ds["drift"].values, strict=True)
+    drifts = [f"{_drift(one)} for {NAMES[name]}" for name, one in named]
+    sides = ((divergence == 0, "keeps"), (divergence <= 0, "shrinks"), (divergence >= 0, "expands"))
+    side = next((words for which, words in sides if which.all()), "shrinks and expands")
     return (
-        f"{first} The drift of an integrator is H along its orbit less H along the flow. Within {duration:g} s at ε = "
-        f"{step:g} s the largest drift is {joined(said)}."
+        f"{first} At ε = {settings['step_size']:g} s the largest drift of H is {joined(drifts)}. "
+        f"The flow {side} volumes: its divergence {ranging(divergence)} per second."
     )
 
 
-def _ends(values: Real, duration: float) -> str:
-    """The energies at the start and at the end, of several orbits in words that hold for all."""
-    last = number(values[:, -1].max(), 3)
-    at_most = "at most " * (len(values) > 1)
-    return f"H is {interval(values[:, 0])} at the start, and {at_most}{last} after {duration:g} s."
-
-
-def _volumes(divergence: Real) -> str:
-    """What the divergence of the field says: d ln(volume)/dt."""
-    if not divergence.any():
-        return "The flow's divergence is 0 at every state: volumes are kept."
-    what = (
-        "volumes shrink" if (divergence <= 0).all() else "volumes grow" if (divergence >= 0).all() else "of both signs"
-    )
-    return f"The flow's divergence {ranging(divergence)} per second along the solutions: {what}."
-
-
-def _drifted(drift: Real) -> str:
+def _drift(drift: Real) -> str:
     if not np.isfinite(drift).all():
-        return "no longer finite"
-    worst = drift.flat[np.abs(drift).argmax()]
-    return "+" * bool(worst > 0) + number(worst, 2)
+        return "not finite"
+    worst = float(drift.flat[np.abs(drift).argmax()])
+    return f"{'+' if worst > 0 else ''}{number(worst, 2)}"

@@ -9,7 +9,6 @@ from dynlab.numerics.arrays import Real
 SETTLED = 1e-12  # size of the gradient below which an ascent has ended
 ASCENT_STEPS = 150
 FIRST_STEP, SMALLEST_STEP, LARGEST_STEP = 0.25, 1e-3, 1e2
-GAIN = 1e-14  # a change of sign that gains less gains nothing
 
 
 class Similarity(NamedTuple):
@@ -92,19 +91,8 @@ def _matched(a: Real, b: Real) -> Real:
 
 
 def _signs(products: Real) -> Real:
-    """Signs d for which Σ_ij d_i d_j m_ij is large: those of the leading eigenvector, then flipped while that gains."""
-    whole = products + products.mT
-    signs = np.where(np.linalg.eigh(whole)[1][..., -1] < 0, -1.0, 1.0)
-    n = whole.shape[-1]
-    beside = whole * (1 - np.eye(n))
-    for _ in range(4 * n):
-        gains = -signs * (beside @ signs[..., None])[..., 0]
-        best = gains.max(axis=-1, keepdims=True)
-        flipped = (np.arange(n) == gains.argmax(axis=-1)[..., None]) & (best > GAIN)
-        if not flipped.any():
-            break
-        signs = np.where(flipped, -signs, signs)
-    return signs
+    """Signs d for which Σ_ij d_i d_j m_ij is large: those of the leading eigenvector."""
+    return np.where(np.linalg.eigh(products + products.mT)[1][..., -1] < 0, -1.0, 1.0)
 
 
 def _drawn(n: int, starts: int, seed: int, lead: tuple[int, ...]) -> Real:

@@ -13,7 +13,8 @@ from dynlab.wording import number
 
 SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
-ALIKE = 1e-9  # of their size: distances that differ by less are one
+ALIKE = 1e-6  # of their size: distances that differ by less are one
+SMALLEST = 1e-3  # of a step: distances below are equal, as in the test
 BINS = 12
 ROOM = 0.08  # beside what is shown
 HEADROOM, LINE = 1.3, 0.08  # above the bars, and of the axes' height a line of words
@@ -88,9 +89,9 @@ def _edges(distances: np.ndarray, first: float) -> np.ndarray:
     Where nothing is near, that bar has the first in its middle.
     """
     low, high = float(distances.min()), float(distances.max())
-    if high - low <= ALIKE * abs(high):  # as of a network and itself
+    if high - low <= ALIKE * abs(high) or high < SMALLEST:  # a network and itself: one bar, not rounding's histogram
         middle = (low + high) / 2
-        return middle + np.array([-0.5, 0.5]) * (abs(middle) / BINS or 1.0)
+        return middle + np.array([-0.5, 0.5]) * max(high - low, middle / BINS, SMALLEST)
     width = (high - low) / BINS
     nearer = distances[distances < first - ALIKE * abs(high)].max(initial=low - width)
     start = first - min(first - float(nearer), width) / 2

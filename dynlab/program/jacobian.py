@@ -233,15 +233,24 @@ class Jacobian(Operator):
         )
         return Jacobian(knots, self.columns, like, batch)
 
+    def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
+        """Return d and M of an operator diag(d) M; None where it is made otherwise."""
+        terms = self.knots[0][0][1]
+        if len(self.knots) > 1 or len(self.knots[0]) > 1 or len(terms) != 1:
+            return None
+        (term,) = terms
+        if term.matrix is None or not _is_all(term.entries, self.columns):
+            return None
+        scale = term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale)).reshape(1)
+        return scale.expand(*scale.shape[:-1], self.rows), term.matrix
+
     def log_abs_det(self) -> Tensor:
         """One matrix for all states is decomposed once."""
-        terms = self.knots[0][0][1]
-        if len(self.knots) > 1 or len(self.knots[0]) > 1 or len(terms) != 1 or self.rows != self.columns:
+        found = self.scaled_matrix()
+        if found is None or self.rows != self.columns:
             return super().log_abs_det()
-        (term,) = terms
-        scale = term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale))
-        logs = scale.abs().log().expand(*scale.shape[:-1], self.rows).sum(dim=-1)
-        return logs if term.matrix is None else logs + torch.linalg.slogdet(term.matrix).logabsdet
+        scale, matrix = found
+        return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
 
 
 def _within(term: Term, columns: slice, size: int) -> Term | None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dynlab.program import Program
 from dynlab.proofs.certify import Certificate
-from dynlab.proofs.discs import complex_basis
 from dynlab.proofs.krawczyk import Ball
 
 FORMAT = "dynlab certificate 1"
@@ -44,7 +43,7 @@ def document(program: Program, certificate: Certificate, system: str, source: An
         raise ValueError("a certificate that proves nothing has no document")
     operations = written(program)
     with ctx.workprec(certificate.precision):
-        vectors, inverse = complex_basis(discs.basis)
+        vectors, inverse = discs.basis
         floor = arb(2) ** -(certificate.precision // 2)
         radii = [_number(_claimed(radius, floor)) for radius in discs.radii]
     return {

@@ -13,21 +13,19 @@ from flint import arb, ctx
 from dynlab.numerics.arrays import Real
 from dynlab.program import Program
 from dynlab.program.enclosure import NonSmooth, exact_matrix
-from dynlab.progress import through
 from dynlab.proofs.certify import above
 from dynlab.proofs.common_norm import estimated_bound, proved_bound
 from dynlab.proofs.structured import Structured, jacobian_over_box
 
 PRECISION = 64  # bits
 SMALLEST, LARGEST = 2.0**-30, 2.0**30  # in units of the first radius that is tried
-MOST_TRIES = 40
-SURE = 4  # every so many tries the interval is halved: the bound may be no straight line
+GROWTH = 8.0  # from one radius to the next, until one fails and one does not; then the interval is halved
 CLOSE = 1.03  # the ratio of a radius that fails to one that does not, at which the search ends
 WITHDRAWALS = 4  # smaller radii, each by that ratio, where the proof does not follow the estimate
 
 
 class LevelSet(NamedTuple):
-    """What is proved.
+    """A proved set.
 
     Attributes
     ----------
@@ -78,62 +76,23 @@ def proved_level_set(
                 return np.inf
             return found if np.isfinite(found) else np.inf
 
-        bracket, radius = Bracket(most, over(0.0, estimated_bound)), first
-        for _ in through(range(MOST_TRIES)):
-            hopeless = not bracket.at_point < most
-            if hopeless or not bracket.is_wide or not first * SMALLEST <= radius <= first * LARGEST:
-                break
-            bracket.add(radius, over(radius, estimated_bound))
-            radius = bracket.next()
-        for radius in bracket.good / CLOSE ** np.arange(WITHDRAWALS if bracket.good else 0):
-            rate = over(float(radius), proved_bound)
+        good, bad, radius, tried = 0.0, np.inf, first, 0
+        holds_at_point = over(0.0, estimated_bound) < most
+        while holds_at_point and bad > CLOSE * good and first * SMALLEST <= radius <= first * LARGEST:
+            tried += 1
+            if over(radius, estimated_bound) < most:
+                good = radius
+            else:
+                bad = radius
+            radius = good * GROWTH if np.isinf(bad) else (good * bad) ** 0.5 if good else bad / GROWTH
+        for withdrawn in good / CLOSE ** np.arange(WITHDRAWALS if good else 0):
+            rate = over(float(withdrawn), proved_bound)
             if rate < most:
-                return LevelSet(float(radius), rate, bracket.tried + 1)
-    return LevelSet(0.0, np.nan, bracket.tried)
-
-
-class Bracket:
-    """The largest radius at which a bound is below a limit, and the smallest at which it is not.
-
-    The bound grows with the radius, at first in proportion: next is the radius where a straight line reaches the limit,
-    and a little more or less, so that both ends come near.
-    """
-
-    def __init__(self, limit: float, at_point: float) -> None:
-        self.limit, self.at_point, self.of_good, self.of_bad = limit, at_point, at_point, np.inf
-        self.good, self.bad, self.factor, self.tried, self.last_is_good = 0.0, np.inf, 1.0, 0, False
-
-    @property
-    def is_wide(self) -> bool:
-        return self.bad > CLOSE * self.good
-
-    def add(self, radius: float, bound: float) -> None:
-        self.tried += 1
-        self.last_is_good = bound < self.limit
-        if self.last_is_good:
-            self.good, self.of_good = radius, bound
-        else:
-            self.bad, self.of_bad = radius, bound
-
-    def next(self) -> float:
-        if np.isinf(self.bad):
-            self.factor *= 4
-            return self.good * self.factor
-        middle = (self.good * self.bad) ** 0.5 if self.good else self.bad / 4
-        if self.tried % SURE == 0 or (not self.good and np.isinf(self.of_bad)):
-            return middle
-        slack, is_far = self.limit - self.at_point, self.of_bad - self.limit > self.limit - self.at_point
-        if self.good and is_far and self.of_good > self.at_point:
-            reach = self.good * slack / (self.of_good - self.at_point)
-        else:
-            part = (self.limit - self.of_good) / (self.of_bad - self.of_good)
-            reach = self.good + (self.bad - self.good) * part
-        least, most = CLOSE**0.1 * self.good, CLOSE**-0.1 * self.bad
-        beside = float(reach) * CLOSE ** (0.4 if self.last_is_good else -0.4)
-        return beside if least < beside < most else middle
+                return LevelSet(float(withdrawn), rate, tried + 1)
+    return LevelSet(0.0, np.nan, tried)
 
 
 def _reach(weights: Real) -> list[arb]:
-    """How far the set |T x| ≤ 1 reaches in each coordinate: the lengths of the rows of T⁻¹."""
+    """Return the reach of the set |T x| ≤ 1 in each coordinate: the lengths of the rows of T⁻¹."""
     inverse = exact_matrix(weights).inv()
     return [sum((entry * entry for entry in row), arb(0)).sqrt().upper() for row in inverse.tolist()]

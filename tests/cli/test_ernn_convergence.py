@@ -21,11 +21,7 @@ def folder(tmp_path, monkeypatch):
 def test_verdict_and_figure(folder, capsys, pictures):
     options = ["--inputs", "noise:1.0", "--steps", "10", "--samples", "2", "--eta", "0.5"]
     assert run(["ernn-convergence", "ernn.pt", *options]) == 0
-    assert capsys.readouterr().out.startswith(
-        "ERNN's inner iteration g ← g + ηF(g) converges to an equilibrium (F = 0) at all 8 steps within 200 "
-        "iterations; the network takes 1 at each. Steps 2, 5, 7 and 10 of 2 sequences are looked at. One iteration "
-        "multiplies the distance by "
-    )
+    assert "converges at 8 of 8 steps within 200 iterations." in capsys.readouterr().out
     (ax,) = pictures["ernn-convergence-ernn.png"].axes
     assert len(ax.lines) == 1 + 1  # the median of the only outcome, and the predicted slope
 

@@ -19,30 +19,9 @@ def document(capsys, *options):
 
 def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
     assert run(["stability", "--matrix", "diff"]) == 0
-    said = capsys.readouterr().out
-    assert "At the origin of h′ = tanh(W h) the flow is stable: its largest Re λ is −0.15 per second. Euler's" in said
-    assert "ε = 0.1 s is not stable" in said
-    assert "The critical step is 0.07458 s: below it the step is stable." in said
-    assert "implicit midpoint and exponential Euler would be stable at any ε." in said
+    assert "the critical step is 0.07458 s." in capsys.readouterr().out
     z = pictures["stability-diff.png"].axes[0].collections[-1].get_offsets()
     np.testing.assert_allclose(sorted(z.tolist()), [[-0.015, -0.2], [-0.015, 0.2]])
-
-
-@pytest.mark.parametrize(
-    "options, sentence",
-    [
-        ([], "Euler's step at ε = 0.1 s is not stable"),
-        (["--integrator", "rk4"], "The Runge–Kutta 4 step at ε = 0.1 s is stable"),
-        (["--integrator", "implicit-midpoint"], "The implicit midpoint step at ε = 0.1 s neither grows nor decays"),
-    ],
-)
-def test_a_flow_on_the_border_of_stability(options, sentence, folder, capsys):
-    said = document(capsys, "--matrix", "0,1;-1,0", *options)["verdict"]
-    assert said.startswith(
-        "At the origin of h′ = tanh(W h) the flow's largest Re λ is 0 per second within its error, so that the linear "
-        "part does not"
-    )
-    assert f"decide whether the flow is stable. {sentence}" in said
 
 
 @pytest.mark.parametrize("step, stable", [("0.07", 1), ("0.08", 0)])
@@ -52,20 +31,18 @@ def test_the_step_and_the_integrator_that_are_asked_about(capsys, step, stable):
     assert found["variables"]["critical_step"]["values"][0][0] == pytest.approx(problems.CRITICAL_STEP_DIFF, rel=1e-14)
     found = document(capsys, "--matrix", "-0.15,-2;2,-0.15", "--step", step, "--integrator", "implicit-midpoint")
     assert found["variables"]["stable"]["values"] == [[1]]
-    assert "No step is too large" in found["verdict"]
     assert found["variables"]["critical_step"]["values"] == [[None]]
     assert "no step is too large" in found["flags"]["critical_step"]
 
 
 def test_orbits_of_starts(capsys):
     found = document(capsys, "--matrix", "diff", "--start", "0,0.5", "--start", "0.5,-0.75", "--steps", "30")
-    said = "Over 30 steps of orbits of 2 starts the flow is unstable at none of 60 states: "
-    assert found["verdict"].startswith(said)
+    assert np.shape(found["variables"]["stable"]["values"]) == (2, 30)
 
 
 def test_a_network(folder, capsys):
     found = document(capsys, "ernn-har2-k1", "--samples", "2", "--times", "4", "-o", "figure.pdf")
-    assert "Violated: Lemma 1 (σ_min(∇F) > 0)" in found["verdict"]
+    assert "violated" in found["variables"]["outcome"]["values"]
     assert (folder / "figure.pdf").read_bytes().startswith(b"%PDF-")
 
 
@@ -78,7 +55,7 @@ def test_over_a_run(folder, capsys):
         checkpoints.write(folder / "run" / f"step-{step:06d}.pt", written)
     options = ["--over", "step", "--inputs", "noise:1", "--steps", "10", "--samples", "2"]
     found = document(capsys, "run", *options)
-    assert "critical step size (median) goes from" in found["verdict"]
+    assert np.shape(found["variables"]["critical_step"]["values"]) == (2, 2, 10)
 
 
 @pytest.mark.parametrize(

@@ -32,14 +32,14 @@ def test_the_scalar_tanh_has_its_steepest_slope_at_0(u):
     assert float(ds["norm_bound"]) >= abs(u)
     assert float(ds["abscissa_bound"]) == pytest.approx(max(u, u / math.cosh(u) ** 2), abs=3 * LOOSE)
     assert int(ds["maps_into_itself"]) == 1
-    assert ("every start in it ends at one fixed point" in ds.attrs["verdict"]) is (abs(u) < 1)
+    assert ("every start ends at one fixed point" in ds.attrs["verdict"]) is (abs(u) < 1)
 
 
 def test_away_from_0_the_bound_is_the_slope_at_the_nearer_end():
     ds = box_bounds(scalar(2.0), box=[0.5, 1.5])
     assert float(ds["norm_bound"]) == pytest.approx(2 / math.cosh(1.0) ** 2, rel=LOOSE)
     # tanh(2 · 0.5) = 0.76 > 0.5 and tanh(3) < 1.5: so the one fixed point there, 0.9575, attracts the whole box
-    assert "every start in it ends at one fixed point" in ds.attrs["verdict"]
+    assert "every start ends at one fixed point" in ds.attrs["verdict"]
 
 
 def test_a_relus_kink_in_the_box_is_a_slope_from_0_to_1():
@@ -65,7 +65,7 @@ def test_spectral_radii_below_1_are_not_taken_for_a_proof():
     J = np.array([[1.0, 4.0], [-1.0, -1.5]])
     radii = [np.abs(np.linalg.eigvals(np.diag(d) @ J)).max() for d in itertools.product([0.1, 1.0], repeat=2)]
     assert float(ds["norm_bound"]) >= max(radii)
-    assert "every start in it ends" not in ds.attrs["verdict"]
+    assert "every start ends" not in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -119,15 +119,14 @@ def test_the_flow_of_an_euler_step_is_bounded_in_1_per_second():
     assert ds["abscissa_bound"].attrs["units"] == "1/s"
     slope = 1 / math.cosh(0.36) ** 2
     assert -slope < float(ds["abscissa_bound"]) < 0
-    assert "bounds the real parts of the eigenvalues of the flow's Jacobian A" in ds.attrs["verdict"]
-    assert "That proves that solutions of the flow that stay in the box approach each other." in ds.attrs["verdict"]
+    assert "so its solutions in the box approach each other" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(
     "scale, said",
     [
-        (1.0, "Over the box |h_i| ≤ 1 it is open whether the step"),
-        (1 + 1e-9, "the step does not contract in any norm: the spectral radius ρ of its Jacobian J reaches 1 + 1e−09"),
+        (1.0, "Over the box |h_i| ≤ 1 the step is not proved to contract."),
+        (1 + 1e-9, "the step does not contract in any norm."),
     ],
 )
 def test_a_spectral_radius_above_1_is_one_beyond_its_error(scale, said):

@@ -13,7 +13,6 @@ from dynlab.systems.activations import log_cosh
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
-from dynlab.wording import number
 
 START = [[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]]
 
@@ -48,9 +47,9 @@ def test_a_rotation_conserves_it_and_its_volume():
     assert abs(ds.exact_energy - ds.exact_energy[:, :1]).max() < 1e-11
     assert abs(ds.dissipation).max() < 1e-15
     assert abs(ds.divergence).max() == 0
-    assert "The flow h′ = tanh(M h + q) conserves H" in ds.attrs["verdict"]
-    assert "Here M is W, and q is 0. Over 20 s H changes by at most" in ds.attrs["verdict"]
-    assert "The drift of an integrator is H along its orbit less H along the flow." in ds.attrs["verdict"]
+    assert ds.attrs["verdict"].startswith(
+        "The flow conserves the energy H = Σᵢ log cosh((M h + q)ᵢ): in 20 s it changes by at"
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.15, 1.0])
@@ -74,10 +73,6 @@ def test_diffusion_dissipates_it_at_gamma_f_squared(gamma):
     assert np.allclose(ds.dissipation, -gamma * (f**2).sum(axis=-1), rtol=1e-9, atol=1e-12)
     assert np.allclose(ds.divergence, -gamma * (1 - f**2).sum(axis=-1), rtol=1e-9)
     assert abs(ds.balance).max() < 1e-10
-    assert "the flow h′ = tanh(M h + q) lets H = Σᵢ log cosh((M h + q)ᵢ) fall." in ds.attrs["verdict"]
-    first, last = ds.exact_energy.values[0, [0, -1]]
-    said = f"H is {number(first, 3)} at the start, and {number(last, 3)} after 10 s."
-    assert said in ds.attrs["verdict"]
 
 
 ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4, "implicit-midpoint": 2, "exponential-euler": 1}
@@ -122,7 +117,6 @@ def test_an_orbit_that_cannot_go_on_is_cut_and_flagged():
     ds = energy(planar("plus"), initial_state=[-0.5, -0.4], step_size=10, steps=4, integrators=["implicit-midpoint"])
     assert np.isnan(ds.energy.values).any()
     assert "energy" in ds.attrs["flags"]
-    assert "no longer finite" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +126,7 @@ def test_an_orbit_that_cannot_go_on_is_cut_and_flagged():
         (create("antisymmetric-gated", input_size=1, state_size=2), {}, "'antisymmetric-gated' has no energy"),
         (create("feedback", input_size=1, state_size=2, activation="relu"), {}, "'feedback' has no energy"),
         (planar("zero").flow, {}, "A flow has no step of its own: give step_size"),
-        (planar("zero"), {"steps": 0}, "at least one step, got 0"),
+        (planar("zero"), {"steps": 0}, "steps must be at least 1, got 0"),
         (
             planar("zero"),
             {"step_size": 50},

@@ -7,7 +7,6 @@ import pytest
 from dynlab import energy
 from dynlab.matrices import planar_matrix
 from dynlab.plots.energy import plot_energy
-from dynlab.systems import create
 from dynlab.systems.planar import planar_system
 
 
@@ -47,20 +46,4 @@ def test_a_note_says_that_higher_values_are_cut_off(steps, cut):
     ax = plot_energy(ds)
     assert ("higher values are cut off" in [text.get_text() for text in ax.texts]) == cut
     assert (float(ds["energy"].max()) > ax.get_ylim()[1]) == cut
-    plt.close("all")
-
-
-@pytest.mark.parametrize(
-    "system, words",
-    [
-        (planar_system(planar_matrix("zero")), "Here M is W, and q is 0."),
-        (create("antisymmetric", input_size=1, state_size=2), "M is the matrix that the state h is"),
-        (create("feedback", input_size=1, state_size=2), "Here M is W, and q = V x + b is what"),
-    ],
-)
-def test_the_caption_says_what_the_letters_are(system, words):
-    """The title has W, or no letter, where H has M and q."""
-    ds = energy(system, initial_state=[0.5, -0.5], steps=20, integrators=["euler"])
-    said = [text.get_text().replace("\n", " ") for text in plot_energy(ds).figure.texts]
-    assert any(words in each for each in said)
     plt.close("all")

@@ -1,4 +1,4 @@
-"""Whether ERNN's inner iteration reaches the equilibrium it is named after, and how fast, also in a few sentences."""
+"""ERNN's inner iteration against the equilibrium it is named after: distance, rate, and the paper's conditions."""
 
 from typing import Any
 
@@ -10,22 +10,27 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.ernn import iteration as inner_iteration
-from dynlab.diagnostics.ernn.equilibria import (
-    CONTINUUM,
+from dynlab.diagnostics.ernn.inner_flow import (
+    LINEAR,
     NONE,
+    NOT_ISOLATED,
     SEVERAL,
     InnerEquilibria,
     InnerFlow,
+    corollary_1,
+    floor_of,
     inner_equilibria,
+    iterates,
+    measured_rate,
+    predicted_rates,
+    theorem_2,
 )
-from dynlab.diagnostics.ernn.iteration import LINEAR, floor_of, measured_rate
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import agree, capital, counted, joined, number, share
+from dynlab.wording import counted, joined, number, share
 
 METHOD = (
     "Equilibria come from Levenberg–Marquardt, and where that fails from pseudo-transient continuation. Both begin at "
@@ -34,7 +39,6 @@ METHOD = (
     "The rate is a regression of ln distance over the last third of what lies above rounding. The predicted rate "
     "comes from the eigenvalues of ∇F at the equilibrium. Other equilibria may exist that no start reached."
 )
-MOST_TIMES = 8  # steps that a verdict lists
 DECIDED = 1e-9  # a predicted rate closer to 1 tells nothing
 NO_EQUILIBRIUM = "NaN where no equilibrium was found"
 REASONS = {
@@ -60,7 +64,7 @@ def ernn_convergence(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Distance of ERNN's inner iterates to the equilibrium of its inner flow, along trajectories it really takes.
+    """Measure the distance of ERNN's inner iterates to the equilibrium of its inner flow along its trajectories.
 
     At step k the network runs g ← g + η F(g) K times, F(g) = φ(P (U (g + s h_{k−1}) + W x_k + b)) − (g + s h_{k−1}).
     Here the same iteration goes on for `iterations` steps.
@@ -72,13 +76,13 @@ def ernn_convergence(
     eta : float, optional
         η in seconds; without it the K learned ones of each step, cycled.
     iterations : int
-        How many inner steps.
+        Number of inner steps.
     times : int
-        At how many steps k of each sequence, evenly spaced, the last one included.
+        Number of steps k of each sequence, evenly spaced, the last one included.
     dtype, device : str
-        Of the network's own trajectory; the inner iteration and its equilibria are computed in float64.
+        Type and device of the network's own trajectory; the inner iteration and its equilibria are computed in float64.
     seed : int
-        Of the random states from which other equilibria are sought.
+        Seed of the random states from which other equilibria are sought.
 
     Returns
     -------
@@ -124,7 +128,7 @@ def ernn_convergence(
     steps = np.unique(np.linspace(driven.shape[1] / min(times, driven.shape[1]), driven.shape[1], times).astype(int))
     flow, start, etas = _points(system, states, driven.double().cpu(), steps, eta)
 
-    reached = inner_iteration.iterates(flow, start, etas, iterations)
+    reached = iterates(flow, start, etas, iterations)
     equilibria = inner_equilibria(flow, start, reached[-1], np.random.default_rng(seed))
     shape = (len(states), len(steps))
     variables = _variables(flow, reached, etas, equilibria, shape)
@@ -138,7 +142,7 @@ def ernn_convergence(
         "seed": seed,
         "config": system.json_config,
     }
-    counted = schema.variable((schema.ITERATION,), np.arange(iterations + 1), "inner iteration i", schema.STEP)
+    numbered = schema.variable((schema.ITERATION,), np.arange(iterations + 1), "inner iteration i", schema.STEP)
     return schema.dataset(
         variables,
         system=system.name,
@@ -146,7 +150,7 @@ def ernn_convergence(
         settings=settings,
         verdict=verdict,
         method=METHOD,
-        coords={schema.TIME: schema.time_coordinate(steps), schema.ITERATION: counted},
+        coords={schema.TIME: schema.time_coordinate(steps), schema.ITERATION: numbered},
         flags=schema.not_finite(variables, REASONS),
     )
 
@@ -168,44 +172,42 @@ def _points(
 def _variables(
     flow: InnerFlow, reached: Tensor, etas: Tensor, found: InnerEquilibria, shape: tuple[int, int]
 ) -> dict[str, xr.Variable]:
-    targets = torch.as_tensor(found.states)
-    distance = (reached - targets).norm(dim=-1).numpy()
+    distance = (reached - torch.as_tensor(found.states)).norm(dim=-1).numpy()
     rows = list(zip(distance.T, found.states, found.errors, strict=True))
-    rates, settled = zip(
-        *(measured_rate(row, floor_of(target, error), len(etas)) for row, target, error in rows), strict=True
-    )
-    predicted = inner_iteration.predicted_rates(flow, found.states, etas)
+    measured = [measured_rate(row, floor_of(target, error), len(etas)) for row, target, error in rows]
+    rates, settled = np.array(measured, dtype=float).T
+    predicted = predicted_rates(flow, found.states, etas)
     stays = [bool((row[[0, -1]] <= floor_of(target, 0.0)).all()) for row, target, _ in rows]
-    outcome = np.where(stays, STAYS, _outcomes(distance, np.array(rates), predicted, found.kinds))
-    speed = torch.stack([flow.velocity(g).norm(dim=-1) for g in reached]).numpy()
-    point, along = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.ITERATION)
-
-    def each(values: Any, long_name: str) -> xr.Variable:
-        return schema.variable(point, np.asarray(values).reshape(shape), long_name)
-
-    def per_iteration(values: NDArray[np.float64], long_name: str) -> xr.Variable:
-        return schema.variable(along, values.T.reshape(*shape, len(values)), long_name)
-
-    return {
-        "distance": per_iteration(distance, "distance ‖g⁽ⁱ⁾ − g*‖₂ to the equilibrium"),
-        "speed": per_iteration(speed, "speed ‖F(g⁽ⁱ⁾)‖₂ of the inner flow"),
-        "rate": each(rates, "measured rate per iteration"),
-        "predicted_rate": each(predicted, "predicted rate ρ(I + η∇F)"),
-        "settled": each(np.array(settled, dtype=np.int8), "1 where the measured rate has settled"),
-        "theorem2": per_iteration(inner_iteration.theorem_2(flow, reached, etas), "‖F + η∇F·F‖₂/‖F‖₂"),
-        "corollary1": per_iteration(inner_iteration.corollary_1(flow, reached, etas, found.states), "‖I + η∇F‖₂"),
-        "equilibrium_residual": each(found.residuals, "residual ‖F(g*)‖₂"),
-        "equilibrium_iterations": each(found.iterations, "iterations of the search for equilibria, at most"),
-        "equilibria": each(found.counts, "equilibria found"),
-        "equilibrium_status": each(found.kinds, "equilibria"),
-        "outcome": each(outcome, "what the iteration does"),
+    outcome = np.where(stays, STAYS, _outcomes(distance, rates, predicted, found.kinds))
+    theorem = theorem_2(flow, reached, etas)
+    corollary = corollary_1(flow, reached, etas, found.states)
+    of_points = {
+        "rate": (rates, "measured rate per iteration"),
+        "predicted_rate": (predicted, "predicted rate ρ(I + η∇F)"),
+        "settled": (settled.astype(np.int8), "1 where the measured rate has settled"),
+        "equilibrium_residual": (found.residuals, "residual ‖F(g*)‖₂"),
+        "equilibrium_iterations": (found.iterations, "iterations of the search for equilibria, at most"),
+        "equilibria": (found.counts, "equilibria found"),
+        "equilibrium_status": (found.kinds, "equilibria"),
+        "outcome": (outcome, "what the iteration does"),
     }
+    of_iterates = {
+        "distance": (distance, "distance ‖g⁽ⁱ⁾ − g*‖₂ to the equilibrium"),
+        "speed": (flow.velocity(reached).norm(dim=-1).numpy(), "speed ‖F(g⁽ⁱ⁾)‖₂ of the inner flow"),
+        "theorem2": (theorem, "‖F + η∇F·F‖₂/‖F‖₂"),
+        "corollary1": (corollary, "‖I + η∇F‖₂"),
+    }
+    point, along = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.ITERATION)
+    return {
+        name: schema.variable(along, values.T.reshape(*shape, -1), words)
+        for name, (values, words) in of_iterates.items()
+    } | {name: schema.variable(point, values.reshape(shape), words) for name, (values, words) in of_points.items()}
 
 
 def _outcomes(
     distance: NDArray[np.float64], rates: NDArray[np.float64], predicted: NDArray[np.float64], kinds: NDArray[np.str_]
 ) -> NDArray[np.str_]:
-    """What the iteration does at each point: an equilibrium that repels is not converged to, however near it comes.
+    """Classify the iteration at each point; it does not converge to an equilibrium that repels, however near it comes.
 
     One that attracts may still be converged to by an iterate that has not come nearer yet, but not after overflow.
     """
@@ -220,106 +222,47 @@ STAYS = "stays at the equilibrium"  # where it begins, whether that attracts or 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
 NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
+CHOICES = {
+    SEVERAL: "there are several equilibria, of which the nearest counts",
+    NOT_ISOLATED: "an equilibrium is not isolated",
+}
+CONDITIONS = {"theorem2": "Theorem 2's ‖F + η∇F·F‖ < ‖F‖", "corollary1": "Corollary 1's ‖I + η∇F‖ < 1"}
+CASES = {
+    STAYS: "it starts at the equilibrium and stays there",
+    APPROACHES: "the distance keeps falling",
+    NOT_YET: "the distance does not fall yet",
+    FAILS: "the equilibrium repels or the iteration overflows",
+    NOWHERE: "no equilibrium was found",
+}
 
 
 def verdict(ds: xr.Dataset) -> str:
-    """The sentences for a Dataset of `dynlab.ernn_convergence`."""
-    outcomes = ds["outcome"].values
-    nearing = np.isin(outcomes, (CONVERGES, APPROACHES))
-    sentences = [_reached(ds, outcomes), *_cases(ds, outcomes)]
-    sentences += [_rates(ds, nearing)] if nearing.any() else []
-    return " ".join([*sentences, _conditions(ds, bool((outcomes == CONVERGES).any()))])
-
-
-def _reached(ds: xr.Dataset, outcomes: np.ndarray) -> str:
-    """At how many steps it converges within how many iterations, and which steps these are."""
-    last, times = ds.sizes[schema.ITERATION] - 1, ds[schema.TIME].values
-    own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
-    within = f"within {counted(last, 'iteration')}" + (f"; the network takes {own:,} at each" if own else "")
-    count, size = int((outcomes == CONVERGES).sum()), outcomes.size
-    verb, where = "converges to", f"at {count or 'none'} of {size:,} steps"
-    if (outcomes == STAYS).all():
-        verb, count, within = "starts, and stays, at", size, within.replace("within", "for", 1)
-    if size == 1:
-        verb, where = (verb if count else "does not converge to"), "at the one step"
-    elif count == size:
-        where = f"at all {size:,} steps"
-    listed = joined([f"{time:,}" for time in times]) if len(times) <= MOST_TIMES else f"{times[0]:,} to {times[-1]:,}"
-    looked = f"{'Step' if len(times) == 1 else 'Steps'} {listed} of {counted(ds.sizes[schema.SAMPLE], 'sequence')}"
-    return (
-        f"ERNN's inner iteration g ← g + ηF(g) {verb} an equilibrium (F = 0) {where} {within}. {looked} "
-        f"{agree(size)} looked at."
-    )
-
-
-def _cases(ds: xr.Dataset, outcomes: np.ndarray) -> list[str]:
-    """What the iteration does at how many steps, each step in one case; and where there was a choice of equilibria."""
-    kinds, distance = ds["equilibrium_status"].values, ds["distance"].transpose(..., schema.ITERATION).values
-
-    def at(which: np.ndarray) -> str:
-        count = int(which.sum())
-        return f"at all {count:,}" if count == which.size > 1 else f"at {counted(count, 'step')}"
-
-    overflows = (outcomes == FAILS) & ~np.isfinite(distance[..., -1])
-    repels = (outcomes == FAILS) & ~overflows
-    nearer, those = int((repels & (distance[..., -1] < distance[..., 0])).sum()), int(repels.sum())
-    these = f" at {'all' if nearer == those else nearer} of these" * (those > 1)
-    although = f", although it ends nearer{these}" * (nearer > 0)
-    cases = [
-        (outcomes == STAYS, "it starts at an equilibrium and stays there"),
-        (outcomes == APPROACHES, "the distance to the equilibrium keeps falling"),
-        (outcomes == NOT_YET, "the equilibrium attracts what is near it, but the distance does not keep falling"),
-        (repels, f"the equilibrium repels what is near it, so that the iteration cannot converge to it{although}"),
-        (overflows, "the iteration overflows"),
+    """Say where the iteration converges, how fast, and where the paper's conditions hold."""
+    outcomes, kinds = ds["outcome"].values, ds["equilibrium_status"].values
+    within = counted(ds.sizes[schema.ITERATION] - 1, "iteration")
+    cases = [f"at {(outcomes == each).sum():,} {words}" for each, words in CASES.items() if (outcomes == each).any()]
+    cases += [f"at {(kinds == each).sum():,} {words}" for each, words in CHOICES.items() if (kinds == each).any()]
+    where = f"{(outcomes == CONVERGES).sum():,} of {counted(outcomes.size, 'step')} within {within}"
+    first = f"ERNN's inner iteration converges at {where}{': ' * bool(cases)}{joined(cases)}."
+    held = [
+        f"{words} at {share(float((ds[name].values[np.isfinite(ds[name].values)] < 1).mean()))}"
+        for name, words in CONDITIONS.items()
+        if np.isfinite(ds[name].values).any()
     ]
-    said = [f"{capital(at(which))} {words}." for which, words in cases if which.any()]
-    said = [] if (outcomes == STAYS).all() else said
-    if (outcomes == NOWHERE).any():
-        said.append(f"{capital(at(outcomes == NOWHERE))} no equilibrium was found{_astray(ds, outcomes == NOWHERE)}.")
-    if SEVERAL in kinds:
-        which = "the one nearest to the last iterate counts"
-        said.append(f"Where several equilibria were found, {at(kinds == SEVERAL)}, {which}.")
-    if CONTINUUM in kinds:
-        said.append(f"A continuum of equilibria was found {at(kinds == CONTINUUM)}.")
-    return said
+    last = f"The ERNN paper's conditions hold: {joined(held)} of the iterates." if held else ""
+    return " ".join(filter(None, [first, _rates(ds, np.isin(outcomes, (CONVERGES, APPROACHES))), last]))
 
 
-def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
-    """What the iteration does where it has no equilibrium."""
-    speed = ds["speed"].values[nowhere]
-    first = float(np.median(speed[:, 0]))
-    finite = np.where(np.isfinite(speed), speed, np.inf)[:, -1]
-    last = float(np.median(finite))
-    behaviour = "has not come to rest" if np.isfinite(last) else "diverges"
-    end = number(last, 3) if np.isfinite(last) else "beyond the largest number"
-    return f"; there the iteration {behaviour}, and the median speed ‖F‖ goes from {number(first, 3)} to {end}"
-
-
-def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
-    settled = converges & (ds["settled"].values == 1)
+def _rates(ds: xr.Dataset, nearing: NDArray[np.bool_]) -> str:
+    """The measured and the predicted factor per iteration, medians over the steps where they are known."""
+    settled = nearing & (ds["settled"].values == 1)
+    if not nearing.any():
+        return ""
     if not settled.any():
-        predicted = np.median(ds["predicted_rate"].values[converges])
-        return (
-            f"Where the distance keeps falling, an iteration multiplies it by {number(predicted)} (median) close to "
-            f"the equilibrium, as the eigenvalues there say. The measured factor has not settled, and is not compared."
-        )
-    measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
-    worst = np.max(np.abs(measured / predicted - 1))
+        predicted = np.median(ds["predicted_rate"].values[nearing])
+        return f"The predicted rate is {number(predicted)} per iteration (median); the measured one has not settled."
+    measured, predicted = (np.median(ds[name].values[settled]) for name in ("rate", "predicted_rate"))
     return (
-        f"One iteration multiplies the distance by {number(np.median(measured))}; predicted is "
-        f"{number(np.median(predicted))} (medians of {settled.sum()} factors that have settled; they differ by at "
-        f"most {number(100 * worst, 1)} %)."
+        f"One iteration multiplies the distance by {number(measured)}, where {number(predicted)} is predicted "
+        f"(medians of {counted(int(settled.sum()), 'step')})."
     )
-
-
-def _conditions(ds: xr.Dataset, converges: bool) -> str:
-    parts = []
-    for name, words in (
-        ("theorem2", "The ERNN paper's Theorem 2 promises local convergence where ‖F + η∇F·F‖ < ‖F‖: that holds"),
-        ("corollary1", "Its Corollary 1 promises stability and convergence where ‖I + η∇F‖ < 1: that holds"),
-    ):
-        values = ds[name].values[np.isfinite(ds[name].values)]
-        part = float((values < 1).mean()) if values.size else 0.0
-        but = ", but the iteration converges at none of the steps" if part and not converges else ""
-        parts.append(f"{words} at {share(part)} of the iterates{but}.")
-    return " ".join(parts)

@@ -1,4 +1,4 @@
-"""Whether an ERNN moves on its equilibrium manifold: its states against the equilibria of the inner flow."""
+"""An ERNN's states against its equilibrium manifold, the equilibria of the inner flow."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema, simulation
-from dynlab.diagnostics.ernn.equilibria import InnerFlow, inner_equilibria
+from dynlab.diagnostics.ernn.inner_flow import InnerFlow, inner_equilibria
 from dynlab.errors import UserError
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
@@ -18,14 +18,17 @@ from dynlab.systems.ernn import ERNN
 from dynlab.wording import at_most, counted, number
 
 CURVE_POINTS = 401
-NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance")
+NOT_EVERYWHERE = "NaN at the initial state, for a network that is no ERNN, and where no equilibrium was found"
+DIVERGED = "not finite where a network's trajectory diverges"
+REASONS = {
+    **dict.fromkeys(
+        ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance", "curve"),
+        NOT_EVERYWHERE,
+    ),
+    **dict.fromkeys(("trajectory", "inner_path"), DIVERGED),
+}
 ON_MANIFOLD = 1e-6  # of the states' size: a network counts as moving on its manifold where no distance is larger
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
-EQUILIBRIUM = (
-    "The manifold holds the equilibria z*(x) of the inner iteration under inputs x. "
-    "A network takes K steps of it, of size η."
-)
-AT_END = "If that iteration is run to its end, {} = z*(x_k)."
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) are found by Levenberg–Marquardt steps from beside the network's own h_k + "
     "s h_{k−1}. Where that fails, pseudo-transient continuation and random states follow. The residual is at most "
@@ -44,7 +47,7 @@ def ernn_manifold(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """An ERNN's trajectory and its equilibrium manifold, beside other networks driven by the same inputs.
+    """Compare an ERNN's trajectory with its equilibrium manifold, beside other networks driven by the same inputs.
 
     Parameters
     ----------
@@ -56,9 +59,9 @@ def ernn_manifold(
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     dtype, device : str
-        Of the computation.
+        Type and device of the computation.
     seed : int
-        Of the random states from which an equilibrium is sought where the search from the network's own state fails.
+        Seed of the random starts where the search from the network's own state fails.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def ernn_manifold(
             schema.NETWORK: schema.variable((schema.NETWORK,), np.array(list(networks), dtype=object), "network"),
             schema.TIME: schema.time_coordinate(np.arange(states[0].shape[1])),
         },
-        flags=_flags(variables),
+        flags=schema.not_finite(variables, REASONS),
     )
 
 
@@ -142,29 +145,24 @@ def _variables(
             equilibria[i, :, 1:], iterations[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
             nothing = states.new_zeros(network.state_size)
             residuals[i, :, 1:] = network.inner_velocity(equilibria[i, :, 1:], nothing, driven).norm(dim=-1)
+    away = (sums - equilibria).norm(dim=-1)
     path = _inner_path(system, states[0, :, 0], driven[:, 0])
-    variables = {
-        "trajectory": schema.variable(dims, _array(states), "state h"),
-        "pair_sum": schema.variable(dims, _array(sums), "h_k + s h_{k−1}"),
-        "equilibrium": schema.variable(dims, _array(equilibria), "equilibrium z*(x_k)"),
-        "equilibrium_residual": schema.variable(dims[:-1], _array(residuals), "residual ‖F(z*)‖₂"),
-        "equilibrium_iterations": schema.variable(
-            dims[:-1], _array(iterations), "iterations of the search for the equilibrium"
-        ),
-        "distance": schema.variable(
-            dims[:-1], _array((sums - equilibria).norm(dim=-1)), "distance of h_k + s h_{k−1} from z*(x_k)"
-        ),
-        "inner_path": schema.variable(
-            (schema.SAMPLE, schema.ITERATION, schema.STATE), _array(path), "inner iterates of the first step"
-        ),
+    path_dims = (schema.SAMPLE, schema.ITERATION, schema.STATE)
+    table: dict[str, tuple[Any, ...]] = {
+        "trajectory": (dims, states, "state h"),
+        "pair_sum": (dims, sums, "h_k + s h_{k−1}"),
+        "equilibrium": (dims, equilibria, "equilibrium z*(x_k)"),
+        "equilibrium_residual": (dims[:-1], residuals, "residual ‖F(z*)‖₂"),
+        "equilibrium_iterations": (dims[:-1], iterations, "iterations of the search for the equilibrium"),
+        "distance": (dims[:-1], away, "distance of h_k + s h_{k−1} from z*(x_k)"),
+        "inner_path": (path_dims, path, "inner iterates of the first step"),
     }
     if driven.shape[-1] == 1:
         values = torch.linspace(float(driven.min()), float(driven.max()), CURVE_POINTS, dtype=driven.dtype).to(driven)
-        start = driven.new_zeros(CURVE_POINTS, system.state_size)
-        curve, _ = _equilibria(system, values[:, None], start, generator)
-        variables["curve"] = schema.variable((schema.X, schema.STATE), _array(curve), "equilibrium manifold z*(x)")
-        variables[schema.X] = schema.variable((schema.X,), _array(values), "input x")
-    return variables
+        curve, _ = _equilibria(system, values[:, None], driven.new_zeros(CURVE_POINTS, system.state_size), generator)
+        table["curve"] = ((schema.X, schema.STATE), curve, "equilibrium manifold z*(x)")
+        table[schema.X] = ((schema.X,), values, "input x")
+    return {name: schema.variable(on, part.double().cpu().numpy(), words) for name, (on, part, words) in table.items()}
 
 
 def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> tuple[Tensor, Tensor]:
@@ -200,50 +198,24 @@ def _inner_path(system: ERNN, initial: Tensor, first: Tensor) -> Tensor:
     return torch.stack(path, dim=1) + system.sign * initial[:, None]
 
 
-def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    reason = "NaN at the initial state, for a network that is no ERNN, and where no equilibrium was found"
-    diverged = dict.fromkeys(("trajectory", "inner_path"), "not finite where a network's trajectory diverges")
-    return {name: reason for name in NOT_EVERYWHERE if name in variables} | schema.not_finite(variables, diverged)
-
-
-def _array(values: Tensor) -> np.ndarray:
-    return values.double().cpu().numpy()
-
-
 def _verdict(ds: xr.Dataset) -> str:
-    """Sentences on the distance of each ERNN from its manifold, from a Dataset of `dynlab.ernn_manifold`."""
+    """Say of each ERNN how far it is from its manifold."""
     settings = schema.settings(ds)
     pair = f"h_k {'+' if settings['sign'] == 1 else '−'} h_{{k−1}}"  # h_k by itself need not lie on the manifold
     sentences = []
-    for name in ds["network"].values:
-        one = ds.sel(network=name)
-        distances = one["distance"].values[:, 1:]
-        if not np.isfinite(one["pair_sum"].values[:, 1:]).any():
-            continue
-        found = np.isfinite(distances)
-        who = _who(str(name), settings)
-        if not found.any():
-            sentences.append(f"{who}: no equilibrium was found at any of {found.size:,} steps.")
-            continue
-        steps = f"{counted(found.size, 'step')} of {counted(len(found), 'sequence')}"
-        share = f" over {steps}" if found.all() else f", over the {found.sum():,} of {steps} at which z* was found"
-        largest, middle = np.nanmax(distances), np.nanmedian(distances)
-        size = np.nanmax(np.abs(one["pair_sum"].values))
-        if largest <= ON_MANIFOLD * size:
-            to = f"to {at_most(largest, 2)}" if largest else "exactly"
-            sentences.append(f"{who}: {pair} = z*(x_k), on the manifold, {to}{share}.")
+    for name, (inner_steps, eta) in settings["inner"].items():
+        one = ds.sel(network=name).isel({schema.TIME: slice(1, None)})
+        distances = one["distance"].values
+        who = f"ERNN with K = {inner_steps}, η = {number(eta, 3)}"
+        if not np.isfinite(one["pair_sum"].values).any():
+            sentences.append(f"{who} diverges.")
+        elif not np.isfinite(distances).any():
+            sentences.append(f"{who}: no equilibrium was found at any of {counted(distances.size, 'step')}.")
         else:
-            away = number(largest, 2)
-            if found.sum() > 1:
-                lengths = np.linalg.norm(one["equilibrium"].values[:, 1:], axis=-1)
-                away = f"{number(middle, 2)} in the median and at most {at_most(largest, 3)}, where the median of "
-                away += f"‖z*(x_k)‖ is {number(np.nanmedian(lengths), 2)}"
-            sentences.append(f"{who} is off the manifold: the distance of {pair} from z*(x_k) is {away}{share}.")
-    if sentences:
-        return f"{EQUILIBRIUM} {AT_END.format(pair)} {' '.join(sentences)}"
-    return "No state of an ERNN is finite beyond the first one: the trajectories diverge."
-
-
-def _who(name: str, settings: dict[str, Any]) -> str:
-    steps, eta = settings["inner"][name]
-    return f"ERNN with K = {steps}, η = {number(eta, 3)}"
+            on = np.nanmax(distances) <= ON_MANIFOLD * np.nanmax(np.abs(one["pair_sum"].values))
+            size = np.nanmedian(np.linalg.norm(one["equilibrium"].values, axis=-1))
+            sentences.append(
+                f"{who} is {'on' if on else 'off'} the manifold: {pair} is at most {at_most(np.nanmax(distances), 2)} "
+                f"from z*(x_k) (median {number(np.nanmedian(distances), 2)}, ‖z*‖ {number(size, 2)})."
+            )
+    return " ".join(sentences)

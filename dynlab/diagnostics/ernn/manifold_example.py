@@ -24,7 +24,7 @@ TRAINED_INNER_STEPS, TRAINED_ETA = 5, 0.01  # the paper's own setting for traini
 
 
 class Example(NamedTuple):
-    """What `dynlab.ernn_manifold` takes."""
+    """Arguments of `dynlab.ernn_manifold`."""
 
     system: ERNN
     beside: dict[str, Map]

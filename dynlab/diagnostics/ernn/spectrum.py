@@ -1,4 +1,4 @@
-"""Spectra of ERNN's ∇F = diag(φ') P U − I along trajectories, which Lemmas 1 and 2 want regular and stable."""
+"""Spectra of ERNN's ∇F = diag(φ') P U − I along trajectories, which Lemmas 1 and 2 assume regular and stable."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import at_most, interval, over, share
+from dynlab.wording import interval, number, over, share
 
 ROUNDING = 4.0  # times ε ‖∇F‖_F: what rounding leaves in the entries of ∇F
 METHOD = f"{EIGENVALUES}. The entries of ∇F are known within {ROUNDING:g} ε ‖∇F‖_F. The rank counts σ above n ε σ_max"
@@ -35,7 +35,7 @@ def ernn_spectrum(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Eigenvalues of the inner flow's Jacobian at the states that an ERNN reaches.
+    """Compute the eigenvalues of the inner flow's Jacobian at the states that an ERNN reaches.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ def ernn_spectrum(
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int
-        How many steps of a sequence are linearised, evenly spaced.
+        Number of steps of a sequence that are linearised, evenly spaced.
     inputs_description : str
-        What the inputs are, for the verdict.
+        Description of the inputs for the verdict.
     dtype, device : str
-        Of the trajectory; eigenvalues are computed in float64 on the CPU.
+        Type and device of the trajectory; eigenvalues are computed in float64 on the CPU.
     seed : int
-        The one that drew `inputs`, recorded in the settings.
+        Seed that drew `inputs`, recorded in the settings.
 
     Returns
     -------
@@ -82,20 +82,21 @@ def ernn_spectrum(
     steps = chosen_steps(driven.steps, times)
     values, errors, ranks = _along(system, driven, steps)
     each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
+    variables = {
+        "inner_eigenvalue": schema.variable(mode, values, "eigenvalue of φ′PU − I", schema.PER_SECOND),
+        "inner_eigenvalue_error": schema.variable(mode, errors, "error of the eigenvalue", schema.PER_SECOND),
+        "inner_rank": schema.variable(each, ranks, "rank of φ′PU − I"),
+    }
     flagged = "NaN where the trajectory has diverged or the QR iteration did not converge"
     return schema.dataset(
-        {
-            "inner_eigenvalue": schema.variable(mode, values, "eigenvalue of φ′PU − I", schema.PER_SECOND),
-            "inner_eigenvalue_error": schema.variable(mode, errors, "error of the eigenvalue", schema.PER_SECOND),
-            "inner_rank": schema.variable(each, ranks, "rank of φ′PU − I"),
-        },
+        variables,
         system=system.name,
         source=system.source,
         settings=driven.settings | {"times": times},
         method=METHOD,
         verdict=_verdict(values, errors, ranks, over(driven.steps, inputs_description)),
         coords={schema.TIME: schema.time_coordinate(steps)},
-        flags=None if np.isfinite(values).all() else {"inner_eigenvalue": flagged, "inner_eigenvalue_error": flagged},
+        flags=schema.not_finite(variables, dict.fromkeys(variables, flagged)),
     )
 
 
@@ -111,17 +112,12 @@ def _along(system: ERNN, driven: Driven, steps: NDArray[np.int64]) -> tuple[NDAr
 
 
 def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], where: str) -> str:
-    n = values.shape[-1]
-    finite = np.isfinite(errors)
+    n, finite = values.shape[-1], np.isfinite(errors)
     if not finite.any():
         return f"No ∇F of {where} is finite: the trajectories diverge."
     real = values.real[finite]
-    positive = np.mean(real > errors[finite])
-    zero = np.mean(n - ranks) / n
-    singular = np.mean(ranks < n)
     return (
-        f"Over {where} ∇F = diag(φ′)PU − I is singular at {share(singular)} of the states linearised (rank "
-        f"{interval(ranks, 0)} of {n:,}, so that on average {share(zero)} of its eigenvalues are 0). Of all "
-        f"eigenvalues {share(positive)} have a real part above 0 by more than their error, up to "
-        f"{at_most(real.max(), 3)}."
+        f"∇F = diag(φ′)PU − I is singular at {share(np.mean(ranks < n))} of the states over {where} (rank "
+        f"{interval(ranks, 0)} of {n:,}). Its largest Re λ is {number(real.max(), 3)} per second, and "
+        f"{share(np.mean(real > errors[finite]))} of its eigenvalues are unstable."
     )

@@ -1,5 +1,5 @@
 """How a result changes over the checkpoints of a training."""
 
-from dynlab.diagnostics.over_training.diagnostic import over_training
+from dynlab.diagnostics.over_training.over_training import over_training
 
 __all__ = ["over_training"]

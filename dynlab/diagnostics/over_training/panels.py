@@ -1,4 +1,4 @@
-"""What is drawn and said of each diagnostic over a training."""
+"""The curves of each diagnostic over a training, for its picture and its verdict."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -39,7 +39,7 @@ class Course(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What stands on one pair of axes.
+    """The curves on one pair of axes.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ PANELS: dict[str, tuple[Drawing, ...]] = {
 
 
 def panels_of(ds: xr.Dataset) -> list[Drawing]:
-    """What is drawn of a result: the first panels of which something is there, else its first variable."""
+    """Return the first panels that the result has variables for, else its first variable."""
     candidates = [_there(panels, ds) for key, panels in PANELS.items() if key in ds]
     first = next(iter(map(str, ds.data_vars)))
     return next(filter(None, candidates), [Drawing((Course(first),))])
@@ -213,7 +213,7 @@ def chosen(ds: xr.Dataset, curve: Course) -> xr.DataArray:
 
 
 def name_of(array: xr.DataArray, curve: Course) -> str:
-    """What is drawn, with the time at which it is taken in the place of every t."""
+    """Return the curve's name, with the time at which it is taken in the place of every t."""
     if curve.name:
         return curve.name
     name = str(array.attrs["long_name"])

@@ -1,5 +1,5 @@
 """For which step sizes an integrator is stable, and what the papers' conditions say."""
 
-from dynlab.diagnostics.stability.diagnostic import stability
+from dynlab.diagnostics.stability.stability import stability
 
 __all__ = ["stability"]

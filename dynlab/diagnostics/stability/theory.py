@@ -1,81 +1,39 @@
-"""Bounds that theory gives, beside what is measured: one row a bound.
+"""Bounds that theory gives, beside what is measured: one row for each bound.
 
-They are of the flow that a cell is a step of, where it is one, and of the factors of that flow's Jacobian.
+The bounds are on the flow of a cell, where it has one, on the factors of that flow's Jacobian, and on ERNN's inner
+flow.
+
+References
+----------
+Kag, Zhang and Saligrama, arXiv 1908.08574: Lemma 1 (∇F is regular and ∂h_k/∂h_{k−1} = −I), Lemma 2 (all its
+eigenvalues are negative), Theorem 2 (‖F + η∇F·F‖ < ‖F‖) and Corollary 1 (‖I + η∇F‖ < 1) along the inner iteration.
 """
 
-import dataclasses
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.eigenvalue_bounds.judgement import (
-    AT_THE_BOUND,
-    UNDECIDED,
-    VIOLATED,
-    WORST_FIRST,
-    Judgement,
-    judged,
-)
-from dynlab.driven import Driven
-from dynlab.numerics.singular_values import singular_values
-from dynlab.program.jacobian import Diagonal, Operator, Product, Shared
-from dynlab.systems import Euler, Map
+from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED
+from dynlab.diagnostics.ernn.inner_flow import InnerFlow, corollary_1, iterates, theorem_2
+from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
+from dynlab.numerics.singular_values import rounding_of, singular_values
+from dynlab.program.jacobian import Jacobian, Operator
+from dynlab.systems import Euler, Map, frozen
+from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.systems.asrnn import ASRNN
-from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
-
-
-class JacobianFactors(NamedTuple):
-    """A flow's Jacobian diag(c) M.
-
-    Attributes
-    ----------
-    diagonal : Tensor, shape (..., state)
-        c, the activation's slopes of an ungated cell.
-    matrix : Tensor, shape (state, state)
-        M.
-    """
-
-    diagonal: Tensor
-    matrix: Tensor
-
-
-def euler_step(system: Map) -> Euler | None:
-    """The system as an Euler step of a flow, or None where it is none: FastRNN is one of size σ(α)."""
-    if isinstance(system, Euler):
-        return system
-    if isinstance(system, FastRNN):
-        step = Euler(FastRNNFlow(system), float(torch.sigmoid(system.alpha.detach().double())))
-        step.config, step.source, step.recorded_inputs = system.config, system.source, system.recorded_inputs
-        step.embedding, step.network_input_size = system.embedding, system.network_input_size
-        return step
-    return None
-
-
-def factors(jacobian: Operator) -> JacobianFactors | None:
-    """The diagonal c and the matrix M of a Jacobian diag(c) M, or of one matrix M; None where it is made otherwise."""
-    if isinstance(jacobian, Shared):
-        return JacobianFactors(torch.ones_like(jacobian.matrix[0]), jacobian.matrix)
-    if isinstance(jacobian, Product) and len(jacobian.factors) == 2:
-        left, right = jacobian.factors
-        if isinstance(left, Diagonal) and isinstance(right, Shared):
-            return JacobianFactors(left.diagonal, right.matrix)
-    return None
-
+from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
+from dynlab.systems.fastrnn import FastRNN
 
 NO_BOUND = "no bound"
 SMALLEST_FACTOR = -0.25  # the infimum of σ'(p) tanh(q) + σ(p) (1 − tanh²(q)); its supremum is 1
 ROUNDINGS = 4.0  # of a diagonal factor, each of half a unit
 
-
-# What a row has beside its ``name``. An interval is infinite where it has no end; `margin` is that of the number that
-# decides inside its own interval, negative outside, and NaN where there is no bound.
+# The variables of a row beside its ``name``. An interval is infinite where it has no end.
 COLUMNS = {
     "quantity": "what is bounded",
     "unit": "its units",
@@ -83,7 +41,7 @@ COLUMNS = {
     "theory_high": "largest value that theory allows",
     "measured_low": "least value measured",
     "measured_high": "largest value measured",
-    "margin": "margin inside the bound",
+    "margin": "margin inside the bound of the number that decides",
     "outcome": "outcome",
     "where_sample": "sample of the number that decides, −1: none",
     "where_step": "step t of the number that decides, −1: none",
@@ -93,98 +51,88 @@ COLUMNS = {
 BoundRow = dict[str, Any]
 
 
+def factors(jacobian: Operator) -> tuple[Tensor, Tensor] | None:
+    """Return c and M of a Jacobian diag(c) M, or of one matrix M; None where it is made otherwise."""
+    return jacobian.scaled_matrix() if isinstance(jacobian, Jacobian) else None
+
+
 def row(
     name: str,
     quantity: str,
     values: NDArray[np.float64],
-    errors: NDArray[np.float64] | float,
-    low: NDArray[np.float64] | float,
-    high: NDArray[np.float64] | float,
+    errors: ArrayLike,
+    interval: tuple[ArrayLike, ArrayLike],
     times: NDArray[np.int64],
     units: str = schema.ONE,
+    *,
     strict: bool = False,
 ) -> BoundRow:
     """Hold numbers (sample, time, …) against intervals of the same shape, NaN at states that the bound is not about.
 
-    A number that is NaN with finite ends is not known, and makes the row undecided. Where a statement is `strict`, its
-    ends do not belong to the interval: a number within its error of one is undecided, but for one exactly there.
+    A number that is NaN makes the row undecided. The ends of a `strict` interval do not belong to it: a number within
+    its error of one is undecided, and a number exactly there violates it.
     """
-    ends = [np.broadcast_to(np.asarray(end, dtype=float), values.shape) for end in (low, high)]
-    about = ~np.isnan(ends[0])
-    spread = np.broadcast_to(errors, values.shape)
+    low, high = (np.broadcast_to(np.asarray(end, dtype=float), values.shape) for end in interval)
+    about = ~np.isnan(low)
     known = values[about & np.isfinite(values)]
     measured = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
-    made: BoundRow = {
-        "name": name,
-        "quantity": quantity,
-        "unit": units,
-        "theory_low": float(ends[0][about].min()),
-        "theory_high": float(ends[1][about].max()),
-        "measured_low": measured[0],
-        "measured_high": measured[1],
-        "compared": int(about.sum()),
-    }
-    indices = np.argwhere(about)
-    found = []
-    for end, is_upper in zip(ends, (False, True), strict=True):
-        bounded = about & np.isfinite(end)
-        if bounded.any():
-            judgement = judged((values - np.where(bounded, end, 0))[about], spread[about], 0.0, is_upper)
-            found.append(judgement)
-    if not found:
+    found: BoundRow = {"name": name, "quantity": quantity, "unit": units, "compared": int(about.sum())}
+    found |= {"theory_low": float(low[about].min()), "theory_high": float(high[about].max())}
+    found |= dict(zip(("measured_low", "measured_high"), measured, strict=True))
+    if not (np.isfinite(low[about]) | np.isfinite(high[about])).any():
         nothing = {"margin": np.nan, "outcome": NO_BOUND, "where_sample": -1, "where_step": -1, "violations": 0}
-        return made | nothing
-    if strict:
-        found = [_strictly(one) for one in found]
-    worst = min(found, key=lambda one: (WORST_FIRST.index(one.outcome), np.nan_to_num(one.margin, nan=np.inf)))
-    at = indices[worst.index[0]]
-    where = {"where_sample": int(at[0]), "where_step": int(times[at[1]])}
-    violations = sum(one.violations for one in found)
-    if strict:
-        violations += sum(int(((values == end) & (spread == 0) & about).sum()) for end in ends)
-    return made | where | {"margin": worst.margin, "outcome": worst.outcome, "violations": violations}
-
-
-def _strictly(judgement: Judgement) -> Judgement:
-    """With the end outside: what lies exactly on it violates, what lies within its error of it is undecided."""
-    if judgement.outcome != AT_THE_BOUND:
-        return judgement
-    exact = judgement.margin == 0 == judgement.error
-    return dataclasses.replace(judgement, outcome=VIOLATED if exact else UNDECIDED)
+        return found | nothing
+    with np.errstate(invalid="ignore"):
+        margin = np.fmin(values - low, high - values)
+    spread = np.where(np.isinf(values), 0.0, np.broadcast_to(errors, values.shape))
+    unknown = about & (np.isnan(margin) | ~np.isfinite(spread))
+    near = about & ~unknown & (np.abs(margin) <= spread)
+    outside = about & ~unknown & ((margin < -spread) | (strict & (margin == 0) & (spread == 0)))
+    classes = {VIOLATED: outside, UNDECIDED: unknown | (near & strict), AT_THE_BOUND: near, HOLDS: about}
+    outcome, decide = next((name, which) for name, which in classes.items() if which.any())
+    farthest = int(np.argmin(np.nan_to_num(margin[decide], nan=np.inf)))
+    at = tuple(np.argwhere(decide)[farthest])
+    found |= {"margin": float(margin[at]), "outcome": outcome, "violations": int(outside.sum())}
+    return found | {"where_sample": int(at[0]), "where_step": int(times[at[1]])}
 
 
 def rows_of_flow(
-    flow: Any, factors: JacobianFactors | None, values: NDArray[np.complex128], errors: NDArray[np.float64], times: Any
+    flow: Any,
+    factors: tuple[Tensor, Tensor] | None,
+    values: NDArray[np.complex128],
+    errors: NDArray[np.float64],
+    times: Any,
 ) -> list[BoundRow]:
     """Re λ of diag(c) (A − γ I) lies in [−γ max c, −γ min c] for antisymmetric A and c ≥ 0; else nothing bounds it.
 
     Parameters
     ----------
     flow : Flow
-    factors : JacobianFactors or None
-        With c of shape (sample, time, state) at the states of `values` (sample, time, mode), or (state,).
+    factors : tuple of Tensor or None
+        Of `factors`, with c of shape (sample, time, state) at the states of `values` (sample, time, mode), or (state,).
     """
-    real = values.real
-    rows = []
+
+    def of_real_part(name: str, words: str, low: ArrayLike = -np.inf, high: ArrayLike = np.inf) -> BoundRow:
+        return row(name, words, values.real, errors, (low, high), times, schema.PER_SECOND)
+
     if factors is None:
-        return [_unbounded("flow", "Re λ of the flow", real, errors, times)]
-    c = np.broadcast_to(factors.diagonal.double().cpu().numpy(), (*values.shape[:2], values.shape[-1]))
-    gamma, antisymmetric = diffusion_of(factors.matrix)
+        return [of_real_part("flow", "Re λ of the flow")]
+    c = np.broadcast_to(factors[0].double().cpu().numpy(), (*values.shape[:2], values.shape[-1]))
+    gamma, antisymmetric = diffusion_of(factors[1])
     gated = (c < 0).any(axis=-1)
-    if antisymmetric and not gated.all():
-        sides = -gamma * c.max(axis=-1), -gamma * c.min(axis=-1)
-        low, high = (np.where(gated, np.nan, side)[..., None] for side in (np.minimum(*sides), np.maximum(*sides)))
-        words = "Re λ where no factor c is negative" if gated.any() else "Re λ of the flow"
-        rows.append(row("real_part", words, real, errors, low, high, times, schema.PER_SECOND))
-    if antisymmetric and gated.any():
-        below, above = (np.where(gated, end, np.nan)[..., None] for end in (-np.inf, np.inf))
-        words = "Re λ where a factor c is negative"
-        rows.append(row("real_part_gated", words, real, errors, below, above, times, schema.PER_SECOND))
+    rows = []
     if not antisymmetric:
-        rows.append(_unbounded("real_part", "Re λ of the flow (M is not A − γI)", real, errors, times))
+        rows.append(of_real_part("real_part", "Re λ of the flow (M is not A − γI)"))
+    elif not gated.all():
+        sides = np.where(gated, np.nan, -gamma * np.array([c.max(axis=-1), c.min(axis=-1)]))[..., None]
+        words = "Re λ where no factor c is negative" if gated.any() else "Re λ of the flow"
+        rows.append(of_real_part("real_part", words, sides.min(axis=0), sides.max(axis=0)))
+    if antisymmetric and gated.any():
+        below = np.where(gated, -np.inf, np.nan)[..., None]
+        rows.append(of_real_part("real_part_gated", "Re λ where a factor c is negative", below, -below))
     if isinstance(flow, GatedFlow):
         rounding = ROUNDINGS * np.finfo(np.float64).eps
-        rows.append(row("factor", "diagonal factor c of the gate", c, rounding, SMALLEST_FACTOR, 1.0, times))
+        rows.append(row("factor", "diagonal factor c of the gate", c, rounding, (SMALLEST_FACTOR, 1.0), times))
     return rows
 
 
@@ -197,40 +145,110 @@ def rows_of_norm(system: Map, driven: Driven, times: NDArray[np.int64]) -> list[
     elif isinstance(cell, FastRNN):
         norm = float(torch.linalg.matrix_norm(cell.U.detach().double(), 2))
         alpha, beta = (torch.sigmoid(each.detach().double()) for each in (cell.alpha, cell.beta))
-        limit = float(beta + alpha * norm)
-        words = "‖∂h_t/∂h_{t−1}‖₂ ≤ σ(β) + σ(α)‖U‖₂"
+        limit, words = float(beta + alpha * norm), "‖∂h_t/∂h_{t−1}‖₂ ≤ σ(β) + σ(α)‖U‖₂"
     else:
         return []
     norms, errors = norms_of(driven, times)
-    return [row("jacobian_norm", words, norms, errors, 0.0, limit, times)]
+    return [row("jacobian_norm", words, norms, errors, (0.0, limit), times)]
 
 
 def norms_of(driven: Driven, times: NDArray[np.int64], shift: float = 0.0) -> tuple[NDArray[np.float64], ...]:
     """‖∂h_t/∂h_{t−1} + shift I‖₂, shape (sample, time), and a bound on the error of each."""
-    parts = []
-    for block in driven.blocks(driven.system, times):
-        stack = block.double().cpu().numpy() + shift * np.eye(block.shape[-1])
-        parts.append(singular_values(stack)[..., 0])
-    norms = np.concatenate(parts, axis=1)
-    unit = torch.finfo(driven.states.dtype).eps
-    return norms, driven.states.shape[-1] * unit * (norms + abs(shift))
+    n = driven.states.shape[-1]
+    blocks = (block.double().cpu().numpy() + shift * np.eye(n) for block in driven.blocks(driven.system, times))
+    norms = np.concatenate([singular_values(stack)[..., 0] for stack in blocks], axis=1)
+    return norms, n * torch.finfo(driven.states.dtype).eps * (norms + abs(shift))
 
 
-def diffusion_of(matrix: Any) -> tuple[float, bool]:
+def diffusion_of(matrix: Tensor) -> tuple[float, bool]:
     """γ = −tr M/n, and whether M + γ I is antisymmetric up to rounding."""
     M = matrix.double().cpu().numpy()
     n = len(M)
     gamma = -float(np.trace(M)) / n
     symmetric = (M + M.T) / 2 + gamma * np.eye(n)
     # M was stored in the precision of its dtype, in which its parts were subtracted
-    unit = torch.finfo(torch.float32).eps if matrix.dtype == torch.float32 else np.finfo(float).eps
+    unit = torch.finfo(matrix.dtype).eps
     return gamma, bool(np.abs(symmetric).max() <= n * unit * max(np.abs(M).max(), abs(gamma)))
 
 
-def variables(rows: Sequence[BoundRow]) -> dict[str, xr.Variable]:
-    """The rows as variables over ``bound``."""
-    return {name: schema.variable((schema.BOUND,), [one[name] for one in rows], text) for name, text in COLUMNS.items()}
+RELATIVE_ERROR = 1e-10  # of the quotient and the norm of Theorem 2 and Corollary 1: of 10⁶ sums and products
 
 
-def _unbounded(name: str, words: str, real: NDArray[np.float64], errors: Any, times: Any) -> BoundRow:
-    return row(name, words, real, errors, -np.inf, np.inf, times, schema.PER_SECOND)
+def rows_of_ernn(
+    system: ERNN,
+    driven: Driven,
+    rates: tuple[NDArray[np.complex128], NDArray[np.float64]],
+    etas: NDArray[np.float64],
+    times: NDArray[np.int64],
+) -> list[BoundRow]:
+    """Lemmas 1 and 2, Theorem 2, Corollary 1, and the rank that the structure of ∇F = diag(φ′)PU − I allows.
+
+    Parameters
+    ----------
+    system : ERNN
+    driven : Driven
+    rates : tuple of ndarray, shape (sample, time, mode)
+        The eigenvalues of ∇F at h_t and their errors.
+    etas : ndarray, shape (K, time)
+    times : ndarray of int, shape (time,)
+    """
+    exact, before = frozen(system), torch.as_tensor(times - 1)
+    states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
+    old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
+    jacobian = exact.inner_jacobian(new, old, inputs)
+    singular = singular_values(jacobian.dense().numpy())
+    smallest, error = singular[..., -1], rounding_of(singular)
+    ranks = np.where(np.isnan(smallest), np.nan, (singular > error[..., None]).sum(axis=-1))
+    most = _structural_rank(system, jacobian)
+    if most is not None:  # a ∇F whose structure keeps its rank below n is exactly singular
+        smallest, error = (np.where(most < system.state_size, 0.0, each) for each in (smallest, error))
+    gap, one_factor = norms_of(driven, times, float(system.sign))
+    gap_error = (1 + system.inner_steps) * one_factor  # a product of K factors
+    gap_words = f"Lemma 1: ‖∂h_k/∂h_{{k−1}} + {'I' if system.sign == 1 else '(−I)'}‖₂ = 0"
+    below_0 = (-np.inf, 0.0)
+    rows = [
+        row("lemma_1", "Lemma 1: σ_min(∇F) > 0", smallest, error, (0.0, np.inf), times, strict=True),
+        row("lemma_1_jacobian", gap_words, gap, gap_error, (0.0, 0.0), times),
+        row(
+            "lemma_2", "Lemma 2: Re λ(∇F) < 0", rates[0].real, rates[1], below_0, times, schema.PER_SECOND, strict=True
+        ),
+        *_along_iteration(exact, old, inputs, etas, times),
+    ]
+    if most is not None:
+        limit = np.minimum(most, system.state_size)
+        rows.append(row("rank", "rank ∇F ≤ inactive units + d₁", ranks, 0.0, (0.0, limit), times))
+    return rows
+
+
+def _along_iteration(
+    system: ERNN, old: Tensor, inputs: Tensor, etas: NDArray[np.float64], times: NDArray[np.int64]
+) -> list[BoundRow]:
+    """Theorem 2 and Corollary 1 at every inner iterate g⁽⁰⁾ … g⁽ᴷ⁻¹⁾, from which a step is taken."""
+    states, given, steps = old.flatten(0, 1), inputs.flatten(0, 1), torch.as_tensor(etas).repeat(1, len(old))
+    parts: list[list[NDArray[np.float64]]] = [[], []]
+    for block in torch.arange(len(states)).split(max(1, NUMBERS_AT_ONCE // system.state_size**2)):
+        flow = InnerFlow(system, states[block], given[block])
+        reached = iterates(flow, system.inner_start(flow.state), steps[:, block], len(steps))[:-1]
+        parts[0].append(theorem_2(flow, reached, steps[:, block]))
+        parts[1].append(corollary_1(flow, reached, steps[:, block]))
+    found = []
+    for name, words, part in (
+        ("theorem_2", "Theorem 2: ‖F + η∇F·F‖/‖F‖ < 1", parts[0]),
+        ("corollary_1", "Corollary 1: ‖I + η∇F‖₂ < 1", parts[1]),
+    ):
+        each = np.concatenate(part, axis=1).T.reshape(*old.shape[:2], -1)
+        # at an equilibrium F is rounding, and its quotient says nothing
+        arrived = np.isnan(each) & torch.isfinite(old).all(dim=-1, keepdim=True).numpy()
+        if not arrived.all():
+            interval = (np.where(arrived, np.nan, -np.inf), 1.0)
+            found.append(row(name, words, each, RELATIVE_ERROR * np.abs(each), interval, times, strict=True))
+    return found
+
+
+def _structural_rank(system: ERNN, jacobian: Operator) -> NDArray[np.float64] | None:
+    """Inactive units + d₁, an upper bound on the rank with ReLU and P U = I + a matrix of rank d₁; else None."""
+    if system.activation != ACTIVATIONS["relu"] or not isinstance(system.U, IdentityPlusLowRank):
+        return None
+    transition = jacobian.dense() + torch.eye(system.state_size).to(system.W)
+    inactive = (transition == 0).all(dim=-1).sum(dim=-1).cpu().numpy()
+    return np.asarray(inactive + system.U.V.shape[1], dtype=float)

@@ -1,0 +1,288 @@
+"""ERNN's inner flow g' = F(g): its equilibria, and the iteration g ← g + η F(g) towards them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.driven import NUMBERS_AT_ONCE
+from dynlab.numerics import fsolve_check, merging
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.numerics.roots import solve, tolerance
+from dynlab.numerics.threads import in_threads
+from dynlab.progress import through
+from dynlab.systems.ernn import ERNN
+
+ONE, SEVERAL, NOT_ISOLATED, NONE = "one equilibrium", "several equilibria", "not isolated", "none found"
+# Random states to begin at, beside where the iteration starts and where it ends. Of 196 equilibria of nets with 3 to 7
+# ReLU units 58 are missed from 6, 22 from 24, 2 from 96. The cost of each grows as the cube of the size.
+MOST_RANDOM, FEWEST_RANDOM, RANDOM_ENTRIES = 96, 6, 1536
+# Times 1 + ‖∇F‖₂: below, a root is not isolated to rounding. At a double root, a residual of 1e-12 leaves σ_min = 2e-6.
+SINGULAR = 3e-6
+FARTHEST = 1e3  # times a state's size: a step of Newton's leads no farther
+REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
+
+
+@dataclass(frozen=True)
+class InnerFlow:
+    """F for many steps k at once.
+
+    Attributes
+    ----------
+    system : ERNN
+    state : Tensor, shape (point, state)
+        h_{k−1} of each.
+    input : Tensor, shape (point, input)
+        x_k.
+    """
+
+    system: ERNN
+    state: Tensor
+    input: Tensor
+
+    def velocity(self, g: Tensor, points: Tensor | slice = slice(None)) -> Tensor:
+        """F(g) of states (k, n) at these points."""
+        return self.system.inner_velocity(g, self.state[points], self.input[points])
+
+    def jacobian(self, g: Tensor, points: Tensor | slice = slice(None)) -> Tensor:
+        """∇F(g), shape (k, n, n)."""
+        dense = self.system.inner_jacobian(g, self.state[points], self.input[points]).dense()
+        return dense.expand(len(g), *dense.shape[-2:])
+
+
+class InnerEquilibria(NamedTuple):
+    """The equilibria that were found at each point.
+
+    Attributes
+    ----------
+    states : ndarray, shape (point, state)
+        The one nearest to where the iteration ended, by fsolve; NaN where none was found.
+    residuals : ndarray, shape (point,)
+        ‖F‖₂ there.
+    errors : ndarray, shape (point,)
+        How far from the true equilibrium it may be, 10 ‖F‖₂/σ_min(∇F).
+    counts : ndarray of int, shape (point,)
+        How many different ones the searches found; those that are not isolated count as one.
+    kinds : ndarray of str, shape (point,)
+        `ONE`, `SEVERAL`, `NOT_ISOLATED` (∇F is singular at one of them: a multiple root or a continuum) or `NONE`.
+    iterations : ndarray of int, shape (point,)
+        Of the searches, the most that one of the starts took.
+    """
+
+    states: NDArray[np.float64]
+    residuals: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    kinds: NDArray[np.str_]
+    iterations: NDArray[np.int64]
+
+
+def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.random.Generator) -> InnerEquilibria:
+    """Search from where the iteration starts and ends and from random states, and verify with fsolve.
+
+    Parameters
+    ----------
+    flow : InnerFlow
+        In float64 on the CPU.
+    start, end : Tensor, shape (point, state)
+        Of the inner iteration.
+    generator : numpy.random.Generator
+    """
+    number, size = start.shape
+    shift = flow.system.sign * flow.state
+    reach = REACH * (start + shift).abs().amax(dim=-1).clamp_min(1)
+    random = min(MOST_RANDOM, max(FEWEST_RANDOM, RANDOM_ENTRIES // size))
+    spread = torch.as_tensor(generator.uniform(-1, 1, (random, number, size)))
+    reached = torch.where(torch.isfinite(end).all(-1, keepdim=True), end, start)
+    drawn = spread * reach.unsqueeze(-1) - shift
+    drawn[::2] = _by_one_step(flow, drawn[::2])  # to what is an equilibrium if no unit's slope changes on the way
+    starts = torch.cat([torch.stack([start, reached]), drawn])
+    points = torch.arange(number).repeat(len(starts))
+    ended = solve(
+        lambda g, rows: flow.velocity(g, points[rows]),
+        lambda g, rows: flow.jacobian(g, points[rows]),
+        starts.reshape(-1, size),
+    )
+    roots = ended.states.reshape(len(starts), number, size).numpy()
+    converged = ended.converged.reshape(len(starts), number).numpy()
+    direction = generator.standard_normal(size)
+    direction /= np.linalg.norm(direction)
+    found = [_at_point(flow, i, roots[converged[:, i], i], reached[i].numpy(), direction) for i in range(number)]
+    taken = ended.iterations.reshape(len(starts), number).amax(dim=0).numpy()
+    states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
+    return InnerEquilibria(states, residuals, errors, counts, kinds, taken)
+
+
+def _by_one_step(flow: InnerFlow, states: Tensor) -> Tensor:
+    """States (k, point, n) after a whole step of Newton's, but for those that it leads far away."""
+    points, begun = torch.arange(states.shape[1]).repeat(len(states)), states.reshape(-1, states.shape[2])
+    off = flow.velocity(begun, points).unsqueeze(-1)
+    moved = begun - torch.linalg.solve_ex(flow.jacobian(begun, points), off)[0].squeeze(-1)
+    near = moved.abs().amax(dim=-1, keepdim=True) < FARTHEST * begun.abs().amax(dim=-1, keepdim=True)  # not of NaN
+    return torch.where(near, moved, begun).reshape(states.shape)
+
+
+def _at_point(
+    flow: InnerFlow,
+    point: int,
+    roots: NDArray[np.float64],
+    reached: NDArray[np.float64],
+    direction: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float, float, int, str]:
+    if len(roots) == 0:
+        return np.full(len(reached), np.nan), np.nan, np.nan, 0, NONE
+    here = torch.tensor([point])
+
+    def f(g: NDArray[np.float64]) -> NDArray[np.float64]:
+        return flow.velocity(torch.as_tensor(g)[None], here)[0].numpy()
+
+    def jacobian(g: NDArray[np.float64]) -> NDArray[np.float64]:
+        return flow.jacobian(torch.as_tensor(g)[None], here)[0].numpy()
+
+    distinct = roots[np.unique(merging.merged(roots), return_index=True)[1]]
+    sigmas = np.linalg.svd(np.array([jacobian(root) for root in distinct]), compute_uv=False)
+    singular = sigmas[:, -1] <= SINGULAR * (1 + sigmas[:, 0])
+    count = int((~singular).sum()) + bool(singular.any())
+    kind = NOT_ISOLATED if singular.any() else SEVERAL if count > 1 else ONE
+    chosen = int(np.argmin(np.linalg.norm(distinct - reached, axis=1)))
+    state, sigma = distinct[chosen], float(sigmas[chosen, -1])
+    if not singular[chosen]:
+        checked = fsolve_check.check(f, jacobian, state, direction)
+        allowed = fsolve_check.allowed_distance(float(np.linalg.norm(f(state))), sigma)
+        if checked.distance <= allowed and checked.residual <= float(tolerance(torch.as_tensor(checked.state))):
+            state = checked.state
+    residual = float(np.linalg.norm(f(state)))
+    return state, residual, fsolve_check.position_error(residual, sigma), count, kind
+
+
+ROUNDING = 100  # times ε max(1, ‖g*‖): distances below are rounding
+PART = 3  # the last third of what lies above rounding is used
+FEWEST = 4  # distances that a regression needs
+LARGEST = 1e100  # distances above are those of an iteration that has long diverged
+AGREEMENT = 0.02  # of the slope: where the two halves of the window differ by more, the rate has not settled
+LINEAR = 1e-3  # of the first distance: above it the iteration need not be linear yet, however straight its line
+SAME_JACOBIAN = 1e-8  # times max(1, ‖g*‖): within this of an equilibrium ∇F is the equilibrium's
+
+
+def iterates(flow: InnerFlow, start: Tensor, etas: Tensor, iterations: int) -> Tensor:
+    """g⁽⁰⁾ … g⁽ᴵ⁾, shape (iteration + 1, point, state).
+
+    Parameters
+    ----------
+    flow : InnerFlow
+    start : Tensor, shape (point, state)
+    etas : Tensor, shape (K, point)
+        Cycled.
+    iterations : int
+    """
+    found = [start]
+    for i in through(range(iterations)):
+        found.append(found[-1] + etas[i % len(etas)].unsqueeze(-1) * flow.velocity(found[-1]))
+    return torch.stack(found)
+
+
+def theorem_2(flow: InnerFlow, states: Tensor, etas: Tensor) -> NDArray[np.float64]:
+    """‖F + η ∇F·F‖₂/‖F‖₂ at each iterate, shape (iteration + 1, point); NaN where F is rounding or not finite."""
+    F = flow.velocity(states)
+    along = flow.system.inner_jacobian(states, flow.state, flow.input).apply(F.unsqueeze(-1)).squeeze(-1)
+    eta = etas[torch.arange(len(states)) % len(etas)].unsqueeze(-1)
+    norm = F.norm(dim=-1)
+    ratio = (F + eta * along).norm(dim=-1) / norm
+    return torch.where(torch.isfinite(ratio) & (norm > tolerance(states)), ratio, torch.nan).numpy()
+
+
+def corollary_1(
+    flow: InnerFlow, states: Tensor, etas: Tensor, equilibria: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """‖I + η ∇F‖₂ at each iterate, shape (iteration + 1, point); NaN where the iterate is not finite.
+
+    Near `equilibria` (point, state) it is computed once, for the equilibrium.
+    """
+    cycle = torch.arange(len(states)) % len(etas)
+    near = torch.zeros(states.shape[:2], dtype=torch.bool)
+    found = np.full(near.shape, np.nan)
+    if equilibria is not None:
+        targets = torch.as_tensor(equilibria)
+        near = (states - targets).norm(dim=-1) <= SAME_JACOBIAN * targets.norm(dim=-1).clamp_min(1)
+        reached = near.any(dim=0).expand(len(etas), -1)
+        k, points = reached.nonzero(as_tuple=True)
+        settled = np.full(etas.shape, np.nan)
+        settled[reached.numpy()] = _norms(flow, targets[points], etas[k, points], points)
+        found = np.where(near, settled[cycle], np.nan)
+    moving = torch.isfinite(states).all(dim=-1) & ~near
+    i, points = moving.nonzero(as_tuple=True)
+    found[moving.numpy()] = _norms(flow, states[i, points], etas[cycle[i], points], points)
+    return found
+
+
+def predicted_rates(flow: InnerFlow, equilibria: NDArray[np.float64], etas: Tensor) -> NDArray[np.float64]:
+    """ρ(∏(I + η_i ∇F))^{1/K} at the equilibria, shape (point,): the eigenvalues are ∏(1 + η_i λ) of ∇F's λ."""
+    rates = np.full(len(equilibria), np.nan)
+    points = torch.as_tensor(np.isfinite(equilibria).all(axis=1)).nonzero()[:, 0]
+    if len(points):
+        matrices = flow.jacobian(torch.as_tensor(equilibria)[points], points).numpy()
+        factors = 1 + etas[:, points].numpy()[:, :, None] * approximate_eigenvalues(matrices)
+        with np.errstate(divide="ignore"):  # a mode that one step of the cycle removes
+            rates[points.numpy()] = np.exp(np.log(np.abs(factors)).mean(axis=0).max(axis=-1))
+    return rates
+
+
+def _norms(flow: InnerFlow, g: Tensor, eta: Tensor, points: Tensor) -> NDArray[np.float64]:
+    """‖I + η ∇F‖₂ by the largest eigenvalue of its product with its transpose; inf where that overflows."""
+    norms = np.full(len(g), np.inf)
+    for some in torch.arange(len(g)).split(max(1, NUMBERS_AT_ONCE // g.shape[-1] ** 2)):
+        matrices = eta[some, None, None] * flow.jacobian(g[some], points[some])
+        matrices.diagonal(dim1=-2, dim2=-1).add_(1)
+        squares = (matrices @ matrices.mT).numpy()
+        finite = np.isfinite(squares).all(axis=(1, 2))
+        norms[some.numpy()[finite]] = np.sqrt(_largest_eigenvalues(squares[finite]))
+    return norms
+
+
+def _largest_eigenvalues(symmetric: NDArray[np.float64]) -> NDArray[np.float64]:
+    (largest,) = in_threads(lambda rows: (np.linalg.eigvalsh(symmetric[rows])[:, -1],), len(symmetric))
+    return largest
+
+
+def measured_rate(distance: NDArray[np.float64], floor: float, cycle: int = 1) -> tuple[float, bool]:
+    """The rate at which a distance falls, by regression of its logarithm, and whether that has settled.
+
+    The regression is over the last third of what lies above rounding: before, faster modes still count.
+    Where many modes decay alike, as in a large random net, the slowest one does not dominate before rounding sets in:
+    the measured rate is then a little below the true one, although it has settled.
+
+    Parameters
+    ----------
+    distance : ndarray, shape (iteration,)
+    floor : float
+        Below it a distance is rounding.
+    cycle : int
+        The window is a multiple of this: the period of the step sizes.
+
+    Returns
+    -------
+    rate : float
+        NaN where fewer than `FEWEST` distances lie in the window.
+    settled : bool
+        Whether the slopes of the window's halves agree within `AGREEMENT`, and the distance has fallen to `LINEAR`.
+    """
+    usable = np.isfinite(distance) & (distance > floor) & (distance < LARGEST)
+    length = len(distance) if usable.all() else int(np.argmin(usable))
+    width = (length // PART) // (2 * cycle) * (2 * cycle)
+    if width < FEWEST:
+        return np.nan, False
+    window = np.log(distance[length - width : length])
+    slope, early, late = (
+        float(np.polyfit(np.arange(len(part)), part, 1)[0])
+        for part in (window, window[: width // 2], window[width // 2 :])
+    )
+    close = distance[length - 1] <= LINEAR * distance[0]
+    return float(np.exp(slope)), bool(close and abs(early - late) <= AGREEMENT * abs(slope))
+
+
+def floor_of(equilibrium: NDArray[np.float64], error: float) -> float:
+    """The distance below which an iterate cannot be told from an equilibrium (state,) known up to `error`."""
+    return max(ROUNDING * np.finfo(np.float64).eps * max(1.0, float(np.linalg.norm(equilibrium))), error)

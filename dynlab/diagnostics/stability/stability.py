@@ -1,0 +1,229 @@
+"""Whether a cell's step keeps the stability of its flow: integrators, critical steps, diffusion, theory's bounds."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.stability import theory
+from dynlab.diagnostics.stability.diffusion_plane import (
+    diffusion_plane,
+    fastest_rotation,
+    mean_slope_step,
+    plane_states,
+)
+from dynlab.diagnostics.stability.methods import METHODS, Method, region
+from dynlab.diagnostics.stability.multipliers import NO_FLOW, Rates, Steps, judged, of_integrators, of_steps, rates_of
+from dynlab.diagnostics.stability.verdict import verdict
+from dynlab.driven import Driven, chosen_steps, drive
+from dynlab.errors import UserError, entry
+from dynlab.jacobians import jacobian
+from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
+from dynlab.numerics.threads import one_torch_thread
+from dynlab.systems import Euler, Map
+from dynlab.systems.asrnn import ASRNN
+from dynlab.systems.base import positive_step
+from dynlab.systems.checked import checked
+from dynlab.systems.ernn import ERNN
+from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
+from dynlab.wording import place
+
+METHOD = (
+    f"{EIGENVALUES}. A step multiplies the flow linearised at a state by R(ελ), exact at equilibria, and of Euler's "
+    "method at every state. A state is stable or unstable only where the error separates |R(ελ)| from 1. The plane of "
+    "ε and γ is that of diag(c)(M₀ − γI) at fixed states: evenly chosen ones and those of the smallest critical steps. "
+    "Brent's method finds the γ that is needed. Each state is judged by itself: along a trajectory products of "
+    "Jacobians decide (gradient, lyapunov)"
+)
+UNLIMITED = "inf: no step is too large"
+REASONS = {
+    **dict.fromkeys(("eigenvalue", "eigenvalue_error", "step_modulus", "step_modulus_error"), NO_FLOW),
+    "integrator_step": f"{UNLIMITED}; NaN where none is known",
+    "integrator_modulus": NO_FLOW,
+    "region": "inf at a pole of R",
+    "mean_slope_step": "NaN where the mean slope or γ is not positive",
+    **dict.fromkeys(("formula_step_low", "formula_step_high"), "NaN where no mean slope is positive"),
+    "plane_modulus": "inf beyond the largest number",
+    "plane_critical_step": f"{UNLIMITED}; NaN where an error does not separate a real part from 0",
+    "needed_diffusion": "NaN: no γ of the plane is the least that makes this ε stable",
+    **dict.fromkeys(
+        ("theory_low", "theory_high", "margin", "measured_low", "measured_high"),
+        "not finite where theory sets no bound",
+    ),
+}
+
+
+@one_torch_thread()
+@checked
+def stability(
+    system: Map,
+    inputs: Any = None,
+    *,
+    integrator: str = "euler",
+    step_size: float | None = None,
+    initial_state: Any = None,
+    times: int = 64,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Find the step sizes that are stable for a cell's flow at the states it reaches, and check theory's bounds.
+
+    Parameters
+    ----------
+    system : Map
+        An `Euler` step of a flow (antisymmetric, gated, feedback …), a FastRNN, which is one of size σ(α), or an ERNN,
+        whose inner iteration is one of size η. Of an asRNN, which has no flow, only the bound on its Jacobian.
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        Without it what was recorded with the system; a system without input is looked at where it starts.
+    integrator : {"euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler"}
+        The integrator whose step is analysed; the trajectory is the network's own.
+    step_size : float, optional
+        ε in seconds; the network's own where it is not given, of an ERNN those that it has learned.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Zero where it is not given.
+    times : int
+        Number of steps of a sequence that are linearised, evenly spaced.
+    inputs_description : str
+        Description of the inputs for the verdict.
+    dtype, device : str
+        Type and device of the trajectory and its Jacobians; eigenvalues are computed in float64 on the CPU.
+    seed : int
+        Seed that drew `inputs`, recorded in the settings; nothing here is random.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``eigenvalue(sample, time, mode)`` of the flow in 1/s with ``eigenvalue_error``. Of the integrator's step
+        ``step_modulus(sample, time, mode)`` = |R(ελ)| with ``step_modulus_error``, and ``used_step(sample, time)``.
+        ``stable(sample, time)`` is 1 stable, 0 unstable or −1 undecided. ``dependent(sample, time)`` is 1 where
+        eigenvectors of modulus 1 may be dependent, so that powers may grow as a Jordan block's do.
+        ``critical_step(sample, time)`` is the largest ε for which no modulus exceeds 1 (inf: every one). Of all
+        integrators the same over ``integrator``. ``region(window, y, x)`` = |R(z)|. Of flows with Jacobian diag(c) M
+        also ``mean_slope_step``, what the formula 2γ/(γ² + ω²) says with the mean of c, and ``negative_factors``, the
+        share of c below 0. Over γ and ε (``plane_diffusion``, ``plane_step_size``) there are
+        ``plane_modulus(diffusion, step_size)``, ``plane_critical_step(diffusion)``, ``formula_step_low`` and
+        ``formula_step_high``. One number each are ``own_diffusion``, ``fastest_rotation`` and ``needed_diffusion``.
+        Over ``bound``: ``theory_low`` and ``theory_high`` beside ``measured_low`` and ``measured_high``, ``margin`` and
+        ``outcome``.
+
+    Raises
+    ------
+    UserError
+        For a system that is no step of a flow, an unknown integrator, a step size that is not positive, and bad inputs.
+
+    Notes
+    -----
+    Euler's step is stable for ε ≤ min_i −2 Re λ_i/|λ_i|², for λ = −γ ± iω up to 2γ/(γ² + ω²).
+
+    References
+    ----------
+    Chang, Chen, Haber and Chi, AntisymmetricRNN, ICLR 2019, sections 3 and 4; Hairer and Wanner, "Solving Ordinary
+    Differential Equations II", Springer 1996, section IV.2.
+
+    Examples
+    --------
+    >>> from dynlab.matrices import planar_matrix
+    >>> from dynlab.systems.planar import planar_system
+    >>> ds = stability(planar_system(planar_matrix("diff")))
+    >>> round(float(ds["critical_step"][0, 0]), 6), round(float(ds["step_modulus"].max()), 6)
+    (0.07458, 1.005099)
+    """
+    entry(METHODS, integrator, "integrator")
+    if step_size is not None:
+        positive_step(step_size)
+    stepped = _step(system)
+    if inputs is None and system.recorded_inputs is None and system.network_input_size == 0:
+        inputs = np.zeros((1, 0))
+    where: dict[str, Any] = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
+    driven = drive(stepped or system, inputs, inputs_description=inputs_description, **where)
+    times_of = chosen_steps(driven.steps, times)
+    rows = theory.rows_of_norm(system, driven, times_of)
+    variables: dict[str, xr.Variable] = {}
+    coords: dict[str, Any] = {schema.TIME: schema.time_coordinate(times_of)}
+    flags: dict[str, str] = {}
+    if stepped is not None:
+        where |= {"times": times, "inputs_description": inputs_description}
+        rates = rates_of(stepped, inputs, step_size, **where)
+        steps = {name: judged(rates, method) for name, method in METHODS.items()}
+        own = steps[integrator]
+        variables |= of_steps(rates, own) | of_integrators(steps) | region(METHODS[integrator], own.used, rates.value)
+        flags = _flags(own)
+        coords[schema.INTEGRATOR] = list(METHODS)
+        if isinstance(stepped, Euler):
+            more, plane = _of_flow(driven, times_of, rates, own, METHODS[integrator])
+            rows, variables = more + rows, variables | plane
+        else:
+            rows = theory.rows_of_ernn(stepped, driven, (rates.value, rates.error), rates.step, times_of)
+    for name, text in theory.COLUMNS.items():
+        variables[name] = schema.variable((schema.BOUND,), [one[name] for one in rows], text)
+    start = driven.states[0, int(times_of[0]) - 1].double().cpu().numpy()
+    at = f"h = {place(start)}" if start.any() else "the origin"
+    return schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
+        verdict=lambda ds: verdict(ds, driven.steps, inputs_description, at),
+        method=METHOD,
+        coords=coords | {schema.BOUND: [one["name"] for one in rows]},
+        flags=schema.not_finite(variables, REASONS) | flags,
+    )
+
+
+def _step(system: Map) -> Euler | ERNN | None:
+    """The system as a step of a flow; FastRNN is an Euler step of size σ(α), and an asRNN is none."""
+    if not isinstance(system, Map):
+        raise UserError(
+            f"Stability is that of a step, got the flow {system.name!r}: take the step dynlab.Euler(flow, step_size)."
+        )
+    if isinstance(system, Euler | ERNN):
+        return system
+    if isinstance(system, FastRNN):
+        step = Euler(FastRNNFlow(system), float(torch.sigmoid(system.alpha.detach().double())))
+        for name in ("config", "source", "recorded_inputs", "embedding", "network_input_size"):
+            setattr(step, name, getattr(system, name))
+        return step
+    if isinstance(system, ASRNN):
+        return None
+    raise UserError(
+        f"{system.name!r} is no Euler step of a flow, so that no step size decides its stability: see its "
+        f"eigenvalues with dynlab spectrum (dl.spectrum)."
+    )
+
+
+def _flags(steps: Steps) -> dict[str, str]:
+    reasons = sorted(steps.reasons) + [UNLIMITED] * bool(np.isinf(steps.critical).any())
+    flags = {"critical_step": "; ".join(reasons)} if reasons else {}
+    if (steps.dependent & (steps.stable == -1)).any():
+        flags["stable"] = "−1 also where a modulus is 1 and its eigenvectors may be dependent: powers may grow"
+    return flags
+
+
+def _of_flow(
+    driven: Driven, times: NDArray[np.int64], rates: Rates, steps: Steps, method: Method
+) -> tuple[list[theory.BoundRow], dict[str, xr.Variable]]:
+    """Theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
+    flow = driven.system.flow if isinstance(driven.system, Euler) else None
+    before = torch.as_tensor(times - 1, device=driven.states.device)
+    found = theory.factors(jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)) if flow else None
+    rows = theory.rows_of_flow(flow, found, rates.value, rates.error, times)
+    if found is None:
+        return rows, {}
+    diagonals = np.broadcast_to(found[0].double().cpu().numpy(), rates.value.shape)
+    matrix, (gamma, _) = found[1].detach().double().cpu().numpy(), theory.diffusion_of(found[1])
+    mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.asarray(gamma))
+    each, negative = (schema.SAMPLE, schema.TIME), (diagonals < 0).mean(axis=-1)
+    variables = {
+        "mean_slope_step": schema.variable(each, mean_step, "2γ/(γ² + ω²) over the mean slope", schema.SECOND),
+        "negative_factors": schema.variable(each, negative, "share of the factors c below 0"),
+    }
+    usable = np.isfinite(diagonals).all(axis=-1) & np.isfinite(rates.value).all(axis=-1)
+    if usable.any() and np.abs(matrix).any():
+        chosen = diagonals[usable][plane_states(steps.critical[usable])]
+        variables |= diffusion_plane(chosen, matrix, gamma, float(steps.used[usable][0]), method)
+    return rows, variables
