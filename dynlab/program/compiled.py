@@ -64,7 +64,7 @@ def is_installed() -> bool:
 
 
 def compiled(program: Program) -> Compiled | None:
-    """Compile a held program (`Program.held`) of a map or a flow's velocity; None where it is too large or not scalar."""
+    """Compile a held program (`Program.held`) of a step or velocity; None where it is too large or not scalar."""
     if not is_installed() or program.size > LARGEST:
         return None
     linear = linearise(program)

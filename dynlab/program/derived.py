@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from dynlab.program.jacobian import Blocks, Jacobian, Term
 from dynlab.program.linearise import ONE, Linearisation, Place, linearise
-from dynlab.program.program import NoProgram, Program
+from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
 from dynlab.program.torch_code import TorchCode
-from dynlab.program.trace import Recorder
-
-
-class Steps(Protocol):
-    """What has a step: a system."""
-
-    state_size: int
-    input_size: int
-
-    def modules(self) -> Iterator[nn.Module]:
-        """Its parts."""
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """Its parameters."""
-
+from dynlab.program.traced import Steps, traced, verify
 
 PLAIN = (int, float, str, bool, type(None))
-TRIALS = 2  # random states at which a trace is held against the step, and its Jacobian against torch's once
 LARGE_ERROR = 1e200  # stands for inf in products, where inf · 0 would be no number
 
 
@@ -74,27 +57,43 @@ class Derived:
         ]
         self.constants = list(self.program.constants)
         self.value = TorchCode(self.program, [self.program.output])
-        self.parts = {by: _Linear(self, linearise(self.program, by)) for by in ("state", "input")}
-        check(system, self, method)
+        self.parts = {by: Linear(linearise(self.program, by), self.constants) for by in ("state", "input")}
+        verify(system, method, self.program, self.parts["state"])
 
     def is_current(self) -> bool:
-        """Whether the parameters and attributes are still those that were traced."""
-        return (
-            all(leaf._version == version for leaf, version in self.watched)
-            and all(table.get(name) is tensor for table, name, tensor in self.places)
-            and all(table.get(name) == value for table, name, value in self.attributes)
+        """Whether the parameters' numbers and the attributes are still those that were traced."""
+        return all(leaf._version == version for leaf, version in self.watched) and all(
+            table.get(name) == value for table, name, value in self.attributes
         )
 
+    def moved(self) -> dict[int, Tensor]:
+        """Parameters that stand in the place of those that were traced, as inside `torch.func.functional_call`."""
+        found = {id(tensor): table[name] for table, name, tensor in self.places if table.get(name) is not tensor}
+        return {key: tensor for key, tensor in found.items() if tensor is not None}
 
-class _Linear:
-    """A linearised program, ready to be evaluated."""
+    def at(self, by: str) -> Linear:
+        """The linearised program with the parameters as they are now."""
+        moved = self.moved()
+        return Linear(self.parts[by].linear, self.preamble.run(moved), self.parts[by].code) if moved else self.parts[by]
 
-    def __init__(self, derived: Derived, linear: Linearisation) -> None:
-        self.derived, self.linear = derived, linear
+
+class Linear:
+    """A linearised program with stored numbers, ready to be evaluated.
+
+    Parameters
+    ----------
+    linear : Linearisation
+    constants : list of Tensor
+        Values of the program's constants.
+    code : TorchCode, optional
+        Of the operations that scale; made where it is not given.
+    """
+
+    def __init__(self, linear: Linearisation, constants: list[Tensor], code: TorchCode | None = None) -> None:
+        self.linear, self.constants = linear, constants
         self.scales = linear.scales()
-        self.code = TorchCode(linear.program, self.scales)
-        self.constants = derived.constants
-        self.folded = self.code.fold(self.constants)
+        self.code = TorchCode(linear.program, self.scales) if code is None else code
+        self.folded = self.code.fold(constants)
         rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
         self.layout = [
             [
@@ -173,82 +172,6 @@ def batch_shape(state: Tensor, input: Tensor, t: Any) -> torch.Size:
     return np.broadcast_shapes(*shapes)
 
 
-def traced(system: Steps, method: str = "evolve") -> tuple[Program, Recorder]:
-    """The program of a system's step or velocity, and what recorded it.
-
-    Raises
-    ------
-    NoProgram
-    """
-    program = Program(system.state_size, system.input_size)
-    recorder = Recorder(program)
-    h, x, t = _point(system, 0)
-    try:
-        with torch.no_grad(), warnings.catch_warnings(), recorder:
-            warnings.simplefilter("ignore")
-            recorder.mark(h, program.state())
-            recorder.mark(x, program.input())
-            recorder.mark(t, program.time())
-            found = getattr(system, method)(h, x, t)
-    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise NoProgram(f"its step cannot be traced ({str(error).splitlines()[0]})") from error
-    node = recorder.node(found)
-    size = program.operations[node.number].size
-    program.output = node.number if size == found.numel() else program.take(node.number, (0,) * found.numel())
-    for i in program.needed(program.output):
-        if program.operations[i].name == "sign":
-            raise NoProgram("it uses the sign of a number, which jumps")
-    return program, recorder
-
-
-def _point(system: Steps, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    like = next((p for p in system.parameters() if p.is_floating_point()), torch.zeros((), dtype=torch.float64))
-    drawn = [
-        torch.randn(n, generator=generator, dtype=torch.float64).to(like)
-        for n in (system.state_size, system.input_size)
-    ]
-    return drawn[0], drawn[1], torch.tensor(min(seed, 1), device=like.device)
-
-
-def check(system: Steps, derived: Derived, method: str) -> None:
-    """Hold the program against the step at random points, and its Jacobian against torch's once.
-
-    Raises
-    ------
-    NoProgram
-        Where they differ: numbers left the tensors on the way, or a rule of its own says what the derivative is.
-    """
-    folded = derived.value.fold(derived.constants)
-    evolve = getattr(system, method)
-    for seed in range(1, 1 + TRIALS):
-        h, x, t = _point(system, seed)
-        tables = [o.constant for o in derived.program.operations if o.name == "lookup"]
-        t = t.clamp(max=min((len(derived.constants[c]) for c in tables), default=2) - 1)
-        with torch.no_grad():
-            asked = evolve(h, x, t)
-        (found,) = derived.value.values(h, x, t, derived.constants, folded)
-        if not _close(found, asked):
-            raise NoProgram("its step computes something else than the operations that torch sees")
-    told = derived.parts["state"].operator(h, x, t).dense()
-    with torch.enable_grad():
-        own = h.clone().requires_grad_()
-        value = evolve(own, x, t)
-        along = torch.randn_like(value)
-        (pulled,) = torch.autograd.grad(value, own, along, allow_unused=True) if value.requires_grad else (None,)
-    expected = torch.zeros_like(h) if pulled is None else pulled
-    if not _close(along.detach() @ told, expected, least=1.0):  # torch's 1 − tanh² is rounding where a unit saturates
-        raise NoProgram("its derivative by torch is not that of the operations it consists of")
-
-
-def _close(found: Any, asked: Tensor, least: float = 0.0) -> bool:
-    """Whether two results agree to half of the digits of the largest entry, or of `least` where that is larger."""
-    value = torch.as_tensor(found, dtype=asked.dtype).expand(asked.shape)
-    reach = float(torch.finfo(asked.dtype).eps ** 0.5)
-    largest = float(asked.abs().max()) if asked.numel() else 0.0
-    return torch.allclose(value, asked, rtol=reach, atol=reach * max(largest, least), equal_nan=True)
-
-
 def _rows(matrix: Tensor, rows: tuple[int, ...] | None) -> Tensor:
     if rows is None:
         return matrix
@@ -269,7 +192,7 @@ _DERIVED: WeakKeyDictionary[Any, dict[str, Derived | str]] = WeakKeyDictionary()
 
 
 def derived(system: Steps, method: str = "evolve") -> Derived:
-    """What is derived of a method (state, input, t) of a system, made again when its parameters or settings have changed.
+    """What is derived of a method (state, input, t) of a system; made anew where parameters or settings have changed.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Ten
     input and parameters. The slope of a ReLU at its kink has an unbounded error.
     """
     try:
-        linear = derived(system).parts["state"]
+        linear = derived(system).at("state")
     except NoProgram:
         return _estimated(_by(system, state, input, t, "state", "evolve").dense())
     return _dense(*linear.bounded(state, input, t), linear.terms, batch_shape(state, input, t))
@@ -78,14 +78,14 @@ def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Ten
 def diagonal_blocks_and_errors(
     system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0
 ) -> list[tuple[Tensor, Tensor]]:
-    """Return the blocks along the diagonal of the Jacobian (`System.blocks`), which have all its eigenvalues, and errors.
+    """Return the blocks along the Jacobian's diagonal (`System.blocks`), which have all its eigenvalues, and errors.
 
     They are those of `jacobian_and_error` in a fraction of the time.
     """
     ends = list(itertools.accumulate(system.blocks, initial=0))
     parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
     try:
-        linear = derived(system).parts["state"]
+        linear = derived(system).at("state")
     except NoProgram:
         whole, error = jacobian_and_error(system, state, input, t)
         return [(whole[..., part, part], error[..., part, part]) for part in parts]
@@ -94,14 +94,14 @@ def diagonal_blocks_and_errors(
 
 
 def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
-    """Return the Jacobian, and a bound of ‖E‖₂, of what rounding does to it and to its product with a vector, shape (...).
+    """Return the Jacobian, and a bound of ‖E‖₂ of what rounding does to it and to products with vectors, shape (...).
 
     Parameters are those of `jacobian`; a product rounds n + `FUNCTIONS` times, a share of the moduli.
     """
     unit = torch.finfo(state.dtype).eps / 2
     roundings = (system.state_size + FUNCTIONS) * unit
     try:
-        linear = derived(system).parts["state"]
+        linear = derived(system).at("state")
     except NoProgram:
         matrix, error = _estimated(_by(system, state, input, t, "state", "evolve").dense())
         return Dense(matrix), _norm(state, Dense(error)) + roundings * _norm(state, Dense(matrix.abs()))
@@ -116,7 +116,7 @@ def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, met
         found: Tensor = stated(state, input, t, by)
         return Dense(found)
     try:
-        return derived(system, method).parts[by].operator(state, input, t)
+        return derived(system, method).at(by).operator(state, input, t)
     except NoProgram:
         return Dense(automatic_jacobian(getattr(system, method), state, input, t, by))
 

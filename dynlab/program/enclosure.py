@@ -1,6 +1,6 @@
 """A `Program` and its Jacobian in ball arithmetic: enclosures of both over a ball or a box of states.
 
-Arithmetic is Arb's, at the precision that `flint.ctx` holds. Monotone functions of wide balls are enclosed by their ends.
+Arithmetic is Arb's, at the precision that `flint.ctx` holds. The ends of a wide ball enclose a monotone function of it.
 
 References
 ----------
@@ -10,21 +10,30 @@ Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
+from dynlab.program.balls import BALLS, NonSmooth
 from dynlab.program.linearise import ONE, Linearisation, Terms, linearise
 from dynlab.program.program import Program
 
-WIDE = 1e-6  # radius of a ball from which on monotony encloses more tightly than Arb's own functions do
-
-
-class NonSmooth(Exception):
-    """An operation that may be at a place without a derivative: a ReLU at 0, a modReLU at its border, a root of 0."""
+__all__ = [
+    "Balls",
+    "Enclosure",
+    "NonSmooth",
+    "assembled",
+    "doubles",
+    "enclose",
+    "enclosed_scales",
+    "exact_matrix",
+    "identity",
+    "radii_of",
+    "sizes_of",
+]
 
 
 class Enclosure(NamedTuple):
@@ -151,7 +160,7 @@ K = TypeVar("K")
 
 
 class Algebra(Protocol[K]):
-    """What a derivative is assembled of: matrices of balls, or matrices that keep the structure of their uncertainty."""
+    """What a derivative is assembled of: matrices of balls, or ones that keep the structure of their uncertainty."""
 
     def identity(self, n: int) -> K:
         """I of that size."""
@@ -227,132 +236,3 @@ def assembled(linear: Linearisation, scales: dict[int, list[arb]], algebra: Alge
         parts = [block(size, terms) for size, terms in zip(knot.sizes, knot.blocks, strict=True)]
         knots.append(parts[0] if len(parts) == 1 else algebra.stacked(parts))
     return knots[-1]
-
-
-# Functions of a ball
-
-
-def _increasing(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
-    """An increasing function: the ends of a wide ball enclose it."""
-
-    def enclosed(p: arb, kinks: bool) -> arb:
-        return function(p) if float(p.rad()) < WIDE else function(p.lower()).union(function(p.upper()))
-
-    return enclosed
-
-
-def _even(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
-    """An even function that decreases with the modulus."""
-
-    def enclosed(p: arb, kinks: bool) -> arb:
-        if float(p.rad()) < WIDE:
-            return function(p)
-        return function(arb(p.abs_lower())).union(function(arb(p.abs_upper())))
-
-    return enclosed
-
-
-def _sigmoid(p: arb) -> arb:
-    return (1 + (p / 2).tanh()) / 2
-
-
-def _tanh_slope(p: arb) -> arb:
-    return 1 / p.cosh() ** 2  # 1 − tanh² would cancel
-
-
-def _relu(p: arb, kinks: bool) -> arb:
-    if p > 0:
-        return p
-    return arb(0) if p < 0 else arb(0).union(p.upper().max(arb(0)))
-
-
-def _step(p: arb, kinks: bool) -> arb:
-    if p > 0 or p < 0:
-        return arb(1 if p > 0 else 0)
-    if not kinks:
-        raise NonSmooth("non-smooth point: the argument of a ReLU may be 0")
-    return arb(0).union(arb(1))
-
-
-def _sign(p: arb, kinks: bool) -> arb:
-    return 2 * _step(p, kinks) - 1
-
-
-def _modrelu(p: arb, b: arb, kinks: bool) -> arb:
-    if p.abs_upper() + b < 0:
-        return arb(0)
-    if (p > 0 or p < 0) and p.abs_lower() + b > 0:
-        return p + b if p > 0 else p - b
-    if b > 0:
-        raise NonSmooth("non-smooth point: the argument of a modReLU may be where it jumps")
-    return (-_beyond(-p.lower(), b)).union(_beyond(p.upper(), b))  # continuous and increasing
-
-
-def _beyond(p: arb, b: arb) -> arb:
-    """An upper bound on modReLU at the exact number p, for b ≤ 0."""
-    return (p - b).min(arb(0)).upper() if p < 0 else (p + b).max(arb(0)).upper()
-
-
-def _modrelu_slope(p: arb, b: arb, kinks: bool) -> arb:
-    if p.abs_upper() + b < 0:
-        return arb(0)
-    if (p > 0 or p < 0) and p.abs_lower() + b > 0:
-        return arb(1)
-    if not kinks or b > 0:
-        raise NonSmooth("non-smooth point: the argument of a modReLU may be at its border")
-    return arb(0).union(arb(1))
-
-
-def _divide(a: arb, b: arb, kinks: bool) -> arb:
-    if not (b > 0 or b < 0):
-        raise NonSmooth("non-smooth point: a quotient by 0 may be taken")
-    return a / b if float(b.rad()) < WIDE else a * (1 / b.lower()).union(1 / b.upper())
-
-
-def _positive(function: Callable[[arb], arb], what: str) -> Callable[[arb, bool], arb]:
-    increasing = _increasing(function)
-
-    def enclosed(p: arb, kinks: bool) -> arb:
-        if not p > 0:
-            raise NonSmooth(f"non-smooth point: {what} of 0 may be taken")
-        return increasing(p, kinks)
-
-    return enclosed
-
-
-def _power(p: arb, k: arb, kinks: bool) -> arb:
-    if k == int(float(k)):
-        return p ** int(float(k))
-    if not p > 0:
-        raise NonSmooth("non-smooth point: a broken power of 0 may be taken")
-    return p**k
-
-
-BALLS: dict[str, Callable[..., arb]] = {
-    "add": lambda a, b, kinks: a + b,
-    "subtract": lambda a, b, kinks: a - b,
-    "multiply": lambda a, b, kinks: a * b,
-    "divide": _divide,
-    "negate": lambda p, kinks: -p,
-    "tanh": _increasing(lambda p: p.tanh()),
-    "sigmoid": _increasing(_sigmoid),
-    "tanh_slope": _even(_tanh_slope),
-    "sigmoid_slope": _even(lambda p: _tanh_slope(p / 2) / 4),
-    "relu": _relu,
-    "abs": lambda p, kinks: abs(p),
-    "sign": _sign,
-    "step": _step,
-    "modrelu": _modrelu,
-    "modrelu_slope": _modrelu_slope,
-    "exp": _increasing(lambda p: p.exp()),
-    "expm1": _increasing(lambda p: p.expm1()),
-    "log": _positive(lambda p: p.log(), "the logarithm"),
-    "log1p": lambda p, kinks: BALLS["log"](1 + p, kinks),
-    "sqrt": _positive(lambda p: p.sqrt(), "the root"),
-    "sin": lambda p, kinks: p.sin(),
-    "cos": lambda p, kinks: p.cos(),
-    "atan": _increasing(lambda p: p.atan()),
-    "erf": _increasing(lambda p: p.erf()),
-    "softplus": _increasing(lambda p: p.exp().log1p() if p < 50 else p + (-p).exp().log1p()),
-    "power": _power,
-}

@@ -2,7 +2,7 @@
 
 Forward differentiation keeps the structure: the derivative of an operation is a sum of terms diag(d) M K, where d is an
 operation's value (a vector for each state), M a stored matrix that all states share, and K the derivative of an earlier
-operation, a `Knot`. Terms of one M and K are added up, so that a GRU's Jacobian is three scaled matrices and a diagonal,
+operation, a `Knot`. Terms of one M and K are added up: a GRU's Jacobian is three scaled matrices and a diagonal,
 and a stack's, an LSTM's or an inner iteration's is a short chain of knots. The d are themselves operations: one table
 evaluates them, bounds their rounding, encloses them and writes them as source text.
 """

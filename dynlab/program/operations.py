@@ -1,10 +1,10 @@
 """The one table of elementary operations: value, slope, rounding, enclosure and source text of each.
 
-Leaves and the operations that only move numbers (`take`, `join`) or multiply stored matrices (`linear`, `lookup`, `sum`)
-are handled by each interpreter itself; every function of one or two numbers is a row here.
+Leaves and the operations that only move numbers (`take`, `join`) or add them up (`linear`, `lookup`, `sum`) are handled
+by each interpreter itself; every function of one or two numbers is a row here.
 
-Rounding bounds are absolute errors. Measured against multi-precision arithmetic, torch's functions are within 2 units in
-the last place (unit roundoff u times the value); `FUNCTION` u is what is stated.
+Rounding bounds are absolute errors. Measured against multi-precision arithmetic, torch's functions are within 2 u of
+the value (u the unit roundoff); `FUNCTION` u is what is stated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Function:
     torch : str
         Source in torch of the operands ``{0}``, ``{1}`` and the held vector or number ``{c}``.
     scalar : str
-        The same of single numbers, in words that Python's `math` and JavaScript's Math share; empty where there is none.
+        The same of single numbers, in words that Python's and JavaScript's math share; empty where there is none.
     error : callable
         ``error(u, value, *operands)`` from operands as `Bounded` (a held vector last) to a bound on the result's error.
     slopes : callable
@@ -84,7 +84,7 @@ def _sum_error(u: float, value: Tensor, a: Bounded, b: Bounded) -> Any:
 
 
 def _step_error(u: float, value: Tensor, a: Bounded) -> Tensor:
-    """ReLU's slope is anything from 0 to 1 at its kink: its error is unbounded there, and what hangs on it undecided."""
+    """ReLU's slope is anything from 0 to 1 at its kink: its error is unbounded there."""
     return torch.where(a[0].abs() <= a[1], math.inf, 0.0).to(value)
 
 

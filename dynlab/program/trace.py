@@ -19,80 +19,69 @@ from torch.utils._pytree import tree_leaves, tree_map
 from dynlab.program.program import NoProgram, Program
 
 FOLDED = 8.0  # times roundoff and the length of sums: the relative error stated of what is computed from parameters
-EXACT = {
-    "t",
-    "transpose",
-    "permute",
-    "view",
-    "_unsafe_view",
-    "reshape",
-    "slice",
-    "select",
-    "split",
-    "unbind",
-    "cat",
-    "stack",
-    "neg",
-    "clone",
-    "detach",
-    "unsqueeze",
-    "squeeze",
-    "expand",
-    "index",
-    "alias",
-    "index_select",
-    "narrow",
-    "diagonal",
-    "triu",
-    "tril",
-    "zeros",
-    "new_zeros",
-    "zeros_like",
-    "eye",
-    "ones",
-    "arange",
-    "index_put",
-    "abs",
-    "relu",
-    "squeeze_",
-    "full",
-    "block_diag",
-    "flip",
-    "_to_copy",
-    "triu_indices",
-    "diag_embed",
-    "where",
-    "lt",
-    "gt",
-    "unsqueeze_",
-    "empty",
-    "fill_",
-    "zero_",
-    "copy_",
-    "scalar_tensor",
-    "lift_fresh",
-    "constant_pad_nd",
-    "repeat",
-    "kron_identity",
-    "roll",
-}
-
-
-ENTRYWISE = {
-    "add",
-    "sub",
-    "rsub",
-    "mul",
-    "div",
-    "sigmoid",
-    "tanh",
-    "exp",
-    "sin",
-    "cos",
-    "sqrt",
-    "reciprocal",
-    "softplus",
-}
+# Calls that round nothing, and those that round each entry once or a few times.
+EXACT = frozenset(
+    [
+        "_to_copy",
+        "_unsafe_view",
+        "abs",
+        "alias",
+        "arange",
+        "block_diag",
+        "cat",
+        "clone",
+        "constant_pad_nd",
+        "copy_",
+        "detach",
+        "diag_embed",
+        "diagonal",
+        "empty",
+        "expand",
+        "eye",
+        "fill_",
+        "flip",
+        "full",
+        "gt",
+        "index",
+        "index_put",
+        "index_select",
+        "kron_identity",
+        "lift_fresh",
+        "lt",
+        "narrow",
+        "neg",
+        "new_zeros",
+        "ones",
+        "permute",
+        "relu",
+        "repeat",
+        "reshape",
+        "roll",
+        "scalar_tensor",
+        "select",
+        "slice",
+        "split",
+        "squeeze",
+        "squeeze_",
+        "stack",
+        "t",
+        "transpose",
+        "tril",
+        "triu",
+        "triu_indices",
+        "unbind",
+        "unsqueeze",
+        "unsqueeze_",
+        "view",
+        "where",
+        "zero_",
+        "zeros",
+        "zeros_like",
+    ]
+)
+ENTRYWISE = frozenset(
+    ["add", "cos", "div", "exp", "mul", "reciprocal", "rsub", "sigmoid", "sin", "softplus", "sqrt", "sub", "tanh"]
+)
 
 
 @dataclass(frozen=True)
@@ -215,7 +204,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _is_exact(name: str, given: list[Tensor], args: tuple[Any, ...]) -> bool:
-    """Whether an entrywise sum or product of parameters rounds nothing, as where all terms of an entry but one are 0."""
+    """Whether an entrywise sum or product of parameters rounds nothing: all terms of an entry but one are 0."""
     numbers = [each for each in args if isinstance(each, Tensor | int | float)]
     if name not in ("add", "sub", "mul") or len(numbers) != 2 or any(each.is_complex() for each in given):
         return False

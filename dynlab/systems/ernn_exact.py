@@ -165,7 +165,7 @@ class ExactERNN(Map):
             return Equilibrium.apply(q, U, self.activation)
 
     def stated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0, by: str = "state") -> Tensor:
-        """Return −s I by the state; by the input, of the implicit function theorem; NaN where there is no equilibrium."""
+        """Return −s I by the state, the implicit function theorem's by the input; NaN without an equilibrium."""
         z = self.equilibrium(input)
         if by == "state":
             return torch.diag_embed(0 * z - self.sign * torch.ones_like(state))

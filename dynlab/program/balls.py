@@ -1,0 +1,139 @@
+"""The table's functions of balls: the ends of a wide ball enclose a monotone function of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb
+
+WIDE = 1e-6  # radius of a ball from which on monotony encloses more tightly than Arb's own functions do
+
+
+class NonSmooth(Exception):
+    """An operation that may be at a place without a derivative: a ReLU at 0, a modReLU at its border, a root of 0."""
+
+
+def _increasing(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
+    """An increasing function: the ends of a wide ball enclose it."""
+
+    def enclosed(p: arb, kinks: bool) -> arb:
+        return function(p) if float(p.rad()) < WIDE else function(p.lower()).union(function(p.upper()))
+
+    return enclosed
+
+
+def _even(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
+    """An even function that decreases with the modulus."""
+
+    def enclosed(p: arb, kinks: bool) -> arb:
+        if float(p.rad()) < WIDE:
+            return function(p)
+        return function(arb(p.abs_lower())).union(function(arb(p.abs_upper())))
+
+    return enclosed
+
+
+def _sigmoid(p: arb) -> arb:
+    return (1 + (p / 2).tanh()) / 2
+
+
+def _tanh_slope(p: arb) -> arb:
+    return 1 / p.cosh() ** 2  # 1 − tanh² would cancel
+
+
+def _relu(p: arb, kinks: bool) -> arb:
+    if p > 0:
+        return p
+    return arb(0) if p < 0 else arb(0).union(p.upper().max(arb(0)))
+
+
+def _step(p: arb, kinks: bool) -> arb:
+    if p > 0 or p < 0:
+        return arb(1 if p > 0 else 0)
+    if not kinks:
+        raise NonSmooth("non-smooth point: the argument of a ReLU may be 0")
+    return arb(0).union(arb(1))
+
+
+def _sign(p: arb, kinks: bool) -> arb:
+    return 2 * _step(p, kinks) - 1
+
+
+def _modrelu(p: arb, b: arb, kinks: bool) -> arb:
+    if p.abs_upper() + b < 0:
+        return arb(0)
+    if (p > 0 or p < 0) and p.abs_lower() + b > 0:
+        return p + b if p > 0 else p - b
+    if b > 0:
+        raise NonSmooth("non-smooth point: the argument of a modReLU may be where it jumps")
+    return (-_beyond(-p.lower(), b)).union(_beyond(p.upper(), b))  # continuous and increasing
+
+
+def _beyond(p: arb, b: arb) -> arb:
+    """An upper bound on modReLU at the exact number p, for b ≤ 0."""
+    return (p - b).min(arb(0)).upper() if p < 0 else (p + b).max(arb(0)).upper()
+
+
+def _modrelu_slope(p: arb, b: arb, kinks: bool) -> arb:
+    if p.abs_upper() + b < 0:
+        return arb(0)
+    if (p > 0 or p < 0) and p.abs_lower() + b > 0:
+        return arb(1)
+    if not kinks or b > 0:
+        raise NonSmooth("non-smooth point: the argument of a modReLU may be at its border")
+    return arb(0).union(arb(1))
+
+
+def _divide(a: arb, b: arb, kinks: bool) -> arb:
+    if not (b > 0 or b < 0):
+        raise NonSmooth("non-smooth point: a quotient by 0 may be taken")
+    return a / b if float(b.rad()) < WIDE else a * (1 / b.lower()).union(1 / b.upper())
+
+
+def _positive(function: Callable[[arb], arb], what: str) -> Callable[[arb, bool], arb]:
+    increasing = _increasing(function)
+
+    def enclosed(p: arb, kinks: bool) -> arb:
+        if not p > 0:
+            raise NonSmooth(f"non-smooth point: {what} of 0 may be taken")
+        return increasing(p, kinks)
+
+    return enclosed
+
+
+def _power(p: arb, k: arb, kinks: bool) -> arb:
+    if k == int(float(k)):
+        return p ** int(float(k))
+    if not p > 0:
+        raise NonSmooth("non-smooth point: a broken power of 0 may be taken")
+    return p**k
+
+
+BALLS: dict[str, Callable[..., arb]] = {
+    "add": lambda a, b, kinks: a + b,
+    "subtract": lambda a, b, kinks: a - b,
+    "multiply": lambda a, b, kinks: a * b,
+    "divide": _divide,
+    "negate": lambda p, kinks: -p,
+    "tanh": _increasing(lambda p: p.tanh()),
+    "sigmoid": _increasing(_sigmoid),
+    "tanh_slope": _even(_tanh_slope),
+    "sigmoid_slope": _even(lambda p: _tanh_slope(p / 2) / 4),
+    "relu": _relu,
+    "abs": lambda p, kinks: abs(p),
+    "sign": _sign,
+    "step": _step,
+    "modrelu": _modrelu,
+    "modrelu_slope": _modrelu_slope,
+    "exp": _increasing(lambda p: p.exp()),
+    "expm1": _increasing(lambda p: p.expm1()),
+    "log": _positive(lambda p: p.log(), "the logarithm"),
+    "log1p": lambda p, kinks: BALLS["log"](1 + p, kinks),
+    "sqrt": _positive(lambda p: p.sqrt(), "the root"),
+    "sin": lambda p, kinks: p.sin(),
+    "cos": lambda p, kinks: p.cos(),
+    "atan": _increasing(lambda p: p.atan()),
+    "erf": _increasing(lambda p: p.erf()),
+    "softplus": _increasing(lambda p: p.exp().log1p() if p < 50 else p + (-p).exp().log1p()),
+    "power": _power,
+}
