@@ -17,6 +17,7 @@ from dynlab.program.trace import Call, Recorder
 def complex_call(
     r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: list[Tensor]
 ) -> None:
+    """Keep a call of complex tensors; where its result is real, the stretch that led there becomes a matrix."""
     call = Call(function, args, kwargs, results)
     for result in results:
         r.kept.append(result)

@@ -186,3 +186,31 @@ def test_a_step_that_has_no_program_has_estimates():
     found, error = jacobian_and_error(frozen(system), torch.tensor([0.5, -1.0]).double(), torch.zeros(0).double())
     torch.testing.assert_close(found, torch.diag(torch.tensor([1 / np.cosh(0.5) ** 2, 2.0]).double()))
     assert (error > 0).all()
+
+
+def test_parameters_that_a_functional_call_moves_are_those_of_the_jacobian():
+    cell = frozen(create("exprnn", input_size=1, state_size=3))
+    state, given = torch.ones(2, 3).double(), torch.ones(2, 1).double()
+    derived(cell)
+    name = "parametrizations.B.original"
+    scales = torch.tensor([0.5, 1.0, 2.0]).double()
+
+    class Called(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = cell
+
+        def forward(self):
+            return jacobian(self.cell, state, given).dense()
+
+    called, original = Called(), dict(cell.named_parameters())[name]
+
+    def at(scale):
+        return torch.func.functional_call(called, {f"cell.{name}": scale * original}, ())
+
+    together = torch.func.vmap(at)(scales)
+    for scale, found in zip(scales, together, strict=True):
+        other = frozen(cell)
+        with torch.no_grad():
+            dict(other.named_parameters())[name].mul_(scale)
+        torch.testing.assert_close(found, jacobian(other, state, given).dense())
