@@ -61,7 +61,7 @@ MOVING = frozenset(
 
 def moved(r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: list[Tensor]) -> None:
     """The same call on the places of the numbers says where each of the results comes from."""
-    parts: list[int] = [r.program.constant(torch.zeros(1))]  # what is padded
+    parts: list[int] = [r.program.constant(0.0)]  # what is padded
     total = 1
     times = [leaf for leaf in tree_leaves((args[1:], kwargs)) if r.is_traced(leaf) and not leaf.is_floating_point()]
     if times and not r.is_traced(args[0]):
