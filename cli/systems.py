@@ -34,7 +34,7 @@ def systems(units: int, inputs: int, page: bool, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    flags, numeric = ("closed_form", "bounded", "program"), ["state", "parameters"]
+    flags, numeric = ("bounded", "program"), ["state", "parameters"]
     headings = ["name", "kind", *numeric, "closed form", "bounded", "provable", "what it is"]
     rows = [
         [

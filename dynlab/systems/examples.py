@@ -51,8 +51,8 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
         ``name``; ``what``, the first line of its documentation; ``kind``, map or flow; ``settings`` with their
         defaults, null where one is required; ``state_size``, ``input_size`` and ``parameters`` of the example, null
         where the system cannot be of these sizes;
-        ``closed_form``, whether its Jacobian is a formula; ``bounded``, whether its states have a bound; ``program``,
-        whether its step is written out, so that what is found of it can be proved.
+        ``bounded``, whether its states have a bound; ``program``, whether its step is traced, so that what is found of
+        it can be proved.
 
     Examples
     --------
@@ -65,7 +65,6 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
         system, fits = example(name, inputs, units), True
     except UserError:  # kru's number of units is a product of its factors' sizes
         system, fits = example(name), False
-    state, given = torch.zeros(system.state_size), torch.zeros(system.input_size)
     bound = system.state_bound()
     return {
         "name": name,
@@ -78,13 +77,12 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
         "state_size": system.state_size if fits else None,
         "input_size": system.input_size if fits else None,
         "parameters": sum(one.numel() for one in system.parameters()) if fits else None,
-        "closed_form": system.closed_form_jacobian(state, given) is not None,
         "bounded": bound is not None and bool(torch.isfinite(bound).any()),
-        "program": _is_written_out(system),
+        "program": _is_traced(system),
     }
 
 
-def _is_written_out(system: System) -> bool:
+def _is_traced(system: System) -> bool:
     try:
         system.double().program(torch.zeros(system.input_size, dtype=torch.float64))
     except NoProgram:

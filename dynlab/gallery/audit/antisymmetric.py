@@ -10,6 +10,7 @@ from dynlab.gallery import accuracies, antisymmetric_2, equilibria, speed
 from dynlab.gallery.audit.claim import CONDITION, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Numbers
 from dynlab.gallery.time_varying import compute as time_varying
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import frozen
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.tasks import driving_inputs
@@ -59,7 +60,7 @@ def _gated() -> Numbers:
         worst, negative = [], []
         with torch.no_grad():
             for input in inputs.unbind(1):
-                J, M = flow.closed_form_jacobian(states, input).dense(), flow.M
+                J, M = jacobian(flow, states, input).dense(), flow.M
                 # J = diag(c) M: c by least squares over each row
                 c = (J * M).sum(-1) / M.square().sum(-1)
                 negative.append(float((c < 0).double().mean()))

@@ -12,6 +12,7 @@ from dynlab.gallery.audit.antisymmetric import table_claim
 from dynlab.gallery.audit.claim import CONDITION, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Numbers
 from dynlab.gallery.kept import kept
 from dynlab.numerics.singular_values import singular_values
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, frozen
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.vanilla import Vanilla
@@ -108,7 +109,7 @@ def _norm() -> Numbers:
         skew.copy_(torch.randn(skew.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
     held = frozen(cell)
     states = _run(held.step, inputs)[:-1]
-    J = held.closed_form_jacobian(states, inputs[1:]).dense().detach().numpy()
+    J = jacobian(held, states, inputs[1:]).dense().detach().numpy()
     D_f = held.saturation().detach()
     return {"norm": float(singular_values(J).max()), "bound": float(D_f.max() / D_f.min())}
 
