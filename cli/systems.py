@@ -8,8 +8,7 @@ from .streams import echo
 PAGE = """# Systems
 
 Written by `dynlab systems --page > docs/systems.md`: {inputs} inputs and {units} units, where a system has a choice. \
-Closed form: its Jacobian is a formula.
-Bounded: its states have a bound. Provable: its step is written out, so that what is found of it can be proved \
+Bounded: its states have a bound. Provable: its step is traced, so that what is found of it can be proved \
 (`--certify`). `dynlab systems --json` has the settings too. The words are explained in the [glossary](glossary.md).
 """
 
@@ -22,8 +21,8 @@ Bounded: its states have a bound. Provable: its step is written out, so that wha
 def systems(units: int, inputs: int, page: bool, as_json: bool) -> None:
     """List the systems: what --system of the other commands takes, and `dynlab train` trains.
 
-    Closed form: its Jacobian is a formula. Bounded: its states have a bound. Provable: its step is written out, so
-    that what is found of it can be proved (--certify).
+    Bounded: its states have a bound. Provable: its step is traced, so that
+    what is found of it can be proved (--certify).
     """
     from dynlab.systems import SYSTEMS
     from dynlab.systems.examples import facts
@@ -35,7 +34,7 @@ def systems(units: int, inputs: int, page: bool, as_json: bool) -> None:
         print_json(found)
         return
     flags, numeric = ("bounded", "program"), ["state", "parameters"]
-    headings = ["name", "kind", *numeric, "closed form", "bounded", "provable", "what it is"]
+    headings = ["name", "kind", *numeric, "bounded", "provable", "what it is"]
     rows = [
         [
             one["name"],
