@@ -14,7 +14,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.closed_path import closed_curves, shortest_tree
 from dynlab.numerics.statistics import BLOCKS, standard_errors, sure
 from dynlab.systems.held import Held
-from dynlab.trajectories.cycles import BLOCK, CHAOS, CURVE, TORUS, Attractor
+from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
 from dynlab.trajectories.following import orbit
 
 STEPS = 4096  # that an orbit is followed for to say what it is on
@@ -82,16 +82,12 @@ def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
 
 
 def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real, Real]:
-    """Return the largest exponents along consecutive states (m, n), and errors that hold but for one case in 500.
-
-    Of a flow two of its steps `dt` are one step of Runge and Kutta's method for Y' = J Y.
-    """
+    """Return the largest exponents along consecutive states (m, n), and errors that hold but for one case in 500."""
     rng, k = np.random.default_rng(seed), min(MEASURED, trail.shape[1])
     frame = np.linalg.qr(rng.standard_normal((trail.shape[1], k)))[0]
     growth: list[Real] = []
-    for matrices in _slopes(held, trail):
-        image = _tangent(matrices, frame, 2 * dt) if held.is_flow else matrices[0] @ frame
-        frame, triangle = np.linalg.qr(image)
+    for matrix in propagators(held, trail, dt):
+        frame, triangle = np.linalg.qr(matrix @ frame)
         with np.errstate(divide="ignore"):
             growth.append(np.log(np.abs(np.diagonal(triangle))))
     counted = np.array(growth[int(ALIGNED * len(growth)) :])
@@ -100,24 +96,6 @@ def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real
     with np.errstate(invalid="ignore"):
         errors = sure(BLOCKS) * standard_errors(total[None], elapsed, BLOCKS)[0]
     return total[-1] / elapsed[-1], errors
-
-
-def _slopes(held: Held, trail: Real) -> "list[Real]":
-    """The Jacobian at each state, shape (1, n, n); of a flow at the beginning, middle and end of each two steps."""
-    n = trail.shape[1]
-    parts = torch.as_tensor(trail).to(held.input).split(max(1, BLOCK // n**2))
-    with torch.no_grad():
-        found = np.concatenate([held_matrices(held, part).double().cpu().numpy() for part in parts])
-    if not held.is_flow:
-        return list(found[:, None])
-    return [found[place : place + 3] for place in range(0, len(found) - 2, 2)]
-
-
-def _tangent(slopes: Real, frame: Real, dt: float) -> Real:
-    first = slopes[0] @ frame
-    second = slopes[1] @ (frame + dt / 2 * first)
-    third = slopes[1] @ (frame + dt / 2 * second)
-    return np.asarray(frame + dt / 6 * (first + 2 * second + 2 * third + slopes[2] @ (frame + dt * third)))
 
 
 def signs(exponents: Real, errors: Real) -> Index:
@@ -130,7 +108,8 @@ def signs(exponents: Real, errors: Real) -> Index:
 def _preserves_volume(held: Held, trail: Real) -> bool:
     """Whether the mean of ln|det J| (of a flow tr J) is 0 to rounding: then nothing attracts."""
     n = trail.shape[1]
-    matrices = np.concatenate([each[:1] for each in _slopes(held, trail[:LATE])])
+    with torch.no_grad():
+        matrices = held_matrices(held, torch.as_tensor(trail[:LATE]).to(held.input)).double().cpu().numpy()
     rates = matrices.trace(axis1=1, axis2=2) if held.is_flow else np.linalg.slogdet(matrices)[1]
     size = n * (1 + np.abs(matrices).max())
     return bool(np.abs(rates).max() <= np.sqrt(np.finfo(np.float64).eps) * size)

@@ -24,17 +24,17 @@ FIRST = 64  # steps after which orbits are looked at first; then after 128, 256,
 NEAR = 1e-6  # of an orbit's scale: an end so near to a point or cycle belongs to it
 COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed on while it halves its distance
 LONGER = 10  # times `steps`: so long an orbit is followed that still comes nearer to an attractor
-MOST_REFINED = 64  # ends that repeat are refined at a look, those that most others are near to first
+MOST_REFINED, MOST_SHOT = 64, 3  # ends that repeat are refined at a look; periodic orbits of a flow
 MOST_SETS, MOST_ESCAPES = 12, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
 SAMPLED, FOLD = 256, 4  # orbits of it that are followed on, and for how many times as long as it was measured
 LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
-CLOSEST, LAGS = 1e-2, 3  # of its width: it misses itself by less after as many steps; so many such periods are tried
+CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
 STEADY, FAR, DISTANCES = (
     1e-3,
     1e6,
     12,
-)  # a drift's step changes by less of its length, so far outward, at so many places
+)  # a drift's step changes by less of its length, so far out, at so many places
 ALIKE, MOST_DRIFTS = 1e-2, 16  # of its length: steps of one direction differ by less; directions are listed
 
 
@@ -85,7 +85,8 @@ def classify(
     Parameters
     ----------
     held : Held
-        A map or a flow with its input held. A step of a flow is a tenth of the time scale of its fastest eigenvalue.
+        A map or a flow with its input held. A step of a flow is a quarter of the time scale of its fastest eigenvalue,
+        and what is undecided after `steps` is followed `LONGER` times as long.
     starts : array_like, shape (start, state)
     steps : int
         How long every start is followed; up to `LONGER` times as long where it still comes nearer to an attractor.
@@ -110,9 +111,9 @@ def classify(
     count, size = len(begin), min(1.0, float(np.abs(begin).max(initial=0.0)) or 1.0)
     ends = Ends(list(known), np.full(count, UNDECIDED), begin, np.zeros(count, dtype=np.int64), size)
     with np.errstate(invalid="ignore", over="ignore"), torch.no_grad():
-        age = 0
-        while age < steps and len(ends.live()):
-            length = min(age or FIRST, steps - age)
+        age, longest = 0, LONGER * steps if held.is_flow else steps
+        while age < longest and len(ends.live()):
+            length = min(age or FIRST, longest - age)
             _stretch(held, ends, ends.live(), length, bound)
             age += length
         _come_nearer(held, ends, steps, bound)
@@ -148,7 +149,7 @@ def _distances(one: Attractor, states: Real) -> Real:
 
 
 def _assign(ends: Ends, some: Index, near: float, attracting: bool = True) -> None:
-    """Say of ends which attractor each is within `near` of, the nearest one; also those that do not attract if asked."""
+    """Say of ends which attractor each is within `near` of, the nearest; those that do not attract too if asked."""
     some = some[ends.labels[some] == UNDECIDED]
     nearest, scale = np.full(len(some), np.inf), _scale(ends, some)
     for number, one in enumerate(ends.attractors):
@@ -163,7 +164,7 @@ def _repeating(held: Held, ends: Ends, some: Index, period: Real) -> Iterator[tu
     """Periods, and the undecided orbits that repeat after each; of a flow 0 and those at rest, then one by one."""
     if held.is_flow:
         yield 0.0, some[_at_rest(held, ends.states[some], _scale(ends, some))]
-        for place in np.flatnonzero(period > 0):
+        for place in np.flatnonzero(period > 0)[:MOST_SHOT]:
             if ends.labels[some[place]] == UNDECIDED:
                 yield float(period[place]), some[place : place + 1]
     else:
@@ -190,7 +191,8 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     for one in found:
         _add(ends, one)
     _assign(ends, members, NEAR)
-    loose = [number for number, one in enumerate(ends.attractors) if not one.isolated and one.period == period]
+    alike = [(one.period > 0) == (period > 0) if held.is_flow else one.period == period for one in ends.attractors]
+    loose = [number for number, one in enumerate(ends.attractors) if not one.isolated and alike[number]]
     if loose and not all(one.isolated for one in found):
         ends.labels[members[ends.labels[members] == UNDECIDED]] = loose[0]
 
@@ -302,7 +304,7 @@ def _coming(held: Held, trail: Real) -> list[Attractor]:
         return []
     width = float(np.ptp(trail, axis=0).max())
     missed = np.abs(trail[-1 - LONGEST : -1] - trail[-1]).max(axis=1)[::-1]
-    for lag in (np.flatnonzero(missed <= CLOSEST * width) + 1)[:LAGS].tolist():
+    for lag in (np.flatnonzero(missed <= min(CLOSEST * width, ALMOST * missed.min())) + 1)[:LAGS].tolist():
         for one in cycles(held, lag, trail[-1:], 0.0):
             if one is not None and one.stable == 1:
                 late, early = (_distances(one, part).max() for part in (trail[-FIRST:], trail[: len(trail) // 2]))

@@ -29,8 +29,9 @@ SINGULAR = 1e-10  # of the largest singular value of the derivative: smaller one
 LEAST = 1e-6  # of the distance between two states: a point that comes back so near before its period has a shorter one
 BLOCK = 2**21  # entries of Jacobians that are found at once
 ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the product of p Jacobians
-SHOT, OF_SHOT = 1e-10, {"method": "DOP853", "rtol": 1e-12, "atol": 1e-14}  # of a flow's: the error of φ_T, and how
-POINTS = 512  # states of a flow's periodic orbit that are kept, at equal times
+SHOT, OF_SHOT = 1e-9, {"method": "DOP853", "rtol": 1e-11, "atol": 1e-13}  # the relative error of a flow's φ_T
+ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther off is none
+POINTS = 512  # a quarter of the states of a flow's periodic orbit
 
 
 @dataclass(frozen=True)
@@ -180,50 +181,70 @@ def exponents_of(multipliers: Complex, errors: Real, period: float) -> tuple[Rea
 
 def _limit_cycle(held: Held, start: Real, period: float, near: float) -> Attractor | None:
     """The periodic orbit of a flow near a start (n,) that comes back after about `period` seconds, by shooting."""
-    n, h, T = len(start), start, period
+    n, h, T, before = len(start), start, period, np.inf
     normal = _velocity(held, start)
     for _ in range(ITERATIONS):
-        end, monodromy, _ = _shot(held, h, T)
-        slope = np.block([[monodromy - np.eye(n), _velocity(held, end)[:, None]], [normal[None], np.zeros((1, 1))]])
-        step = np.linalg.lstsq(slope, np.append(end - h, normal @ (h - start)), rcond=SINGULAR)[0]
-        if not np.isfinite(step).all() or not 0.5 * period < T - step[n] < 2 * period:
+        states, monodromy, error = _shot(held, h, T)
+        if not np.isfinite(monodromy).all():
             return None
-        h, T = h - step[:n], T - step[n]
-        if np.abs(step[:n]).max() <= SHOT * np.abs(h).max():
+        slope = np.block([[monodromy - np.eye(n), _velocity(held, states[-1])[:, None]], [normal[None], np.zeros((1, 1))]])
+        step = np.linalg.lstsq(slope, np.append(states[-1] - h, normal @ (h - start)), rcond=SINGULAR)[0]
+        size, scale = float(np.abs(step[:n]).max()), float(np.abs(states).max())
+        if size <= SHOT * scale or size > before / 2 or not 0.5 * period < T - step[n] < 2 * period:
             break
-    end, monodromy, states = _shot(held, h, T)
-    residual, width = float(np.linalg.norm(end - h)), float(np.ptp(states, axis=0).max())
-    if residual > 1e3 * SHOT * width or width <= LEAST * max(np.abs(h).max(), np.linalg.norm(h - start)):
+        h, T, before = h - step[:n], T - step[n], size
+    residual, width = float(np.linalg.norm(states[-1] - h)), float(np.ptp(states, axis=0).max())
+    if size > ROUGH * scale or residual > ROUGH * scale or width <= LEAST * scale + np.linalg.norm(h - start):
         return None
-    error = SHOT * max(1.0, float(np.linalg.norm(monodromy, 2)))
-    values, errors, _ = eigenvalues(monodromy, error)
-    own = int(np.abs(values - 1).argmin())
+    values, errors, _ = eigenvalues(monodromy, error + SHOT * np.linalg.norm(monodromy, 2))
+    own = int(np.abs(values - 1).argmin())  # of a step along the flow
     others, wrong = np.delete(values, own), np.delete(errors, own)
     stable = kind_of_map(others, wrong).stable
-    rates, rate_errors = exponents_of(others, wrong, T)
-    order = np.argsort(-np.append(rates, 0.0), kind="stable")
-    rates, rate_errors = np.append(rates, 0.0)[order], np.append(rate_errors, 0.0)[order]
-    isolated = bool((np.abs(others - 1) > wrong).all())
+    rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
     gaps = np.linalg.norm(np.diff(states, axis=0), axis=1)
-    parts = (f"{WORDS[stable]} limit cycle", T, states, stable, residual, others, rates, rate_errors)
-    return Attractor(CYCLE, *parts, max(near, float(gaps.max())), isolated)
+    parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, rates, rate_errors)
+    return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
 
 
 def _shot(held: Held, start: Real, seconds: float) -> tuple[Real, Real, Real]:
-    """φ_T(h), its Jacobian by the variational equation Y' = J Y, and states (POINTS, n) on the way."""
-    n = len(start)
+    """States (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states."""
 
-    def rate(_: float, y: Real) -> Real:
-        h = torch.from_numpy(y[:n]).to(held.input)[None]
-        matrix = held_matrices(held, h)[0].double().cpu().numpy()
-        return np.append(held.moved(h)[0].double().cpu().numpy(), (matrix @ y[n:].reshape(n, n)).ravel())
+    def rate(_: float, state: Real) -> Real:
+        return _velocity(held, state)
 
-    with torch.no_grad():
-        times = np.linspace(0.0, seconds, POINTS)
-        found = solve_ivp(rate, (0.0, seconds), np.append(start, np.eye(n).ravel()), t_eval=times, **OF_SHOT)
+    times = np.linspace(0.0, seconds, 4 * POINTS + 1)
+    found = solve_ivp(rate, (0.0, seconds), start, t_eval=times, **OF_SHOT)
     if found.status != 0:
-        return np.full(n, np.nan), np.full((n, n), np.nan), np.full((1, n), np.nan)
-    return found.y[:n, -1], found.y[n:, -1].reshape(n, n), found.y[:n].T
+        return np.full((1, len(start)), np.nan), np.full((len(start),) * 2, np.nan), np.zeros((1, 1))
+    states, dt = found.y.T, float(times[1])
+    fine, coarse = (_product(propagators(held, states[::k], k * dt)) for k in (1, 2))
+    return states, fine, np.abs(fine - coarse)
+
+
+def propagators(held: Held, states: Real, dt: float) -> Real:
+    """Return what each step does to a tangent vector, shape (k, n, n).
+
+    Of a map these are the Jacobians at the states (k, n). Of a flow, whose states are `dt` apart, two steps are one of
+    Runge and Kutta's method for Y' = J Y.
+    """
+    n = states.shape[1]
+    parts = torch.as_tensor(states).to(held.input).split(max(1, BLOCK // n**2))
+    with torch.no_grad():
+        slopes = np.concatenate([held_matrices(held, part).double().cpu().numpy() for part in parts])
+    if not held.is_flow:
+        return slopes
+    one, middle, first, last = np.eye(n), slopes[1:-1:2], slopes[:-2:2], slopes[2::2]
+    second = middle @ (one + dt * first)
+    third = middle @ (one + dt * second)
+    return np.asarray(one + dt / 3 * (first + 2 * second + 2 * third + last @ (one + 2 * dt * third)))
+
+
+def _product(factors: Real) -> Real:
+    """The last factor times … times the first one, in pairs."""
+    while len(factors) > 1:
+        rest = factors[len(factors) // 2 * 2 :]
+        factors = np.concatenate([factors[1::2] @ factors[: 2 * (len(factors) // 2) : 2], rest])
+    return np.asarray(factors[0])
 
 
 def _velocity(held: Held, state: Real) -> Real:

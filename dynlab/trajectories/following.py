@@ -21,7 +21,7 @@ from dynlab.systems.held import Held
 REPEATS = 1e-9  # of an orbit's scale: a map's orbit that comes back so near to where it was repeats
 RETURNS = 1e-2  # likewise of a flow's, whose return Newton's method then makes exact
 LOOK = 32  # steps between two looks at which orbits rest or have left
-PER_RATE = 0.1  # a flow's step, as a part of 1/ρ with the largest ρ(∂f/∂h) where its orbits are
+PER_RATE = 0.25  # a flow's step, as a part of 1/ρ with the largest ρ(∂f/∂h) where its orbits are
 FASTEST_OF = 256  # orbits of a flow at which that is taken
 
 Step = Callable[[Tensor], Tensor]
