@@ -54,6 +54,8 @@ class Ends:
         How many were taken until the end was known.
     size : float
         Of the starts, 1 at most: distances are relative to it, or to the size of a larger state.
+    fast : Held
+        What orbits are followed by.
     drifts : list of ndarray, shape (state,)
         The step (velocity) of those that drift: the k-th of the label `DRIFTS` − k.
     """
@@ -63,6 +65,7 @@ class Ends:
     states: Real
     steps: Index
     size: float
+    fast: Held
     drifts: list[Real] = field(default_factory=list)
 
     def live(self) -> Index:
@@ -79,6 +82,7 @@ def classify(
     bound: float = 1e6,
     sets: bool = True,
     seed: int = 0,
+    followed_by: Held | None = None,
 ) -> Ends:
     """Return where orbits end, and the attractors that they end on.
 
@@ -98,6 +102,8 @@ def classify(
         Whether orbits that do not repeat are followed further to say what they are on.
     seed : int
         Of what is random.
+    followed_by : Held, optional
+        The same system in the dtype and on the device in which orbits are followed.
 
     Examples
     --------
@@ -109,7 +115,9 @@ def classify(
     """
     begin = np.array(starts, dtype=float)
     count, size = len(begin), min(1.0, float(np.abs(begin).max(initial=0.0)) or 1.0)
-    ends = Ends(list(known), np.full(count, UNDECIDED), begin, np.zeros(count, dtype=np.int64), size)
+    ends = Ends(
+        list(known), np.full(count, UNDECIDED), begin, np.zeros(count, dtype=np.int64), size, followed_by or held
+    )
     with np.errstate(invalid="ignore", over="ignore"), torch.no_grad():
         age, longest = 0, LONGER * steps if held.is_flow else steps
         while age < longest and len(ends.live()):
@@ -125,8 +133,8 @@ def classify(
 
 def _stretch(held: Held, ends: Ends, some: Index, count: int, bound: float) -> None:
     """Follow some of the orbits for so many steps, and say what has come to an end."""
-    begin = torch.as_tensor(ends.states[some]).to(held.input)
-    found = followed(held, begin, count, bound, torch.as_tensor(_scale(ends, some)).to(begin))
+    begin = torch.as_tensor(ends.states[some]).to(ends.fast.input)
+    found = followed(ends.fast, begin, count, bound, torch.as_tensor(_scale(ends, some)).to(begin))
     ends.states[some] = found.states.double().cpu().numpy()
     ends.steps[some] += found.taken.cpu().numpy()
     gone = found.gone.cpu().numpy()
@@ -178,7 +186,7 @@ def _at_rest(held: Held, states: Real, scale: Real) -> NDArray[np.bool_]:
         return np.zeros(0, dtype=bool)
     h = torch.as_tensor(states).to(held.input)
     step = torch.linalg.pinv(displacement_matrices(held, h)) @ held.moved(h).unsqueeze(-1)
-    return np.asarray((step[..., 0].abs().amax(-1).double().cpu().numpy() <= NEAR * scale))
+    return np.asarray(step[..., 0].abs().amax(-1).double().cpu().numpy() <= NEAR * scale)
 
 
 def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
@@ -317,6 +325,6 @@ def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
     """Whether orbits on a chaotic set end elsewhere when they are followed on."""
     some = on_it[np.linspace(0, len(on_it) - 1, min(len(on_it), SAMPLED)).astype(int)]
     fresh = np.full(len(some), UNDECIDED), ends.states[some], np.zeros(len(some), np.int64)
-    tried = Ends(list(ends.attractors), *fresh, ends.size)
+    tried = Ends(list(ends.attractors), *fresh, ends.size, ends.fast)
     _stretch(held, tried, tried.live(), FOLD * STEPS, bound)
     return bool((tried.labels != UNDECIDED).any())

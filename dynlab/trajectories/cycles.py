@@ -187,7 +187,9 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float) -> Attract
         states, monodromy, error = _shot(held, h, T)
         if not np.isfinite(monodromy).all():
             return None
-        slope = np.block([[monodromy - np.eye(n), _velocity(held, states[-1])[:, None]], [normal[None], np.zeros((1, 1))]])
+        slope = np.block(
+            [[monodromy - np.eye(n), _velocity(held, states[-1])[:, None]], [normal[None], np.zeros((1, 1))]]
+        )
         step = np.linalg.lstsq(slope, np.append(states[-1] - h, normal @ (h - start)), rcond=SINGULAR)[0]
         size, scale = float(np.abs(step[:n]).max()), float(np.abs(states).max())
         if size <= SHOT * scale or size > before / 2 or not 0.5 * period < T - step[n] < 2 * period:

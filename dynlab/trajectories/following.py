@@ -19,6 +19,7 @@ from dynlab.jacobians import finite_or_zero, held_matrices
 from dynlab.systems.held import Held
 
 REPEATS = 1e-9  # of an orbit's scale: a map's orbit that comes back so near to where it was repeats
+ROUNDED = 8  # roundings: in float32 it comes no nearer
 RETURNS = 1e-2  # likewise of a flow's, whose return Newton's method then makes exact
 LOOK = 32  # steps between two looks at which orbits rest or have left
 PER_RATE = 0.25  # a flow's step, as a part of 1/ρ with the largest ρ(∂f/∂h) where its orbits are
@@ -81,7 +82,12 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor)
     step, dt = step_of(held, begin)
     final, period, taken = begin.clone(), torch.zeros_like(scale), torch.full(scale.shape, count)
     gone = torch.zeros_like(scale, dtype=torch.bool)
-    live, h, ref, allowed = torch.arange(len(begin)), begin, begin, (REPEATS * scale)[:, None]
+    live, h, ref, allowed = (
+        torch.arange(len(begin)),
+        begin,
+        begin,
+        (max(REPEATS, ROUNDED * torch.finfo(begin.dtype).eps) * scale)[:, None],
+    )
     normal = held.moved(begin) if held.is_flow else begin
     for number in range(1, count + 1):
         before, h = h, step(h)

@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 
 import dynlab as dl
 from dynlab import schema
-from dynlab.diagnostics.basins.diagnostic import usual_grid
+from dynlab.diagnostics.basins.basins import usual_grid
 from dynlab.diagnostics.basins.plane import plane_of
-from dynlab.diagnostics.basins.result import basin_entropy
+from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.matrices import planar_matrix
