@@ -15,20 +15,29 @@ from dynlab.numerics.closed_path import closed_curves, shortest_tree
 from dynlab.numerics.statistics import BLOCKS, standard_errors, sure
 from dynlab.systems.held import Held
 from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
-from dynlab.trajectories.following import orbit
 
 STEPS = 4096  # that an orbit is followed for to say what it is on
 MEASURED = 3  # exponents, the largest ones
 ALIGNED = 0.25  # of the orbit: the frame turns to the growing directions before its growth counts
-BESIDE = 1e-8  # of the orbit's width: how far aside its neighbour starts
+BESIDE = 1e-8  # of the orbit's size: how far aside its neighbour starts
 NEAR = 2.0  # times the largest distance to a nearest neighbour: an end so near to the orbit is on the same set
 LATE = 512  # last states of the neighbour, most of which are near where the set attracts
 DRIFT = 0.1  # of the orbit's width: by more than this the means of its halves differ where it has not settled
 CHAOTIC_DRIFT = 0.5  # the same of chaos, whose halves never agree so well
 
 
-def aperiodic(held: Held, begin: Real, seed: int) -> Attractor | None:
-    """Return the set that the orbit from a state (n,) is on, None where its exponents or its shape do not decide.
+def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> Attractor | None:
+    """Return the set that an orbit is on, None where its exponents or its shape do not decide.
+
+    Parameters
+    ----------
+    held : Held
+    trail, beside : ndarray, shape (m, n)
+        Consecutive states of the orbit, and of one that starts beside it.
+    dt : float
+        The time between them.
+    seed : int
+        Of the frame that grows along the orbit.
 
     Notes
     -----
@@ -36,16 +45,8 @@ def aperiodic(held: Held, begin: Real, seed: int) -> Attractor | None:
     closed path is an invariant closed curve; s_1 = s_2 = 0 and s_3 < 0 a torus. A flow has one more 0, its own
     direction. The set attracts where an orbit that starts beside it comes back to it.
     """
-    start = torch.as_tensor(begin).to(held.input)
-    with torch.no_grad():
-        states, dt = orbit(held, start[None], STEPS)
-        trail = states[:, 0].double().cpu().numpy()
-        if not np.isfinite(trail).all():
-            return None
-        width = float(np.ptp(trail, axis=0).max())
-        aside = np.random.default_rng(seed).standard_normal(len(begin))
-        aside *= BESIDE * width / np.linalg.norm(aside)
-        neighbour = orbit(held, (start + torch.as_tensor(aside).to(start))[None], STEPS)[0][-LATE:, 0]
+    if not np.isfinite(trail).all():
+        return None
     exponents, errors = exponents_along(held, trail, dt, seed)
     sign = signs(exponents, errors)
     tree = cKDTree(trail)
@@ -55,7 +56,7 @@ def aperiodic(held: Held, begin: Real, seed: int) -> Attractor | None:
     form, kind, widest = _form(held, trail, sign)
     if not form:
         return None
-    near, late = max(near, widest), neighbour.double().cpu().numpy()
+    near, late = max(near, widest), beside[-LATE:]
     stable = int(np.isfinite(late).all() and float(np.mean(tree.query(late)[0] <= near)) > 0.5)
     if form == CHAOS and stable and _preserves_volume(held, trail):
         kind, stable = "chaotic, volume-preserving orbits", -1

@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 from dynlab.jacobians import displacement_matrices
 from dynlab.numerics.arrays import Index, Real
 from dynlab.systems.held import Held
-from dynlab.trajectories.aperiodic import STEPS, aperiodic
+from dynlab.trajectories.aperiodic import BESIDE, STEPS, aperiodic
 from dynlab.trajectories.cycles import CHAOS, REST, Attractor, cycles
 from dynlab.trajectories.following import REPEATS, followed, orbit
 
@@ -25,8 +25,8 @@ NEAR = 1e-6  # of an orbit's scale: an end so near to a point or cycle belongs t
 COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed on while it halves its distance
 LONGER = 10  # times `steps`: so long an orbit is followed that still comes nearer to an attractor
 MOST_REFINED, MOST_SHOT = 64, 3  # ends that repeat are refined at a look; periodic orbits of a flow
-MOST_SETS, MOST_ESCAPES = 12, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
-SAMPLED, FOLD = 256, 4  # orbits of it that are followed on, and for how many times as long as it was measured
+MOST_SETS, MOST_ESCAPES = 8, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
+SAMPLED, FOLD = 256, 2  # orbits of it that are followed on, and for how many times as long as it was measured
 LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
 CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
@@ -282,17 +282,16 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
         if not len(left):
             return
         begin = ends.states[left[len(left) // 2]]
-        trail = orbit(held, torch.as_tensor(begin).to(held.input)[None], STEPS)[0][:, 0].double().cpu().numpy()
+        trail, beside, dt = _with_neighbour(held, begin, seed)
         coming = _coming(held, trail)
         if coming:
-            for one in coming:
-                _add(ends, one)
+            _add(ends, coming)
             _come_nearer(held, ends, steps, bound)
             continue
-        found = aperiodic(held, trail[-1], seed) if np.isfinite(trail).all() else None
+        found = aperiodic(held, trail, beside, dt, seed)
         if found is None:
             width = UNSEEN * float(np.ptp(trail, axis=0).max())
-            left = left[cKDTree(trail).query(ends.states[left])[0] > width]
+            left = left[~(cKDTree(np.nan_to_num(trail)).query(ends.states[left])[0] <= width)]
             continue
         on_it = left[_distances(found, ends.states[left]) <= found.near]
         if found.form == CHAOS and _some_escape(held, ends, on_it, bound):
@@ -306,19 +305,31 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
         left = np.setdiff1d(left, [left[len(left) // 2]])
 
 
-def _coming(held: Held, trail: Real) -> list[Attractor]:
-    """The cycle of a map that an orbit (m, n) nearly repeats, where it attracts and the orbit comes to it."""
+def _with_neighbour(held: Held, begin: Real, seed: int) -> tuple[Real, Real, float]:
+    """The orbit from a state (n,), one that starts beside it, both (STEPS, n), and the time between states."""
+    aside = np.random.default_rng(seed).standard_normal(len(begin))
+    both = np.stack([begin, begin + BESIDE * np.abs(begin).max() * aside / np.linalg.norm(aside)])
+    states, dt = orbit(held, torch.as_tensor(both).to(held.input), STEPS)
+    trail, beside = states.double().cpu().numpy().swapaxes(0, 1)
+    return trail, beside, dt
+
+
+def _coming(held: Held, trail: Real) -> Attractor | None:
+    """The cycle of a map that an orbit (m, n) comes to, where it attracts; None where it comes nearer to none."""
     if held.is_flow or not np.isfinite(trail).all():
-        return []
-    width = float(np.ptp(trail, axis=0).max())
-    missed = np.abs(trail[-1 - LONGEST : -1] - trail[-1]).max(axis=1)[::-1]
-    for lag in (np.flatnonzero(missed <= min(CLOSEST * width, ALMOST * missed.min())) + 1)[:LAGS].tolist():
+        return None
+    half, width = len(trail) // 2, float(np.ptp(trail, axis=0).max())
+    missed, before = (
+        np.abs(trail[at - 1 - LONGEST : at - 1] - trail[at - 1]).max(axis=1)[::-1] for at in (len(trail), half)
+    )
+    near = (missed <= min(CLOSEST * width, ALMOST * missed.min())) & (missed <= HALVED * before)
+    for lag in (np.flatnonzero(near) + 1)[:LAGS].tolist():
         for one in cycles(held, lag, trail[-1:], 0.0):
             if one is not None and one.stable == 1:
-                late, early = (_distances(one, part).max() for part in (trail[-FIRST:], trail[: len(trail) // 2]))
-                if late <= CLOSEST * width and late < HALVED * early:
-                    return [one]
-    return []
+                late, early = (_distances(one, part).max() for part in (trail[-FIRST:], trail[:half]))
+                if late <= CLOSEST * width and (late < HALVED * early or late <= NEAR * width):
+                    return one
+    return None
 
 
 def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
