@@ -16,7 +16,7 @@ from dynlab.numerics.statistics import BLOCKS, standard_errors, sure
 from dynlab.systems.held import Held
 from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
 
-STEPS = 4096  # that an orbit is followed for to say what it is on
+MOST_JOINED = 4096  # of an orbit's last states are joined by a tree: its work grows with their square
 MEASURED = 3  # exponents, the largest ones
 ALIGNED = 0.25  # of the orbit: the frame turns to the growing directions before its growth counts
 BESIDE = 1e-8  # of the orbit's size: how far aside its neighbour starts
@@ -60,7 +60,8 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
     stable = int(np.isfinite(late).all() and float(np.mean(tree.query(late)[0] <= near)) > 0.5)
     if form == CHAOS and stable and _preserves_volume(held, trail):
         kind, stable = "chaotic, volume-preserving orbits", -1
-    kind = f"unstable {kind}" if stable == 0 else kind
+    if stable == 0:
+        kind = "unstable chaotic set" if form == CHAOS else f"unstable {kind}"
     none = np.zeros(0, dtype=np.complex128)
     return Attractor(form, kind, 0.0, trail, stable, np.nan, none, exponents, errors, near)
 
@@ -75,7 +76,8 @@ def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
         return "", "", 0.0
     if zeros > 1:
         return TORUS, "quasiperiodic attractor", 0.0
-    curves = closed_curves(trail, shortest_tree(trail))
+    joined = trail[-MOST_JOINED:]
+    curves = closed_curves(joined, shortest_tree(joined))
     if curves is None:
         return "", "", 0.0
     several = f"cycle of {curves.pieces} invariant closed curves"

@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 from dynlab.jacobians import displacement_matrices
 from dynlab.numerics.arrays import Index, Real
 from dynlab.systems.held import Held
-from dynlab.trajectories.aperiodic import BESIDE, STEPS, aperiodic
+from dynlab.trajectories.aperiodic import BESIDE, aperiodic
 from dynlab.trajectories.cycles import CHAOS, REST, Attractor, cycles
 from dynlab.trajectories.following import REPEATS, followed, orbit
 
@@ -25,8 +25,9 @@ NEAR = 1e-6  # of an orbit's scale: an end so near to a point or cycle belongs t
 COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed on while it halves its distance
 LONGER = 10  # times `steps`: so long an orbit is followed that still comes nearer to an attractor
 MOST_REFINED, MOST_SHOT = 64, 3  # ends that repeat are refined at a look; periodic orbits of a flow
-MOST_SETS, MOST_ESCAPES = 8, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
-SAMPLED, FOLD = 256, 2  # orbits of it that are followed on, and for how many times as long as it was measured
+MOST_SETS, MOST_ESCAPES = 6, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
+STEPS = (4096, 16384)  # that one is followed for, the latter where the former do not decide
+SAMPLED, WATCHED = 256, 8192  # orbits in chaos that are followed on, and for how many steps
 LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
 CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
@@ -133,6 +134,8 @@ def classify(
 
 def _stretch(held: Held, ends: Ends, some: Index, count: int, bound: float) -> None:
     """Follow some of the orbits for so many steps, and say what has come to an end."""
+    if not len(some):
+        return
     begin = torch.as_tensor(ends.states[some]).to(ends.fast.input)
     found = followed(ends.fast, begin, count, bound, torch.as_tensor(_scale(ends, some)).to(begin))
     ends.states[some] = found.states.double().cpu().numpy()
@@ -276,20 +279,24 @@ def _come_nearer(held: Held, ends: Ends, steps: int, bound: float) -> None:
 
 def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) -> None:
     """Say what orbits are on that do not repeat, one of them at a time; what stays undecided is left."""
-    left, escapes = ends.live(), 0
+    left, escapes, lengths = ends.live(), 0, STEPS
     for _ in range(MOST_SETS):
         left = left[ends.labels[left] == UNDECIDED]
         if not len(left):
             return
         begin = ends.states[left[len(left) // 2]]
-        trail, beside, dt = _with_neighbour(held, begin, seed)
-        coming = _coming(held, trail)
+        for length in lengths:
+            trail, beside, dt = _with_neighbour(held, begin, length, seed)
+            coming = _coming(held, trail)
+            found = None if coming else aperiodic(held, trail, beside, dt, seed)
+            if coming or found:
+                break
         if coming:
             _add(ends, coming)
             _come_nearer(held, ends, steps, bound)
             continue
-        found = aperiodic(held, trail, beside, dt, seed)
         if found is None:
+            lengths = STEPS[:1]
             width = UNSEEN * float(np.ptp(trail, axis=0).max())
             left = left[~(cKDTree(np.nan_to_num(trail)).query(ends.states[left])[0] <= width)]
             continue
@@ -298,18 +305,31 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
             if escapes >= MOST_ESCAPES:
                 return
             escapes += 1
-            _stretch(held, ends, left, FOLD * STEPS, bound)
+            _stretch(held, ends, left, WATCHED, bound)
             continue
-        ends.attractors.append(found)
-        ends.labels[on_it] = len(ends.attractors) - 1
-        left = np.setdiff1d(left, [left[len(left) // 2]])
+        number = _number(ends, found)
+        ends.labels[on_it] = number
+        ends.labels[left[len(left) // 2]] = number
+        left = left[ends.labels[left] == UNDECIDED]
+        if len(left):  # what comes to the same set more slowly
+            _stretch(held, ends, left, 2 * length, bound)
 
 
-def _with_neighbour(held: Held, begin: Real, seed: int) -> tuple[Real, Real, float]:
-    """The orbit from a state (n,), one that starts beside it, both (STEPS, n), and the time between states."""
+def _number(ends: Ends, found: Attractor) -> int:
+    """The number of a set, which is listed if none of its form is near its last states."""
+    for number, one in enumerate(ends.attractors):
+        if one.form == found.form and np.median(_distances(one, found.states[-FIRST:])) <= max(one.near, found.near):
+            return number
+    ends.attractors.append(found)
+    return len(ends.attractors) - 1
+
+
+def _with_neighbour(held: Held, begin: Real, length: int, seed: int) -> tuple[Real, Real, float]:
+    """The orbit from where a state (n,) is after `length` steps, one beside it, both as long, and a step's time."""
+    begin = orbit(held, torch.as_tensor(begin).to(held.input)[None], length)[0][-1, 0].double().cpu().numpy()
     aside = np.random.default_rng(seed).standard_normal(len(begin))
     both = np.stack([begin, begin + BESIDE * np.abs(begin).max() * aside / np.linalg.norm(aside)])
-    states, dt = orbit(held, torch.as_tensor(both).to(held.input), STEPS)
+    states, dt = orbit(held, torch.as_tensor(both).to(held.input), length)
     trail, beside = states.double().cpu().numpy().swapaxes(0, 1)
     return trail, beside, dt
 
@@ -319,10 +339,9 @@ def _coming(held: Held, trail: Real) -> Attractor | None:
     if held.is_flow or not np.isfinite(trail).all():
         return None
     half, width = len(trail) // 2, float(np.ptp(trail, axis=0).max())
-    missed, before = (
-        np.abs(trail[at - 1 - LONGEST : at - 1] - trail[at - 1]).max(axis=1)[::-1] for at in (len(trail), half)
-    )
-    near = (missed <= min(CLOSEST * width, ALMOST * missed.min())) & (missed <= HALVED * before)
+    missed, before = (np.abs(part[-1 - LONGEST : -1] - part[-1]).max(axis=1)[::-1] for part in (trail, trail[:half]))
+    near = missed <= min(CLOSEST * width, max(ALMOST * missed.min(), REPEATS * width))
+    near &= (missed <= HALVED * before) | (missed <= REPEATS * width)
     for lag in (np.flatnonzero(near) + 1)[:LAGS].tolist():
         for one in cycles(held, lag, trail[-1:], 0.0):
             if one is not None and one.stable == 1:
@@ -337,5 +356,5 @@ def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
     some = on_it[np.linspace(0, len(on_it) - 1, min(len(on_it), SAMPLED)).astype(int)]
     fresh = np.full(len(some), UNDECIDED), ends.states[some], np.zeros(len(some), np.int64)
     tried = Ends(list(ends.attractors), *fresh, ends.size, ends.fast)
-    _stretch(held, tried, tried.live(), FOLD * STEPS, bound)
+    _stretch(held, tried, tried.live(), WATCHED, bound)
     return bool((tried.labels != UNDECIDED).any())

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED
 from dynlab.wording import agree, counted, joined, number, of_map, share, with_error
 
@@ -27,7 +28,9 @@ def verdict(ds: xr.Dataset, is_flow: bool, fewer: int) -> str:
         verb = agree(undecided if undecided <= FEW else 2)
         sentences.append(f"{some[:1].upper()}{some[1:]}{where} {verb} undecided after {steps:,} steps.")
     limit = _limit(ds, fewer)
-    return " ".join(sentences + [limit] * bool(limit))
+    said = " ".join(sentences + [limit] * bool(limit))
+    at = settings["input"] if settings["at"] == "values" else settings["at"]
+    return under_input(said, at) if settings["input"] else said
 
 
 def _ends(ds: xr.Dataset, is_flow: bool) -> list[str]:
