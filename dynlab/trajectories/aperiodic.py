@@ -62,8 +62,8 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
         kind, stable = "chaotic, volume-preserving orbits", -1
     if stable == 0:
         kind = "unstable chaotic set" if form == CHAOS else f"unstable {kind}"
-    none = np.zeros(0, dtype=np.complex128)
-    return Attractor(form, kind, 0.0, trail, stable, np.nan, none, exponents, errors, near)
+    none = np.zeros(0, dtype=np.complex128), np.zeros(0)
+    return Attractor(form, kind, 0.0, trail, stable, np.nan, *none, exponents, errors, near)
 
 
 def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:

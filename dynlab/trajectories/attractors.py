@@ -126,7 +126,7 @@ def classify(
             _stretch(held, ends, ends.live(), length, bound)
             age += length
         _come_nearer(held, ends, steps, bound)
-        _assign(ends, ends.live(), NEAR, attracting=False)
+        _assign(ends, ends.live(), REPEATS, attracting=False)
         if sets:
             _follow_sets(held, ends, steps, bound, seed)
     return ends
@@ -198,13 +198,15 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     if not len(members):
         return
     few = members[_representatives(ends.states[members], _scale(ends, members))]
-    found = [one for one in cycles(held, period, ends.states[few], 0.0) if one is not None]
+    found = cycles(held, period, ends.states[few], 0.0)
     for one in found:
-        _add(ends, one)
+        if one is not None:
+            _add(ends, one)
     _assign(ends, members, NEAR)
-    alike = [(one.period > 0) == (period > 0) if held.is_flow else one.period == period for one in ends.attractors]
-    loose = [number for number, one in enumerate(ends.attractors) if not one.isolated and alike[number]]
-    if loose and not all(one.isolated for one in found):
+    left = [one for one, label in zip(found, ends.labels[few], strict=True) if label == UNDECIDED and one is not None]
+    if any(not one.isolated for one in left) and all(not one.isolated or one.stable == 0 for one in left):
+        alike = [(one.period > 0) == (period > 0) if held.is_flow else one.period == period for one in ends.attractors]
+        loose = [number for number, one in enumerate(ends.attractors) if not one.isolated and alike[number]]
         ends.labels[members[ends.labels[members] == UNDECIDED]] = loose[0]
 
 

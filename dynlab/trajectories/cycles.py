@@ -54,6 +54,8 @@ class Attractor:
         ‖F^p(h) − h‖₂, ‖f(h)‖₂ of an equilibrium, NaN where nothing repeats.
     multipliers : ndarray of complex, shape (mode,)
         Of F^p, or Floquet's without the flow's own 1; of an equilibrium its eigenvalues λ in 1/s. Empty of other forms.
+    multiplier_errors : ndarray, shape (mode,)
+        A bound on the error of each.
     exponents, exponent_errors : ndarray, shape (k,)
         Lyapunov exponents, in decreasing order, all or the largest ones, in nat a step or a second.
     near : float
@@ -69,6 +71,7 @@ class Attractor:
     stable: int
     residual: float
     multipliers: Complex
+    multiplier_errors: Real
     exponents: Real
     exponent_errors: Real
     near: float
@@ -156,10 +159,11 @@ def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -
     values, errors, _ = eigenvalues(matrix, error)
     kind = (kind_of_flow if held.is_flow else kind_of_map)(values, errors)
     name = kind.name if p == 1 else f"{WORDS[kind.stable]} period-{p} orbit"
-    rates = (values.real, errors) if held.is_flow else exponents_of(values, errors, p)
+    leading = np.argsort(-values.real, kind="stable")
+    rates = (values.real[leading], errors[leading]) if held.is_flow else exponents_of(values, errors, p)
     period = 0.0 if held.is_flow else float(p)
     isolated = bool((np.abs(values - (0 if held.is_flow else 1)) > errors).all())
-    numbers = points.double().cpu().numpy(), kind.stable, residual, values
+    numbers = points.double().cpu().numpy(), kind.stable, residual, values, errors
     return Attractor(REST if p == 1 else CYCLE, name, period, *numbers, *rates, near, isolated)
 
 
@@ -204,7 +208,7 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float) -> Attract
     stable = kind_of_map(others, wrong).stable
     rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
     gaps = np.linalg.norm(np.diff(states, axis=0), axis=1)
-    parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, rates, rate_errors)
+    parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, wrong, rates, rate_errors)
     return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
 
 

@@ -52,15 +52,15 @@ def test_smooth_borders_are_not_called_fractal_wherever_boxes_lie_on_them(grid):
     assert "fractal" not in ds.attrs["verdict"]
 
 
-@pytest.mark.parametrize("grid, told", [(60, False), (600, True)])
-def test_newtons_method_for_the_cube_roots_of_one(grid, told):
-    ds = dl.basins(dl.from_function(newton_of_cube, state_size=2), grid=grid, extent=2.0)
+def test_newtons_method_for_the_cube_roots_of_one():
+    ds = dl.basins(dl.from_function(newton_of_cube, state_size=2), grid=600, extent=2.0)
     np.testing.assert_allclose((ds["attractor_state"].values @ [1, 1j]) ** 3, 1, atol=1e-12)
     x, y = np.meshgrid(ds["x"], ds["y"])
     inside = ds["basin"].values[np.hypot(x, y) < 2]
     np.testing.assert_allclose(np.bincount(inside, minlength=3) / inside.size, 1 / 3, atol=0.01)
     border, error = (float(ds[f"boundary_basin_entropy{end}"]) for end in ("", "_error"))
-    assert (border > np.log(2) + 3 * error) == told == ("they are fractal" in ds.attrs["verdict"])
+    assert border > np.log(2) + 3 * error
+    assert "they are fractal" in ds.attrs["verdict"]
 
 
 def test_w_diff_at_the_papers_step_ends_on_an_invariant_curve():
@@ -164,7 +164,7 @@ def test_attractors_are_told_apart_whatever_their_size(size):
 def test_what_is_undecided_is_said():
     ds = dl.basins(planar_system(planar_matrix("diff")), grid=3, steps=50, follow=False)
     assert (ds["basin"].values == -2).sum() == 8  # all but the origin, which stays
-    assert "88.9 % are undecided after 50 steps." in ds.attrs["verdict"]
+    assert "All but 1 are undecided after 50 steps." in ds.attrs["verdict"]
 
 
 def test_the_plane_holds_as_much_variance_as_geometry_says():

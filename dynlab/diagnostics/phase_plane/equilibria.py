@@ -17,7 +17,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.field import field
-from dynlab.jacobians import displacement_matrices
+from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
@@ -110,48 +110,37 @@ def _roots(held: Held, half_width: float) -> Real:
 def _described(
     held: Held, one: Attractor, continuum: bool, step_size: float | None, matrix: Matrix | None, points: Real
 ) -> Equilibrium:
-    state = one.states[0]
-    jacobian = displacement_matrices(held, torch.as_tensor(state).to(held.input)[None])[0].double().cpu().numpy()
-    jacobian = jacobian if held.is_flow else jacobian + np.eye(2)
-    exactly = matrix is not None and not state.any()
-    kinds = (
-        _exact(held, matrix, step_size, points) if exactly and matrix is not None else _numeric(held, one, step_size)
+    """The kinds by the eigenvalues and their errors; at the origin by the exact matrix where there is one."""
+    state, values, errors, kind = (
+        one.states[0],
+        one.multipliers,
+        one.multiplier_errors,
+        Kind(one.kind, one.stable, 0, 0),
     )
-    return Equilibrium(state, jacobian, one.residual, continuum and not exactly, *kinds)
-
-
-Kinds = tuple[Kind, Complex, Kind, Complex, float, str]
-
-
-def _numeric(held: Held, one: Attractor, step_size: float | None) -> Kinds:
-    """Both kinds by the eigenvalues and their errors, and the critical step."""
-    values, kind = one.multipliers, Kind(one.kind, one.stable, 0, 0)
+    jacobian = held_matrices(held, torch.as_tensor(state).to(held.input)[None])[0].double().cpu().numpy()
+    exact = matrix is not None and not state.any()
+    on_arrays = partial(field, held)
+    if matrix is not None and exact:
+        values, errors = np.array(exact_origin.exact_eigenvalues(matrix), dtype=np.complex128), np.zeros(2)
+        values = values[order(values)]
+        of = exact_origin.kind_of_flow_at_origin if held.is_flow else exact_origin.kind_of_map_at_origin
+        kind = of(matrix, on_arrays, points)
+    fixed = (state, jacobian, one.residual, continuum and not exact)
     if not held.is_flow:
-        return NONE, values, kind, values, np.nan, ""
-    step, flag = critical_step(values, one.exponent_errors)
+        return Equilibrium(*fixed, NONE, values, kind, values, np.nan, "")
+    step, flag = critical_step(values, errors)
     if step_size is None:
-        return kind, values, NONE, values, step, flag
-    multipliers = 1 + step_size * values
-    errors = step_size * one.exponent_errors + np.finfo(float).eps * np.maximum(1.0, np.abs(multipliers))
-    sorts = order(multipliers)
-    return kind, values[sorts], kind_of_map(multipliers, errors), multipliers[sorts], step, flag
-
-
-def _exact(held: Held, matrix: Matrix, step_size: float | None, points: Real) -> Kinds:
-    """Both kinds at the origin by the exact matrix."""
-    values = np.array(exact_origin.exact_eigenvalues(matrix), dtype=np.complex128)
-    values, on_arrays = values[order(values)], partial(field, held)
-    if not held.is_flow:
-        return NONE, values, exact_origin.kind_of_map_at_origin(matrix, on_arrays, points), values, np.nan, ""
-    kind = exact_origin.kind_of_flow_at_origin(matrix, on_arrays, points)
-    step, flag = critical_step(values)
-    if step_size is None:
-        return kind, values, NONE, values, step, flag
-    euler = euler_matrix(matrix, Fraction(repr(step_size)))  # the decimal 0.1 is what a person means by it
+        return Equilibrium(*fixed, kind, values, NONE, values, step, flag)
     multipliers = (1 + step_size * values).astype(np.complex128)
+    if matrix is not None and exact:  # the decimal 0.1 is what a person means by it
+        of_euler = exact_origin.kind_of_map_at_origin(
+            euler_matrix(matrix, Fraction(repr(step_size))), on_arrays, points
+        )
+    else:
+        rounding = np.finfo(float).eps * np.maximum(1.0, np.abs(multipliers))
+        of_euler = kind_of_map(multipliers, step_size * errors + rounding)
     sorts = order(multipliers)
-    of_euler = exact_origin.kind_of_map_at_origin(euler, on_arrays, points)
-    return kind, values[sorts], of_euler, multipliers[sorts], step, flag
+    return Equilibrium(*fixed, kind, values[sorts], of_euler, multipliers[sorts], step, flag)
 
 
 def equilibrium_variables(
