@@ -90,6 +90,8 @@ def cycles(held: Held, period: float, starts: Real, near: float) -> list[Attract
     near : float
         As in `Attractor`.
     """
+    if not len(starts):
+        return []
     if held.is_flow and period:
         return [_limit_cycle(held, start, period, near) for start in starts]
     p = max(1, int(period))
@@ -132,7 +134,7 @@ def product_and_error(held: Held, states: Tensor) -> tuple[Real, Real]:
     n = states.shape[1]
     product = known = doubtful = np.eye(n)
     for block in states.split(max(1, BLOCK // n**2)):
-        parts = jacobian_and_error(held.system, *held.given(block))
+        parts = (part.expand(len(block), n, n) for part in jacobian_and_error(held.system, *held.given(block)))
         for matrix, error in zip(*(part.double().cpu().numpy() for part in parts), strict=True):
             product, known = matrix @ product, np.abs(matrix) @ known
             with np.errstate(invalid="ignore"):  # 0 · inf

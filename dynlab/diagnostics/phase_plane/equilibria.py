@@ -29,8 +29,9 @@ from dynlab.trajectories.cycles import Attractor, cycles
 
 STARTS = 33  # in each direction of the window; odd, so that the origin is one
 SAME = 1e-7  # of the window: roots that are nearer are one
-LINKED = 0.1  # likewise of roots that are not isolated: nearer ones are of one set
-WEAK, MOST_FLAT = 1e-4, 32  # a singular value of the scaled slope below which a root may not be isolated; some of these
+LINKED = 0.1  # likewise, more than the starts are apart: nearer roots that are not isolated are of one set
+WEAK = 1e-4  # a singular value of the scaled slope below which a root may not be isolated
+ROUNDINGS = 64  # of the state and of the terms of the slope: what such a root leaves of the field
 CONTINUUM = 1e-3  # of the window: a set of such roots that is longer is a continuum, a shorter one a degenerate root
 NONE = Kind("", -1, 0, 0)
 
@@ -68,22 +69,16 @@ def equilibria(
     points : ndarray, shape (point, 2)
         Where what is claimed of a nonlinear field is checked.
     """
-    roots = _roots(held, half_width)
-    found = [one for one in cycles(held, 0.0 if held.is_flow else 1.0, roots, 0.0) if one is not None]
-    alone = [(one, False) for one in found if one.isolated]
-    sets = [one for one in found if not one.isolated]
-    states = np.array([one.states[0] for one in sets]).reshape(-1, 2)
-    labels = fclusterdata(states, LINKED * half_width, "distance") if len(sets) > 1 else np.ones(len(sets))
-    for label in np.unique(labels):
-        rows = np.flatnonzero(labels == label)
-        nearest = min(rows.tolist(), key=lambda row: (sets[row].residual, np.linalg.norm(states[row])))
-        alone.append((sets[nearest], bool(np.ptp(states[rows], axis=0).max() > CONTINUUM * half_width)))
-    alone.sort(key=lambda pair: (float(np.linalg.norm(pair[0].states[0])), *pair[0].states[0]))
-    return [_described(held, one, many, step_size, matrix, points) for one, many in alone]
+    states, spreads = _roots(held, half_width)
+    found = zip(cycles(held, 0.0 if held.is_flow else 1.0, states, 0.0), spreads.tolist(), strict=True)
+    known = [
+        _described(held, one, spread > CONTINUUM, step_size, matrix, points) for one, spread in found if one is not None
+    ]
+    return sorted(known, key=lambda one: (float(np.linalg.norm(one.state)), *one.state))
 
 
-def _roots(held: Held, half_width: float) -> Real:
-    """States in the window to which Newton's method leads, once each, (root, 2); few of those that are not isolated."""
+def _roots(held: Held, half_width: float) -> tuple[Real, Real]:
+    """One state for each set of roots in the window, (root, 2), and how far each set spreads, in half widths."""
     line = torch.linspace(-1, 1, STARTS, dtype=torch.float64)
     starts = torch.cartesian_prod(line, line).to(held.input)
     rates = held.displacement(half_width * starts).abs()
@@ -98,13 +93,23 @@ def _roots(held: Held, half_width: float) -> Real:
     found = solve(value, slopes, starts)
     inside = (found.converged & (found.states.abs() <= 1).all(-1)).nonzero()[:, 0]
     inside = inside[np.lexsort((found.states[inside].norm(dim=1).cpu(), found.residuals[inside].cpu()))]
-    roots = found.states[inside].double().cpu().numpy()
-    _, first = np.unique(np.round(roots / SAME), axis=0, return_index=True)
-    once = found.states[inside][np.sort(first)]
-    singular = torch.linalg.svdvals(slopes(once, inside))
-    flat = (singular[:, 1] <= WEAK * singular[:, 0].clamp_min(1)).cpu().numpy()
-    some = np.flatnonzero(flat)[:: -(-max(1, flat.sum()) // MOST_FLAT)]
-    return half_width * once.double().cpu().numpy()[np.union1d(np.flatnonzero(~flat), some)]
+    _, first = np.unique(np.round(found.states[inside].cpu().numpy() / SAME), axis=0, return_index=True)
+    roots = found.states[inside][np.sort(first)]
+    matrices = slopes(roots, inside)
+    singular = torch.linalg.svdvals(matrices)
+    flat = singular[:, 1] <= WEAK * singular[:, 0].clamp_min(1)
+    # along the centre manifold of a degenerate root the field is small, but larger than its rounding
+    rounding = (
+        ROUNDINGS * torch.finfo(roots.dtype).eps * (roots.abs() + (matrices.abs() @ roots.abs()[..., None])[..., 0])
+    )
+    told = ~flat | (value(roots, inside).abs() <= rounding).all(-1)
+    roots, flat = roots[told], flat[told].cpu().numpy()
+    states, labels = roots.double().cpu().numpy(), np.arange(len(roots))
+    if flat.sum() > 1:
+        labels[flat] = len(roots) + fclusterdata(states[flat], LINKED, "distance")
+    sets = [states[labels == label] for label in dict.fromkeys(labels.tolist())]
+    ones = np.array([one[0] for one in sets]).reshape(-1, 2)
+    return half_width * ones, np.array([float(np.linalg.norm(one - one[0], axis=1).max()) for one in sets])
 
 
 def _described(

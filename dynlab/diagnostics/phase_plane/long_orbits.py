@@ -12,7 +12,7 @@ from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, classify
 from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS
 from dynlab.trajectories.following import orbit
 
-STEPS, KEPT = 2400, 400  # of an orbit that is followed; its last states, which are drawn
+STEPS, KEPT = 4800, 400  # of an orbit that is followed; its last states, which are drawn
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
 BOUND = 1e15  # states beyond which an orbit has left
 FIXED_POINT, PERIODIC, CLOSED_CURVE = "fixed point", "periodic orbit", "invariant closed curve"
@@ -33,7 +33,7 @@ def long_orbits(system: Map, initial: Real, equilibria: Real) -> dict[str, xr.Va
     held = without_input(system)
     with torch.no_grad():
         states = orbit(held, torch.as_tensor(initial).to(held.input), STEPS)[0].double().cpu().numpy()
-    ends = classify(held, initial, steps=STEPS, bound=BOUND)
+    ends = classify(held, initial, bound=BOUND)
     outcomes, periods = [], []
     for label, path in zip(ends.labels.tolist(), states.swapaxes(0, 1), strict=True):
         known = {LEAVES: GONE, UNDECIDED: _moving(path, equilibria)}

@@ -81,7 +81,7 @@ def phase_plane(
         multiplies a small area. ``equilibrium(fixed_point, state)`` with its ``residual``.
         Where there is a flow, ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``. Where there
         is a map, ``map_eigenvalue`` and ``map_kind``. ``long_orbit(sample, iteration, state)`` are then the last of
-        2,400 steps of the same orbits, ``outcome(sample)`` is where they end, with ``orbit_period(sample)``.
+        4,800 steps of the same orbits, ``outcome(sample)`` is where they end, with ``orbit_period(sample)``.
         ``flow_stable`` and ``map_stable`` are 1, 0, or −1 undecided. ``line_direction(fixed_point, state)`` points
         along a line of equilibria; ``conserved(y, x)`` is H where it is conserved.
 
