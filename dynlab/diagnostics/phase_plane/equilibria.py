@@ -31,6 +31,7 @@ STARTS = 33  # in each direction of the window; odd, so that the origin is one
 SAME = 1e-7  # of the window: roots that are nearer are one
 LINKED = 0.1  # likewise, more than the starts are apart: nearer roots that are not isolated are of one set
 WEAK = 1e-4  # a singular value of the scaled slope below which a root may not be isolated
+NOTHING = 1e-30  # of the window: a smaller coordinate is 0, which nothing but underflow tells it from
 ROUNDINGS = 64  # of the state and of the terms of the slope: what such a root leaves of the field
 CONTINUUM = 1e-3  # of the window: a set of such roots that is longer is a continuum, a shorter one a degenerate root
 NONE = Kind("", -1, 0, 0)
@@ -95,6 +96,7 @@ def _roots(held: Held, half_width: float) -> tuple[Real, Real]:
     inside = inside[np.lexsort((found.states[inside].norm(dim=1).cpu(), found.residuals[inside].cpu()))]
     _, first = np.unique(np.round(found.states[inside].cpu().numpy() / SAME), axis=0, return_index=True)
     roots = found.states[inside][np.sort(first)]
+    roots = torch.where(roots.abs() < NOTHING, 0.0, roots)
     matrices = slopes(roots, inside)
     singular = torch.linalg.svdvals(matrices)
     flat = singular[:, 1] <= WEAK * singular[:, 0].clamp_min(1)
