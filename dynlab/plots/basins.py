@@ -81,7 +81,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         _write(ds, place, f"{place}", ax)
     for place, code in enumerate(ways):
         arrow = _arrow(ds, code)
-        handles.append(_patch(_shade(count + place), f"runs away {arrow} ({share((basin == code).mean())})"))
+        handles.append(_patch(_shade(count + place), f"drifts {arrow} ({share((basin == code).mean())})"))
         _write(ds, code, arrow, ax, fontsize=LARGE)
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),

@@ -54,7 +54,7 @@ def long_orbits(system: Map, initial: Real, equilibria: Real) -> dict[str, xr.Va
 
 def _moving(path: Real, equilibria: Real) -> str:
     """Whether an orbit (step, 2) reaches ever farther from the equilibrium nearest to it, or ever less far."""
-    if not np.isfinite(path).all():
+    if not (np.abs(path) <= BOUND).all():
         return GONE
     away = np.linalg.norm(equilibria - path[-KEPT:].mean(axis=0), axis=1)
     centre = equilibria[away.argmin()] if len(away) else np.zeros(2)
