@@ -81,7 +81,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         _write(ds, place, f"{place}", ax)
     for place, code in enumerate(ways):
         arrow = _arrow(ds, code)
-        handles.append(_patch(_shade(count + place), f"runs away {arrow} ({share((basin == code).mean())})"))
+        handles.append(_patch(_shade(count + place), f"drifts {arrow} ({share((basin == code).mean())})"))
         _write(ds, code, arrow, ax, fontsize=LARGE)
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
@@ -185,20 +185,12 @@ def _attractor(
     """
     one = ds.isel({schema.ATTRACTOR: place})
     kind = str(one["kind"].values)
-    is_continuum = kind.startswith("continuum")
-    words = str(one["attractor_class"].values) if is_continuum else kind
-    label = f"{of_map(words)} ({share((ds['basin'].values == place).mean())})"
+    label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
     if _numbered(ds):
         label = f"{place}  {label}"
     colour = style.CYCLE[place % len(style.CYCLE)]
     look: dict[str, Any] = {"marker": ".", "ms": 3, "mew": 0, "color": colour}
-    if is_continuum and words.startswith("unstable"):  # its starts lie on it, and are too few to be seen
-        rows, columns = np.nonzero(ds["basin"].values == place)
-        dots = ax.plot(
-            ds[schema.X].values[columns], ds[schema.Y].values[rows], ls="none", label=label, zorder=3, **look
-        )
-        return _patch(shade, label), dots[0]
-    if is_continuum or kind.startswith("family"):  # no one of its points stands for it
+    if kind.startswith("continuum"):  # no one of its points stands for it
         return _patch(shade, label)
     if off and not one["period"]:
         label += ", projected onto the plane"

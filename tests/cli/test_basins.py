@@ -8,7 +8,7 @@ from dynlab.cli.main import run
 def test_a_matrix(folder, capsys, pictures):
     assert run(["basins", "--matrix", "diff", "--grid", "11"]) == 0
     assert (
-        "all but 1 end on 1 invariant closed curve; 1 start ends on 1 unstable fixed point, which has no basin"
+        "all but 1 end on 1 invariant closed curve and 1 start ends on 1 unstable fixed point"
         in capsys.readouterr().out
     )
     (ax,) = pictures["basins-diff.png"].axes

@@ -12,7 +12,7 @@ def test_the_papers_system_with_diffusion(folder, capsys, pictures):
     said = capsys.readouterr()
     assert said.out.startswith("The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746")
     assert "0.0746. The flow is h′ = tanh(W h). At (0, 0) the flow has" in said.out
-    assert "unstable focus with multipliers of modulus 1.0051" in said.out
+    assert "Euler's map multipliers of modulus 1.0051" in said.out
     assert "invariant closed curve" in said.out
     legend = pictures["phase-diff.png"].axes[0].get_legend()
     named = {text.get_text() for text in legend.get_texts()}
@@ -33,7 +33,7 @@ def test_json_is_one_strict_document(printed_json):
 @pytest.mark.parametrize(
     "arguments, words, name",
     [
-        (["--kind", "flow"], "The flow's equilibrium is a stable focus", "phase-diff-flow"),
+        (["--kind", "flow"], "The flow has a stable focus", "phase-diff-flow"),
         (["--kind", "flow"], "The flow is h′ = tanh(W h).", "phase-diff-flow"),
         (["--kind", "vanilla"], "The map is h ← tanh(W h).", "phase-diff-vanilla"),
         (["--kind", "linear"], "The map is h ← W h.", "phase-diff-linear"),

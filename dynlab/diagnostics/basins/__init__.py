@@ -1,5 +1,5 @@
 """Where every start ends: attractors and their basins."""
 
-from dynlab.diagnostics.basins.diagnostic import basins
+from dynlab.diagnostics.basins.basins import basins
 
 __all__ = ["basins"]

@@ -1,5 +1,5 @@
-"""What a system of two dimensions does: field, orbits, equilibria and their kinds."""
+"""The phase portrait of a planar system."""
 
-from dynlab.diagnostics.phase_plane.diagnostic import phase_plane
+from dynlab.diagnostics.phase_plane.phase_plane import phase_plane
 
 __all__ = ["phase_plane"]

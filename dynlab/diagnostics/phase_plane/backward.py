@@ -3,34 +3,28 @@
 A flow is followed against its velocity; a map by solving F(h) = h_t for the state h_{t−1} before, with Newton's method.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane.equilibria import Equilibria, field
-from dynlab.diagnostics.phase_plane.variables import AtRest
+from dynlab.diagnostics.phase_plane.equilibria import Equilibrium
+from dynlab.diagnostics.phase_plane.field import field
 from dynlab.jacobians import held_matrices
-from dynlab.numerics.roots import Roots, solve
+from dynlab.numerics.arrays import Real
+from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
-Real = NDArray[np.float64]
-
-OFF = 0.01  # of half the window: where a separatrix starts on the eigenvector, which it leaves by the square of that
+OFF = 0.01  # of half the window: where a flow's separatrix starts on the eigenvector, which it leaves by the square
+NEAR = 1e-3  # likewise of a map's
 BEYOND = 1.2  # times half the window: where curves end
-NEAR = 1e-3  # of half the window: up to there the eigenvector stands for a map's separatrix
-SHORTER = 0.5  # or more so many steps bring what is on it nearer, of which preimages are taken at a time
-NEAREST = 1e-9  # times as far, where steps take a start nearer than rounding would tell
-FEWEST_STARTS, MOST_STARTS, MOST_HALVINGS = 9, 600, 12  # between a start and its second preimage
-MOST_STEPS = 400  # backward, of a map
-AT_REST = 1e-4  # of half the window, in two steps: a curve that moves no more has come to a source
 ARC, MOST_ARCS = 0.02, 750  # of half the window, and how many of them: a flow's paths are polygons of such sides
-WIDEST = 0.1  # of half the window: neighbours on a map's separatrix that are farther apart are not joined
+WIDEST = 0.02  # of half the window: neighbours on a map's separatrix that are farther apart are not joined
 LONGEST = 15.0  # half windows of a separatrix
+STARTS, NEAREST = 2000, 1e-9  # on a part of a map's eigenvector, from its end to the preimage of that, or as near
+SHORTER = 0.5  # or more, so many steps bring what is on it nearer
+MOST_STEPS = 400  # backward, of a map
 KEPT = 512  # points of a separatrix, evenly spaced along it
 SIDES = np.array([1.0, -1.0])
 REASONS = {
@@ -40,91 +34,64 @@ REASONS = {
 }
 
 
-def come_from(
-    held: Held, found: Equilibria, each: Sequence[AtRest], orbits: xr.Dataset, half_width: float
-) -> dict[str, xr.Variable]:
-    """``eigenvector``, ``separatrix`` and ``backward_orbit`` of a phase portrait.
+def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_width: float) -> dict[str, xr.Variable]:
+    """Return ``eigenvector``, ``separatrix`` and ``backward_orbit`` of a phase portrait.
 
     Parameters
     ----------
     held : Held
         The map where there is one, else the flow.
-    found : Equilibria
-        Of the flow where there is one, else of the map.
-    each : sequence of AtRest
-        Of those equilibria.
+    found : list of Equilibrium
     orbits : Dataset
         ``trajectory(sample, time, state)``, whose starts are followed backward through as much time.
     half_width : float
         Of the window.
     """
-    vectors = np.array([_eigenvectors(jacobian, point) for jacobian, point in zip(found.jacobians, each, strict=True)])
-    curves = np.full((len(each), len(SIDES), KEPT, 2), np.nan)
-    modes = [_decaying(point, held.is_flow) for point in each]
-    saddles = [(i, mode) for i, mode in enumerate(modes) if mode is not None and np.isfinite(vectors[i, mode]).all()]
-    if saddles:
-        offsets = np.array([OFF * half_width * SIDES[:, None] * vectors[saddle] for saddle in saddles])
-        centres = found.states[[index for index, _ in saddles]]
-        ratios = [float(abs(each[index].map_values[mode])) for index, mode in saddles]
-        follow = _upstream_curves if held.is_flow else _preimage_curves
-        for (index, _), both in zip(saddles, follow(held, centres, offsets, ratios, half_width), strict=True):
-            for side, curve in enumerate(both):
-                curves[index, side] = _evenly(np.concatenate([found.states[index][None], curve]))
+    vectors = np.array([_eigenvectors(one) for one in found]).reshape(-1, 2, 2)
+    curves = np.full((len(found), len(SIDES), KEPT, 2), np.nan)
+    for place, one in enumerate(found):
+        mode = _decaying(one, held.is_flow)
+        if mode is None or not np.isfinite(vectors[place, mode]).all():
+            continue
+        ways = half_width * SIDES[:, None] * vectors[place, mode]
+        if held.is_flow:
+            sides = list(_upstream(held, one.state + OFF * ways, half_width)[0])
+        else:
+            sides = [_preimages(held, one.state, NEAR * way, abs(one.map_values[mode]), half_width) for way in ways]
+        for side, path in enumerate(sides):
+            curves[place, side] = _evenly(np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]]))
     starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
-    before = (_upstream_orbits if held.is_flow else _preimage_orbits)(held, starts, times, half_width)
+    before = (_against_flow if held.is_flow else _against_map)(held, starts, times, half_width)
     along, state = schema.FIXED_POINT, schema.STATE
-    vectors = vectors.reshape(len(each), 2, 2)
+    said = "separatrix: states whose orbits end at the saddle"
     return {
         "eigenvector": schema.variable((along, schema.MODE, state), vectors, "unit eigenvector of a real eigenvalue"),
-        "separatrix": schema.variable(
-            (along, schema.SIDE, schema.POINT, state), curves, "separatrix: states whose orbits end at the saddle"
-        ),
+        "separatrix": schema.variable((along, schema.SIDE, schema.POINT, state), curves, said),
         "backward_orbit": schema.variable(
             (schema.SAMPLE, schema.TIME, state), before, "state h as long before the start"
         ),
     }
 
 
-def _eigenvectors(jacobian: Real, point: AtRest) -> Real:
+def _eigenvectors(one: Equilibrium) -> Real:
     """The unit eigenvectors of a decided kind with real eigenvalues, shape (mode, state), else NaN."""
     vectors = np.full((2, 2), np.nan)
-    kind = point.map.name or point.flow.name
-    decided = not kind.startswith(("undecided", "linear"))
-    if not decided or not any(word in kind for word in ("node", "saddle", "line")):
+    kind = one.map.name or one.flow.name
+    if kind.startswith(("undecided", "linear")) or not any(word in kind for word in ("node", "saddle", "line")):
         return vectors
-    values = (point.flow_values if point.flow.name else point.map_values).real
+    values = (one.flow_values if one.flow.name else one.map_values).real
     for mode in range(1 if "improper" in kind else 2):
-        vector = np.linalg.svd(jacobian - values[mode] * np.eye(2))[2][-1]
+        vector = np.linalg.svd(one.jacobian - values[mode] * np.eye(2))[2][-1]
         vectors[mode] = vector * np.sign(vector[np.abs(vector).argmax()])
     return vectors
 
 
-def _decaying(point: AtRest, is_flow: bool) -> int | None:
+def _decaying(one: Equilibrium, is_flow: bool) -> int | None:
     """Which eigenvalue of a saddle brings orbits nearer; None for all else."""
-    kind = point.flow.name if is_flow else point.map.name
+    kind = one.flow.name if is_flow else one.map.name
     if kind.startswith(("undecided", "linear")) or "saddle" not in kind:
         return None
-    sizes = point.flow_values.real if is_flow else np.abs(point.map_values)
-    return int(sizes.argmin())
-
-
-def _upstream_curves(
-    held: Held, centres: Real, offsets: Real, ratios: Sequence[float], half_width: float
-) -> list[list[Real]]:
-    """Both sides of the stable manifold of each saddle (k, 2), from the offsets (k, side, 2)."""
-    paths, _ = _upstream(held, (centres[:, None] + offsets).reshape(-1, 2), half_width)
-    curves = [path[np.isfinite(path).all(axis=1)] for path in paths]
-    return [curves[len(SIDES) * saddle :][: len(SIDES)] for saddle in range(len(centres))]
-
-
-def _upstream_orbits(held: Held, starts: Real, times: Real, half_width: float) -> Real:
-    paths, elapsed = _upstream(held, starts, half_width, times[-1])
-    orbits = np.full((len(starts), len(times), 2), np.nan)
-    for orbit, path, age in zip(orbits, paths, elapsed, strict=True):
-        known = np.isfinite(age)
-        for coordinate in range(2):
-            orbit[:, coordinate] = np.interp(times, age[known], path[known, coordinate], right=np.nan)
-    return orbits
+    return int((one.flow_values.real if is_flow else np.abs(one.map_values)).argmin())
 
 
 def _upstream(held: Held, starts: Real, half_width: float, duration: float = np.inf) -> tuple[Real, Real]:
@@ -158,105 +125,67 @@ def _against(held: Held, states: Real) -> Real:
     return np.divide(velocity, speed, out=np.zeros_like(velocity), where=speed > 0)
 
 
-def _preimage_curves(
-    held: Held, centres: Real, offsets: Real, ratios: Sequence[float], half_width: float
-) -> list[list[Real]]:
-    """The same of a map's."""
-    given = zip(centres, offsets, ratios, strict=True)
-    return [_preimage_sides(held, centre, offset, ratio, half_width) for centre, offset, ratio in given]
+def _against_flow(held: Held, starts: Real, times: Real, half_width: float) -> Real:
+    """The states of a flow (start, time, 2) as long before each start."""
+    orbits = np.full((len(starts), len(times), 2), np.nan)
+    for orbit, path, age in zip(orbits, *_upstream(held, starts, half_width, times[-1]), strict=True):
+        known = np.isfinite(age)
+        for coordinate in range(2):
+            orbit[:, coordinate] = np.interp(times, age[known], path[known, coordinate], right=np.nan)
+    return orbits
 
 
-def _preimage_sides(held: Held, centre: Real, offsets: Real, ratio: float, half_width: float) -> list[Real]:
-    """Both sides of a saddle's stable manifold, through an even number of preimages: one changes sides where μ < 0.
-
-    A part of the eigenvector that so many steps take to its own near end, and all its preimages, are the whole curve.
-    """
-    steps = 2 * int(np.clip(np.log(SHORTER) / (2 * np.log(max(ratio, NEAREST))), 1, MOST_STEPS // FEWEST_STARTS))
-    nearest = max(ratio**steps, NEAREST)
-    return [_preimage_side(held, centre, NEAR / OFF * offset, nearest, steps, half_width) for offset in offsets]
-
-
-def _preimage_side(held: Held, centre: Real, farthest: Real, nearest: float, steps: int, half_width: float) -> Real:
-    """One side, from `nearest` times as far as the offset `farthest` on, to the window's edge or the `LONGEST` arc.
-
-    Where preimages of neighbours are farther apart than `ARC`, preimages of what is between them come between them.
-    """
-
-    def begun(places: Real) -> Tensor:
-        return torch.as_tensor(centre + farthest * np.exp(places)[:, None]).to(held.input)
-
-    def earlier(h: Tensor, generations: int) -> Tensor:
-        for _ in range(generations * steps):
-            h = _before(held, h, half_width)
-        return h
-
-    places = np.linspace(np.log(nearest), 0.0, FEWEST_STARTS)
-    states, pieces, length = begun(places), [], 0.0
-    for generation in range(MOST_STEPS // steps):
-        states = earlier(states, int(generation > 0))
-        for _ in range(MOST_HALVINGS):
-            gaps = states.diff(dim=0).norm(dim=1).cpu().numpy()
-            edge = np.isnan(gaps) & torch.isfinite(states[:-1, 0]).cpu().numpy() & (np.diff(places) > ARC)
-            wide = np.flatnonzero((gaps > ARC * half_width) | edge)
-            if len(wide) == 0 or len(places) + len(wide) > MOST_STARTS:
-                break
-            between = (places[wide] + places[wide + 1]) / 2
-            order = np.argsort(np.concatenate([places, between]), kind="stable")
-            states = torch.cat([states, earlier(begun(between), generation)])[order]
-            places = np.concatenate([places, between])[order]
-        pieces.append(states.double().cpu().numpy())
-        gaps = np.linalg.norm(np.diff(pieces[-1], axis=0), axis=1)
-        length += float(gaps.sum())
-        at_rest = generation > 0 and gaps.sum() <= AT_REST * half_width
-        if at_rest or length > LONGEST * half_width or not (gaps <= WIDEST * half_width).all():
-            break
-    return _connected(np.concatenate(pieces), half_width)
-
-
-def _connected(curve: Real, half_width: float) -> Real:
-    """The curve up to where it is not known, leaves for another branch of preimages, or is long."""
-    steps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
-    ended = ~(steps <= WIDEST * half_width) | (np.cumsum(steps) > LONGEST * half_width)
-    return curve[: np.flatnonzero(ended)[0] + 1] if ended.any() else curve
-
-
-def _preimage_orbits(held: Held, starts: Real, times: Real, half_width: float) -> Real:
+def _against_map(held: Held, starts: Real, times: Real, half_width: float) -> Real:
+    """The states of a map (start, time, 2) as many steps before each start."""
     orbits = np.full((len(starts), len(times), 2), np.nan)
     h = torch.as_tensor(starts).to(held.input)
     for step in range(min(len(times), MOST_STEPS + 1)):
         orbits[:, step] = h.double().cpu().numpy()
         h = _before(held, h, half_width)
-        if not torch.isfinite(h).any():
-            break
     return orbits
 
 
-def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
-    """A state that one step takes to each of `states` (..., 2); NaN where none is found in the window.
+def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, half_width: float) -> Real:
+    """One side of a map's separatrix: a part of the eigenvector and all its preimages, (k, 2).
 
-    Of several it is the one to which Newton's method leads from the state itself.
+    An even number of steps takes the far end of that part to its near one, as one step changes sides where μ < 0.
     """
-    targets = states.reshape(-1, 2)
-    known = torch.isfinite(targets).all(dim=1)
-    wanted = targets[known]
-    found = _solved(held, wanted, wanted)
-    lost = ~found.converged
-    if lost.any():  # as far off as a strong contraction leads, more is left of F after a whole step than before it
-        off = (wanted - held.moved(wanted))[lost].unsqueeze(-1)
-        step = torch.linalg.solve_ex(held_matrices(held, wanted[lost]), off)[0].squeeze(-1)
-        again = _solved(held, wanted[lost], (wanted[lost] + step).nan_to_num(0.0, 0.0, 0.0))
-        found.states[lost], found.converged[lost] = again.states, again.converged
-    inside = found.converged & (found.states.abs() <= BEYOND * half_width).all(dim=1)
-    before = torch.full_like(targets, torch.nan)
-    before[known] = torch.where(inside[:, None], found.states, torch.nan)
-    return before.reshape(states.shape)
+    steps = 2 * int(np.clip(np.log(SHORTER) / (2 * np.log(max(ratio, NEAREST))), 1, MOST_STEPS // 8))
+    places = np.linspace(np.log(max(ratio**steps, NEAREST)), 0.0, STARTS)
+    h = torch.as_tensor(centre + farthest * np.exp(places)[:, None]).to(held.input)
+    pieces = [h.double().cpu().numpy()]
+    for _ in range(MOST_STEPS // steps):
+        for _ in range(steps):
+            h = _before(held, h, half_width)
+        pieces.append(h.double().cpu().numpy())
+        if not np.isfinite(pieces[-1]).all():
+            break
+    curve = np.concatenate(pieces)
+    gaps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
+    ended = ~(gaps <= WIDEST * half_width) | (np.cumsum(gaps) > LONGEST * half_width)
+    return curve[: np.flatnonzero(ended)[0] + 1] if ended.any() else curve
 
 
-def _solved(held: Held, wanted: Tensor, starts: Tensor) -> Roots:
-    """States that F leads to the wanted ones (k, 2), by Newton's method."""
-    return solve(
-        lambda h, rows: held.moved(h) - wanted[rows], lambda h, rows: held_matrices(held, h), starts.clone(), most=0
-    )
+def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
+    """A state that one step takes to each of `states` (k, 2); NaN where Newton's method finds none in the window."""
+    before = torch.full_like(states, torch.nan)
+    known = torch.isfinite(states).all(dim=1)
+    wanted = states[known]
+    if not len(wanted):
+        return before
+
+    def solved(begin: Tensor) -> tuple[Tensor, Tensor]:
+        found = solve(lambda h, rows: held.moved(h) - wanted[rows], lambda h, _: held_matrices(held, h), begin, most=0)
+        return found.states, found.converged
+
+    found, converged = solved(wanted.clone())
+    if not converged.all():  # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
+        step = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
+        other, also = solved((wanted + step.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0))
+        found, converged = torch.where(converged[:, None], found, other), converged | also
+    inside = converged & (found.abs() <= BEYOND * half_width).all(dim=1)
+    before[known] = torch.where(inside[:, None], found, torch.nan)
+    return before
 
 
 def _evenly(curve: Real) -> Real:

@@ -1,277 +1,191 @@
-"""The field of a planar system, and its equilibria within a window.
+"""The equilibria of a flow, or fixed points of a map, in a window of the plane, with their kinds.
 
-The field is a flow's velocity, or a map's displacement in one step, on arrays of states. Equilibria are found by least
-squares from a grid of starts, one state for each.
+Newton's method leads to them from a grid of starts. A kind comes from the eigenvalues where their errors separate it,
+and at the origin exactly where the matrix is known in rational numbers.
 """
 
-from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+import xarray as xr
+from scipy.cluster.hierarchy import fclusterdata
 from torch import Tensor
 
-from dynlab.errors import UserError
-from dynlab.jacobians import cancelled, displacement_matrices, finite_or_zero, held_matrices, ungated_matrices
-from dynlab.numerics.roots import solve, tolerance
-from dynlab.numerics.turning import turns
-from dynlab.systems import System
-from dynlab.systems.function import has_users_code
+from dynlab import schema
+from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.phase_plane.field import field
+from dynlab.jacobians import displacement_matrices, held_matrices
+from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.critical_step import critical_step
+from dynlab.numerics.eigenvalue_sets import order
+from dynlab.numerics.exact_kinds import Matrix, euler_matrix
+from dynlab.numerics.kinds import Kind, kind_of_map
+from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
+from dynlab.trajectories.cycles import Attractor, cycles
 
-
-def without_input(system: System) -> Held:
-    """The system with its input held at zero, in the dtype and on the device of its weights."""
-    like = next(system.parameters(), torch.zeros(0, dtype=torch.float64))
-    return Held(system, like.new_zeros(system.input_size))
-
-
-def field(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The displacement at `states` (..., 2), which vanishes at an equilibrium or fixed point."""
-    return held.displacement(torch.as_tensor(states).to(held.input)).double().cpu().numpy()
-
-
-def divergence(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The trace of the field's Jacobian, shape (...)."""
-    matrices = displacement_matrices(held, torch.as_tensor(states).to(held.input))
-    return matrices.diagonal(dim1=-2, dim2=-1).sum(-1).double().cpu().numpy()
-
-
-def area_factor(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By what a step of a map multiplies a small area, |det J|, shape (...)."""
-    matrices = displacement_matrices(held, torch.as_tensor(states).to(held.input))
-    steps = matrices + torch.eye(matrices.shape[-1]).to(matrices)
-    return torch.linalg.det(steps).abs().double().cpu().numpy()
-
-
-STARTS = (9, 20, 41, 84)  # in each direction of the window, besides the origin: in rounds, until one finds no more
-# Roots nearer to each other than this part of the window are one root as it comes out of different starts, and so
-# are roots joined by states whose residual is rounding as well: a degenerate root, or a continuum.
-SAME = 1e-8
+STARTS = 33  # in each direction of the window; odd, so that the origin is one
+SAME = 1e-7  # of the window: roots that are nearer are one
+LINKED = 0.1  # likewise, more than the starts are apart: nearer roots that are not isolated are of one set
+WEAK = 1e-4  # a singular value of the scaled slope below which a root may not be isolated
 NOTHING = 1e-30  # of the window: a smaller coordinate is 0, which nothing but underflow tells it from
-CONTINUUM = 1e-3  # of the window: a set of roots longer than this is a continuum, a shorter one a degenerate root
-WIDE = 0.5  # of the window: what a root of order 9 does not reach, whose neighbours pass for roots up to 0.05
-ENDS = 0.05  # of the distance between two roots: what is sought between them and found nearer to one is that one
-BETWEEN = (0.21, 0.5, 0.83)  # where between two roots the residual is looked at: a third root may lie in the middle
-# Rounds in which states between so many pairs of roots are starts too; parts of their distance, as powers of 1/2 and
-# evenly.
-ROUNDS, PAIRS, NEAREST, EVEN = 3, 120, 40, 31
-NEWTON_STEPS, WEAK, SMALL = 60, 1e-9, 1e-2  # of Newton's method to the last digit; singular values; its longest step
-ROUNDINGS = 64
-SMALL_SCALE, WIDER, AT_REST = 1e-3, 1.5, 1e-9  # of the window; times the states at rest; of these: what they move by
-AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
+ROUNDINGS = 64  # of the state and of the terms of the slope: what such a root leaves of the field
+CONTINUUM = 1e-3  # of the window: a set of such roots that is longer is a continuum, a shorter one a degenerate root
+NONE = Kind("", -1, 0, 0)
 
 
-class Equilibria(NamedTuple):
-    """One state for each equilibrium, and how well it is known.
+class Equilibrium(NamedTuple):
+    """A state at rest; eigenvalues in decreasing modulus of the map's where there is one, else of the flow's."""
 
-    Attributes
+    state: Real
+    jacobian: Real
+    residual: float
+    continuum: bool
+    flow: Kind
+    flow_values: Complex
+    map: Kind
+    map_values: Complex
+    critical_step: float
+    flag: str
+
+
+def equilibria(
+    held: Held, half_width: float, step_size: float | None, matrix: Matrix | None, points: Real
+) -> list[Equilibrium]:
+    """Return one equilibrium of each connected set in the window, the nearest to the origin first.
+
+    Parameters
     ----------
-    states : ndarray, shape (fixed_point, 2)
-    jacobians : ndarray, shape (fixed_point, 2, 2)
-        Of the flow's velocity, or of the map's step.
-    errors : ndarray, shape (fixed_point,)
-        A bound on that Jacobian's error in the 2-norm, from the error of the state.
-    residuals : ndarray, shape (fixed_point,)
-        The norm of the field there.
-    continuum : ndarray of bool, shape (fixed_point,)
-        Whether the state is one of a continuum.
+    held : Held
+        Of the flow, or of a map that is no Euler step.
+    half_width : float
+        Of the window.
+    step_size : float or None
+        Of Euler's map, where there is one beside the flow.
+    matrix : Matrix or None
+        The exact Jacobian at the origin.
+    points : ndarray, shape (point, 2)
+        Where what is claimed of a nonlinear field is checked.
     """
-
-    states: NDArray[np.float64]
-    jacobians: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    residuals: NDArray[np.float64]
-    continuum: NDArray[np.bool_]
-
-
-class _Window(NamedTuple):
-    """The field in a window: states in parts of its half width, and rates in parts of the largest one."""
-
-    held: Held
-    half_width: float
-    rate: float
-
-    def value(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
-        return self.held.ungated(self.half_width * states) / self.rate
-
-    def matrices(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
-        gated = len(states) and self.held.system.ungated_residual(*self.held.given(states)) is not None
-        of = ungated_matrices if gated else displacement_matrices
-        return of(self.held, self.half_width * states) * (self.half_width / self.rate)
-
-    def rounding(self, states: Tensor, matrices: Tensor) -> Tensor:
-        """What rounding leaves of the value, coordinate by coordinate."""
-        size = states.abs() + (matrices.abs() @ (1 + states.abs()).unsqueeze(-1)).squeeze(-1)
-        own = cancelled(self.held, self.half_width * states) / self.rate
-        return ROUNDINGS * torch.finfo(states.dtype).eps * size + own
+    states, spreads = _roots(held, half_width)
+    found = zip(cycles(held, 0.0 if held.is_flow else 1.0, states, 0.0), spreads.tolist(), strict=True)
+    known = [
+        _described(held, one, spread > CONTINUUM, step_size, matrix, points) for one, spread in found if one is not None
+    ]
+    return sorted(known, key=lambda one: (float(np.linalg.norm(one.state)), *one.state))
 
 
-def planar_equilibria(held: Held, half_widths: Sequence[float]) -> Equilibria:
-    """Where the field vanishes, with both coordinates within the first of ±`half_widths`.
+def _roots(held: Held, half_width: float) -> tuple[Real, Real]:
+    """One state for each set of roots in the window, (root, 2), and how far each set spreads, in half widths."""
+    line = torch.linspace(-1, 1, STARTS, dtype=torch.float64)
+    starts = torch.cartesian_prod(line, line).to(held.input)
+    rates = held.displacement(half_width * starts).abs()
+    rate = float(rates[rates.isfinite()].max()) or 1.0
 
-    Smaller windows in it, in decreasing order, are searched as well: what is a point in a large one may be several.
-    """
-    if _is_affine_without(held):
-        return Equilibria(np.empty((0, 2)), np.empty((0, 2, 2)), np.empty(0), np.empty(0), np.empty(0, dtype=bool))
-    found = _within(held, half_widths[0])
-    for half_width in half_widths[1:]:
-        farther = np.abs(found.states).max(axis=1) > half_width
-        inner = _within(held, half_width)
-        found = Equilibria(*(np.concatenate([one, more[farther]]) for one, more in zip(inner, found, strict=True)))
-    return found
+    def value(h: Tensor, rows: Tensor) -> Tensor:
+        return held.displacement(half_width * h) / rate
+
+    def slopes(h: Tensor, rows: Tensor) -> Tensor:
+        return displacement_matrices(held, half_width * h) * (half_width / rate)
+
+    found = solve(value, slopes, starts)
+    inside = (found.converged & (found.states.abs() <= 1).all(-1)).nonzero()[:, 0]
+    inside = inside[np.lexsort((found.states[inside].norm(dim=1).cpu(), found.residuals[inside].cpu()))]
+    _, first = np.unique(np.round(found.states[inside].cpu().numpy() / SAME), axis=0, return_index=True)
+    roots = found.states[inside][np.sort(first)]
+    roots = torch.where(roots.abs() < NOTHING, 0.0, roots)
+    matrices = slopes(roots, inside)
+    singular = torch.linalg.svdvals(matrices)
+    flat = singular[:, 1] <= WEAK * singular[:, 0].clamp_min(1)
+    # along the centre manifold of a degenerate root the field is small, but larger than its rounding
+    rounding = (
+        ROUNDINGS * torch.finfo(roots.dtype).eps * (roots.abs() + (matrices.abs() @ roots.abs()[..., None])[..., 0])
+    )
+    told = ~flat | (value(roots, inside).abs() <= rounding).all(-1)
+    roots, flat = roots[told], flat[told].cpu().numpy()
+    states, labels = roots.double().cpu().numpy(), np.arange(len(roots))
+    if flat.sum() > 1:
+        labels[flat] = len(roots) + fclusterdata(states[flat], LINKED, "distance")
+    sets = [states[labels == label] for label in dict.fromkeys(labels.tolist())]
+    ones = np.array([one[0] for one in sets]).reshape(-1, 2)
+    return half_width * ones, np.array([float(np.linalg.norm(one - one[0], axis=1).max()) for one in sets])
 
 
-def _is_affine_without(held: Held) -> bool:
-    """Whether a user's code is affine and vanishes nowhere, as h + c: a small c is more than rounding."""
-    if not has_users_code(held.system) or held.input.dtype != torch.float64 or held.input.device.type != "cpu":
-        return False
-    from dynlab.diagnostics.fixed_points.affine import affine_answer  # here: the search takes long to load
-
-    affine = affine_answer(held)
-    return affine is not None and not affine.exists
-
-
-def small_scales(held: Held, ends: NDArray[np.float64], half_width: float) -> list[float]:
-    """Half the widths of windows about states (k, 2) at rest that are small beside ±`half_width`, decreasing."""
-    sizes = np.abs(ends).max(axis=1)
-    small = (sizes > 0) & (sizes < SMALL_SCALE * half_width)  # not true of NaN
-    moved = np.linalg.norm(field(held, ends[small]), axis=1)
-    widths = WIDER * sizes[small][moved <= AT_REST * sizes[small]]
-    return sorted({float(10 ** np.ceil(np.log10(width))) for width in widths}, reverse=True)
-
-
-def _within(held: Held, half_width: float) -> Equilibria:
-    starts = torch.cat([torch.zeros(1, 2, dtype=torch.float64), _grid(STARTS[0])]).to(held.input)
-    window = _Window(held, half_width, 1.0)
-    rates = window.value(starts).abs()
-    fastest = float(torch.where(rates.isfinite(), rates, 0.0).max()) or half_width
-    window = window._replace(rate=fastest if held.is_flow else half_width)  # of a map states of that size are rounded
-    roots, spreads = _roots(window, starts)
-    for count in STARTS[1:]:
-        before, alone = roots, roots[spreads <= CONTINUUM]
-        roots, spreads = _roots(window, torch.cat([before, _grid(count).to(held.input)]))
-        if len(roots[spreads <= CONTINUUM]) == len(alone):
-            break
-    for _ in range(ROUNDS):
-        before, alone = roots, roots[spreads <= CONTINUUM]
-        between = _between(window, alone)
-        if not len(between):
-            break
-        roots, spreads = _roots(window, torch.cat([before, between]))
-        if len(roots[spreads <= CONTINUUM]) == len(alone):
-            break
-    # one set alone may be a root of so high an order that states along its centre manifold pass for roots
-    continuum = spreads > (CONTINUUM if len(roots) > 1 else WIDE)
-    moved = _displacement(window, roots) + torch.where(continuum, 0.0, spreads)
-    states = half_width * torch.where(roots.abs() < NOTHING, 0.0, roots)
-    matrices = held_matrices(held, states)
-    unknown = states[~torch.isfinite(matrices).all(-1).all(-1)]
-    if len(unknown):
-        raise UserError(
-            f"The derivative at {unknown[0].tolist()}, a point at rest, is no number, so that its kind is unknown: "
-            f"write the step with functions that have a derivative there."
+def _described(
+    held: Held, one: Attractor, continuum: bool, step_size: float | None, matrix: Matrix | None, points: Real
+) -> Equilibrium:
+    """The kinds by the eigenvalues and their errors; at the origin by the exact matrix where there is one."""
+    state, values, errors, kind = (
+        one.states[0],
+        one.multipliers,
+        one.multiplier_errors,
+        Kind(one.kind, one.stable, 0, 0),
+    )
+    jacobian = held_matrices(held, torch.as_tensor(state).to(held.input)[None])[0].double().cpu().numpy()
+    exact = matrix is not None and not state.any()
+    on_arrays = partial(field, held)
+    if matrix is not None and exact:
+        values, errors = np.array(exact_origin.exact_eigenvalues(matrix), dtype=np.complex128), np.zeros(2)
+        values = values[order(values)]
+        of = exact_origin.kind_of_flow_at_origin if held.is_flow else exact_origin.kind_of_map_at_origin
+        kind = of(matrix, on_arrays, points)
+    fixed = (state, jacobian, one.residual, continuum and not exact)
+    if not held.is_flow:
+        return Equilibrium(*fixed, NONE, values, kind, values, np.nan, "")
+    step, flag = critical_step(values, errors)
+    if step_size is None:
+        return Equilibrium(*fixed, kind, values, NONE, values, step, flag)
+    multipliers = (1 + step_size * values).astype(np.complex128)
+    if matrix is not None and exact:  # the decimal 0.1 is what a person means by it
+        of_euler = exact_origin.kind_of_map_at_origin(
+            euler_matrix(matrix, Fraction(repr(step_size))), on_arrays, points
         )
-    errors = _variation(held, states, matrices, half_width * moved)
-    parts = (states, matrices, errors, held.displacement(states).norm(dim=-1))
-    known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)
-    return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
+    else:
+        rounding = np.finfo(float).eps * np.maximum(1.0, np.abs(multipliers))
+        of_euler = kind_of_map(multipliers, step_size * errors + rounding)
+    sorts = order(multipliers)
+    return Equilibrium(*fixed, kind, values[sorts], of_euler, multipliers[sorts], step, flag)
 
 
-def _between(window: _Window, roots: Tensor) -> Tensor:
-    """States between two roots where the field turns from towards the one to towards the other, (state, 2)."""
-    one, other = torch.triu_indices(len(roots), len(roots), offset=1)[:, :PAIRS]
-    if not len(one):
-        return roots[:0]
-    from_one = torch.logspace(-NEAREST, -1, NEAREST, base=2, dtype=roots.dtype, device=roots.device)
-    even = torch.linspace(0, 1, EVEN + 2, dtype=roots.dtype, device=roots.device)[1:-1]
-    parts = torch.cat([from_one, even, 1 - from_one]).sort().values
-    return turns(window.value, roots[one], roots[other], parts)
+def equilibrium_variables(
+    found: list[Equilibrium], *, flow: bool, map: bool, matrix: Matrix | None
+) -> dict[str, xr.Variable]:
+    """Return the variables of each equilibrium: of the flow where there is one, of the map where there is one."""
+    along, state = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.STATE)
+    point, points, unit = ("equilibrium", "equilibria", schema.PER_SECOND)
+    point, points, unit = (point, points, unit) if flow else ("fixed point", "fixed points", schema.ONE)
+    states = np.array([one.state for one in found]).reshape(-1, 2)
+    many = np.array([one.continuum for one in found], dtype=np.int8)
+    variables = {
+        "equilibrium": schema.variable(state, states, f"{point} h*"),
+        "residual": schema.variable(along, np.array([one.residual for one in found]), "residual ‖f(h*)‖₂", unit),
+        "continuum": schema.variable(along, many, f"1: of a set of states that are {points} to rounding"),
+    }
+    if flow:
+        variables |= _kinds("flow", [(one.flow, one.flow_values) for one in found], "eigenvalue λ", unit)
+        critical = np.array([one.critical_step for one in found])
+        variables["critical_step"] = schema.variable(along, critical, "critical step of Euler's method", schema.SECOND)
+    if map:
+        variables |= _kinds("map", [(one.map, one.map_values) for one in found], "multiplier μ", schema.ONE)
+    if matrix is not None and any("line of equilibria" in one.flow.name + one.map.name for one in found):
+        (a, b), (c, d) = matrix
+        direction = exact_origin.null_direction(matrix if flow else ((a - 1, b), (c, d - 1))) or (np.nan, np.nan)
+        directions = np.where(states.any(axis=1, keepdims=True), np.nan, direction)
+        variables["line_direction"] = schema.variable(state, directions, f"direction of the line of {points}")
+    return variables
 
 
-def _grid(count: int) -> Tensor:
-    line = torch.linspace(-1, 1, count, dtype=torch.float64)
-    return torch.cartesian_prod(line, line)
-
-
-def _roots(window: _Window, starts: Tensor) -> tuple[Tensor, Tensor]:
-    """One root of each connected set that is reached from the starts, and how far its set spreads."""
-    found = solve(window.value, window.matrices, starts)
-    inside = found.converged & (found.states.abs() <= 1).all(-1)
-    roots, residuals = _not_slow(window, found.states[inside])
-    # Of a set of roots the one with the smallest residual stands for it: the origin, where that is exact.
-    order = np.lexsort((roots.norm(dim=-1).cpu(), residuals.cpu()))
-    roots = roots[order.tolist()]
-    _, first = np.unique((roots / SAME).round().cpu().numpy(), axis=0, return_index=True)  # most are alike to rounding
-    return _merged(window, roots[np.sort(first).tolist()])
-
-
-def _not_slow(window: _Window, states: Tensor) -> tuple[Tensor, Tensor]:
-    """Those states that rounding alone keeps from being roots, or that Newton's method leads to such, and what is left.
-
-    A field that is nearly 0 everywhere, as a slow drift, has small values and no root.
-    """
-    values, matrices = window.value(states), window.matrices(states)
-    for _ in range(NEWTON_STEPS):
-        step = -(torch.linalg.pinv(finite_or_zero(matrices), rtol=WEAK) @ values.unsqueeze(-1)).squeeze(-1)
-        ahead = states + torch.where((step.norm(dim=-1) <= SMALL)[:, None], step, 0.0)
-        there = window.value(ahead)
-        nearer = there.norm(dim=-1) < values.norm(dim=-1)
-        if not nearer.any():
-            break
-        states, values = torch.where(nearer[:, None], ahead, states), torch.where(nearer[:, None], there, values)
-        matrices = window.matrices(states)
-    told = (values.abs() <= window.rounding(states, matrices)).all(-1)
-    return states[told], values[told].norm(dim=-1)
-
-
-def _merged(window: _Window, roots: Tensor) -> tuple[Tensor, Tensor]:
-    """One root of each connected set, and how far the farthest of its set is from it."""
-    states, spreads = [roots[:0]], [roots[:0].sum(-1)]
-    while len(roots):
-        offsets = roots - roots[0]
-        between = torch.stack([roots[0] + part * offsets for part in BETWEEN])
-        connected = (window.value(between).norm(dim=-1) <= tolerance(between)).all(0)
-        same = connected | (offsets.norm(dim=-1) <= SAME)
-        same = same | (~same & _on_one_curve(window, roots, between))
-        states.append(roots[:1])
-        spreads.append(offsets[same].norm(dim=-1).max()[None])
-        roots = roots[~same]
-    return torch.cat(states), torch.cat(spreads)
-
-
-def _on_one_curve(window: _Window, roots: Tensor, between: Tensor) -> Tensor:
-    """Whether a root is joined to the first by a bent curve of states whose residual is rounding, shape (root,).
-
-    Only where the residuals that count as rounding leave both positions open by more than the distance: the roots of a
-    degenerate fixed point, h ← tanh([[1, 1], [0, 1]] h) for one, lie along its centre manifold.
-    """
-    distance = (roots - roots[0]).norm(dim=-1)
-    weakest = torch.linalg.svdvals(window.matrices(roots))[:, -1]
-    room = tolerance(roots)
-    found = (room >= weakest * distance) & (room[0] >= weakest[0] * distance)
-    if not found[1:].any():
-        return torch.zeros_like(found)
-    sought = between[:, found].reshape(-1, roots.shape[-1])
-    ended = solve(window.value, window.matrices, sought)
-    states = ended.states.reshape(len(BETWEEN), -1, roots.shape[-1])
-    nearest = torch.minimum((states - roots[0]).norm(dim=-1), (states - roots[found]).norm(dim=-1))
-    apart = ended.converged.reshape(len(BETWEEN), -1) & (nearest >= ENDS * distance[found])
-    return found.masked_scatter(found, apart.all(0))
-
-
-def _displacement(window: _Window, states: Tensor) -> Tensor:
-    """How far the root may be from where it was found: residual and rounding over the weakest direction."""
-    eps = torch.finfo(states.dtype).eps
-    singular = torch.linalg.svdvals(window.matrices(states))
-    weakest = torch.maximum(singular[:, -1], np.sqrt(eps) * singular[:, 0]).clamp_min(torch.finfo(states.dtype).tiny)
-    wrong = window.value(states).norm(dim=-1) + 2 * eps * states.norm(dim=-1)
-    return torch.where(wrong > 0, wrong / weakest, 0.0)
-
-
-def _variation(held: Held, states: Tensor, matrices: Tensor, moved: Tensor) -> Tensor:
-    """Twice what the Jacobian changes by, at most, over the distance `moved` along the axes, and its own rounding."""
-    shifted = held_matrices(held, states + states.new_tensor(AXES)[:, None] * moved[:, None])
-    rounding = torch.finfo(states.dtype).eps * torch.linalg.matrix_norm(matrices, 2)
-    return 2 * torch.linalg.matrix_norm(shifted - matrices, 2).amax(0) + rounding
+def _kinds(which: str, known: list[tuple[Kind, Complex]], name: str, unit: str) -> dict[str, xr.Variable]:
+    along = (schema.FIXED_POINT,)
+    values = np.array([each for _, each in known], dtype=complex).reshape(-1, 2)
+    names, stable = np.array([kind.name for kind, _ in known], dtype=object), [kind.stable for kind, _ in known]
+    return {
+        f"{which}_eigenvalue": schema.variable((*along, schema.MODE), values, name, unit),
+        f"{which}_kind": schema.variable(along, names, f"kind for the {which}"),
+        f"{which}_stable": schema.variable(
+            along, np.array(stable, dtype=np.int8), f"stable for the {which}: 1, 0, −1 undecided"
+        ),
+    }

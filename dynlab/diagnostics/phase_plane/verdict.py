@@ -1,7 +1,6 @@
-"""What a phase portrait shows, in one or two plain sentences with numbers."""
+"""The sentences of a phase portrait: its equilibria, and where its orbits end."""
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,43 +9,43 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import long_orbit
+from dynlab.diagnostics.phase_plane import long_orbits
 from dynlab.numerics.kinds import LINE
 from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
 
-SAME_END = 1e-6  # of an equilibrium's distance from 0; of the window where an orbit comes nearer: so near it ends there
 ROUNDED = 4 * float(np.finfo(np.float64).eps)  # of the larger coordinate
-MANY = re.compile("an? (flip )?(line|plane) of")
-NO_STEP = "unstable there at every step size"
-LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
+LISTED = 3  # equilibria that are described one by one; more are counted
+NEAR = 1e-6  # of the window: an orbit at rest is at an equilibrium that is so near
+# What is told of the only equilibrium, by the first word of its flow's kind, and by whether it is stable for the flow
+# and for Euler's map.
+PAIRS = {
+    ("stable", 1, 0): "The flow's {noun} is stable, Euler's map at {step} is not{critical}",
+    ("stable", 1, 1): "The flow's {noun} is stable, and so is that of Euler's map at {step}{critical}",
+    ("unstable", 0, 0): "The flow's {noun} is unstable, and so is that of Euler's map at {step}",
+}
+OTHERS = "The flow has {flow}, Euler's map at {step} has {map}{critical}"
+ENDINGS = {
+    long_orbits.PERIODIC: "on {a cycle} of {periods} steps",
+    long_orbits.CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
+    long_orbits.CHAOTIC: "on a chaotic attractor",
+    long_orbits.QUASIPERIODIC: "on a quasiperiodic attractor",
+    long_orbits.OUTWARD: "still moving outward, at a distance of {distances}",
+    long_orbits.INWARD: "still moving inward, at a distance of {distances}",
+    long_orbits.GONE: "beyond every bound",
+    long_orbits.UNSETTLED: "undecided",
+}
 
 
 def verdict(ds: xr.Dataset, equation: str = "") -> str:
-    """Sentences on the equilibria, on the equation, and on where the orbits end, from a Dataset of `phase_plane`."""
-    count = ds.sizes[schema.FIXED_POINT]
-    noun = "equilibria" if "flow_kind" in ds else "fixed points"
-    alone, many = (np.flatnonzero(ds["continuum"].values == flag).tolist() for flag in (0, 1))
-    if count == len(many) == 1 and not _has_line(ds):
-        found = f"To rounding the window holds a continuum of {noun}, through {state(ds['equilibrium'].values[0])}."
-    elif count > 1 or _rests_elsewhere(ds):
-        listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
-        more = [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
-        one = "equilibrium" if "flow_kind" in ds else "fixed point"
-        held = [f"{counted(len(alone), one, noun)}: {joined(listed + more)}"] if alone else []
-        through = [state(ds["equilibrium"].values[i]) for i in many[:LISTED]]
-        held += [f"at least 1 continuum of {noun}, through {joined(through)}"] if many else []
-        found = f"The window holds {'; and '.join(held)}."
-    elif count == 1:
-        found = _one(ds)
-    else:
-        found = f"The window holds no {noun}."
-    first, _, rest = found.partition(". ")
+    """Return sentences on the equilibria, on the equation, and on where the orbits end, from a portrait's Dataset."""
+    first = _one(ds) if ds.sizes[schema.FIXED_POINT] == 1 and not ds["continuum"].values.any() else _several(ds)
     of = f"The {'flow' if 'flow_kind' in ds else 'map'} is {equation}." if equation else ""
-    return " ".join(filter(None, [f"{first.removesuffix('.')}.", of, rest, _ends(ds)]))
+    head, _, rest = first.partition(". ")
+    return " ".join(filter(None, [f"{head.removesuffix('.')}.", of, rest, _ends(ds)]))
 
 
 def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float]) -> str:
-    """Between which portraits at values of a parameter stability changes, or how many equilibria there are.
+    """Return between which portraits at values of a parameter stability changes, or the number of equilibria.
 
     Parameters
     ----------
@@ -64,124 +63,84 @@ def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float])
             where = _between(portraits[frame - 1], name, *values[frame - 1 : frame + 1])
             change = _change(portraits[frame - 1], one, other)
             found.append(f"{change} between frames {frame:,} and {frame + 1:,} ({where})")
-    if not found:
-        return f"{told}: in all of them {_how_many(portraits[0], stable[0])}."
     more = [f"{len(found) - LISTED} more changes follow"] if len(found) > LISTED else []
-    return f"{told}: {joined(found[:LISTED] + more)}."
+    return f"{told}: {joined(found[:LISTED] + more) or 'no stability changes'}."
 
 
 def _between(ds: xr.Dataset, name: str, low: float, high: float) -> str:
     """The value at which something changes: the critical step where that is the parameter, else both sides of it."""
-    if name == "step_size" and "critical_step" in ds and ds["critical_step"].size == 1:
-        critical = float(ds["critical_step"].values[0])
-        if min(low, high) <= critical <= max(low, high):
-            return f"ε = {number(critical, 3)}"
+    critical = ds["critical_step"].values if "critical_step" in ds else np.empty(0)
+    if name == "step_size" and critical.size == 1 and min(low, high) <= critical[0] <= max(low, high):
+        return f"ε = {number(float(critical[0]), 3)}"
     return f"{name} {number(low)} to {number(high)}"
 
 
 def _change(ds: xr.Dataset, one: NDArray[np.int8], other: NDArray[np.int8]) -> str:
     what = "the map" if "flow_kind" not in ds else "the flow" if "map_kind" not in ds else "Euler's map"
-    if len(one) == len(other) == 1:
-        verbs = {(1, 0): f"{what} loses its stability", (0, 1): f"{what} becomes stable"}
-        words = {1: "stable", 0: "unstable", -1: "undecided"}
-        usual = f"{what} goes from {words[int(one[0])]} to {words[int(other[0])]}"
-        return verbs.get((int(one[0]), int(other[0])), usual)
     noun = "equilibria" if what == "the flow" else "fixed points"
     if len(one) != len(other):
         return f"the number of {noun} in the window goes from {len(one)} to {len(other)}"
-    return f"the number of stable {noun} goes from {int((one == 1).sum())} to {int((other == 1).sum())} of {len(one)}"
-
-
-def _how_many(ds: xr.Dataset, stable: NDArray[np.int8]) -> str:
-    count, noun = len(stable), "fixed point" if "map_stable" in ds else "equilibrium"
-    if count == 1:
-        how = {1: "stable", 0: "unstable", -1: "of undecided stability"}[int(stable[0])]
-        return f"the only {noun} of the window is {how}"
-    return f"the window holds {counted(count, noun)}, {int((stable == 1).sum()) or 'none'} of them stable"
+    if len(one) > 1:
+        return f"the number of stable {noun} goes from {int((one == 1).sum())} to {int((other == 1).sum())}"
+    verbs = {(1, 0): f"{what} loses its stability", (0, 1): f"{what} becomes stable"}
+    return verbs.get((int(one[0]), int(other[0])), f"the stability of {what} is undecided on one side")
 
 
 def state(values: NDArray[np.float64]) -> str:
-    """A state as a pair, in which a coordinate is 0 that is rounding beside the other."""
+    """Return a state as a pair, in which a coordinate is 0 that is rounding beside the other."""
     told = np.where(np.abs(values) <= ROUNDED * np.abs(values).max(), 0.0, values)
     return f"({number(told[0])}, {number(told[1])})"
 
 
+def _several(ds: xr.Dataset) -> str:
+    """The sentence on none or several equilibria, or on a continuum of them."""
+    noun, one = ("equilibria", "equilibrium") if "flow_kind" in ds else ("fixed points", "fixed point")
+    alone, many = (np.flatnonzero(ds["continuum"].values == flag).tolist() for flag in (0, 1))
+    if not alone and not many:
+        return f"The window holds no {noun}."
+    listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
+    listed += [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
+    through = joined([state(ds["equilibrium"].values[i]) for i in many[:LISTED]])
+    held = [f"{counted(len(alone), one, noun)}: {joined(listed)}"] if alone else []
+    held += [f"a continuum of {noun}, through {through}"] if many else []
+    return f"The window holds {'; and '.join(held)}."
+
+
 def _one(ds: xr.Dataset) -> str:
-    """The sentence on the only equilibrium, with the critical step where it is one of a flow."""
+    """The sentences on the only equilibrium, with the critical step where it is one of a flow."""
     where = state(ds["equilibrium"].values[0])
     if "flow_kind" not in ds:
-        kind = _kind(ds, 0).removeprefix("a point ")
-        return f"{_owned('map', 'fixed point', kind)}: at {where} it has {_multipliers(ds, 0)}."
+        return f"The map has {_kind(ds, 0)}: at {where} it has {_multipliers(ds)}."
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
+    along = f" along {state(ds['line_direction'].values[0])}" if flow == LINE else ""
     if "map_kind" not in ds:
-        found = _owned("flow", "equilibrium", _article(flow)) + _along(ds)
-        return f"{found}: at {where} it has {values} per second{_beside_line(ds)}.{_of_euler(ds)}"
-    step = f"ε = {number(schema.settings(ds)['step_size'])}"
-    euler = str(ds["map_kind"].values[0])
-    other = _article(of_map(euler), "fixed point")
-    same = "has one" if of_map(euler) == flow else other
-    pair = f"the flow has {_article(flow)} with {values} per second, Euler's map {same} with {_multipliers(ds, 0)}"
-    at = f"At {where} {pair}"
-    if along := _along(ds):
-        lines = f"The flow has {_article(flow)}{along}{_beside_line(ds)}"
-        here = f"{where} is one of them, with {values} per second and, of Euler's map, {_multipliers(ds, 0)}"
-        return f"{lines}. Euler's map at {step} has {other}{_critical(ds)}. {here}."
+        return f"The flow has {_article(flow)}{along}: at {where} it has {values} per second.{_of_euler(ds)}"
+    other = _article(of_map(str(ds["map_kind"].values[0])), "fixed point")
     stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
-    noun = flow.split(" ", 1)[-1]
-    if flow.startswith("stable") and stable == (1, 0):
-        return f"The flow's {noun} is stable, Euler's map at {step} is not{_critical(ds)}. {at}."
-    if flow.startswith("stable") and stable == (1, 1):
-        return f"The flow's {noun} is stable, and so is that of Euler's map at {step}{_critical(ds)}. {at}."
-    if flow.startswith("unstable") and stable == (0, 0):
-        return f"The flow's {noun} is unstable, and so is that of Euler's map at {step}. {at}."
-    if same == "has one":
-        return f"The flow has {_article(flow)}, and so has Euler's map at {step}. {at}."
-    return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}. {at}."
-
-
-def _has_line(ds: xr.Dataset) -> bool:
-    """Whether the first point is known for one of a line or a plane of them."""
-    names = [name for name in ("flow_kind", "map_kind") if name in ds]
-    return MANY.match(_article(str(ds[names[0]].values[0]))) is not None
-
-
-def _owned(what: str, point: str, kind: str) -> str:
-    """That a flow or a map has a kind: a line or a plane of points is no kind of one point."""
-    undecided = kind.removeprefix(f"an {point} ").removeprefix(f"a {point} ")
-    if undecided != kind:
-        return f"The {what}'s {point} is {undecided}"
-    return f"The {what} has {kind}" if MANY.match(kind) else f"The {what}'s {point} is {kind}"
-
-
-def _along(ds: xr.Dataset) -> str:
-    """Where a flow's line of equilibria points; nothing of other kinds, and of a line that is not decided."""
-    flow = str(ds["flow_kind"].values[0])
-    return f" along {state(ds['line_direction'].values[0])}" if flow == LINE else ""
-
-
-def _beside_line(ds: xr.Dataset) -> str:
-    """What states do beside a line of equilibria: the eigenvalue along it is 0, the other tells; of a shear it is 0."""
-    if str(ds["flow_kind"].values[0]) != LINE:
-        return ""
-    across = float(ds["flow_eigenvalue"].values[0].real.sum())
-    what = "slide along it" if across == 0 else "move away from it" if across > 0 else "approach it"
-    return f", and states beside the line {what}"
+    words = {
+        "noun": flow.split(" ", 1)[-1],
+        "step": f"ε = {number(schema.settings(ds)['step_size'])}",
+        "critical": _critical(ds),
+        "flow": f"{_article(flow)}{along}",
+        "map": other,
+    }
+    said = PAIRS.get((flow.partition(" ")[0], *stable), OTHERS).format(**words)
+    return f"{said}. At {where} the flow has {values} per second, Euler's map {_multipliers(ds)}."
 
 
 def _kind(ds: xr.Dataset, i: int) -> str:
     """The equilibrium's kind for the flow, and for the map where that differs."""
-    kinds = [str(ds[name].values[i]) for name in ("flow_kind", "map_kind") if name in ds]
     if "flow_kind" not in ds:
-        return _article(of_map(kinds[0]), "point")
-    if len(set(kinds)) == 1:
-        return _article(kinds[0])
-    return f"{_article(kinds[0])} ({_article(of_map(kinds[1]), 'fixed point')} of Euler's map)"
+        return _article(of_map(str(ds["map_kind"].values[i])), "fixed point")
+    flow = str(ds["flow_kind"].values[i])
+    map = str(ds["map_kind"].values[i]) if "map_kind" in ds else flow
+    return _article(flow) + (f" ({_article(of_map(map), 'fixed point')} of Euler's map)" if map != flow else "")
 
 
 def _critical(ds: xr.Dataset) -> str:
-    value = float(ds["critical_step"].values[0])
+    value, leaves = float(ds["critical_step"].values[0]), int(ds["flow_stable"].values[0]) == 0
     if value == 0:  # of what the flow itself moves away from, no step is asked to be stable
-        return ", and no step is small enough to make it stable" if int(ds["flow_stable"].values[0]) else ""
+        return "" if leaves else ", and no step is small enough to make it stable"
     return f", the critical step is {number(value, 3)}" if np.isfinite(value) else ""
 
 
@@ -190,11 +149,12 @@ def _of_euler(ds: xr.Dataset) -> str:
     value, leaves = float(ds["critical_step"].values[0]), int(ds["flow_stable"].values[0]) == 0
     if not np.isfinite(value) or (value == 0 and leaves):
         return ""
-    return f" Euler's method is {f'stable there up to a step of {number(value, 3)}' if value else NO_STEP}."
+    up_to = f"stable there up to a step of {number(value, 3)}" if value else "unstable there at every step size"
+    return f" Euler's method is {up_to}."
 
 
-def _multipliers(ds: xr.Dataset, i: int) -> str:
-    values = ds["map_eigenvalue"].values[i]
+def _multipliers(ds: xr.Dataset) -> str:
+    values = ds["map_eigenvalue"].values[0]
     return f"multipliers of modulus {near_one(abs(values[0]), 5)}" if values[0].imag else _values(values, "multiplier")
 
 
@@ -211,14 +171,11 @@ def _values(values: NDArray[np.complex128], noun: str) -> str:
 
 
 def _article(kind: str, noun: str = "equilibrium") -> str:
-    """The kind with its article, as a part of a sentence; `noun` stands for one that is undecided."""
-    if kind.startswith("linear "):
-        return f"{_article(noun)} of undecided kind (linearly {_article(kind[len('linear ') :].partition(',')[0])})"
-    if kind.startswith("undecided"):
-        reason = kind[len("undecided, ") :]
-        near = reason.removeprefix("near ")
-        return f"{_article(noun)} of undecided kind ({reason if near == reason else f'near {_article(near)}'})"
-    return article(kind)
+    """The kind with its article; `noun` stands for one that is undecided."""
+    if not kind.startswith(("linear ", "undecided")):
+        return article(kind)
+    near = kind.removeprefix("linear ").removeprefix("undecided, ").removesuffix(", undecided").removeprefix("near ")
+    return f"{article(noun)} of undecided kind ({'linearly' if kind.startswith('linear') else 'near'} {article(near)})"
 
 
 def _ends(ds: xr.Dataset) -> str:
@@ -233,72 +190,31 @@ def _ends(ds: xr.Dataset) -> str:
     return f"{after}, of {total} orbits {joined(parts)}."
 
 
-def _rests_elsewhere(ds: xr.Dataset) -> bool:
-    """Whether an orbit rests at what the window does not hold."""
-    if "outcome" not in ds or not ds.sizes[schema.FIXED_POINT] or ds["continuum"].values.any():
-        return False
-    resting = ds["long_orbit"].values[ds["outcome"].values == long_orbit.FIXED_POINT]
-    at = [_end(ds, orbit) for orbit in resting]
-    return any(long_orbit.length(ds["equilibrium"].values - one).min() > SAME_END * np.abs(one).max() for one in at)
-
-
-def _end(ds: xr.Dataset, orbit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where an orbit (iteration, 2) rests: at the equilibrium that it nears, or at its last state, without rounding."""
-    last, size = orbit[-1], float(np.abs(orbit[-1]).max()) or 1.0
-    for one in ds["equilibrium"].values:
-        before, gap = long_orbit.length(orbit[[0, -1]] - one)
-        comes = gap <= SAME_END * schema.settings(ds)["extent"] and gap <= long_orbit.NEARER * before
-        if comes or gap <= SAME_END * long_orbit.length(one):
-            return np.asarray(one)
-    return np.asarray(size * np.round(last / size, 6))
-
-
 def _ending(ds: xr.Dataset, name: str) -> str:
-    states = ds["long_orbit"].values[ds["outcome"].values == name]
-    if name == long_orbit.FIXED_POINT:
-        ends = sorted({state(_end(ds, orbit)) for orbit in states})
+    """Where the orbits with one outcome are."""
+    here = ds["outcome"].values == name
+    states, equilibria = ds["long_orbit"].values[here], ds["equilibrium"].values
+    if name == long_orbits.FIXED_POINT:
+        ends = sorted({state(_rest(ds, orbit[-1])) for orbit in states})
         return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
-    if name == long_orbit.PERIODIC:
-        unit = schema.settings(ds)["extent"]
-        periods = sorted({long_orbit.period(orbit / unit) for orbit in states})
-        orbits = "a periodic orbit" if len(periods) == 1 else "periodic orbits"
-        if len(periods) == 1 < len(states) and _apart(states[:, -periods[0] :], SAME_END * unit):
-            orbits = "periodic orbits of their own,"
-        return f"on {orbits} of {joined([str(period) for period in periods])} steps"
-    if name == long_orbit.CLOSED_CURVE:
-        lengths = _lengths(ds, states)
-        beside = sorted((float(each.min()), float(each.max())) for each in lengths)
-        own = all(one[1] < other[0] for one, other in itertools.pairwise(beside)) and len(beside) > 1
-        curve = "invariant closed curves of their own" if own else "an invariant closed curve"
-        return f"on {curve}, at a distance of {_distances(ds, states, 'its middle')}"
-    if name in (long_orbit.OUTWARD, long_orbit.INWARD):
-        return f"{name}, at a distance of {_distances(ds, states[:, -1:], '0')}"
-    return "still moving, on no point, cycle or closed curve" if name == long_orbit.UNSETTLED else name
+    periods = sorted({int(each) for each in ds["orbit_period"].values[here]})
+    centres = [np.zeros(2)] if not len(equilibria) else equilibria
+    away = [min((np.linalg.norm(orbit - one, axis=1) for one in centres), key=np.mean) for orbit in states]
+    last = [each if name == long_orbits.CLOSED_CURVE else each[-1:] for each in away]
+    near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(last), np.max(last)))
+    point = "0" if not len(equilibria) else "the equilibrium" if "flow_kind" in ds else "the fixed point"
+    words = {
+        "a cycle": "a periodic orbit" if len(periods) == 1 else "periodic orbits",
+        "periods": joined([str(period) for period in periods]),
+        "distances": f"{near if near == far else f'{near} to {far}'} from {point}",
+    }
+    return ENDINGS[name].format(**words)
 
 
-def _apart(cycles: NDArray[np.float64], same: float) -> bool:
-    """Whether none of the first states of cycles (sample, iteration, 2) is one of another's."""
-    return all(long_orbit.length(other - one[0]).min() > same for one, other in itertools.permutations(cycles, 2))
-
-
-def _lengths(ds: xr.Dataset, states: NDArray[np.float64], middle: bool = True) -> list[NDArray[np.float64]]:
-    """Distances of orbits from the equilibrium nearest to each; where there is none from the middle of each, or 0."""
-    equilibria, found = ds["equilibrium"].values, []
-    for orbit in states:
-        centre = orbit.mean(axis=0)
-        if len(equilibria):
-            centre = equilibria[np.argmin(long_orbit.length(equilibria - centre))]
-        found.append(long_orbit.length(orbit - (centre if middle or len(equilibria) else 0)))
-    return found
-
-
-def _distances(ds: xr.Dataset, states: NDArray[np.float64], else_from: str) -> str:
-    """Nearest and farthest distance of orbits from the equilibrium nearest to each, or from the middle of each or 0."""
-    lengths = _lengths(ds, states, else_from == "its middle")
-    near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(lengths), np.max(lengths)))
-    distance = near if near == far else f"{near} to {far}"
-    if not ds.sizes[schema.FIXED_POINT]:
-        return f"{distance} from {else_from}"
-    if _has_line(ds):
-        return f"{distance} from {state(ds['equilibrium'].values[0])}"
-    return f"{distance} from {'the equilibrium' if 'flow_kind' in ds else 'the fixed point'}"
+def _rest(ds: xr.Dataset, last: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where an orbit rests: at the equilibrium that it is near, or at its last state, without rounding."""
+    for one in ds["equilibrium"].values:
+        if np.abs(last - one).max() <= NEAR * schema.settings(ds)["extent"]:
+            return np.asarray(one)
+    size = float(np.abs(last).max()) or 1.0
+    return np.asarray(size * np.round(last / size, 6))

@@ -1,5 +1,7 @@
 """The phase portrait of a planar system: velocity, orbits, and its equilibria with their kinds."""
 
+from fractions import Fraction
+
 import numpy as np
 import torch
 import xarray as xr
@@ -7,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import backward, exact_origin
-from dynlab.diagnostics.phase_plane import variables as phase_variables
-from dynlab.diagnostics.phase_plane.equilibria import planar_equilibria, small_scales, without_input
-from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST, described
+from dynlab.diagnostics.phase_plane.equilibria import equilibria, equilibrium_variables
+from dynlab.diagnostics.phase_plane.field import field_variables, without_input
+from dynlab.diagnostics.phase_plane.long_orbits import KEPT, long_orbits
+from dynlab.diagnostics.phase_plane.long_orbits import STEPS as LONGEST
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import check_seconds, held_matrices
@@ -19,6 +22,7 @@ from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, number_type
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
+from dynlab.systems.textbook import Linear, LinearMap
 
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
 NARROWEST, SMALL_UNITS = 1.0, 10.0  # half the width of the smallest window, and that in parts of the largest start
@@ -27,7 +31,7 @@ MOST_STEPS = 1_000_000  # half a minute; more is no picture
 LARGEST = 1e100  # of a start's coordinates, a window and a matrix's entries: their squares and sums are still numbers
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
-    "Equilibria are found by Levenberg–Marquardt steps from a grid of starts, with a residual of at most "
+    "Equilibria are found by Newton's method from a grid of starts, with a residual of at most "
     "max(1e-12, 10 n ε ‖h‖). Kinds come from eigenvalues where their error bounds separate them"
 )
 METHOD_BY_HAND = METHOD + ", and at the origin from trace, determinant and discriminant in rational arithmetic"
@@ -46,7 +50,7 @@ def phase_plane(
     dtype: str = "float64",
     device: str = "cpu",
 ) -> xr.Dataset:
-    """What a planar system without input does: its field, its orbits, its equilibria and their kinds.
+    """Draw up the phase portrait of a planar system without input: its field, orbits, equilibria and their kinds.
 
     Parameters
     ----------
@@ -65,7 +69,7 @@ def phase_plane(
         Points of the window in each direction.
     matrix : sequence of two rows of two Fractions, optional
         The Jacobian at the origin (of the flow where there is one, else of the map) as entered by hand: the origin is
-        then classified exactly.
+        then classified exactly. The entries of a linear system are exact without it.
     dtype, device : str
         Of the computation.
 
@@ -76,10 +80,10 @@ def phase_plane(
         no Euler step it is the displacement in one step, and ``area_factor(y, x)`` = |det J| is by what a step
         multiplies a small area. ``equilibrium(fixed_point, state)`` with its ``residual``.
         Where there is a flow, ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``. Where there
-        is a map, ``map_eigenvalue`` and ``map_kind``. ``long_orbit(sample, iteration, state)`` are then the last steps
-        of the same orbits followed for long, and ``outcome(sample)`` is what they have come to. ``flow_stable`` and
-        ``map_stable`` are 1, 0, or −1 undecided. ``line_direction(fixed_point, state)`` points along a line of
-        equilibria; ``conserved(y, x)`` is H where it is conserved.
+        is a map, ``map_eigenvalue`` and ``map_kind``. ``long_orbit(sample, iteration, state)`` are then the last of
+        4,800 steps of the same orbits, ``outcome(sample)`` is where they end, with ``orbit_period(sample)``.
+        ``flow_stable`` and ``map_stable`` are 1, 0, or −1 undecided. ``line_direction(fixed_point, state)`` points
+        along a line of equilibria; ``conserved(y, x)`` is H where it is conserved.
 
     Raises
     ------
@@ -109,23 +113,22 @@ def phase_plane(
     orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
     half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
     analysed = frozen(system, number_type(dtype), device)
+    matrix = _linear(system) if matrix is None else matrix
     held = without_input(analysed.flow if isinstance(analysed, Euler) else analysed)
     line = np.linspace(-half_width, half_width, grid)
     points = np.stack(np.meshgrid(line, line), axis=-1)
     if matrix is not None:
         _check_matrix(matrix, held)
-    ends = orbits["trajectory"].values[:, -1].astype(float)
-    found = planar_equilibria(held, [half_width, *small_scales(held, ends, half_width)])
     euler_step = system.step_size if isinstance(system, Euler) else None
-    each = described(held, found, euler_step, matrix, points.reshape(-1, 2))
+    found = equilibria(held, half_width, euler_step, matrix, points.reshape(-1, 2))
     is_map = isinstance(system, Map)
-    variables = {"trajectory": orbits["trajectory"].variable} | phase_variables.of_field(held, points, matrix)
-    variables |= phase_variables.of_equilibria(found, each, flow=held.is_flow, map=is_map, matrix=matrix)
+    variables = {"trajectory": orbits["trajectory"].variable} | field_variables(held, points, matrix)
+    variables |= equilibrium_variables(found, flow=held.is_flow, map=is_map, matrix=matrix)
     if isinstance(analysed, Map):
-        variables |= phase_variables.of_long_orbits(analysed, initial, found, half_width)
+        variables |= long_orbits(analysed, initial, variables["equilibrium"].values)
     moving = without_input(analysed) if isinstance(analysed, Euler) else held
-    variables |= (led := backward.come_from(moving, found, each, orbits, half_width))
-    reasons = "; ".join(sorted({point.flag for point in each if point.flag}))
+    variables |= (led := backward.come_from(moving, found, orbits, half_width))
+    reasons = "; ".join(sorted({point.flag for point in found if point.flag}))
     settings = {
         "starts": initial.tolist(),
         "steps": steps,
@@ -180,6 +183,14 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
         )
     in_small_units = starts is STARTS and extent is not None
     return min(1.0, float(extent or 1)) * initial if in_small_units else initial
+
+
+def _linear(system: System) -> Matrix | None:
+    """The entries of a linear system, or of Euler's step of one, in rational numbers; None of any other."""
+    cell = system.flow if isinstance(system, Euler) else system
+    if not isinstance(cell, Linear | LinearMap):
+        return None
+    return [[Fraction(entry) for entry in row] for row in cell.A.double().tolist()]
 
 
 def _check_matrix(matrix: Matrix, held: Held) -> None:

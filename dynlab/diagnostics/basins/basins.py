@@ -1,0 +1,214 @@
+"""Which start ends where: the attractors that a plane of starts leads to, and their basins."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
+from dynlab.diagnostics.basins import variables
+from dynlab.diagnostics.basins.plane import plane_of_starts
+from dynlab.diagnostics.basins.verdict import verdict
+from dynlab.driven import drive
+from dynlab.errors import UserError
+from dynlab.jacobians import displacement_matrices
+from dynlab.numerics.arrays import Real
+from dynlab.numerics.grids import check_grid
+from dynlab.numerics.roots import solve
+from dynlab.systems import Euler, Map, System, frozen
+from dynlab.systems.checked import checked
+from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
+from dynlab.trajectories.attractors import classify
+from dynlab.trajectories.cycles import Attractor, cycles
+
+STEPS = 2000
+GRID, SMALLEST_GRID, LARGEST_GRID = 151, 4, 4096  # starts in each direction
+WORK = 2.0**37  # multiplications of all starts' steps where no grid is asked for: some ten seconds of two cores
+FOLLOWED_WORK = 2.0**19  # multiplications of a step of a network whose orbits that do not repeat are followed further
+MAX_MEMORY = 256 * 2**20  # bytes
+HELD = 6  # numbers of each start beside the states where it starts and ends
+LARGEST_STATE, BEYOND_WINDOW = 1e10, 1e3  # an orbit has left beyond that, and beyond so many times the window's reach
+IN_BOX = 1024  # starts in the box of a system of more than two states, and a tenth of the grid's at most
+SEARCHED, SEARCH_WORK = 256, 2.0**33  # starts of the search for fixed points, fewer of large networks: n³ each
+SAME = 1e-8  # of the largest: roots that are nearer are one
+METHOD = (
+    "Every start is followed for the steps that the settings name, and longer while it comes nearer to an attractor. "
+    "Fixed points and cycles are those to which Newton's method leads from ends that repeat within 1e-9, and stable "
+    "fixed points that it finds from starts in the box. A start belongs to one within 1e-6 of its scale, or within "
+    "1e-3 where it comes nearer. Of orbits that do not repeat one is followed for 4,096 steps: a positive exponent is "
+    "chaos, a zero and negative ones are a closed curve where the states lie on one, two zeros are a torus, beyond "
+    "the error. Chaos from which orbits reach another attractor is none. An orbit drifts where h + s (F(h) − h) "
+    "moves by the same step up to s = 1e6 (1 + ‖h‖)/‖F(h) − h‖. All else is undecided"
+)
+
+
+@checked
+def basins(
+    system: System,
+    inputs: Any = None,
+    *,
+    states: ArrayLike | None = None,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    grid: int | None = None,
+    extent: float | None = None,
+    steps: int = STEPS,
+    follow: bool | None = None,
+    largest_state: float | None = None,
+    max_memory: float = MAX_MEMORY,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Find the attractors that starts on a plane lead to, under a constant input, and which start leads to which.
+
+    Parameters
+    ----------
+    system : Map or Flow
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives the network through the states that span the plane: their two leading principal components.
+    states : array_like, shape (..., state), optional
+        Those states themselves, in place of what `inputs` leads to. Without either a planar system has its own plane,
+        and a larger one the plane of the states on orbits from random starts.
+    at, at_step : as in `dynlab.fixed_points`
+        The input that is held, and the step whose parameters are.
+    grid : int, optional
+        Starts in each direction: 151, and fewer of a large network, whose steps would take minutes.
+    extent : float, optional
+        Half the width of the window; wide enough for `states` where it is not given.
+    steps : int
+        How long each start is followed, of a flow in quarters of its fastest time scale; up to ten times as long while
+        it comes nearer to an attractor.
+    follow : bool, optional
+        Whether orbits that neither rest nor repeat are followed further to say what they are on. Where it is not given
+        they are, unless the network is so large that this takes minutes.
+    largest_state : float, optional
+        An orbit has left where a state exceeds it, or is no number: 1e10, or a thousand times the window's reach.
+    max_memory : float
+        Bytes: a grid whose ends alone take more is refused.
+    dtype, device : str
+        Of the orbits.
+    seed : int
+        Of random starts.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``basin(y, x)``, the number of the attractor, −1 where the orbit left and −2 undecided. It is −3, and −4, … of
+        further directions, where the orbit drifts, with ``outward_step(axis, y, x)`` in the plane's coordinates.
+        ``steps(y, x)``, how many were taken. Of each attractor ``kind(attractor)``, ``attractor_class`` ("stable fixed
+        point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``residual`` = ‖F^p(h) − h‖₂, ``largest_exponent`` with
+        ``largest_exponent_error``, ``attractor_state(attractor, state)`` and, in the plane's coordinates,
+        ``attractor_x(attractor, iteration)``, ``attractor_y``. ``share`` of the starts on the plane and ``box_share``
+        of random ones in the box about it, with their binomial ``share_error`` and ``box_share_error``.
+        ``leaving_share`` and ``undecided_share`` of the starts. ``missed_attractors``, how many are listed that no
+        start on the plane reaches: their share is 0. ``basin_entropy``, ``boundary_basin_entropy`` with its standard
+        error, and ``boundary_boxes``. The plane's ``origin(state)``, ``direction(axis, state)``.
+
+    Raises
+    ------
+    UserError
+        For an input or states of the wrong width, sizes below what they must be, and a grid too large for `max_memory`.
+
+    Notes
+    -----
+    A start on the border of two basins may end on a saddle. Then that is listed as unstable, and belongs to no basin
+    when the basin entropy is taken. Nor does what is not told to be stable, or is not isolated.
+
+    References
+    ----------
+    Daza et al., "Basin entropy", Scientific Reports 6 (2016): a boundary basin entropy above ln 2 means a fractal
+    border, of more than two basins.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> ds = basins(from_function(lambda h, x: torch.tanh(2 * h), state_size=2), grid=20)
+    >>> ds["stable"].values.tolist(), ds["share"].values.tolist()
+    ([1, 1, 1, 1], [0.25, 0.25, 0.25, 0.25])
+    """
+    each = sum(one.numel() for one in system.parameters()) or system.state_size  # about the multiplications of a step
+    asked, grid = grid, usual_grid(each * max(steps, 1)) if grid is None else grid
+    _check(system, grid, steps, extent, largest_state, max_memory)
+    held, spanning, shape = _held(system, inputs, states, at, at_step, dtype, device)
+    exact = Held(frozen(system), held.input.double().cpu(), held.t)
+    plane = plane_of_starts(exact, spanning, extent, largest_state or LARGEST_STATE, seed)
+    reach = float(np.linalg.norm(plane.origin)) + plane.half
+    bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * reach)
+    line = np.linspace(-plane.half, plane.half, grid)
+    on_plane = plane.states(line).reshape(-1, system.state_size)
+    box = plane.drawn(min(IN_BOX, max(SEARCHED, len(on_plane) // 10)), seed)
+    starts = np.concatenate([on_plane, box])
+    known, sets = _stable_points(exact, starts, seed), each <= FOLLOWED_WORK if follow is None else follow
+    ends = classify(exact, starts, steps=steps, known=known, bound=bound, sets=sets, seed=seed, followed_by=held)
+    attractors, labels = variables.by_share(ends, len(on_plane))
+    basin = labels[: len(on_plane)].reshape(grid, grid)
+    found = variables.of_grid(basin, ends, attractors, plane)
+    found |= variables.of_attractors(attractors, basin, labels[len(on_plane) :], plane, exact.is_flow)
+    settings = held_settings(system, at, exact) | {"inputs": shape, "plane_share": plane.share}
+    settings |= {"states": None if spanning is None else list(np.shape(spanning)), "follow": sets, "grid": grid}
+    settings |= {"extent": plane.half, "steps": steps, "largest_state": bound, "max_memory": max_memory}
+    settings |= {"step_size": system.step_size} if isinstance(system, Euler) else {}
+    return schema.dataset(
+        found,
+        system=system.name,
+        source=system.source,
+        settings=settings | {"dtype": dtype, "device": device, "seed": seed},
+        verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
+        method=METHOD,
+        coords=variables.coordinates(line, system.state_size),
+        flags=variables.flags(found),
+    )
+
+
+def usual_grid(each: float) -> int:
+    """Return the starts in each direction of a network that takes so many multiplications for one start."""
+    return int(np.clip(np.sqrt(WORK / each), SMALLEST_GRID, GRID))
+
+
+def _check(
+    system: System, grid: int, steps: int, extent: float | None, largest_state: float | None, max_memory: float
+) -> None:
+    """Raise for one state alone, sizes below what they must be, and a grid that does not fit."""
+    if system.state_size < 2:
+        raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
+    each = 8 * (HELD + 2 * system.state_size)
+    check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size:,} units")
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, largest_state=largest_state)
+
+
+def _held(
+    system: System, inputs: Any, states: ArrayLike | None, at: str | ArrayLike, at_step: int, dtype: str, device: str
+) -> tuple[Held, ArrayLike | None, list[int] | None]:
+    """The system with its input held, the states that span the plane if any, and the shape of the inputs."""
+    kind = number_type(dtype)
+    if not isinstance(system, Map):
+        driving = torch.zeros(1, 1, system.input_size)
+    else:
+        given = np.zeros((1, system.network_input_size)) if inputs is None else inputs
+        driven = drive(system, given, None, dtype=dtype, device=device, seed=0, inputs_description="")
+        driving = driven.inputs
+    x, t = held_input(system, at, driving, inputs is not None), step_number(system, at_step)
+    held = Held(frozen(system, kind, device), x.to(dtype=kind, device=device), t)
+    if inputs is None or not isinstance(system, Map):
+        return held, states, None
+    visited = driven.states[:, 1:].double().cpu().numpy().reshape(-1, system.state_size)
+    visited = visited[np.isfinite(visited).all(axis=1)]
+    return held, (visited if len(visited) and states is None else states), list(driven.inputs.shape)
+
+
+def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
+    """The stable fixed points (equilibria) to which Newton's method leads from some of the starts."""
+    few = min(SEARCHED, len(starts), int(SEARCH_WORK / held.system.state_size**3))
+    some = np.random.default_rng(seed).choice(len(starts), few, replace=False)
+    with torch.no_grad():
+        found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
+    roots = found.states[found.converged].numpy()
+    rounded = np.round(roots / (SAME * max(1.0, float(np.abs(roots).max(initial=0.0)))))
+    _, first = np.unique(rounded, axis=0, return_index=True)
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[first], 0.0) if len(first) else []
+    return [one for one in listed if one is not None and one.stable == 1]

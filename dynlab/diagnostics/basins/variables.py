@@ -1,0 +1,139 @@
+"""The variables of basins: of the grid of starts, and of each attractor."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.diagnostics.basins.entropy import basin_entropy
+from dynlab.diagnostics.basins.plane import Plane
+from dynlab.numerics.arrays import Index, Real
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, Ends
+from dynlab.trajectories.cycles import REST, Attractor
+
+DRAWN = 512  # states of each attractor that are kept
+FLAGS = {
+    "residual": "NaN: an orbit that does not repeat is no root",
+    "largest_exponent": "−inf: the Jacobian is exactly zero",
+    "largest_exponent_error": "inf: at a kink of the activation, or where the multiplier is not told from 0",
+    "boundary_basin_entropy": "NaN: no border between two basins crosses this window",
+    "boundary_basin_entropy_error": "NaN: no border between two basins crosses this window",
+    "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",
+    "outward_step": "NaN: the orbit does not drift",
+    "attractor_x": "NaN beyond an attractor's last state",
+    "attractor_y": "NaN beyond an attractor's last state",
+    "box_share": "NaN: the plane is the whole state space",
+    "box_share_error": "NaN: the plane is the whole state space",
+}
+
+
+def by_share(ends: Ends, on_plane: int) -> tuple[list[Attractor], Index]:
+    """Return the attractors by how many starts on the plane end there, and all labels in these numbers.
+
+    An attractor that does not attract is listed where a start ends on it.
+    """
+    reached = ends.labels[ends.labels >= 0]
+    here = np.bincount(ends.labels[:on_plane][ends.labels[:on_plane] >= 0], minlength=len(ends.attractors))
+    listed = [i for i, one in enumerate(ends.attractors) if one.stable == 1 or i in reached]
+    order = sorted(listed, key=lambda i: (-here[i], *np.round(ends.attractors[i].states[0], 6)))
+    number = np.zeros(len(ends.attractors), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    labels = ends.labels.copy()
+    labels[labels >= 0] = number[reached]
+    return [ends.attractors[i] for i in order], labels
+
+
+def of_grid(basin: Index, ends: Ends, attractors: list[Attractor], plane: Plane) -> dict[str, xr.Variable]:
+    """Return the variables along the grid of starts `basin` (y, x), and of all of it."""
+    grid = (schema.Y, schema.X)
+    stable = [number for number, one in enumerate(attractors) if one.stable == 1 and one.isolated]
+    leaves = (basin == LEAVES) | (basin <= DRIFTS)
+    entropy = basin_entropy(np.maximum(basin, DRIFTS), np.isin(basin, stable) | leaves)
+    ways = np.stack([*ends.drifts, np.full(len(plane.origin), np.nan)]) @ plane.directions.T
+    steps = ways[np.where(basin <= DRIFTS, DRIFTS - basin, -1)]
+    axes = (schema.AXIS, *grid)
+    return {
+        "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided, −3, −4, … drifts"),
+        "steps": schema.variable(grid, ends.steps[: basin.size].reshape(basin.shape), "steps followed", schema.STEP),
+        "outward_step": schema.variable(axes, np.moveaxis(steps, -1, 0), "step of an orbit that drifts"),
+        "basin_entropy": schema.variable((), entropy.mean, "basin entropy"),
+        "boundary_basin_entropy": schema.variable((), entropy.border, "basin entropy of the boxes on a border"),
+        "boundary_basin_entropy_error": schema.variable((), entropy.error, "standard error of that mean over boxes"),
+        "boundary_boxes": schema.variable((), entropy.boxes, "boxes on a border"),
+        "leaving_share": schema.variable((), leaves.mean(), "share of the starts that leave every bound"),
+        "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),
+        "origin": schema.variable((schema.STATE,), plane.origin, "origin of the plane"),
+        "direction": schema.variable((schema.AXIS, schema.STATE), plane.directions, "directions of the plane"),
+    }
+
+
+def of_attractors(
+    attractors: list[Attractor], basin: Index, box: Index, plane: Plane, is_flow: bool
+) -> dict[str, xr.Variable]:
+    """Return the variables of each attractor; `box` are the labels of starts in the whole box, none of a planar one."""
+    each, many = (schema.ATTRACTOR,), (schema.ATTRACTOR, schema.ITERATION)
+    drawn = np.full((len(attractors), DRAWN, 2), np.nan)
+    for place, one in zip(drawn, attractors, strict=True):
+        few = one.states[:: -(-len(one.states) // DRAWN)]
+        place[: len(few)] = plane.coordinates(few)
+    states = np.array([one.states[0] for one in attractors]).reshape(-1, len(plane.origin))
+
+    period: Any = float if is_flow else np.int64
+    (here, error), (in_box, box_error) = (_shares(part, len(attractors)) for part in (basin, box))
+    missed = sum(1 for share, one in zip(here, attractors, strict=True) if share == 0 and one.stable == 1)
+    time, rate = (schema.SECOND, schema.NAT_PER_SECOND) if is_flow else (schema.STEP, schema.NAT_PER_STEP)
+    table: list[tuple[str, list[Any], Any, str, str]] = [
+        ("kind", [_kind(one) for one in attractors], str, "kind", schema.ONE),
+        ("attractor_class", [_class(one) for one in attractors], str, "kind of attractor", schema.ONE),
+        ("period", [one.period for one in attractors], period, "period, 0 where nothing repeats", time),
+        ("stable", [one.stable for one in attractors], np.int8, "1 stable, 0 unstable, −1 undecided", schema.ONE),
+        ("share", here, float, "share of the starts on the plane", schema.ONE),
+        ("share_error", error, float, "binomial standard error of that share", schema.ONE),
+        ("box_share", in_box, float, "share of the starts in the box", schema.ONE),
+        ("box_share_error", box_error, float, "binomial standard error of that share", schema.ONE),
+        ("residual", [one.residual for one in attractors], float, "residual ‖F^p(h) − h‖₂", schema.ONE),
+        ("largest_exponent", [one.exponents[0] for one in attractors], float, "largest Lyapunov exponent", rate),
+        ("largest_exponent_error", [one.exponent_errors[0] for one in attractors], float, "bound on its error", rate),
+    ]
+    found = {
+        name: schema.variable(each, np.array(values, kind), words, unit) for name, values, kind, words, unit in table
+    }
+    return found | {
+        "attractor_state": schema.variable((schema.ATTRACTOR, schema.STATE), states, "a state on the attractor"),
+        "attractor_x": schema.variable(many, drawn[:, :, 0], "attractor's first coordinate"),
+        "attractor_y": schema.variable(many, drawn[:, :, 1], "attractor's second coordinate"),
+        "missed_attractors": schema.variable((), missed, "attractors that no start on the plane reaches"),
+    }
+
+
+def _shares(labels: Index, count: int) -> tuple[list[float], list[float]]:
+    """Shares p of the labels that are 0, 1, …, and √(p (1 − p)/N)."""
+    shares = np.array([(labels == number).mean() if labels.size else np.nan for number in range(count)])
+    return shares.tolist(), np.sqrt(shares * (1 - shares) / max(labels.size, 1)).tolist()
+
+
+def _kind(one: Attractor) -> str:
+    """The kind; by its stability where that is decided and no more is, as of a node or a focus."""
+    return _class(one) if one.kind.startswith("undecided") and one.stable >= 0 else one.kind
+
+
+def _class(one: Attractor) -> str:
+    """The stability of a point at rest; any other attractor's kind."""
+    if one.form != REST or one.kind.startswith("continuum"):
+        return one.kind
+    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
+    return words[one.stable]
+
+
+def coordinates(line: Real, size: int) -> dict[str, xr.Variable]:
+    """Return the plane's coordinates of the starts of a system of `size` states."""
+    names = ("state h₁", "state h₂") if size == 2 else ("first principal component", "second principal component")
+    return {dim: schema.variable((dim,), line, name) for dim, name in zip((schema.X, schema.Y), names, strict=True)}
+
+
+def flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
+    """Return what stands in place of a number, of the variables in which something does."""
+    found = schema.not_finite(variables, FLAGS)
+    unreached = {"share": "0: attractors that no start on the plane reaches"}
+    return found | (unreached if int(variables["missed_attractors"].values) else {})

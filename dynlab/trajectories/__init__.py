@@ -1,0 +1,1 @@
+"""Orbits and where they end."""

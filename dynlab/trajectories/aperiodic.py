@@ -1,0 +1,125 @@
+"""Sets that an orbit traces without repeating: closed curves, tori, chaos, told by the signs of its exponents.
+
+References
+----------
+Benettin, Galgani, Giorgilli and Strelcyn, Meccanica 15 (1980): exponents from the R of successive QR factors.
+"""
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+
+from dynlab.jacobians import held_matrices
+from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.closed_path import closed_curves, shortest_tree
+from dynlab.numerics.statistics import BLOCKS, standard_errors, sure
+from dynlab.systems.held import Held
+from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
+
+MOST_JOINED = 4096  # of an orbit's last states are joined by a tree: its work grows with their square
+MEASURED = 3  # exponents, the largest ones
+ALIGNED = 0.25  # of the orbit: the frame turns to the growing directions before its growth counts
+BESIDE = 1e-8  # of the orbit's size: how far aside its neighbour starts
+NEAR = 2.0  # times the largest distance to a nearest neighbour: an end so near to the orbit is on the same set
+LATE = 512  # last states of the neighbour, most of which are near where the set attracts
+DRIFT = 0.1  # of the orbit's width: by more than this the means of its halves differ where it has not settled
+CHAOTIC_DRIFT = 0.5  # the same of chaos, whose halves never agree so well
+
+
+def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> Attractor | None:
+    """Return the set that an orbit is on, None where its exponents or its shape do not decide.
+
+    Parameters
+    ----------
+    held : Held
+    trail, beside : ndarray, shape (m, n)
+        Consecutive states of the orbit, and of one that starts beside it.
+    dt : float
+        The time between them.
+    seed : int
+        Of the frame that grows along the orbit.
+
+    Notes
+    -----
+    With s_i the signs of the exponents beyond their errors: s_1 > 0 is chaos; s_1 = 0 and s_2 < 0 with states on a
+    closed path is an invariant closed curve; s_1 = s_2 = 0 and s_3 < 0 a torus. A flow has one more 0, its own
+    direction. The set attracts where an orbit that starts beside it comes back to it.
+    """
+    if not np.isfinite(trail).all():
+        return None
+    exponents, errors = exponents_along(held, trail, dt, seed)
+    sign = signs(exponents, errors)
+    tree = cKDTree(trail)
+    near = NEAR * float(tree.query(trail, k=2)[0][:, 1].max())
+    if _drift(trail) > (CHAOTIC_DRIFT if sign[0] > 0 else DRIFT):
+        return None
+    form, kind, widest = _form(held, trail, sign)
+    if not form:
+        return None
+    near, late = max(near, widest), beside[-LATE:]
+    stable = int(np.isfinite(late).all() and float(np.mean(tree.query(late)[0] <= near)) > 0.5)
+    if form == CHAOS and stable and _preserves_volume(held, trail):
+        kind, stable = "chaotic, volume-preserving orbits", -1
+    if stable == 0:
+        kind = "unstable chaotic set" if form == CHAOS else f"unstable {kind}"
+    none = np.zeros(0, dtype=np.complex128), np.zeros(0)
+    return Attractor(form, kind, 0.0, trail, stable, np.nan, *none, exponents, errors, near)
+
+
+def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
+    """The form of the set, its name, and the widest hole in its states; "" where the signs do not decide."""
+    if sign[0] > 0:
+        return CHAOS, "chaotic attractor", 0.0
+    zeros = int((sign == 0).sum())
+    own = int(held.is_flow)
+    if zeros == len(sign) or not (sign[zeros:] < 0).all() or zeros < 1 + own:
+        return "", "", 0.0
+    if zeros > 1:
+        return TORUS, "quasiperiodic attractor", 0.0
+    joined = trail[-MOST_JOINED:]
+    curves = closed_curves(joined, shortest_tree(joined))
+    if curves is None:
+        return "", "", 0.0
+    several = f"cycle of {curves.pieces} invariant closed curves"
+    return CURVE, "invariant closed curve" if curves.pieces == 1 else several, curves.widest
+
+
+def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real, Real]:
+    """Return the largest exponents along consecutive states (m, n), and errors that hold but for one case in 500."""
+    rng, k = np.random.default_rng(seed), min(MEASURED, trail.shape[1])
+    frame = np.linalg.qr(rng.standard_normal((trail.shape[1], k)))[0]
+    growth: list[Real] = []
+    for matrix in propagators(held, trail, dt):
+        frame, triangle = np.linalg.qr(matrix @ frame)
+        with np.errstate(divide="ignore"):
+            growth.append(np.log(np.abs(np.diagonal(triangle))))
+    counted = np.array(growth[int(ALIGNED * len(growth)) :])
+    elapsed = (2 * dt if held.is_flow else 1.0) * np.arange(1, len(counted) + 1)
+    total = counted.cumsum(axis=0)
+    with np.errstate(invalid="ignore"):
+        errors = sure(BLOCKS) * standard_errors(total[None], elapsed, BLOCKS)[0]
+    return total[-1] / elapsed[-1], errors
+
+
+def signs(exponents: Real, errors: Real) -> Index:
+    """Return 1 and −1 beyond the error, and 0 within it; −inf, of a singular Jacobian, is negative."""
+    with np.errstate(invalid="ignore"):
+        negative = (exponents < -errors) | np.isneginf(exponents)
+        return np.where(exponents > errors, 1, np.where(negative, -1, 0))
+
+
+def _preserves_volume(held: Held, trail: Real) -> bool:
+    """Whether the mean of ln|det J| (of a flow tr J) is 0 to rounding: then nothing attracts."""
+    n = trail.shape[1]
+    with torch.no_grad():
+        matrices = held_matrices(held, torch.as_tensor(trail[:LATE]).to(held.input)).double().cpu().numpy()
+    rates = matrices.trace(axis1=1, axis2=2) if held.is_flow else np.linalg.slogdet(matrices)[1]
+    size = n * (1 + np.abs(matrices).max())
+    return bool(np.abs(rates).max() <= np.sqrt(np.finfo(np.float64).eps) * size)
+
+
+def _drift(trail: Real) -> float:
+    """By how much the halves of an orbit differ in mean and spread, relative to its width."""
+    first, second = np.array_split(trail, 2)
+    change = max(np.abs(first.mean(axis=0) - second.mean(axis=0)).max(), np.abs(first.std(0) - second.std(0)).max())
+    return float(change / max(trail.std(axis=0).max(), np.finfo(np.float64).tiny))

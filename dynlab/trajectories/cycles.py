@@ -1,0 +1,260 @@
+"""Fixed points, equilibria and periodic orbits refined by Newton's method, with the error of their multipliers.
+
+A cycle of period p of a map F is a root of F^p(h) − h, and the product of the Jacobians along it has its multipliers. A
+periodic orbit of a flow f is a root (h, T) of φ_T(h) − h = 0 on the plane f(h_0)·(h − h_0) = 0 through its start.
+
+References
+----------
+Kuznetsov, Elements of Applied Bifurcation Theory, sections 1.5 and 10.2 (Floquet multipliers, shooting).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.integrate import solve_ivp
+from torch import Tensor
+
+from dynlab.jacobians import finite_or_zero, held_matrices, jacobian_and_error
+from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.numerics.roots import tolerance
+from dynlab.systems.held import Held
+
+REST, CYCLE, CURVE, TORUS, CHAOS = "rest", "cycle", "closed curve", "torus", "chaos"
+WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
+ITERATIONS = 12  # of Newton's method, from an orbit that all but repeats
+SINGULAR = 1e-10  # of the largest singular value of the derivative: smaller ones lead along a continuum of roots
+LEAST = 1e-6  # of the distance between two states: a point that comes back so near before its period has a shorter one
+BLOCK = 2**21  # entries of Jacobians that are found at once
+ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the product of p Jacobians
+SHOT, OF_SHOT = 1e-9, {"method": "DOP853", "rtol": 1e-11, "atol": 1e-13}  # the relative error of a flow's φ_T
+ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther off is none
+POINTS = 512  # a quarter of the states of a flow's periodic orbit
+
+
+@dataclass(frozen=True)
+class Attractor:
+    """An orbit or a set where orbits end; it attracts what is near where `stable` is 1.
+
+    Attributes
+    ----------
+    form : str
+        `REST`, `CYCLE`, `CURVE` (a map's invariant closed curve), `TORUS` or `CHAOS`.
+    kind : str
+        "stable focus", "stable period-4 orbit", "stable limit cycle", "chaotic attractor", …
+    period : float
+        In steps of a map (1 at rest), in seconds of a flow (0 at rest); 0 where nothing repeats.
+    states : ndarray, shape (m, state)
+        The point, the cycle, or an orbit on the set.
+    stable : int
+        1, 0, or −1 undecided.
+    residual : float
+        ‖F^p(h) − h‖₂, ‖f(h)‖₂ of an equilibrium, NaN where nothing repeats.
+    multipliers : ndarray of complex, shape (mode,)
+        Of F^p, or Floquet's without the flow's own 1; of an equilibrium its eigenvalues λ in 1/s. Empty of other forms.
+    multiplier_errors : ndarray, shape (mode,)
+        A bound on the error of each.
+    exponents, exponent_errors : ndarray, shape (k,)
+        Lyapunov exponents, in decreasing order, all or the largest ones, in nat a step or a second.
+    near : float
+        Ends at most this far from `states` belong to it.
+    isolated : bool
+        Whether no multiplier may be 1 (no eigenvalue 0): else others may lie at any distance.
+    """
+
+    form: str
+    kind: str
+    period: float
+    states: Real
+    stable: int
+    residual: float
+    multipliers: Complex
+    multiplier_errors: Real
+    exponents: Real
+    exponent_errors: Real
+    near: float
+    isolated: bool = True
+
+
+def cycles(held: Held, period: float, starts: Real, near: float) -> list[Attractor | None]:
+    """Return the fixed point or cycle to which Newton's method leads from each start, None where it finds none.
+
+    Parameters
+    ----------
+    held : Held
+    period : float
+        Steps of a map; seconds of a flow, from which the period is refined, and 0 for its equilibria.
+    starts : ndarray, shape (k, state)
+    near : float
+        As in `Attractor`.
+    """
+    if not len(starts):
+        return []
+    if held.is_flow and period:
+        return [_limit_cycle(held, start, period, near) for start in starts]
+    p = max(1, int(period))
+    h = torch.as_tensor(starts).to(held.input)
+    unit = 0.0 if held.is_flow else 1.0
+    with torch.no_grad():
+        for _ in range(ITERATIONS):
+            moved, product = _carried(held, p, h)
+            slope = finite_or_zero(product - unit * torch.eye(h.shape[1], dtype=h.dtype))
+            step = torch.linalg.pinv(slope, rtol=SINGULAR) @ (moved - unit * h).unsqueeze(-1)
+            h = h - step.squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
+        missed = (_carried(held, p, h)[0] - unit * h).norm(dim=-1)
+    found: list[Attractor | None] = [None] * len(h)
+    size = 1.0 if not held.is_flow else float(torch.linalg.matrix_norm(product, 2).max().clamp_min(1))
+    for place in (missed <= size * tolerance(h)).nonzero()[:, 0].tolist():
+        found[place] = _described(held, p, h[place], float(missed[place]), near)
+    return found
+
+
+def _carried(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor]:
+    """F^p(h) of states (k, n) and its Jacobian, the product of those on the way; f(h) and ∂f/∂h of a flow."""
+    k, n = h.shape
+    product = torch.eye(n, dtype=h.dtype).expand(k, n, n)
+    at_once = max(1, BLOCK // (k * n * n))
+    for begin in range(0, p, at_once):
+        visited = [h]
+        for _ in range(begin, min(begin + at_once, p)):
+            visited.append(held.moved(visited[-1]))
+        h = visited.pop()
+        for matrix in held_matrices(held, torch.cat(visited)).unflatten(0, (-1, k)):
+            product = matrix @ product
+    return h, product
+
+
+def product_and_error(held: Held, states: Tensor) -> tuple[Real, Real]:
+    """Return J_p … J_1 along consecutive states (p, n), and a bound on the error of each entry, inf at a kink.
+
+    With E_i the error of J_i, the bound is Π(|J_i| + E_i) − Π|J_i|, and the rounding of the products.
+    """
+    n = states.shape[1]
+    product = known = doubtful = np.eye(n)
+    for block in states.split(max(1, BLOCK // n**2)):
+        parts = (part.expand(len(block), n, n) for part in jacobian_and_error(held.system, *held.given(block)))
+        for matrix, error in zip(*(part.double().cpu().numpy() for part in parts), strict=True):
+            product, known = matrix @ product, np.abs(matrix) @ known
+            with np.errstate(invalid="ignore"):  # 0 · inf
+                doubtful = np.nan_to_num((np.abs(matrix) + error) @ doubtful, nan=np.inf, posinf=np.inf)
+    eps = float(np.finfo(np.float64).eps)
+    return product, doubtful - known + ROUNDINGS * n * len(states) * eps * known
+
+
+def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -> Attractor | None:
+    """The fixed point, equilibrium or cycle through a root; None where it repeats earlier than after p steps."""
+    with torch.no_grad():
+        states = [root]
+        for _ in range(p - 1):
+            states.append(held.moved(states[-1]))
+        points = torch.stack(states)
+        apart = (points[1:] - root).abs().amax(dim=1)
+        if p > 1 and float(apart.min()) <= LEAST * float(apart.max()):
+            return None
+        matrix, error = product_and_error(held, points)
+        # the root lies off the exact one by the residual over the weakest slope: how the product changes on the way
+        off = (residual + np.finfo(np.float64).eps * float(root.norm())) * _weakest(matrix, held.is_flow)
+        beside = _carried(held, p, (root + torch.as_tensor(off).to(root))[None])[1][0]
+        error = error + 2 * np.abs(beside.double().cpu().numpy() - matrix)
+    values, errors, _ = eigenvalues(matrix, error)
+    kind = (kind_of_flow if held.is_flow else kind_of_map)(values, errors)
+    name = kind.name if p == 1 else f"{WORDS[kind.stable]} period-{p} orbit"
+    leading = np.argsort(-values.real, kind="stable")
+    rates = (values.real[leading], errors[leading]) if held.is_flow else exponents_of(values, errors, p)
+    period = 0.0 if held.is_flow else float(p)
+    isolated = bool((np.abs(values - (0 if held.is_flow else 1)) > errors).all())
+    numbers = points.double().cpu().numpy(), kind.stable, residual, values, errors
+    return Attractor(REST if p == 1 else CYCLE, name, period, *numbers, *rates, near, isolated)
+
+
+def _weakest(matrix: Real, is_flow: bool) -> Real:
+    """The direction in which F^p(h) − h (f of a flow) changes least, as long as the reciprocal of that slope."""
+    _, singular, directions = np.linalg.svd(matrix - (0 if is_flow else 1) * np.eye(len(matrix)))
+    return np.asarray(directions[-1] / max(singular[-1], np.sqrt(np.finfo(float).eps) * max(singular[0], 1e-300)))
+
+
+def exponents_of(multipliers: Complex, errors: Real, period: float) -> tuple[Real, Real]:
+    """Return ln|μ|/period of multipliers in decreasing order, and the errors: inf where |μ| is not told from 0."""
+    sizes = np.abs(multipliers)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.log(sizes) / period
+        wrong = np.where(errors < sizes, -np.log1p(-np.minimum(errors / sizes, 1)) / period, np.inf)
+    order = np.argsort(-sizes, kind="stable")
+    return rates[order], np.where((sizes == 0) & (errors == 0), 0.0, wrong)[order]
+
+
+def _limit_cycle(held: Held, start: Real, period: float, near: float) -> Attractor | None:
+    """The periodic orbit of a flow near a start (n,) that comes back after about `period` seconds, by shooting."""
+    n, h, T, before = len(start), start, period, np.inf
+    normal = _velocity(held, start)
+    for _ in range(ITERATIONS):
+        states, monodromy, error = _shot(held, h, T)
+        if not np.isfinite(monodromy).all():
+            return None
+        slope = np.block(
+            [[monodromy - np.eye(n), _velocity(held, states[-1])[:, None]], [normal[None], np.zeros((1, 1))]]
+        )
+        step = np.linalg.lstsq(slope, np.append(states[-1] - h, normal @ (h - start)), rcond=SINGULAR)[0]
+        size, scale = float(np.abs(step[:n]).max()), float(np.abs(states).max())
+        if size <= SHOT * scale or size > before / 2 or not 0.5 * period < T - step[n] < 2 * period:
+            break
+        h, T, before = h - step[:n], T - step[n], size
+    residual, width = float(np.linalg.norm(states[-1] - h)), float(np.ptp(states, axis=0).max())
+    if size > ROUGH * scale or residual > ROUGH * scale or width <= LEAST * scale + np.linalg.norm(h - start):
+        return None
+    values, errors, _ = eigenvalues(monodromy, error + SHOT * np.linalg.norm(monodromy, 2))
+    own = int(np.abs(values - 1).argmin())  # of a step along the flow
+    others, wrong = np.delete(values, own), np.delete(errors, own)
+    stable = kind_of_map(others, wrong).stable
+    rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
+    gaps = np.linalg.norm(np.diff(states, axis=0), axis=1)
+    parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, wrong, rates, rate_errors)
+    return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
+
+
+def _shot(held: Held, start: Real, seconds: float) -> tuple[Real, Real, Real]:
+    """States (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states."""
+
+    def rate(_: float, state: Real) -> Real:
+        return _velocity(held, state)
+
+    times = np.linspace(0.0, seconds, 4 * POINTS + 1)
+    found = solve_ivp(rate, (0.0, seconds), start, t_eval=times, **OF_SHOT)
+    if found.status != 0:
+        return np.full((1, len(start)), np.nan), np.full((len(start),) * 2, np.nan), np.zeros((1, 1))
+    states, dt = found.y.T, float(times[1])
+    fine, coarse = (_product(propagators(held, states[::k], k * dt)) for k in (1, 2))
+    return states, fine, np.abs(fine - coarse)
+
+
+def propagators(held: Held, states: Real, dt: float) -> Real:
+    """Return what each step does to a tangent vector, shape (k, n, n).
+
+    Of a map these are the Jacobians at the states (k, n). Of a flow, whose states are `dt` apart, two steps are one of
+    Runge and Kutta's method for Y' = J Y.
+    """
+    n = states.shape[1]
+    parts = torch.as_tensor(states).to(held.input).split(max(1, BLOCK // n**2))
+    with torch.no_grad():
+        slopes = np.concatenate([held_matrices(held, part).double().cpu().numpy() for part in parts])
+    if not held.is_flow:
+        return slopes
+    one, middle, first, last = np.eye(n), slopes[1:-1:2], slopes[:-2:2], slopes[2::2]
+    second = middle @ (one + dt * first)
+    third = middle @ (one + dt * second)
+    return np.asarray(one + dt / 3 * (first + 2 * second + 2 * third + last @ (one + 2 * dt * third)))
+
+
+def _product(factors: Real) -> Real:
+    """The last factor times … times the first one, in pairs."""
+    while len(factors) > 1:
+        rest = factors[len(factors) // 2 * 2 :]
+        factors = np.concatenate([factors[1::2] @ factors[: 2 * (len(factors) // 2) : 2], rest])
+    return np.asarray(factors[0])
+
+
+def _velocity(held: Held, state: Real) -> Real:
+    with torch.no_grad():
+        return np.asarray(held.moved(torch.from_numpy(state).to(held.input)[None])[0].double().cpu().numpy())

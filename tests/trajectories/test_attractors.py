@@ -1,0 +1,193 @@
+"""The classifier of ends against orbits whose end is known: closed forms, published values, brute force."""
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.matrices import planar_matrix
+from dynlab.systems import Flow, Map, frozen
+from dynlab.systems.held import Held
+from dynlab.systems.planar import planar_system
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, classify
+from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS, cycles
+
+
+def held(system):
+    return Held(frozen(system), torch.zeros(system.input_size).double())
+
+
+class Field(Flow):
+    """h' = rate · f(h)."""
+
+    def __init__(self, f, size=2, rate=1.0):
+        super().__init__(size, 0)
+        self.f, self.rate, self.name = f, rate, "field"
+
+    def velocity(self, state, input, t=0):
+        return self.rate * self.f(state)
+
+
+def square(half, count):
+    line = np.linspace(-half, half, count)
+    return np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+
+
+def beside(f, g=lambda y: 0.3 * y):
+    return dl.from_function(lambda h, x: torch.stack([f(h[..., 0]), g(h[..., 1])], -1), state_size=2)
+
+
+@pytest.mark.parametrize("a, period", [(0.2, 1), (0.5, 2), (1.0, 4)])
+def test_henons_cycles(a, period):
+    ends = classify(held(dl.create("henon", a=a)), square(1.0, 7))
+    (one,) = ends.attractors
+    assert (one.period, one.stable, one.isolated) == (period, 1, True)
+    assert set(ends.labels.tolist()) <= {0, LEAVES}
+    assert np.prod(one.multipliers) == pytest.approx((-0.3) ** period, rel=1e-9)
+    x = one.states[:, 0]
+    np.testing.assert_allclose(np.roll(one.states, -1, axis=0)[:, 0], 1 - a * x**2 + one.states[:, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "r, period", [(3.2, 2), (3.5697, 64), (3.5699, 128), (3.569944, 512), (3.83, 3), (3.849, 12), (3.57, 0), (4.0, 0)]
+)
+def test_the_logistic_map_has_the_periods_of_its_cascade(r, period):
+    """Periods 2^k up to r = 3.569945672, and 3 · 2^k up to 3.849452."""
+    starts = np.stack([np.linspace(0.06, 0.97, 9), np.full(9, 0.1)], axis=1)
+    ends = classify(held(beside(lambda h: r * h * (1 - h))), starts)
+    one = ends.attractors[ends.labels[0]]
+    assert (ends.labels == ends.labels[0]).all()
+    assert one.period == period
+    if period:
+        slopes = np.abs(r * (1 - 2 * one.states[:, 0]))
+        assert one.exponents[0] == pytest.approx(np.log(slopes).mean(), abs=1e-8)
+    else:
+        assert one.form == CHAOS
+    if r == 4:
+        assert abs(one.exponents[0] - np.log(2)) <= one.exponent_errors[0]
+
+
+def test_henons_strange_attractor():
+    ends = classify(held(dl.create("henon")), square(1.0, 7))
+    (one,) = ends.attractors
+    assert one.form == CHAOS
+    assert abs(one.exponents[0] - 0.4192) <= one.exponent_errors[0] + 1e-3
+    assert one.exponents.sum() == pytest.approx(np.log(0.3), abs=1e-9)
+
+
+@pytest.mark.parametrize("step", [0.08, 0.1, 0.12, 0.3])
+def test_eulers_map_of_w_diff_ends_on_one_closed_curve_but_for_its_focus(step):
+    ends = classify(held(planar_system(planar_matrix("diff"), step_size=step)), square(3.0, 5))
+    assert sorted(one.form for one in ends.attractors) == [CURVE, REST]
+    curve = next(number for number, one in enumerate(ends.attractors) if one.form == CURVE)
+    assert (ends.labels == curve).sum() == 24
+    assert ends.attractors[1 - curve].stable == 0
+
+
+def circles(planes):
+    """In each plane r → r + r (1 − r²)/5, turned by an angle of its own."""
+    turns = torch.exp(1j * torch.tensor([np.sqrt(2), np.sqrt(3)][:planes], dtype=torch.float64))
+
+    def step(h, x):
+        z = torch.view_as_complex(h.unflatten(-1, (planes, 2)).contiguous())
+        return torch.view_as_real(turns * z * (1 + (1 - z.abs().square()) / 5)).flatten(-2)
+
+    return dl.from_function(step, state_size=2 * planes)
+
+
+@pytest.mark.parametrize("planes, form", [(1, CURVE), (2, TORUS)])
+def test_a_circle_and_a_product_of_two(planes, form):
+    ends = classify(held(circles(planes)), 0.4 * np.random.default_rng(0).normal(size=(8, 2 * planes)))
+    assert [one.form for one in ends.attractors] == [form]
+    assert (ends.labels == 0).all()
+    np.testing.assert_allclose(np.hypot(*ends.attractors[0].states[-9:, :2].T), 1, atol=1e-9)
+
+
+def test_thin_chaos_is_no_closed_curve():
+    """Exponents of 0.010 and 0.006 in bands of the logistic map: chaos or undecided, and no curve."""
+    for r in (3.57, 3.85):
+        ends = classify(held(beside(lambda h, r=r: r * h * (1 - h))), [[0.4, 0.1], [0.6, 0.1]])
+        assert {one.form for one in ends.attractors} <= {CHAOS}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ends_in_relu_networks_are_those_of_a_long_run(seed):
+    """h ← W relu(h) + b of 4 units, followed for 200,000 steps: what repeats then is a cycle, and nothing else is."""
+    rng = np.random.default_rng(seed)
+    W, b = 1.4 * rng.standard_normal((4, 4)) / 2, rng.standard_normal(4)
+    matrix, bias = torch.from_numpy(W), torch.from_numpy(b)
+    starts = rng.standard_normal((24, 4))
+    ends = classify(held(dl.from_function(lambda h, x: torch.relu(h) @ matrix.T + bias, 4)), starts)
+    h = starts.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(100_000):
+            h = np.maximum(h, 0) @ W.T + b
+        orbit = [h]
+        for _ in range(400):
+            orbit.append(np.maximum(orbit[-1], 0) @ W.T + b)
+    path = np.stack(orbit, axis=1)
+    for label, states in zip(ends.labels.tolist(), path, strict=True):
+        if not np.isfinite(states).all() or np.abs(states).max() > 1e9:
+            assert label in (LEAVES, UNDECIDED)
+            continue
+        back = np.flatnonzero(np.abs(states[1:] - states[0]).max(axis=1) <= 1e-9 * np.abs(states).max())
+        if label >= 0:
+            assert ends.attractors[label].period == (back[0] + 1 if len(back) else 0)
+
+
+def test_orbits_that_grow_evenly_drift_and_others_leave():
+    ends = classify(held(planar_system(planar_matrix("identity"))), [[1.0, 2.0], [-1.0, 0.5], [0.0, 0.0]])
+    assert sorted(ends.labels.tolist()) == [DRIFTS - 1, DRIFTS, 0]
+    np.testing.assert_allclose(np.abs(ends.drifts), 0.1, atol=1e-5)  # at the first look
+    assert classify(held(beside(lambda h: 2 * h)), [[1.0, 0.0]]).labels.tolist() == [LEAVES]
+
+
+def test_a_line_of_fixed_points_is_not_isolated():
+    ends = classify(held(beside(lambda h: h)), square(1.0, 4))
+    assert [one.isolated for one in ends.attractors] == [False]
+    assert (ends.labels == 0).all()
+
+
+@pytest.mark.parametrize("rate", [0.998, 0.9985, 0.9995])
+def test_what_comes_to_rest_slowly_does(rate):
+    system = held(beside(lambda h: rate * h))
+    known = cycles(system, 1.0, np.array([[0.1, 0.1]]), 0.0)
+    ends = classify(system, [[4.0, 1.0], [-2.0, 3.0]], known=known)
+    assert ends.labels.tolist() == [0, 0]
+    assert ends.attractors[0].exponents[0] == pytest.approx(np.log(rate), rel=1e-12)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.05])
+def test_van_der_pols_cycle_in_any_unit_of_time(rate):
+    """Its period is 6.66328686 (many sources); the exponent is ∮ (1 − x²) dt / T."""
+    flow = Field(lambda h: torch.stack([h[..., 1], (1 - h[..., 0] ** 2) * h[..., 1] - h[..., 0]], -1), rate=rate)
+    ends = classify(held(flow), [[2.0, 0.0], [0.1, 0.1], [0.0, 0.0]])
+    cycle = next(one for one in ends.attractors if one.form == CYCLE)
+    assert cycle.period == pytest.approx(6.6632868593 / rate, rel=1e-8)
+    assert ends.labels[0] == ends.labels[1] != ends.labels[2]
+    growth = np.trapezoid(1 - cycle.states[:, 0] ** 2, dx=cycle.period / (len(cycle.states) - 1)) / cycle.period
+    assert cycle.exponents[0] == 0
+    assert cycle.exponents[1] == pytest.approx(rate * growth, rel=1e-5)
+
+
+def test_a_flows_wells():
+    flow = Field(lambda h: h - h**3, size=3)
+    ends = classify(held(flow), 2 * np.random.default_rng(0).uniform(-1, 1, (40, 3)))
+    np.testing.assert_allclose(np.abs([one.states[0] for one in ends.attractors]), 1, atol=1e-12)
+    signs = np.array([ends.attractors[label].states[0] for label in ends.labels])
+    np.testing.assert_allclose(signs, np.sign(classify(held(flow), signs).states), atol=1e-6)
+    assert all(one.exponents.tolist() == pytest.approx([-2.0] * 3) for one in ends.attractors)
+
+
+def test_a_map_that_is_known_takes_what_ends_on_it():
+    class Halved(Map):
+        name = "halved"
+
+        def step(self, state, input, t=0):
+            return state / 2
+
+    system = held(Halved(2, 0))
+    known = cycles(system, 1.0, np.array([[0.3, 0.1]]), 0.0)
+    ends = classify(system, [[1.0, 2.0]], known=known)
+    assert len(ends.attractors) == 1
+    assert ends.labels.tolist() == [0]
