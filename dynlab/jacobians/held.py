@@ -1,7 +1,5 @@
 """Jacobians of a system whose input is held: as matrices, of its layers, of its displacement."""
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
@@ -17,20 +15,16 @@ MOST_TIMES = 5000  # of a flow's own time scale, 1/‖∂f/∂h‖₂ in the bes
 
 def held_matrices(held: Held, states: Tensor) -> Tensor:
     """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n), of its own memory: (..., n, n)."""
-    return held.in_unit(_own(jacobian(held.system, *held.given(states)).dense(), states))
+    return _own(jacobian(held.system, *held.given(states)).dense(), states)
 
 
 def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
     """The blocks along the diagonal of `held_matrices` that have all eigenvalues: of a stack one for each layer."""
     found = jacobian(held.system, *held.given(states))
     if not isinstance(found, Cascade):  # of several steps it is a product, whose blocks are those of its matrix
-        whole = held.in_unit(_own(found.dense(), states))
+        whole = _own(found.dense(), states)
         return [whole[..., part, part] for part in parts_of(held.system.blocks)]
-    units = held.unit.split(held.system.blocks) if isinstance(held.unit, Tensor) else [held.unit] * len(found.layers)
-    return [
-        replace(held, unit=unit).in_unit(_own(layer.dense(), states))
-        for layer, unit in zip(found.layers, units, strict=True)
-    ]
+    return [_own(layer.dense(), states) for layer in found.layers]
 
 
 def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -49,7 +43,7 @@ def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> 
     closed = held.system.closed_form_ungated_jacobian(*held.given(states))
     if closed is None:
         return finite_or_zero(torch.func.vmap(torch.func.jacrev(held.ungated))(states))
-    return finite_or_zero(held.in_unit(_own(closed.dense(), states)))
+    return finite_or_zero(_own(closed.dense(), states))
 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:

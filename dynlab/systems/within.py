@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.operators import Operator, Shared
 from dynlab.systems.base import Map
 from dynlab.systems.held import Held
 
@@ -18,7 +18,7 @@ class Within(Map):
     held : Held
         Of a map.
     centre : Tensor, shape (n,)
-        c, in the unit of what is held.
+        c.
     axes : Tensor, shape (d, n)
         A, orthonormal rows.
 
@@ -33,7 +33,6 @@ class Within(Map):
     """
 
     input: Tensor
-    unit: Tensor
     centre: Tensor
     axes: Tensor
 
@@ -41,7 +40,6 @@ class Within(Map):
         super().__init__(len(axes), 0)
         self.map = held.system
         self.register_buffer("input", held.input)
-        self.register_buffer("unit", torch.as_tensor(held.unit).to(centre).expand_as(centre).clone())
         self.register_buffer("centre", centre)
         self.register_buffer("axes", axes)
         self.t = held.t
@@ -51,7 +49,7 @@ class Within(Map):
     @property
     def held(self) -> Held:
         """F, with its input in the dtype and on the device that this map has now."""
-        return Held(self.map, self.input, self.t, self.unit)
+        return Held(self.map, self.input, self.t)
 
     def whole(self, state: Tensor) -> Tensor:
         """The states (..., n) of F that coordinates (..., d) stand for."""
@@ -64,5 +62,4 @@ class Within(Map):
         found = self.map.closed_form_jacobian(*self.held.given(self.whole(state)))
         if found is None:
             return None
-        units = Diagonal(1 / self.unit) @ found @ Diagonal(self.unit)
-        return Shared(self.axes) @ units @ Shared(self.axes.mT)
+        return Shared(self.axes) @ found @ Shared(self.axes.mT)

@@ -17,7 +17,7 @@ from dynlab.systems.held import Held
 from dynlab.systems.torch_stacks import Stack
 
 INCOMPLETE = "incomplete"  # the attribute that says so of a search that missed points, or may have
-VERIFIED = ("fixed point", "continuum")  # what is no root, or not the one fsolve found, is not interpreted
+VERIFIED = ("fixed point", "not isolated")  # what is no root, or not the one fsolve found, is not interpreted
 
 
 def held_map(system: Map, found: xr.Dataset) -> Held:

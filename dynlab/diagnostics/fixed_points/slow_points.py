@@ -11,6 +11,7 @@ Neural Computation 25 (2013), section 2; Boyd and Vandenberghe, Convex Optimizat
 Nocedal and Wright, Numerical Optimization, sections 2.1 and 3.4.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynlab.diagnostics.fixed_points import starts as where
+from dynlab.diagnostics.fixed_points.by_layers import Found, Layer, Point
+from dynlab.diagnostics.fixed_points.places import SLOW, Place
+from dynlab.diagnostics.fixed_points.search import GIVEN, VISITED, Starts, outside
 from dynlab.jacobians import displacement_matrices, jacobian
 from dynlab.numerics import merging
 from dynlab.numerics.roots import solve, tolerance
@@ -54,14 +59,50 @@ class Model(NamedTuple):
 
 
 def speed(frozen: Held, states: Tensor) -> Tensor:
-    """q(h) = ½ ‖F(h) − h‖₂², shape (k,)."""
+    """Return q(h) = ½ ‖F(h) − h‖₂², of a flow ½ ‖f(h)‖₂², shape (k,)."""
     return frozen.displacement(states).square().sum(-1) / 2
+
+
+def with_slow_points(
+    held: Held,
+    exact: Held,
+    found: Found,
+    given: Tensor | None,
+    visited: Tensor | None,
+    count: int,
+    largest_speed: float,
+    seed: int,
+) -> Found:
+    """Add slow points with q up to `largest_speed` to what a search found, and the starts that they were reached from.
+
+    These are `given`, or half of them `visited` states, half random ones; parameters are those of `by_layers.search`.
+    """
+    generator = np.random.default_rng(seed)
+    begun = given
+    if begun is None:
+        seen = where.bounded(where.orbits(held, generator) if visited is None else visited)
+        picked = seen[torch.as_tensor(generator.integers(len(seen), size=count - count // 2))]
+        begun = torch.cat([picked, where.random_starts(held, count // 2, where.reach_of(held, seen), generator)])
+    states, _ = slow_points_from(exact, begun.to(exact.input), largest_speed)
+    states = states[~outside(exact, torch.as_tensor(states))]
+    if not len(states):
+        return found
+    labels = merging.merged(states)
+    speeds = exact.displacement(torch.as_tensor(states)).norm(dim=-1).numpy()
+    first = np.lexsort((speeds, labels))[np.unique(np.sort(labels), return_index=True)[1]]
+    nothing = np.zeros(states.shape[1])
+    places = [Place(states[index], SLOW, 0.0, nothing) for index in first]
+    points = [Point((Layer(exact, exact, place, 0.0),), np.zeros(0, dtype=np.int64)) for place in places]
+    ones = np.ones(len(states), dtype=np.int64)
+    origin = np.full(len(states), VISITED if given is None else GIVEN)
+    reached = Starts(len(found.points) + labels, np.full(len(states), SLOW), origin, ones, speeds, ones)
+    return replace(found, points=[*found.points, *points], starts=Starts.joined([found.starts, reached]))
 
 
 def slow_points_from(
     exact: Held, starts: Tensor, largest_speed: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Slow points (k, n), and from which start each was reached, those included that a search leads on to a root.
+    """Return slow points (k, n), and from which start each was reached.
 
     The search for roots stops at local minima of ‖F(h) − h‖; q is minimised from there, to the end by Newton's method.
     """
@@ -74,12 +115,12 @@ def slow_points_from(
 
 
 def descended(frozen: Held, starts: Tensor) -> Tensor:
-    """Where L-BFGS on q ends from each start, shape (k, n)."""
+    """Return where L-BFGS on q ends from each start, shape (k, n)."""
     return torch.stack([_descended(frozen, start) for start in starts]) if len(starts) else starts
 
 
 def settled(frozen: Held, states: Tensor, largest_speed: float) -> tuple[Tensor, NDArray[np.bool_]]:
-    """The local minima of q that Newton's method reaches, shape (k, n), and whether each is one, with q small enough.
+    """Return the local minima (k, n) of q that Newton's method reaches, and whether each is one with q small enough.
 
     A state is a minimum where ∇q is zero to what `STATIONARY` says, and no eigenvalue of q's Hessian is negative. With
     a q beyond `largest_speed` a state is left as it is: descent came to its end there.
@@ -136,7 +177,7 @@ def _descended(frozen: Held, start: Tensor) -> Tensor:
         state = torch.from_numpy(h).unsqueeze(0)
         displacement = frozen.displacement(state)
         J = jacobian(frozen.system, *frozen.given(state))
-        gradient = J.apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - displacement[0]
+        gradient = J.apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - (0 if frozen.is_flow else displacement[0])
         return float(displacement.square().sum() / 2) / unit, gradient.numpy() / unit
 
     options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": RELATIVE_DECREASE, "gtol": 0.0}
