@@ -20,7 +20,6 @@ from torch import Tensor
 NOISE = 2.0  # times ε (|h| + |f| + |A| |h|): what rounding leaves of f(h), coordinate by coordinate
 SEVERAL = 10.0  # times Newton's error: the ball that is looked at, and the distance up to which two roots are one
 CONTRACTION = 0.5  # ‖A⁻¹ f' − I‖ must be below
-SAME = 1e-7  # times max(1, ‖h‖): a singular root that is known no better has no place of its own
 OTHERS = 2  # directions beside the weakest one
 
 
@@ -45,7 +44,7 @@ class Isolation(NamedTuple):
     Attributes
     ----------
     errors : Tensor, shape (k,)
-        How far the root may be from where it was computed; inf where f' is singular within its error.
+        How far the root may be from where it was computed, to first order; inf where f' is singular to rounding.
     alone : Tensor of bool, shape (k,)
         Whether the ball of `SEVERAL` errors holds exactly one root.
     signs : Tensor, shape (k,)
@@ -69,17 +68,14 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     inverse = (v.mT / torch.where(regular[:, None], sigma, torch.inf).unsqueeze(1)) @ u.mT
     sizes = points.abs() + values.abs() + (matrices.abs() @ points.abs().unsqueeze(-1)).squeeze(-1)
     slack = values.abs() + NOISE * eps * sizes
-    errors = (inverse.abs() @ slack.unsqueeze(-1)).squeeze(-1).norm(dim=-1)
-    scale = points.norm(dim=-1).clamp_min(1)
+    errors = torch.where(regular, (inverse.abs() @ slack.unsqueeze(-1)).squeeze(-1).norm(dim=-1), torch.inf)
     weakest = v[:, -1]
-    reach = SEVERAL * errors.clamp_min(eps).unsqueeze(-1)
+    reach = SEVERAL * errors.nan_to_num(0.0, posinf=0.0).clamp_min(eps).unsqueeze(-1)
     probes = points[:, None] + reach.unsqueeze(-1) * _directions(weakest)
     change = equations.matrix(probes.flatten(0, 1)).unflatten(0, probes.shape[:2]) - matrices.unsqueeze(1)
     q = torch.linalg.matrix_norm(inverse.unsqueeze(1) @ change).amax(dim=1)
     alone = regular & (q <= CONTRACTION)
-    known = alone | (regular & (errors <= SAME * scale))
-    signs = torch.linalg.slogdet(matrices).sign
-    return Isolation(torch.where(known, errors, torch.inf), alone, signs, weakest)
+    return Isolation(errors, alone, torch.linalg.slogdet(matrices).sign, weakest)
 
 
 def _directions(weakest: Tensor) -> Tensor:

@@ -64,26 +64,22 @@ class Roots(NamedTuple):
 
 
 def tolerance(states: Tensor) -> Tensor:
-    """The ‖f‖₂ up to which a state (..., n) counts as a root: max(1e-12, 10 n ε ‖h‖₂), in float32 in proportion."""
+    """Return the ‖f‖₂ up to which a state (..., n) counts as a root: max(1e-12, 10 n ε ‖h‖₂), in float32 in proportion."""
     eps = torch.finfo(states.dtype).eps
     smallest = SMALLEST_RESIDUAL * eps / torch.finfo(torch.float64).eps
     return (ROUNDINGS * states.shape[-1] * eps * states.norm(dim=-1)).clamp_min(smallest)
 
 
-def solve(
-    f: Function, jacobian: Function, starts: Tensor, again: Tensor | None = None, most: int | None = None
-) -> Roots:
-    """Where the three methods, one after the other, end from each start.
+def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = None) -> Roots:
+    """Return where the three methods, one after the other, end from each start.
 
     Parameters
     ----------
     f, jacobian : callable
         Of points (k, n) and their starts' numbers (k,): values (k, n) and matrices (k, n, n).
     starts : Tensor, shape (start, n)
-    again : Tensor of bool, shape (start,), optional
-        The starts for which Newton's method is not the last.
     most : int, optional
-        How many of them the others take up: those at which it left the smallest ‖f‖₂.
+        How many starts the methods after Newton's take up: those at which it left the smallest ‖f‖₂.
 
     Returns
     -------
@@ -92,8 +88,7 @@ def solve(
     """
     found = _in_chunks(lambda rows: _newton(f, jacobian, starts[rows], rows), starts)
     for ahead in (_stayed, _followed):
-        lost = ~found.converged & torch.isfinite(starts).all(-1)
-        lost = (lost if again is None else lost & again).nonzero()[:, 0]
+        lost = (~found.converged & torch.isfinite(starts).all(-1)).nonzero()[:, 0]
         lost = lost[found.residuals[lost].argsort()[:most]]
         if len(lost) == 0:
             break
@@ -113,13 +108,13 @@ def solve(
 
 
 def _in_chunks(work: Callable[[Tensor], Roots], starts: Tensor) -> Roots:
-    """`work` on the rows of `starts`, in chunks and threads."""
+    """Return `work` on the rows of `starts`, in chunks and threads."""
     rows = torch.arange(len(starts), device=starts.device)
     return Roots(*in_threads(lambda some: work(rows[some]), len(starts), 8 * starts.shape[-1] ** 2))
 
 
 def _newton(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """Newton's method with halved steps; `live` holds the places of the starts that still move."""
+    """Run Newton's method with halved steps; `live` holds the places of the starts that still move."""
     h, value = starts.clone(), f(starts, rows)
     norm = value.norm(dim=-1).nan_to_num(torch.inf, torch.inf)
     live = torch.isfinite(norm).nonzero()[:, 0]
@@ -149,7 +144,7 @@ def _newton(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Ro
 
 
 def _levenberg_marquardt(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """The method of Levenberg and Marquardt, for one chunk."""
+    """Run the method of Levenberg and Marquardt on one chunk."""
     h, value = starts.clone(), f(starts, rows)
     norm = value.norm(dim=-1).nan_to_num(torch.inf, torch.inf)
     damping = torch.full_like(norm, FIRST_DAMPING)
@@ -182,7 +177,7 @@ def _levenberg_marquardt(f: Function, jacobian: Function, starts: Tensor, rows: 
 
 
 def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
-    """The step δ, and by how much the linear model says that it lowers ‖f‖²; NaN where J is not finite."""
+    """Return the step δ, and by how much the linear model says that it lowers ‖f‖²; NaN where J is not finite."""
     gradient = matrix.mT @ value.unsqueeze(-1)
     size = torch.linalg.matrix_norm(matrix) / matrix.shape[-1] ** 0.5
     normal = matrix.mT @ matrix
@@ -194,13 +189,13 @@ def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor
 
 
 def _stayed(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """The starts as they are."""
+    """Return the starts as they are."""
     nothing = torch.zeros(len(starts), dtype=torch.int64, device=starts.device)
     return Roots(starts, starts.norm(dim=-1), nothing > 0, nothing)
 
 
 def _followed(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """Where h' = f(h) leads."""
+    """Return where h' = f(h) leads."""
     h, value = starts.clone(), f(starts, rows)
     step = torch.full_like(h[:, 0], FIRST_STEP)
     live = torch.arange(len(h), device=h.device)

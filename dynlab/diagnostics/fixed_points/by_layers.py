@@ -24,7 +24,8 @@ OF_A_LAYER = 4  # times `count`: random starts of a round of all searches of one
 FEWEST = 8  # random starts of a round of one search
 MOST_SEARCHES = 256  # of one layer, each under another fixed point of the layers below
 NONLINEAR = 2.0  # times what a root moves with its input to first order: in its ball f' changes by half at most
-SINGULAR = 1e-8  # times max(1, ‖h‖): how far off a root is taken to be where I − J is singular
+# Times max(1, ‖h‖): how far off a root is taken to be where I − J is singular to rounding, and nearly so at most.
+SINGULAR, FARTHEST = 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,11 @@ class Layer:
 
     @property
     def error(self) -> float:
-        """How far the root is taken to be off at most: of a singular one a small share of its size."""
-        small = SINGULAR * max(1.0, float(np.linalg.norm(self.place.state)))
-        return self.place.error if self.place.status == FIXED else small
+        """How far the root is taken to be off."""
+        scale = max(1.0, float(np.linalg.norm(self.place.state)))
+        if self.place.status == FIXED:
+            return self.place.error
+        return min(self.place.error, FARTHEST * scale) if np.isfinite(self.place.error) else SINGULAR * scale
 
 
 @dataclass(frozen=True)

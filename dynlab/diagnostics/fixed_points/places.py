@@ -33,7 +33,7 @@ class Place:
     status : str
         `FIXED`, `NOT_ISOLATED` or `SLOW`.
     error : float
-        How far it may be off; inf where I − J is singular within its error.
+        How far it may be off, to first order; inf where I − J is singular to rounding.
     weakest : ndarray, shape (n,)
         The direction in which it may be off most.
     index : int
@@ -59,7 +59,8 @@ class Places:
     held : Held
         In float64 on the CPU.
     found : list of Place
-        At most one of them is not isolated: the one with the smallest residual, of equal ones the one nearest to 0.
+        One of them stands for all whose place rounding leaves open by more than 1e-7: the one with the smallest
+        residual, of equal ones the one nearest to 0.
     """
 
     held: Held
@@ -127,10 +128,12 @@ class Places:
 
     def _number(self, new: Place) -> int:
         """Return the number of the place that a new one is, which is added unless it is known."""
+        scale = float(merging.scale(new.state))
         for number, place in enumerate(self.found):
             errors = max(new.error, place.error)
-            reach = max(COPIES * float(merging.scale(new.state)), SEVERAL * errors) if np.isfinite(errors) else 0.0
-            if min(new.error, place.error) == np.inf or np.linalg.norm(new.state - place.state) <= reach:
+            reach = SEVERAL * errors if errors <= merging.SAME * scale else merging.SAME * scale
+            both = all(each.status == NOT_ISOLATED and each.error > merging.SAME * scale for each in (new, place))
+            if both or np.linalg.norm(new.state - place.state) <= max(reach, COPIES * scale):
                 if (place.status, new.status) == (NOT_ISOLATED, FIXED):
                     self.found[number] = new
                 return number

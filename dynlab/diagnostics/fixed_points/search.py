@@ -10,7 +10,7 @@ from torch import Tensor
 from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.affine import affine_place
 from dynlab.diagnostics.fixed_points.places import FIXED, NOWHERE, Place, Places, equations
-from dynlab.diagnostics.fixed_points.suggestions import is_bounded, path_ends, suggested
+from dynlab.diagnostics.fixed_points.suggestions import path_ends, suggested
 from dynlab.numerics import merging
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.roots import solve, tolerance
@@ -19,7 +19,9 @@ from dynlab.systems.held import Held
 
 MOST_ROUNDS, MOST_OF_LARGE = 8, 3
 MOST_PLACES = 1024  # points beyond which no round follows, as of an angle that is counted on
-PURSUED = 2  # of a large map's starts, how many go on with slower methods where Newton's stops
+# Of a round's starts, how many go on with slower methods where Newton's stops, and of a large map; none of random ones
+# after the first round, so that what is said of them is of Newton's method.
+PURSUED, PURSUED_OF_LARGE = 64, 2
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
 # What a start comes to, beside a place's status; where a start is from.
@@ -129,7 +131,8 @@ def search(
     if _is_large(frozen):
         seen = torch.cat([torch.as_tensor(path_ends(exact, exact.input.new_zeros(1, seen.shape[1]))).to(seen), seen])
     random = where.random_starts(frozen, count - count // 2, reach, generator)
-    batches = [_ended(frozen, places, seen, VISITED), _ended(frozen, places, random, RANDOM)]
+    most = PURSUED_OF_LARGE if _is_large(frozen) else PURSUED
+    batches = [_ended(frozen, places, seen, VISITED, most), _ended(frozen, places, random, RANDOM, most)]
     confidence = _rounds(frozen, places, batches, count, reach, generator)
     return Search(places.found, Starts.joined(batches), confidence)
 
@@ -138,35 +141,31 @@ def _rounds(
     frozen: Held, places: Places, batches: list[Starts], count: int, reach: Tensor, generator: np.random.Generator
 ) -> Confidence:
     """Run round after round until one finds nothing new, and the index sum does not say that points are missing."""
-    rounds, tried, new, before = 1, 0, 0, -1
-    most = MOST_OF_LARGE if _is_large(frozen) else MOST_ROUNDS
-    while rounds < most and len(places.found) <= MOST_PLACES:
-        if len(places.found) == before and places.index_sum() in (None, 1):
-            break
-        rounds, before = rounds + 1, len(places.found)
-        points = len(places.isolated())
-        batches.append(_ended(frozen, places, suggested(frozen, places, tried, reach, generator), SUGGESTED))
+    rounds, tried, new, complete, stuck = 1, 0, 0, False, False
+    most, pursued = (MOST_OF_LARGE, PURSUED_OF_LARGE) if _is_large(frozen) else (MOST_ROUNDS, PURSUED)
+    while rounds < most and len(places.found) <= MOST_PLACES and not complete:
+        rounds, before, points = rounds + 1, len(places.found), len(places.isolated())
+        further = suggested(frozen, places, tried, stuck, reach, generator)
+        batches.append(_ended(frozen, places, further, SUGGESTED, pursued))
         tried, known = points, len(places.found)
         random = where.random_starts(frozen, count, reach, generator)
-        batches.append(_ended(frozen, places, random, RANDOM))
-        new = int((batches[-1].assignment >= known).sum())
+        batches.append(_ended(frozen, places, random, RANDOM, 0))
+        new, total, stuck = int((batches[-1].assignment >= known).sum()), places.index_sum(), len(places.found) == before
+        complete = new == 0 if total == 1 else stuck and total is None
     drawn = np.concatenate([each.assignment[each.origin == RANDOM] for each in batches])
     share = unseen_share(np.bincount(drawn[drawn >= 0]), len(drawn))
     bound = share_bound(new, count, max(1, rounds - 1))
-    return Confidence(rounds, len(places.found) == before, count, new, share, bound, places.index_sum())
+    return Confidence(rounds, complete or stuck, count, new, share, bound, places.index_sum())
 
 
 def _is_large(held: Held) -> bool:
     return where.usual_count(held.system.state_size) < where.USUAL
 
 
-def _ended(frozen: Held, places: Places, starts: Tensor, origin: str) -> Starts:
+def _ended(frozen: Held, places: Places, starts: Tensor, origin: str, most: int | None = None) -> Starts:
     """Return what becomes of starts (k, n); the places they lead to are added."""
-    exact, sought, again, most = places.held, equations(frozen), None, None
-    if _is_large(frozen) and origin != GIVEN:
-        pursued = origin == VISITED or (origin != RANDOM and not is_bounded(exact))
-        again, most = torch.full((len(starts),), pursued, device=starts.device), PURSUED
-    ended = solve(sought.value, sought.matrix, starts, again, most)
+    exact, sought = places.held, equations(frozen)
+    ended = solve(sought.value, sought.matrix, starts, most)
     iterations = ended.iterations.cpu()
     if frozen is not exact:
         sought = equations(exact)

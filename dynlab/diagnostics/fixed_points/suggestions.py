@@ -27,7 +27,9 @@ PATHS, BESIDE = 3, 0.1  # from random states up to a tenth of the bounds, where 
 MOST_PATHS = 24  # from known points
 
 
-def suggested(held: Held, places: Places, tried: int, reach: Tensor, generator: np.random.Generator) -> Tensor:
+def suggested(
+    held: Held, places: Places, tried: int, stuck: bool, reach: Tensor, generator: np.random.Generator
+) -> Tensor:
     """Return states halfway between points, beside saddles, at the ends of paths, far out, and away from known points.
 
     Parameters
@@ -37,6 +39,8 @@ def suggested(held: Held, places: Places, tried: int, reach: Tensor, generator: 
     places : Places
         The points found, of which the first `tried` had their turn in an earlier round.
     tried : int
+    stuck : bool
+        Whether the round before found nothing new.
     reach : Tensor, shape (n,)
         Of random starts.
     generator : numpy.random.Generator
@@ -49,7 +53,7 @@ def suggested(held: Held, places: Places, tried: int, reach: Tensor, generator: 
     if len(points) and not large:
         random = where.random_starts(held, min(DEFLATED, usual), reach, generator)
         parts.append(deflated(equations(held), random, torch.as_tensor(points).to(random)).double().cpu().numpy())
-    if lacking or large:
+    if large or stuck or not len(points):
         bound = places.held.system.state_bound()
         if not len(points) and bound is not None:
             aside = generator.uniform(-BESIDE, BESIDE, (PATHS, len(bound)))
