@@ -21,10 +21,10 @@ def _comparison(value: Tensor, a: Argument, b: Argument) -> Error:
 
 
 def _side(value: Tensor, a: Argument, b: Argument) -> Error:
-    """The same, and 1 at equality: a slope that is 0 on one side of a kink and 1 on the other is neither there."""
+    """The same, and inf at equality: a slope that is 0 on one side of a kink and 1 on the other is unknown there."""
     (x, dx), (y, dy) = a, b
     moved = total(dx, dy)
-    return None if moved is None else ((x - y).abs() <= moved).to(moved.dtype)
+    return None if moved is None else torch.where((x - y).abs() <= moved, torch.inf, 0.0)
 
 
 def _joined(settling: bool) -> Rule:

@@ -98,7 +98,7 @@ class Found:
 
     Attributes
     ----------
-    points : list of Point
+    places : list of Point
     starts : Starts
         Of all searches; of given starts, what became of each at last.
     confidence : Confidence or None
@@ -107,7 +107,7 @@ class Found:
         How many each layer had.
     """
 
-    points: list[Point]
+    places: list[Point]
     starts: Starts
     confidence: Confidence | None
     affine: bool

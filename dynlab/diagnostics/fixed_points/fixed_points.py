@@ -145,7 +145,7 @@ def fixed_points(
     if slow_points is not None:
         found = with_slow_points(held, exact, found, given, visited, count, slow_points, seed)
     direction = np.random.default_rng(seed).standard_normal(system.state_size)
-    rows = records(exact, found.points, direction / np.linalg.norm(direction))
+    rows = records(exact, found.places, direction / np.linalg.norm(direction))
     rows = proved(exact, rows) if certify else rows
     variables = of_points(rows, found, system.state_size, exact.is_flow) | of_starts(found, exact.is_flow)
     said = verdict(rows, found, system)

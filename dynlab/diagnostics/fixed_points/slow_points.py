@@ -95,8 +95,8 @@ def with_slow_points(
     points = [Point((Layer(exact, exact, place, 0.0),), np.zeros(0, dtype=np.int64)) for place in places]
     ones = np.ones(len(states), dtype=np.int64)
     origin = np.full(len(states), VISITED if given is None else GIVEN)
-    reached = Starts(len(found.points) + labels, np.full(len(states), SLOW), origin, ones, speeds, ones)
-    return replace(found, points=[*found.points, *points], starts=Starts.joined([found.starts, reached]))
+    reached = Starts(len(found.places) + labels, np.full(len(states), SLOW), origin, ones, speeds, ones)
+    return replace(found, places=[*found.places, *points], starts=Starts.joined([found.starts, reached]))
 
 
 def slow_points_from(
