@@ -17,7 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-NOISE = 2.0  # times ε (|h| + |f| + |A| |h|): what rounding leaves of f(h), coordinate by coordinate
+from dynlab.numerics.roots import rounding
+
+NOISE = 2.0  # times `roots.rounding`: what rounding leaves of f(h), coordinate by coordinate
 SEVERAL = 10.0  # times Newton's error: the ball that is looked at, and the distance up to which two roots are one
 CONTRACTION = 0.5  # ‖A⁻¹ f' − I‖ must be below
 OTHERS = 2  # directions beside the weakest one
@@ -66,8 +68,7 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     eps = torch.finfo(points.dtype).eps
     regular = sigma[:, -1] > points.shape[1] * eps * sigma[:, 0]
     inverse = (v.mT / torch.where(regular[:, None], sigma, torch.inf).unsqueeze(1)) @ u.mT
-    sizes = points.abs() + values.abs() + (matrices.abs() @ points.abs().unsqueeze(-1)).squeeze(-1)
-    slack = values.abs() + NOISE * eps * sizes
+    slack = values.abs() + NOISE * rounding(points, values, matrices)
     errors = torch.where(regular, (inverse.abs() @ slack.unsqueeze(-1)).squeeze(-1).norm(dim=-1), torch.inf)
     weakest = v[:, -1]
     reach = SEVERAL * errors.nan_to_num(0.0, posinf=0.0).clamp_min(eps).unsqueeze(-1)

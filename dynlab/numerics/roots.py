@@ -36,6 +36,7 @@ PATIENCE, PROGRESS = 15, 0.9  # a start whose residual falls by less than a tent
 HALVING = 0.5  # within the tolerance a start goes on while a step still halves its residual: down to rounding
 SMALLEST_RESIDUAL = 1e-12  # in float64
 ROUNDINGS = 10  # times n ε ‖h‖: what rounding makes of a residual
+STEEP = 1e8  # times the tolerance: a residual above that is no rounding, however steep f is
 EULER_STEPS = 60  # of the continuation
 FIRST_STEP = 1.0  # of time: the fastest rates of a map's h' = F(h) − h and of ERNN's inner flow are of order 1
 SMALLEST_STEP, LARGEST_STEP = 1e-3, 1e8
@@ -70,6 +71,15 @@ def tolerance(states: Tensor) -> Tensor:
     return (ROUNDINGS * states.shape[-1] * eps * states.norm(dim=-1)).clamp_min(smallest)
 
 
+def rounding(points: Tensor, values: Tensor, matrices: Tensor) -> Tensor:
+    """Return ε (|h| + |f| + |f'| |h|): what one rounding of each argument leaves of f at points (k, n), by coordinate.
+
+    `values` (k, n) are f there and `matrices` (k, n, n) its derivatives.
+    """
+    sizes = points.abs() + values.abs() + (matrices.abs() @ points.abs().unsqueeze(-1)).squeeze(-1)
+    return torch.finfo(points.dtype).eps * sizes
+
+
 def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = None) -> Roots:
     """Return where the three methods, one after the other, end from each start.
 
@@ -84,7 +94,7 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
     Returns
     -------
     Roots
-        `converged` where ‖f‖₂ is within `tolerance`.
+        `converged` where ‖f‖₂ is within `tolerance`, or within what is `ROUNDINGS` times `rounding`, as where f is steep.
     """
     found = _in_chunks(lambda rows: _newton(f, jacobian, starts[rows], rows), starts)
     for ahead in (_stayed, _followed):
@@ -104,6 +114,11 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
         for old, new in zip(found[:3], led[:3], strict=True):
             old[lost[better]] = new[better]
         found.iterations[lost] += led.iterations
+    near = (~found.converged & (found.residuals <= STEEP * tolerance(found.states))).nonzero()[:, 0]
+    if len(near):
+        points = found.states[near]
+        noise = rounding(points, f(points, near), jacobian(points, near)).norm(dim=-1)
+        found.converged[near] = found.residuals[near] <= ROUNDINGS * noise
     return found
 
 

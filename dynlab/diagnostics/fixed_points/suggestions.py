@@ -23,8 +23,9 @@ MOST_DIRECTIONS = 4  # that grow, of each saddle
 DEFLATED, DEFLATIONS = 32, 30  # random starts of a round that are led away from known points, by so many steps
 LONGEST, CLOSE = 1.0, 1e-12  # of such a step, times max(1, max |h_i|); squared distances are this at least
 FAR, MOST_FAR = 64, 12  # starts of all sizes, of a map without bounds; if they lead to more roots there is no end of them
-PATHS, BESIDE = 3, 0.1  # from random states up to a tenth of the bounds, where no point is known
-MOST_PATHS = 24  # from known points
+# Paths of a round, where it found nothing new; of a large map, and where no point is known, which take longest. They
+# begin, or end, at random states up to a part of the bounds.
+MOST_PATHS, PATHS, BESIDE = 24, 3, 0.3
 
 
 def suggested(
@@ -53,14 +54,13 @@ def suggested(
     if len(points) and not large:
         random = where.random_starts(held, min(DEFLATED, usual), reach, generator)
         parts.append(deflated(equations(held), random, torch.as_tensor(points).to(random)).double().cpu().numpy())
-    if large or stuck or not len(points):
-        bound = places.held.system.state_bound()
-        if not len(points) and bound is not None:
-            aside = generator.uniform(-BESIDE, BESIDE, (PATHS, len(bound)))
-            parts.append(path_ends(places.held, torch.as_tensor(aside) * bound))
-        else:
-            begun = torch.as_tensor(generator.permutation(points)[:MOST_PATHS])
-            parts.append(path_ends(places.held, torch.zeros_like(begun), begun))
+    bound = places.held.system.state_bound()
+    if bound is not None and (large or stuck or not len(points)):
+        count = PATHS if large or not len(points) else MOST_PATHS
+        centers = torch.as_tensor(generator.uniform(-BESIDE, BESIDE, (count, len(bound)))) * bound
+        picked = generator.permutation(max(count, len(points)))[:count] % max(1, len(points))
+        begun = torch.as_tensor(points[picked]) if len(points) else None
+        parts.append(path_ends(places.held, centers, begun))
     return torch.as_tensor(np.concatenate(parts)).to(reach)
 
 

@@ -14,7 +14,7 @@ from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
-from dynlab.numerics.roots import tolerance
+from dynlab.numerics.roots import ROUNDINGS, rounding, tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
 
@@ -170,7 +170,9 @@ def _checked(layer: Layer, direction: Real) -> tuple[fsolve_check.Check, str]:
     larger /= np.linalg.norm(larger)
     for nearer in NEARER:
         end = fsolve_check.check(f, jacobian, place.state, larger, nearer * fsolve_check.OFFSET * scale)
-        at_root = end.residual <= float(tolerance(torch.as_tensor(end.state)))
+        point = torch.as_tensor(end.state)[None]
+        noise = rounding(point, sought.value(point), sought.matrix(point)).norm()
+        at_root = end.residual <= max(float(tolerance(point)), ROUNDINGS * float(noise))
         if place.status != FIXED:
             return end, place.status if at_root else UNVERIFIED
         if at_root and end.distance <= max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * place.error):
