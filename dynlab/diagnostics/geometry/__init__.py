@@ -1,5 +1,0 @@
-"""What shape the states take: dimension, principal directions, unstable manifolds, the tangent map."""
-
-from dynlab.diagnostics.geometry.diagnostic import geometry
-
-__all__ = ["geometry"]
