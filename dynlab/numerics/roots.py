@@ -65,7 +65,7 @@ class Roots(NamedTuple):
 
 
 def tolerance(states: Tensor) -> Tensor:
-    """Return the ‖f‖₂ up to which a state (..., n) counts as a root: max(1e-12, 10 n ε ‖h‖₂), in float32 in proportion."""
+    """Return the ‖f‖₂ up to which a state (..., n) is a root: max(1e-12, 10 n ε ‖h‖₂), in float32 in proportion."""
     eps = torch.finfo(states.dtype).eps
     smallest = SMALLEST_RESIDUAL * eps / torch.finfo(torch.float64).eps
     return (ROUNDINGS * states.shape[-1] * eps * states.norm(dim=-1)).clamp_min(smallest)
@@ -94,7 +94,7 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
     Returns
     -------
     Roots
-        `converged` where ‖f‖₂ is within `tolerance`, or within what is `ROUNDINGS` times `rounding`, as where f is steep.
+        `converged` where ‖f‖₂ is within `tolerance`, or within `ROUNDINGS` times `rounding`, as where f is steep.
     """
     found = _in_chunks(lambda rows: _newton(f, jacobian, starts[rows], rows), starts)
     for ahead in (_stayed, _followed):

@@ -204,7 +204,7 @@ def _held(held: Held, below: Point, level: int) -> tuple[Held, Held]:
 
 
 def _above(exact: Held, below: Point, level: int, found: Search, number: int) -> Point:
-    """Return the point below with one more layer's fixed point, which moves by f'⁻¹ ∂f/∂x times what its input moves."""
+    """Return the point below with one more layer's, which is off by f'⁻¹ ∂f/∂x times what its input is off by, too."""
     place = found.places[number]
     whole, searched = _held(exact, below, level)
     input_error = below.layers[-1].error if below.layers else 0.0

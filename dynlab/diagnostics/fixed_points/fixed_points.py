@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
-from dynlab.diagnostics.fixed_points.by_layers import Found, search
+from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.proofs import check_place, proved, with_proofs
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
 from dynlab.diagnostics.fixed_points.starts import driven_states, usual_starts

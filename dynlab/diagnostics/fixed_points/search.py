@@ -120,7 +120,7 @@ def search(
     """
     place = affine_place(exact)
     if place is not None:
-        begun = visited[:1] if given is None else given
+        begun = visited[generator.integers(len(visited), size=count)] if given is None else given
         return _of_affine(exact, place[0], begun, VISITED if given is None else GIVEN)
     places = Places(exact)
     if given is not None:
@@ -150,7 +150,8 @@ def _rounds(
         tried, known = points, len(places.found)
         random = where.random_starts(frozen, count, reach, generator)
         batches.append(_ended(frozen, places, random, RANDOM, 0))
-        new, total, stuck = int((batches[-1].assignment >= known).sum()), places.index_sum(), len(places.found) == before
+        new, stuck = int((batches[-1].assignment >= known).sum()), len(places.found) == before
+        total = places.index_sum()
         complete = new == 0 if total == 1 else stuck and total is None
     drawn = np.concatenate([each.assignment[each.origin == RANDOM] for each in batches])
     share = unseen_share(np.bincount(drawn[drawn >= 0]), len(drawn))

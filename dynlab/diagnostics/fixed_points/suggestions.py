@@ -22,7 +22,7 @@ LED = 20  # steps of the map from beside a saddle
 MOST_DIRECTIONS = 4  # that grow, of each saddle
 DEFLATED, DEFLATIONS = 32, 30  # random starts of a round that are led away from known points, by so many steps
 LONGEST, CLOSE = 1.0, 1e-12  # of such a step, times max(1, max |h_i|); squared distances are this at least
-FAR, MOST_FAR = 64, 12  # starts of all sizes, of a map without bounds; if they lead to more roots there is no end of them
+FAR, MOST_FAR = 64, 12  # starts of all sizes, of a map without bounds; more roots than that have no end
 # Paths of a round, where it found nothing new; of a large map, and where no point is known, which take longest. They
 # begin, or end, at random states up to a part of the bounds.
 MOST_PATHS, PATHS, BESIDE = 24, 3, 0.3
@@ -95,7 +95,7 @@ def beside_saddles(held: Held, points: Real) -> Real:
 
 
 def deflated(equations: Equations, starts: Tensor, known: Tensor) -> Tensor:
-    """Return where Newton's method leads from each start (start, n) on f times what is infinite at `known` roots (k, n).
+    """Return where Newton's method leads from each start (s, n) on f times what is infinite at `known` roots (k, n).
 
     With m(h) = Π_k (1/‖h − h_k‖² + 1) the roots of m f are those of f but the h_k, and Newton's step of m f is Newton's
     step δ of f times 1/(1 − δ · ∇ln m).

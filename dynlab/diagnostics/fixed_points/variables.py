@@ -74,7 +74,7 @@ def of_starts(found: Found, is_flow: bool) -> dict[str, xr.Variable]:
         variables["layer"] = of(start, starts.layer, "layer whose search had the start, from 1")
     sure = found.confidence
     if sure is not None:
-        variables["unseen_share"] = of((), sure.share, "estimated share of random starts that would end at unseen points")
+        variables["unseen_share"] = of((), sure.share, "estimated share of random starts that end at unseen points")
         bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
         variables["unseen_share_bound"] = of((), sure.bound, bound)
         if sure.index_sum is not None:

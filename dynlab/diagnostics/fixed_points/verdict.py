@@ -36,7 +36,8 @@ def verdict(rows: list[Record], found: Found, system: System) -> str:
     others = [_other(status, [row for row in rows if row.status == status], noun) for status in OTHERS]
     if any(others):
         also = " also" if any(row.status == FIXED for row in rows) else ""
-        said.append(f"There {agree(sum(row.status != FIXED for row in rows))}{also} {joined(list(filter(None, others)))}.")
+        count = sum(row.status != FIXED for row in rows)
+        said.append(f"There {agree(count)}{also} {joined(list(filter(None, others)))}.")
     if isinstance(system, Integrator):
         method = "Euler's" if isinstance(system, Euler) else f"the {type(system).__name__}"
         said.append(f"This is about {method} map with step {number(system.step_size)} s, not about the flow itself.")
@@ -71,7 +72,8 @@ def coverage(found: Found) -> str:
     if sure is None:
         return ""
     if sure.index_sum not in (None, 1):
-        return f"{_missing(sure)} missing: the indices of a bounded map's fixed points sum to 1, these to {sure.index_sum}."
+        missing = f"{_missing(sure)} missing"
+        return f"{missing}: the indices of a bounded map's fixed points sum to 1, these to {sure.index_sum}."
     share = at_most(100 * sure.bound, 2)
     said = f"Points that are missing attract at most {share} % of random searches (95 %)."
     return said if sure.complete else f"The search stopped while it still found new points. {said}"

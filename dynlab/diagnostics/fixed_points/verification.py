@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNDECIDED_AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # the Jacobian is that of one side alone
 STABLE_AT_KINK = Kind("stable, at a kink", 1, 0, 0)  # by the norm of all sides' Jacobians
 TWICE = 2.0  # times Newton's error: a bound on the distance to the root, where Newton's map contracts by a half
-NEARER = (1.0, 1e-3)  # parts of its first distance at which fsolve starts, until it comes back to the root
+NEARER = (1.0, 1e-3, 1e-6)  # parts of its first distance at which fsolve starts, until it comes back to the root
 BESIDE = 1e-6  # times max(1, ‖h‖): where the sides of a kink are looked at
 CONTRACTS = 1e-9  # by so much at least a step shortens the vector that the modulus of all sides' Jacobians shortens
 
@@ -113,6 +113,7 @@ def _record(exact: Held, point: Point, parts: list[_Part]) -> Record:
         own = sum(layer.place.dimension for layer in point.layers)
         dimension = own or max(1, int((np.abs(values - (0 if is_flow else 1)) <= errors).sum()))
     residual = float(exact.displacement(torch.as_tensor(state)[None]).norm())
+    status = status if np.isfinite(residual) else UNVERIFIED  # a memory that overflows
     ended, distance = (
         float(np.linalg.norm([getattr(part.end, name) for part in parts])) for name in ("residual", "distance")
     )
@@ -175,6 +176,7 @@ def _checked(layer: Layer, direction: Real) -> tuple[fsolve_check.Check, str]:
         at_root = end.residual <= max(float(tolerance(point)), ROUNDINGS * float(noise))
         if place.status != FIXED:
             return end, place.status if at_root else UNVERIFIED
-        if at_root and end.distance <= max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * place.error):
+        allowed = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * place.error)
+        if at_root and end.distance <= allowed:
             return end, FIXED
     return end, UNVERIFIED

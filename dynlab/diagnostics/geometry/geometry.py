@@ -170,9 +170,7 @@ def geometry(
     )
 
 
-def _of_states(
-    found: Components, counted: Real, axes: Real, trajectory: Real
-) -> dict[str, xr.Variable]:
+def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, xr.Variable]:
     total = found.variances.sum()
     shares = found.variances / total if total > 0 else np.full(len(found.variances), np.nan)
     errors = jackknife(counted)

@@ -46,7 +46,7 @@ def tangent_map(
     reach: float = REACH,
     grid: int = GRID,
 ) -> xr.Dataset:
-    """Return one step on a plane of states around `point`, and what the Jacobian there says of it, in float64 on the CPU.
+    """Return one step on a plane of states around `point` beside its linear map, in float64 on the CPU.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def tangent_map_among(system: Map, found: xr.Dataset, number: int) -> xr.Dataset
 
 
 def _step_and_linear(held: Held, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:
-    """Return F(h) − p and F(p) + J (h − p) − p at h = p + offset, (…, n), and their distance over the offset's, (…)."""
+    """Return F(h) − p and F(p) + J (h − p) − p at h = p + offset, (…, n), and the error over the distance, (…)."""
     base = held.moved(torch.as_tensor(p)[None])[0].numpy()
     moved = held.moved(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
     linear = base + offset @ jacobian.T

@@ -42,7 +42,9 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
 
 def _points(ds: xr.Dataset) -> str:
     alone = ds["status"].values == "fixed point"
-    counts = Counter(zip(ds["stable"].values[alone].tolist(), ds["unstable_directions"].values[alone].tolist()))
+    counts = Counter(
+        zip(ds["stable"].values[alone].tolist(), ds["unstable_directions"].values[alone].tolist(), strict=True)
+    )
     others = Counter(ds["status"].values[~alone].tolist())
     also = f" Also found: {joined([f'{count} {status}' for status, count in others.items()])}." if others else ""
     if not counts:

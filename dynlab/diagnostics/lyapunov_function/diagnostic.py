@@ -127,7 +127,7 @@ def lyapunov_function(
     proving = stepped.state_size <= LARGEST_PROVED if prove is None else prove
     found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
     said = left_out(proving, prove, stepped.state_size) + also_incomplete(found)
-    continua = int((found["status"] == "continuum").sum())
+    continua = int((found["status"] == "not isolated").sum())
     at_rest_too = found["fixed_point_state"].values
     found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
     chosen = schema.settings(found)
