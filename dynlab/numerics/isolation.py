@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.numerics.roots import rounding
+from dynlab.numerics.roots import ROUNDINGS, rounding
 
 NOISE = 2.0  # times `roots.rounding`: what rounding leaves of f(h), coordinate by coordinate
 SEVERAL = 10.0  # times Newton's error: the ball that is looked at, and the distance up to which two roots are one
@@ -49,6 +49,8 @@ class Isolation(NamedTuple):
         How far the root may be from where it was computed, to first order; inf where f' is singular to rounding.
     alone : Tensor of bool, shape (k,)
         Whether the ball of `SEVERAL` errors holds exactly one root.
+    roots : Tensor of bool, shape (k,)
+        Whether f is 0 there to rounding, or the root is alone: else f may have a small minimum and no root.
     signs : Tensor, shape (k,)
         Of det f'.
     weakest : Tensor, shape (k, n)
@@ -57,6 +59,7 @@ class Isolation(NamedTuple):
 
     errors: Tensor
     alone: Tensor
+    roots: Tensor
     signs: Tensor
     weakest: Tensor
 
@@ -68,7 +71,8 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     eps = torch.finfo(points.dtype).eps
     regular = sigma[:, -1] > points.shape[1] * eps * sigma[:, 0]
     inverse = (v.mT / torch.where(regular[:, None], sigma, torch.inf).unsqueeze(1)) @ u.mT
-    slack = values.abs() + NOISE * rounding(points, values, matrices)
+    noise = rounding(points, values, matrices)
+    slack = values.abs() + NOISE * noise
     errors = torch.where(regular, (inverse.abs() @ slack.unsqueeze(-1)).squeeze(-1).norm(dim=-1), torch.inf)
     weakest = v[:, -1]
     reach = SEVERAL * errors.nan_to_num(0.0, posinf=0.0).clamp_min(eps).unsqueeze(-1)
@@ -76,7 +80,8 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     change = equations.matrix(probes.flatten(0, 1)).unflatten(0, probes.shape[:2]) - matrices.unsqueeze(1)
     q = torch.linalg.matrix_norm(inverse.unsqueeze(1) @ change).amax(dim=1)
     alone = regular & (q <= CONTRACTION)
-    return Isolation(errors, alone, torch.linalg.slogdet(matrices).sign, weakest)
+    roots = alone | (values.norm(dim=-1) <= ROUNDINGS * noise.norm(dim=-1))
+    return Isolation(errors, alone, roots, torch.linalg.slogdet(matrices).sign, weakest)
 
 
 def _directions(weakest: Tensor) -> Tensor:

@@ -1,6 +1,5 @@
 """A map inside of an affine space that it maps into itself."""
 
-import torch
 from torch import Tensor
 
 from dynlab.operators import Operator, Shared

@@ -52,7 +52,7 @@ def test_a_positive_displacement_that_falls_below_rounding_is_no_isolated_point(
         assert "fixed point" not in statuses(fixed_points(scalar(tail), starts=32))
 
 
-@pytest.mark.parametrize("beyond, count", [(0.0, 1), (1e-10, 3), (1e-6, 3)])
+@pytest.mark.parametrize("beyond, count", [(0.0, 1), (1e-8, 3), (1e-6, 3)])
 def test_the_pitchfork_of_lorenz(beyond, count):
     ds = fixed_points(Euler(create("lorenz", rho=1 + beyond), 1e-3))
     assert statuses(ds) == (["fixed point"] * 3 if beyond else ["not isolated"])

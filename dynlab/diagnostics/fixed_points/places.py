@@ -83,7 +83,7 @@ class Places:
         return None if 0 in indices else sum(indices)
 
     def numbers(self, ends: Real) -> Index:
-        """Return the number of the place that each of these roots (k, n), as computed, belongs to."""
+        """Return the number of the place that each of these roots (k, n), as computed, belongs to; −1 of none."""
         labels = self._known(ends)
         left = np.flatnonzero(labels == NOWHERE)
         if len(left) == 0:
@@ -96,8 +96,8 @@ class Places:
         order = np.lexsort((np.linalg.norm(ends[left][first], axis=1), residuals[first]))
         named = np.full(len(first), NOWHERE)
         for index in order:
-            if named[index] == NOWHERE:
-                named[index] = self._number(added[index])
+            if (new := added[index]) is not None:
+                named[index] = self._number(new)
         labels[left] = named[groups]
         return labels
 
@@ -116,11 +116,14 @@ class Places:
             labels[rows[near]] = nearest[near]
         return labels
 
-    def _places(self, states: Real) -> list[Place]:
+    def _places(self, states: Real) -> list[Place | None]:
         shown = isolation(equations(self.held), torch.as_tensor(states))
         sign = 1 if is_gated(self.held) else (-1) ** states.shape[1]
-        found = []
+        found: list[Place | None] = []
         for number, state in enumerate(states):
+            if not shown.roots[number]:
+                found.append(None)
+                continue
             alone, error = bool(shown.alone[number]), float(shown.errors[number])
             status, index = (FIXED, sign * int(shown.signs[number])) if alone else (NOT_ISOLATED, 0)
             found.append(Place(state, status, error, shown.weakest[number].numpy(), index))

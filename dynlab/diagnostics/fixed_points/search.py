@@ -181,7 +181,7 @@ def _ended(frozen: Held, places: Places, starts: Tensor, origin: str, most: int 
     roots = np.flatnonzero(outcome == FIXED)
     if len(roots):
         assignment[roots] = places.numbers(states[roots])
-        outcome[roots] = [places.found[number].status for number in assignment[roots]]
+        outcome[roots] = [LOST if k == NOWHERE else places.found[k].status for k in assignment[roots]]
     return Starts(
         assignment,
         outcome.astype(str),

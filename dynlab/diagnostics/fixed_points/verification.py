@@ -78,10 +78,8 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     """Return the rows' order by status, then by the number of growing directions, then by coordinates."""
     if not rows:
         return np.zeros(0, dtype=np.int64)
-    place = np.empty(len(rows), dtype=np.int64)
-    place[merging.ordered(np.array([row.state for row in rows]))] = np.arange(len(rows))
-    keys = [(STATUSES.index(row.status), row.kind.unstable, place[i]) for i, row in enumerate(rows)]
-    return np.array(sorted(range(len(rows)), key=keys.__getitem__))
+    states = np.argsort(merging.ordered(np.array([row.state for row in rows])))
+    return np.lexsort((states, [row.kind.unstable for row in rows], [STATUSES.index(row.status) for row in rows]))
 
 
 def _part(layer: Layer, direction: Real) -> _Part:

@@ -195,7 +195,7 @@ def _numbers(what: str, given: ArrayLike, size: int) -> Real:
 
 
 def _plane(jacobian: Real, errors: Real, blocks: Sequence[int]) -> tuple[Real, Real]:
-    """Return orthonormal directions (2, n), and of every mode its eigenvector's place in the plane, (n, 2), NaN for others."""
+    """Return orthonormal directions (2, n), and each eigenvector's place in the plane, (n, 2), NaN for others."""
     modes = eigenmodes(jacobian, errors, blocks, 2)
     turning = modes.values.imag != 0
     first = real_axes(modes.right[0])

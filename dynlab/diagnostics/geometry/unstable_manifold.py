@@ -56,8 +56,8 @@ def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directi
             continue
         known = growing[point, : len(modes.values)] & modes.resolved & (values[point, : len(modes.values)].imag >= 0)
         for index in np.flatnonzero(known):
-            axes = real_axes(modes.right[index]) @ directions.T
-            projected[point, index : index + len(axes)] = axes if values[point, index].imag else axes[:1]
+            axes, count = real_axes(modes.right[index]) @ directions.T, 1 + bool(values[point, index].imag)
+            projected[point, index : index + count] = axes[:count]
     return projected
 
 
