@@ -80,6 +80,8 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     change = equations.matrix(probes.flatten(0, 1)).unflatten(0, probes.shape[:2]) - matrices.unsqueeze(1)
     q = torch.linalg.matrix_norm(inverse.unsqueeze(1) @ change).amax(dim=1)
     alone = regular & (q <= CONTRACTION)
+    # in single coordinates little may be left of f where the root is not known at all
+    errors = torch.where(alone | ~regular, errors, slack.norm(dim=-1) / sigma[:, -1])
     roots = alone | (values.norm(dim=-1) <= ROUNDINGS * noise.norm(dim=-1))
     return Isolation(errors, alone, roots, torch.linalg.slogdet(matrices).sign, weakest)
 

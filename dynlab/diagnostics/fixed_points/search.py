@@ -202,7 +202,9 @@ def outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
 
 def _of_affine(exact: Held, place: Place | None, starts: Tensor, origin: str) -> Search:
     """Return what an affine map's starts come to: its one set of fixed points, in one step."""
-    outcome, moved = LOST if place is None else place.status, exact.displacement(starts.to(exact.input)).norm(dim=-1)
+    outcome, begun = LOST if place is None else place.status, starts.to(exact.input)
+    moved = exact.displacement(begun).norm(dim=-1)
+    taken = (moved > tolerance(begun)).numpy().astype(np.int64)
     if place is not None:
         moved = exact.displacement(torch.as_tensor(place.state)[None]).norm(dim=-1).expand(len(starts))
     ones = np.ones(len(starts), dtype=np.int64)
@@ -210,7 +212,7 @@ def _of_affine(exact: Held, place: Place | None, starts: Tensor, origin: str) ->
         ones * (NOWHERE if place is None else 0),
         np.full(len(starts), outcome),
         np.full(len(starts), origin),
-        ones,
+        taken,
         moved.numpy(),
         ones,
     )
