@@ -133,11 +133,10 @@ class Places:
         """Return the number of the place that a new one is, which is added unless it is known."""
         scale = float(merging.scale(new.state))
         for number, place in enumerate(self.found):
-            errors = max(new.error, place.error)
-            reach = SEVERAL * errors if errors <= merging.SAME * scale else merging.SAME * scale
-            both = all(each.status == NOT_ISOLATED and each.error > merging.SAME * scale for each in (new, place))
-            if both or np.linalg.norm(new.state - place.state) <= max(reach, COPIES * scale):
-                if (place.status, new.status) == (NOT_ISOLATED, FIXED):
+            open_ = [each.status == NOT_ISOLATED and each.error > merging.SAME * scale for each in (new, place)]
+            reach = merging.SAME * scale if any(open_) else SEVERAL * max(new.error, place.error)
+            if all(open_) or np.linalg.norm(new.state - place.state) <= max(reach, COPIES * scale):
+                if new.status == FIXED and (place.status != FIXED or new.error < place.error):
                     self.found[number] = new
                 return number
         self.found.append(new)
