@@ -1,8 +1,8 @@
 """How far a computed root may be from a true one, and whether that root is alone there.
 
-With A = f'(h), Newton's error is e = |A⁻¹| (|f(h)| + what rounding leaves of f). Where A⁻¹ f' is within 1/2 of the
-identity in a ball of ten times that radius about h, h − A⁻¹ f(h) contracts there: the ball holds exactly one root, and
-all computed roots in it are copies. The change of f' is sampled along the weakest direction of A and a few others.
+With A = f'(h), Newton's error is e = |A⁻¹| (|f(h)| + what rounding leaves of f), coordinate by coordinate. Where
+|A⁻¹ f' − I| e ≤ e/2 in a box of ten times e about h, h − A⁻¹ f(h) contracts there: the box holds exactly one root, and
+all computed roots in it are copies. The change of f' is sampled at corners of the box.
 
 References
 ----------
@@ -20,9 +20,9 @@ from torch import Tensor
 from dynlab.numerics.roots import ROUNDINGS, rounding
 
 NOISE = 2.0  # times `roots.rounding`: what rounding leaves of f(h), coordinate by coordinate
-SEVERAL = 10.0  # times Newton's error: the ball that is looked at, and the distance up to which two roots are one
-CONTRACTION = 0.5  # ‖A⁻¹ f' − I‖ must be below
-OTHERS = 2  # directions beside the weakest one
+SEVERAL = 10.0  # times Newton's error: the box that is looked at, and the distance up to which two roots are one
+CONTRACTION = 0.5  # by so much at least h − A⁻¹ f(h) must shorten distances in the box
+OTHERS = 2  # corners beside that of the weakest direction, and as many opposite ones
 
 
 class Equations(NamedTuple):
@@ -48,7 +48,7 @@ class Isolation(NamedTuple):
     errors : Tensor, shape (k,)
         How far the root may be from where it was computed, to first order; inf where f' is singular to rounding.
     alone : Tensor of bool, shape (k,)
-        Whether the ball of `SEVERAL` errors holds exactly one root.
+        Whether the box of `SEVERAL` errors holds exactly one root.
     roots : Tensor of bool, shape (k,)
         Whether f is 0 there to rounding, or the root is alone: else f may have a small minimum and no root.
     signs : Tensor, shape (k,)
@@ -73,23 +73,23 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     inverse = (v.mT / torch.where(regular[:, None], sigma, torch.inf).unsqueeze(1)) @ u.mT
     noise = rounding(points, values, matrices)
     slack = values.abs() + NOISE * noise
-    errors = torch.where(regular, (inverse.abs() @ slack.unsqueeze(-1)).squeeze(-1).norm(dim=-1), torch.inf)
-    weakest = v[:, -1]
-    reach = SEVERAL * errors.nan_to_num(0.0, posinf=0.0).clamp_min(eps).unsqueeze(-1)
-    probes = points[:, None] + reach.unsqueeze(-1) * _directions(weakest)
+    off = (inverse.abs() @ slack.unsqueeze(-1)).squeeze(-1).nan_to_num(0.0, posinf=0.0)
+    box = off.clamp_min(eps)
+    probes = points[:, None] + SEVERAL * box[:, None] * _corners(v[:, -1])
     change = equations.matrix(probes.flatten(0, 1)).unflatten(0, probes.shape[:2]) - matrices.unsqueeze(1)
-    q = torch.linalg.matrix_norm(inverse.unsqueeze(1) @ change).amax(dim=1)
+    moved = (inverse.unsqueeze(1) @ change).abs() @ box[:, None, :, None]
+    q = (moved.squeeze(-1) / box[:, None]).amax(dim=(1, 2))
     alone = regular & (q <= CONTRACTION)
+    errors = torch.where(regular, off.norm(dim=-1), torch.inf)
     # in single coordinates little may be left of f where the root is not known at all
     errors = torch.where(alone | ~regular, errors, slack.norm(dim=-1) / sigma[:, -1])
     roots = alone | (values.norm(dim=-1) <= ROUNDINGS * noise.norm(dim=-1))
-    return Isolation(errors, alone, roots, torch.linalg.slogdet(matrices).sign, weakest)
+    return Isolation(errors, alone, roots, torch.linalg.slogdet(matrices).sign, v[:, -1])
 
 
-def _directions(weakest: Tensor) -> Tensor:
-    """Unit vectors, shape (k, direction, n): both ways along the weakest direction and along a few others."""
-    others = np.random.default_rng(0).standard_normal((OTHERS, weakest.shape[1]))
-    others /= np.linalg.norm(others, axis=1, keepdims=True)
+def _corners(weakest: Tensor) -> Tensor:
+    """Return signs, shape (k, corner, n): those of the weakest direction and of a few others, and the opposite ones."""
+    others = np.random.default_rng(0).choice([-1.0, 1.0], (OTHERS, weakest.shape[1]))
     each = torch.as_tensor(others).to(weakest).expand(len(weakest), -1, -1)
-    half = torch.cat([weakest.unsqueeze(1), each], dim=1)
+    half = torch.cat([torch.where(weakest < 0, -1.0, 1.0).to(weakest).unsqueeze(1), each], dim=1)
     return torch.cat([half, -half], dim=1)
