@@ -58,7 +58,7 @@ def of_points(rows: list[Record], found: Found, size: int, is_flow: bool) -> dic
         unit = rate if "residual" in name else schema.ONE
         found_there[name] = of(point, each(name, dtype), of_flow if is_flow and of_flow else long_name, unit)
     for name, (field, dtype, long_name) in OF_KINDS.items():
-        values = np.array([getattr(row.kind, field) for row in listed], dtype=dtype)
+        values: np.ndarray = np.array([getattr(row.kind, field) for row in listed], dtype=dtype)
         found_there[name] = of(point, values, long_name)
     return found_there
 

@@ -79,7 +79,8 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     if not rows:
         return np.zeros(0, dtype=np.int64)
     states = np.argsort(merging.ordered(np.array([row.state for row in rows])))
-    return np.lexsort((states, [row.kind.unstable for row in rows], [STATUSES.index(row.status) for row in rows]))
+    keys = [(STATUSES.index(row.status), row.kind.unstable) for row in rows]
+    return np.lexsort((states, *np.array(keys).T[::-1]))
 
 
 def _part(layer: Layer, direction: Real) -> _Part:
