@@ -154,8 +154,8 @@ def geometry(
     variables = _of_states(found, counted, axes, (states[:, transient:] - found.origin) @ axes.T)
     variables |= _of_points(held_map(system, points), points, found.origin, axes, _reach(counted, points), steps)
     averaged = over(driven.steps - transient, inputs_description, of=driven.steps)
-    left = int((~inside).sum())
-    averaged += f", {left} of {len(inside)} sequences that leave the bound left out" if left else ""
+    if not inside.all():
+        averaged += f", {int((~inside).sum())} of {len(inside)} sequences that leave the bound left out"
     return schema.dataset(
         variables,
         system=driven.system.name,

@@ -88,14 +88,7 @@ def tangent_map(
     ...
     dynlab.errors.UserError: A tangent map is that of a step, got the flow 'linear': take dynlab.Euler(flow, step_size).
     """
-    if not isinstance(system, Map):
-        raise UserError(
-            f"A tangent map is that of a step, got the flow {system.name!r}: take dynlab.Euler(flow, step_size)."
-        )
-    if system.state_size < 2:
-        raise UserError(f"A plane of states needs two dimensions, and {system.name} has one: see its fixed points.")
-    if grid < 2 or not 0 < reach < np.inf:
-        raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
+    _check(system, reach, grid)
     p = _numbers("point", point, system.state_size)
     x = held_input(system, at, torch.zeros(1, 1, system.input_size, dtype=torch.float64), False).numpy()
     held = Held(frozen(system), torch.as_tensor(x), at_step)
@@ -185,6 +178,17 @@ def _valid_radius(held: Held, p: Real, jacobian: Real, axes: Real, reach: float)
     part = (HOLDS - error[ray, before]) / (error[ray, after] - error[ray, before])
     crossing = radius[before] + part * (radius[after] - radius[before])
     return float(crossing.min(initial=reach))
+
+
+def _check(system: System, reach: float, grid: int) -> None:
+    if not isinstance(system, Map):
+        raise UserError(
+            f"A tangent map is that of a step, got the flow {system.name!r}: take dynlab.Euler(flow, step_size)."
+        )
+    if system.state_size < 2:
+        raise UserError(f"A plane of states needs two dimensions, and {system.name} has one: see its fixed points.")
+    if grid < 2 or not 0 < reach < np.inf:
+        raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
 
 
 def _numbers(what: str, given: ArrayLike, size: int) -> Real:
