@@ -108,7 +108,7 @@ def trial(known: Known, starts: int, seed: int) -> tuple[float, float, int]:
     if found.confidence is None or (known.distance(listed) >= SAME).any():
         raise ArithmeticError(f"what is listed are no fixed points: {listed}")
     generator = np.random.default_rng(seed)  # as the search began, so that the box is the same
-    reach = reach_of(held, bounded(orbits(held, generator)), generator)
+    reach = reach_of(held, bounded(orbits(held, generator)))
     drawn = random_starts(held, DRAWS, reach, np.random.default_rng(seed + 10**6))
     further = search(held, held, given=drawn)
     ends = further.ends[further.assignment >= 0]

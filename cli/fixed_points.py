@@ -25,7 +25,7 @@ from .source import Source
 def fixed_points(
     source: Source, starts: int | None, slow_points: float | None, certify: bool, certificates: Path | None
 ) -> CommandResult:
-    """Find, verify and classify the fixed points of a network whose input is held constant.
+    """Find, verify and classify the fixed points of a network whose input is held constant, or a flow's equilibria.
 
     Half of the starts are states along the trajectories that --inputs drive, the others are random. Each fixed point
     is verified with SciPy's fsolve; a start that does not converge is never counted.
@@ -35,10 +35,13 @@ def fixed_points(
     dynlab fixed-points model.pt --at mean --slow-points 1e-6
     dynlab fixed-points model.pt --certify --certificates proofs
     """
+    from dynlab.systems import Flow
+
     certify = certify or certificates is not None
     if certify:
         require_extra("flint", "certify")  # before the search, which takes longer
     asked = {"starts": starts, "slow_points": slow_points, "certify": certify, "certificates": certificates}
     asked |= source.held | source.computing
     doing = "Searching for fixed points" + ", proving them" * certify
-    return measured(source, "fixed_points", doing, (source.map, source.visiting), asked)
+    visiting = None if isinstance(source.system, Flow) else source.visiting
+    return measured(source, "fixed_points", doing, (source.system, visiting), asked)

@@ -82,9 +82,7 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
     run = _Run(found, _words(options), own, Budget(budget), files)
     if page is None:
         make_folder(path.parent)
-    from dynlab.diagnostics.fixed_points.once import once
-
-    with tempfile.TemporaryDirectory() as folder, once():
+    with tempfile.TemporaryDirectory() as folder:
         run.all_parts(Path(folder))
         if not run.parts and path.exists():
             raise UserError(

@@ -92,5 +92,5 @@ def test_the_page_of_systems_has_the_new_one(carried_out):
 def test_it_is_trained_proved_and_looked_at(carried_out):
     copy, said = carried_out
     assert (copy / "runs" / "leaky" / "network.pt").is_file()
-    assert "Proved in ball arithmetic: 1 of 1 exist" in said
+    assert "Ball arithmetic proves 1 of 1" in said
     assert "the states move by" in said

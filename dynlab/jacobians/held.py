@@ -14,13 +14,13 @@ MOST_TIMES = 5000  # of a flow's own time scale, 1/‖∂f/∂h‖₂ in the bes
 
 def held_matrices(held: Held, states: Tensor) -> Tensor:
     """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n), of its own memory: (..., n, n)."""
-    return held.in_unit(_own(jacobian(held.system, *held.given(states)).dense(), states))
+    return _own(jacobian(held.system, *held.given(states)).dense(), states)
 
 
 def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
     """The blocks along the diagonal of `held_matrices` that have all eigenvalues: of a stack one for each layer."""
-    whole = held_matrices(held, states)
-    return [whole[..., part, part] for part in parts_of(held.system.blocks)]
+    found = jacobian(held.system, *held.given(states))
+    return [_own(found.block(part, part).dense(), states) for part in parts_of(held.system.blocks)]
 
 
 def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -39,7 +39,7 @@ def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> 
     if held.system.ungated_residual(*held.given(states[:1])) is None:
         return displacement_matrices(held, states)
     found = jacobian(held.system, *held.given(states), method="ungated_residual").dense()
-    return finite_or_zero(held.in_unit(_own(found, states)))
+    return finite_or_zero(_own(found, states))
 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:

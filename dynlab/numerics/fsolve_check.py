@@ -36,51 +36,35 @@ class Check(NamedTuple):
 
 
 def check(f: Function, jacobian: Function, root: Real, direction: Real, offset: float | None = None) -> Check:
-    """Start fsolve at root ± offset · direction; the better end of the two.
+    """Start fsolve at root ± offset · direction, the unit vector; return the end that is nearer to the root.
 
-    The other side is tried only where the first one leads farther away than `SMALLEST_DISTANCE`.
-
-    Parameters
-    ----------
-    f, jacobian : callable
-        Of a point (n,): the values (n,), the matrix (n, n).
-    root : ndarray, shape (n,)
-    direction : ndarray, shape (n,)
-        A unit vector.
-    offset : float, optional
-        `OFFSET` times max(1, ‖root‖) where it is not given.
+    The other side is tried only where the first one leads farther away than `SMALLEST_DISTANCE`; `offset` is
+    `OFFSET` times max(1, ‖root‖) where it is not given.
     """
-    length = OFFSET * float(merging.scale(root)) if offset is None else offset
-    ends = (_ended(f, jacobian, root, side * length * direction) for side in (1.0, -1.0))
-    first = next(ends)
-    return (
-        first
-        if first.distance <= SMALLEST_DISTANCE * float(merging.scale(root))
-        else min(next(ends), first, key=_distance)
-    )
+    scale = float(merging.scale(root))
+    length = OFFSET * scale if offset is None else offset
+    ends = []
+    for side in (1.0, -1.0):
+        state = run(f, jacobian, root + side * length * direction)
+        distance = float(np.nan_to_num(np.linalg.norm(state - root), nan=np.inf))
+        ends.append(Check(state, float(np.linalg.norm(f(state))), distance))
+        if distance <= SMALLEST_DISTANCE * scale:
+            break
+    return min(ends, key=lambda end: end.distance)
 
 
 def run(f: Function, jacobian: Function, start: Real) -> Real:
-    """Where fsolve ends, whatever its flag says of it."""
+    """Return where fsolve ends, whatever its flag says of it."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         return scipy.optimize.fsolve(f, start, fprime=jacobian, xtol=XTOL, full_output=True)[0]
 
 
-def _ended(f: Function, jacobian: Function, root: Real, shift: Real) -> Check:
-    state = run(f, jacobian, root + shift)
-    return Check(state, float(np.linalg.norm(f(state))), float(np.linalg.norm(state - root)))
-
-
-def _distance(check: Check) -> float:
-    return check.distance if np.isfinite(check.distance) else np.inf
-
-
 def position_error(residual: float, smallest_singular_value: float) -> float:
-    """How far from the true root a computed one may be: 10 ‖f‖/σ_min(∇f); inf where that is singular."""
+    """Return how far from the true root a computed one may be: 10 ‖f‖/σ_min(∇f); inf where that is singular."""
     return RESIDUALS * residual / smallest_singular_value if smallest_singular_value > 0 else np.inf
 
 
 def allowed_distance(residual: float, smallest_singular_value: float) -> float:
-    """Beyond this two computed roots are different ones: max(1e-8, 10 ‖f‖/σ_min(∇f))."""
+    """Return the distance beyond which two computed roots are different: max(1e-8, 10 ‖f‖/σ_min(∇f))."""
     return max(SMALLEST_DISTANCE, position_error(residual, smallest_singular_value))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 UNDECIDED = "undecided, near "
+ZERO = 1e-6  # an eigenvalue that is 0 within an error below this turns nothing: multiple zeros count as real
 
 CENTER = "center"
 SADDLE = "saddle"
@@ -139,6 +140,8 @@ def _rotates(
 def _complex(values: NDArray[np.complex128], errors: NDArray[np.float64], i: int) -> int:
     if abs(values[i].imag) > errors[i]:
         return 1
+    if abs(values[i]) <= errors[i] <= ZERO:
+        return 0
     apart = np.abs(values - values[i]) > errors + errors[i]
     return 0 if values[i].imag == 0 and np.delete(apart, i).all() else -1
 

@@ -36,6 +36,7 @@ PATIENCE, PROGRESS = 15, 0.9  # a start whose residual falls by less than a tent
 HALVING = 0.5  # within the tolerance a start goes on while a step still halves its residual: down to rounding
 SMALLEST_RESIDUAL = 1e-12  # in float64
 ROUNDINGS = 10  # times n ε ‖h‖: what rounding makes of a residual
+STEEP = 1e8  # times the tolerance: a residual above that is no rounding, however steep f is
 EULER_STEPS = 60  # of the continuation
 FIRST_STEP = 1.0  # of time: the fastest rates of a map's h' = F(h) − h and of ERNN's inner flow are of order 1
 SMALLEST_STEP, LARGEST_STEP = 1e-3, 1e8
@@ -64,36 +65,40 @@ class Roots(NamedTuple):
 
 
 def tolerance(states: Tensor) -> Tensor:
-    """The ‖f‖₂ up to which a state (..., n) counts as a root: max(1e-12, 10 n ε ‖h‖₂), in float32 in proportion."""
+    """Return the ‖f‖₂ up to which a state (..., n) is a root: max(1e-12, 10 n ε ‖h‖₂), in float32 in proportion."""
     eps = torch.finfo(states.dtype).eps
     smallest = SMALLEST_RESIDUAL * eps / torch.finfo(torch.float64).eps
     return (ROUNDINGS * states.shape[-1] * eps * states.norm(dim=-1)).clamp_min(smallest)
 
 
-def solve(
-    f: Function, jacobian: Function, starts: Tensor, again: Tensor | None = None, most: int | None = None
-) -> Roots:
-    """Where the three methods, one after the other, end from each start.
+def rounding(points: Tensor, values: Tensor, matrices: Tensor) -> Tensor:
+    """Return ε (|h| + |f| + |f'| |h|): what one rounding of each argument leaves of f at points (k, n), by coordinate.
+
+    `values` (k, n) are f there and `matrices` (k, n, n) its derivatives.
+    """
+    sizes = points.abs() + values.abs() + (matrices.abs() @ points.abs().unsqueeze(-1)).squeeze(-1)
+    return torch.finfo(points.dtype).eps * sizes
+
+
+def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = None) -> Roots:
+    """Return where the three methods, one after the other, end from each start.
 
     Parameters
     ----------
     f, jacobian : callable
         Of points (k, n) and their starts' numbers (k,): values (k, n) and matrices (k, n, n).
     starts : Tensor, shape (start, n)
-    again : Tensor of bool, shape (start,), optional
-        The starts for which Newton's method is not the last.
     most : int, optional
-        How many of them the others take up: those at which it left the smallest ‖f‖₂.
+        How many starts the methods after Newton's take up: those at which it left the smallest ‖f‖₂.
 
     Returns
     -------
     Roots
-        `converged` where ‖f‖₂ is within `tolerance`.
+        `converged` where ‖f‖₂ is within `tolerance`, or within `ROUNDINGS` times `rounding`, as where f is steep.
     """
     found = _in_chunks(lambda rows: _newton(f, jacobian, starts[rows], rows), starts)
     for ahead in (_stayed, _followed):
-        lost = ~found.converged & torch.isfinite(starts).all(-1)
-        lost = (lost if again is None else lost & again).nonzero()[:, 0]
+        lost = (~found.converged & torch.isfinite(starts).all(-1)).nonzero()[:, 0]
         lost = lost[found.residuals[lost].argsort()[:most]]
         if len(lost) == 0:
             break
@@ -109,17 +114,22 @@ def solve(
         for old, new in zip(found[:3], led[:3], strict=True):
             old[lost[better]] = new[better]
         found.iterations[lost] += led.iterations
+    near = (~found.converged & (found.residuals <= STEEP * tolerance(found.states))).nonzero()[:, 0]
+    if len(near):
+        points = found.states[near]
+        noise = rounding(points, f(points, near), jacobian(points, near)).norm(dim=-1)
+        found.converged[near] = found.residuals[near] <= ROUNDINGS * noise
     return found
 
 
 def _in_chunks(work: Callable[[Tensor], Roots], starts: Tensor) -> Roots:
-    """`work` on the rows of `starts`, in chunks and threads."""
+    """Return `work` on the rows of `starts`, in chunks and threads."""
     rows = torch.arange(len(starts), device=starts.device)
     return Roots(*in_threads(lambda some: work(rows[some]), len(starts), 8 * starts.shape[-1] ** 2))
 
 
 def _newton(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """Newton's method with halved steps; `live` holds the places of the starts that still move."""
+    """Run Newton's method with halved steps; `live` holds the places of the starts that still move."""
     h, value = starts.clone(), f(starts, rows)
     norm = value.norm(dim=-1).nan_to_num(torch.inf, torch.inf)
     live = torch.isfinite(norm).nonzero()[:, 0]
@@ -149,7 +159,7 @@ def _newton(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Ro
 
 
 def _levenberg_marquardt(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """The method of Levenberg and Marquardt, for one chunk."""
+    """Run the method of Levenberg and Marquardt on one chunk."""
     h, value = starts.clone(), f(starts, rows)
     norm = value.norm(dim=-1).nan_to_num(torch.inf, torch.inf)
     damping = torch.full_like(norm, FIRST_DAMPING)
@@ -182,7 +192,7 @@ def _levenberg_marquardt(f: Function, jacobian: Function, starts: Tensor, rows: 
 
 
 def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:
-    """The step δ, and by how much the linear model says that it lowers ‖f‖²; NaN where J is not finite."""
+    """Return the step δ, and by how much the linear model says that it lowers ‖f‖²; NaN where J is not finite."""
     gradient = matrix.mT @ value.unsqueeze(-1)
     size = torch.linalg.matrix_norm(matrix) / matrix.shape[-1] ** 0.5
     normal = matrix.mT @ matrix
@@ -194,13 +204,13 @@ def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor
 
 
 def _stayed(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """The starts as they are."""
+    """Return the starts as they are."""
     nothing = torch.zeros(len(starts), dtype=torch.int64, device=starts.device)
     return Roots(starts, starts.norm(dim=-1), nothing > 0, nothing)
 
 
 def _followed(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """Where h' = f(h) leads."""
+    """Return where h' = f(h) leads."""
     h, value = starts.clone(), f(starts, rows)
     step = torch.full_like(h[:, 0], FIRST_STEP)
     live = torch.arange(len(h), device=h.device)

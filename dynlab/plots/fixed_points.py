@@ -24,7 +24,7 @@ WIDE = 6.0  # of the window: in a wider one the circle is too small to have its 
 
 
 def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Eigenvalues μ of the step's Jacobian at each fixed point; outside the unit circle a direction grows.
+    """Draw eigenvalues at each point: directions grow outside the unit circle, of a flow right of the imaginary axis.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     """All eigenvalues, beside them those near |μ| = 1 from close up, or each point's largest; the legend below."""
     drawn: list[style.Panel] = [(_draw, artist | {"below": True})]
+    if _of_flow(ds):
+        return style.panels(ds, drawn, SIZES[0], "Equilibria")
     if (window := close_up(ds["eigenvalue"].values.ravel())) is not None:
         drawn = [(_draw, artist | {"title": TITLES[0]}), (_draw, artist | window | {"below": True})]
     elif ds.sizes[schema.FIXED_POINT] > 1:
@@ -88,8 +90,13 @@ def _draw(
     **artist: Any,
 ) -> None:
     """The window is that of all eigenvalues where no limits are given; a legend only below."""
-    ax.fill(CIRCLE.real, CIRCLE.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
-    ax.plot(CIRCLE.real, CIRCLE.imag, color=style.GREY, lw=0.9, zorder=1)
+    flow = _of_flow(ds)
+    if flow:
+        ax.axvline(0, color=style.GREY, lw=0.9, zorder=1)
+        title = "Eigenvalues λ at each equilibrium"
+    else:
+        ax.fill(CIRCLE.real, CIRCLE.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
+        ax.plot(CIRCLE.real, CIRCLE.imag, color=style.GREY, lw=0.9, zorder=1)
     style.cross(ax)
     crowded = ds["eigenvalue"].size > CROWD
     for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):
@@ -106,17 +113,23 @@ def _draw(
         look |= {"s": 30, "linewidths": 0.4} if crowded else {"s": 44, "linewidths": 0.9}
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
     sizes = np.abs(ds["eigenvalue"].values)
-    reach = MARGIN * min(float(sizes.max(initial=1.0, where=np.isfinite(sizes))), LARGEST)
+    least = 0.0 if flow and sizes.any() else 1.0
+    reach = MARGIN * min(float(sizes.max(initial=least, where=np.isfinite(sizes))), LARGEST)
     whole = (-reach, reach)
     ax.locator_params(nbins=6)
-    ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re μ", ylabel="Im μ", title=title)
-    if xlim is None and reach < WIDE:
+    labels = ("Re λ (1/s)", "Im λ (1/s)") if flow else ("Re μ", "Im μ")
+    ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel=labels[0], ylabel=labels[1], title=title)
+    if xlim is None and reach < WIDE and not flow:
         where, away = (-np.sqrt(0.5), np.sqrt(0.5)), (-3, 3)
         ax.annotate("|μ| = 1", where, away, textcoords="offset points", ha="right", color=style.GREY)
     if below and ds.sizes[schema.FIXED_POINT]:
         style.legend_below(ax, 2, title=_heading(ds), alignment="left")
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
+
+
+def _of_flow(ds: xr.Dataset) -> bool:
+    return ds["eigenvalue"].attrs["units"] == schema.PER_SECOND
 
 
 def _heading(ds: xr.Dataset) -> str:
@@ -133,7 +146,8 @@ def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:
 
 
 def _entry(ds: xr.Dataset, status: str, kind: str, members: list[int]) -> str:
-    what = of_map(kind) if status == "fixed point" else f"{status}: {of_map(kind)}"
+    words = kind if _of_flow(ds) else of_map(kind)
+    what = words if status == "fixed point" else f"{status}: {words}"
     if "certified" in ds:
         proved = int(((ds["certified"] == 1) & (ds["proved_stable"] >= 0)).values[members].sum())
         what += ", proved" if proved == len(members) else f", {proved} proved" if proved else ", not proved"

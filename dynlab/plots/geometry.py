@@ -142,7 +142,7 @@ def _groups(ds: xr.Dataset) -> dict[tuple[str, int], list[int]]:
 def _entry(what: str, growing: int, count: int) -> str:
     if what == SADDLE:
         return f"{count} × unstable: {growing} direction{'s grow' if growing > 1 else ' grows'}"
-    words = {STABLE: "stable", UNDECIDED: "stability undecided", OTHER: "slow point or continuum"}
+    words = {STABLE: "stable", UNDECIDED: "stability undecided", OTHER: "slow, or not isolated"}
     return f"{count} × {words[what]}"
 
 

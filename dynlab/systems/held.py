@@ -3,7 +3,7 @@
 Fixed points and equilibria are points of a `Held` system.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,14 +71,11 @@ class Held:
         x, what one step is given.
     t : int
         The step's number, read only by systems whose parameters change with time.
-    unit : float or Tensor, shape (n,)
-        What states are measured in, powers of 2: F(unit · h)/unit and f(unit · h)/unit are what is held.
     """
 
     system: System
     input: Tensor
     t: int = 0
-    unit: float | Tensor = 1.0
 
     @property
     def is_flow(self) -> bool:
@@ -86,25 +83,16 @@ class Held:
         return isinstance(self.system, Flow)
 
     def given(self, states: Tensor) -> tuple[Tensor, Tensor, int]:
-        """What a method of the system is called with at `states` (..., n): those in its own unit, the input, and t."""
-        return self.unit * states, self.input.expand(*states.shape[:-1], -1), self.t
-
-    def part(self, system: System, input: Tensor, some: slice) -> "Held":
-        """What is held of some of the coordinates: their own system, with the input that it sees."""
-        unit = self.unit[some] if isinstance(self.unit, Tensor) else self.unit
-        return replace(self, system=system, input=input, unit=unit)
+        """What a method of the system is called with at `states` (..., n): those, the input, and t."""
+        return states, self.input.expand(*states.shape[:-1], -1), self.t
 
     def moved(self, states: Tensor) -> Tensor:
         """F(h) of a map, f(h) of a flow, shape (..., n)."""
         if isinstance(self.system, Flow):
-            return self.system.velocity(*self.given(states)) / self.unit
+            return self.system.velocity(*self.given(states))
         if isinstance(self.system, Map):
-            return self.system.step(*self.given(states)) / self.unit
+            return self.system.step(*self.given(states))
         raise TypeError(f"{type(self.system).__name__} is neither a Map nor a Flow")
-
-    def in_unit(self, matrices: Tensor) -> Tensor:
-        """The derivative of what is held, shape (..., n, n), where that of F or f is `matrices`."""
-        return matrices * (self.unit / self.unit.unsqueeze(-1)) if isinstance(self.unit, Tensor) else matrices
 
     def displacement(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """F(h) − h of a map, f(h) of a flow, shape (..., n): 0 where the state stays.
@@ -116,7 +104,7 @@ class Held:
     def ungated(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """A residual that no closed gate makes small: `System.ungated_residual`, or the displacement."""
         found = self.system.ungated_residual(*self.given(states))
-        return self.displacement(states) if found is None else found / self.unit
+        return self.displacement(states) if found is None else found
 
 
 def held_input(system: System, at: str | ArrayLike, driven: Tensor, given: bool) -> Tensor:

@@ -1,6 +1,5 @@
 """A map inside of an affine space that it maps into itself."""
 
-import torch
 from torch import Tensor
 
 from dynlab.systems.base import Map
@@ -17,7 +16,7 @@ class Within(Map):
     held : Held
         Of a map.
     centre : Tensor, shape (n,)
-        c, in the unit of what is held.
+        c.
     axes : Tensor, shape (d, n)
         A, orthonormal rows.
 
@@ -32,7 +31,6 @@ class Within(Map):
     """
 
     input: Tensor
-    unit: Tensor
     centre: Tensor
     axes: Tensor
 
@@ -40,7 +38,6 @@ class Within(Map):
         super().__init__(len(axes), 0)
         self.map = held.system
         self.register_buffer("input", held.input)
-        self.register_buffer("unit", torch.as_tensor(held.unit).to(centre).expand_as(centre).clone())
         self.register_buffer("centre", centre)
         self.register_buffer("axes", axes)
         self.t = held.t
@@ -50,7 +47,7 @@ class Within(Map):
     @property
     def held(self) -> Held:
         """F, with its input in the dtype and on the device that this map has now."""
-        return Held(self.map, self.input, self.t, self.unit)
+        return Held(self.map, self.input, self.t)
 
     def whole(self, state: Tensor) -> Tensor:
         """The states (..., n) of F that coordinates (..., d) stand for."""

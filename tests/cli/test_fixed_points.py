@@ -82,11 +82,14 @@ def test_a_flow_is_analysed_by_eulers_map_of_the_step_that_is_typed(capsys):
     np.testing.assert_allclose(found[np.argsort(found[:, 0])], [[-x, -x, 27], [0, 0, 0], [x, x, 27]], atol=1e-9)
 
 
+def test_a_flow_has_equilibria(folder, capsys):
+    assert run(["fixed-points", "--system", "lorenz", "--starts", "32", "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("3 equilibria (3 saddles)")
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["--system", "lorenz"], "lorenz is a flow, and this command analyses maps: give --step 0.01"),
-        (["--matrix", "-1,0;0,-2", "--kind", "flow"], "is a flow, and this command analyses maps: leave out --kind"),
         (["--system", "logistic", "--step", "0.1"], "--step makes Euler's map of a flow, and logistic is a map"),
         (["--system", "lorenz", "--step", "0"], "'--step': 0.0 is no positive number."),
     ],
@@ -98,7 +101,7 @@ def test_the_error_of_a_flow_names_what_can_be_typed(arguments, sentence, refuse
 def test_proofs_are_said_and_written_for_the_independent_checker(capsys, printed_json):
     arguments = ["--inputs", "zero", "--starts", "16", "--certificates", "proofs", "--json", "--quiet"]
     document = printed_json(["fixed-points", "gru.pt", *arguments])
-    assert "Proved in ball arithmetic: 1 of 1 exist" in document["verdict"]
+    assert "Ball arithmetic proves 1 of 1" in document["verdict"]
     assert document["variables"]["certified"]["values"] == [1]
     assert document["variables"]["proved_stable"]["values"] == [1]
     assert certificate_check.main(["proofs/fixed-point-0.json"]) == 0

@@ -177,8 +177,8 @@ def cube():
 def test_three_bits_are_a_cube(cube):
     growing, counts = np.unique(cube["unstable_directions"], return_counts=True)
     assert dict(zip(growing.tolist(), counts.tolist(), strict=True)) == {0: 8, 1: 12, 2: 6, 3: 1}
-    assert "27 fixed points (8 stable, 12 with 1 growing direction, 6 with 2 and 1 with 3)." in cube.attrs["verdict"]
-    assert "manifold were followed: 24 of 24 end at a stable fixed point" in cube.attrs["verdict"]
+    assert "27 fixed points (8 stable, 12 with 1 growing direction" in cube.attrs["verdict"]
+    assert "24 end at a stable fixed point" in cube.attrs["verdict"]
     assert (cube["residual"] < 1e-12).all()
 
 
@@ -277,7 +277,7 @@ def test_a_sequence_that_leaves_the_bound_is_left_out_and_said_so():
     alone = geometry(system, inputs[[0, 1, 3]], starts=4)
     assert float(ds["participation_ratio"]) == float(alone["participation_ratio"])
     assert np.isnan(ds["trajectory"]).any(("time", "axis")).values.tolist() == [False, False, True, False]
-    assert "1 of 4 sequences that do not stay within the bound left out" in ds.attrs["verdict"]
+    assert "1 of 4 sequences that leave the bound left out" in ds.attrs["verdict"]
     assert "exceed 1e+08" in schema.flags(ds)["trajectory"]
     none = geometry(system, inputs[[2]], starts=4)
     assert "no dimension is known" in none.attrs["verdict"]

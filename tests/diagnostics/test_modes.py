@@ -75,7 +75,7 @@ def integrator():
 
 def test_a_line_attractor_integrates_along_its_selection_vector(integrator):
     S, B, ds = integrator
-    assert ds["status"].values.tolist() == ["continuum"]
+    assert ds["status"].values.tolist() == ["not isolated"]
     assert ds["fate"].values[0, 0] == "undecided"
     assert np.isposinf(ds["time_constant"].values[0, 0])
     assert "inf where |μ| is 1" in schema.flags(ds)["time_constant"]

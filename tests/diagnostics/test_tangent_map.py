@@ -64,7 +64,6 @@ def test_the_radius_is_no_grid_step_too_large_and_corners_count():
     )
     assert float(corners["linear_error"].max()) == pytest.approx(0.19 / np.sqrt(2))
     assert float(corners["valid_radius"]) == 0.19
-    assert "up to a distance of 0.19, and 13 % of it at most" in corners.attrs["verdict"]
 
 
 def test_a_plane_has_its_own_coordinates_and_a_defective_matrix_no_second_vector():
@@ -98,7 +97,10 @@ def test_it_needs_a_map_of_two_dimensions():
 
 def test_at_a_kink_no_eigenvalue_is_believed():
     """ReLU(2 h) at 0: autograd's J is 0, and the step doubles what is positive."""
-    ds = tangent_map(from_function(lambda h, x: torch.relu(2 * h), state_size=2), [0.0, 0.0])
+    system = create("vanilla", input_size=0, state_size=2, bias=False, activation="relu").double()
+    with torch.no_grad():
+        system.W.copy_(2 * torch.eye(2))
+    ds = tangent_map(system, [0.0, 0.0])
     assert np.isinf(ds["eigenvalue_error"]).all()
     assert "undecided, at a kink" in ds.attrs["verdict"]
     assert float(ds["linear_error"].max()) == pytest.approx(2.0)

@@ -1,5 +1,5 @@
 """Where a network would stay: the search for fixed points, their verification, classification and proofs."""
 
-from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
+from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 
 __all__ = ["fixed_points"]

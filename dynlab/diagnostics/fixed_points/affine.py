@@ -1,88 +1,63 @@
-"""Whether a map is affine in its state, and its fixed points then: one affine set, by linear algebra alone."""
+"""The fixed points of an affine map, h → J h + c, or the equilibria of an affine flow: one affine set, or none."""
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
-from dynlab.jacobians import displacement_matrices, ungated_matrices
-from dynlab.numerics.affine_roots import AffineRoots, affine_roots
-from dynlab.systems.function import has_users_code
+from dynlab.diagnostics.fixed_points.places import FIXED, NOT_ISOLATED, Place, equations, is_gated
+from dynlab.jacobians import jacobian_and_error
 from dynlab.systems.held import Held
 
-NEAR, FAR = (
-    1.0,
-    (1e3, 1e6),
-)  # (times max(1, |F(0)|)) how far from 0 the Jacobian is looked at: a saturated unit leaves its bend on the way
-TINY = 1e-9  # how far from 0 the rounding of the step at 0 is looked at
-PROBES = 4  # states at each distance
-# Of a user's code, which may bend anywhere: how far from 0 it is looked at, and at how many states, or numbers.
-SPREADS, STATES, NUMBERS = tuple(10.0**k for k in range(-1, 9)), 4096, 2**18
-BESIDE = tuple(10.0**k for k in range(-12, 1))  # (times max(1, |h|)) and how far from the root, which they may all miss
-ROUNDINGS = 10  # times n ε (|J| |h| + |F(h)| + |F(0)|): what rounding leaves of an affine map's F(h) − F(0) − J h
+# How far from 0, times max(1, |F(0)|), the Jacobian is looked at, at PROBES states each: a unit leaves its bend there.
+DISTANCES, PROBES = (1.0, 1e3, 1e6), 4
+ROUNDINGS = 16.0  # times n ε: of the matrix and of the value
 
 
-def affine_answer(exact: Held) -> AffineRoots | None:
-    """The fixed points of an affine map; None where the map is not affine as far as it is looked at.
+def affine_place(exact: Held) -> tuple[Place | None] | None:
+    """Return the nearest fixed point to 0 of an affine map, or (None,) where it has none; None of another map.
 
-    It is affine where its Jacobian is the same to the last bit at every one of several states, some far apart, and
-    the residual at these is what that Jacobian says to rounding; of a user's code at thousands more, and at the root
-    and around it. What is looked at is the ungated residual where the system has one: behind a shut gate every map
-    looks like the identity.
+    It is affine where its Jacobian is the same at several states, some far apart, within its error, and the residual
+    there is what that Jacobian says. With A = J − I, of a flow J, the set is {h: A h + c = 0}; its dimension is the
+    number of singular values of A that are 0 within its error.
 
     Parameters
     ----------
     exact : Held
         In float64 on the CPU.
     """
-    n = exact.system.state_size
+    n, sought = exact.system.state_size, equations(exact)
     zero = torch.zeros(1, n, dtype=torch.float64)
+    value, matrix = sought.value(zero)[0], sought.matrix(zero)[0]
     directions = torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (PROBES, n)))
-    gated = exact.system.ungated_residual(*exact.given(zero)) is not None
-    derivative = ungated_matrices if gated else displacement_matrices
-    first = derivative(exact, zero)[0]
-    near = NEAR * directions
-    if not torch.isfinite(first).all() or not torch.equal(derivative(exact, near[:1])[0], first):
+    size = max(1.0, float(value.abs().max()))
+    probes = torch.cat([size * distance * directions for distance in DISTANCES])
+    wrong = ROUNDINGS * n * torch.finfo(torch.float64).eps
+    if not torch.isfinite(matrix).all() or not torch.isfinite(value).all():
         return None
-    value = exact.ungated(zero)[0]
-    unit = max(1.0, float(value.abs().max()))  # a bend may be as far away as F(0) is large
-    probes = torch.cat([near, *(far * unit * directions.sign() * directions.abs().sqrt() for far in FAR)])
-    if not (derivative(exact, probes) == first).all():
+    sizes = matrix.abs() + torch.eye(n, dtype=torch.float64)
+    changed = (sought.matrix(probes) - matrix).abs()
+    if not (changed <= wrong * sizes.max()).all():
         return None
-    identity = torch.eye(n, dtype=torch.float64)
-    sizes = first.abs() if exact.is_flow else identity + (first if gated else first + identity).abs()
-    if not _follows(exact, probes, value, first, sizes):
+    off = (sought.value(probes) - probes @ matrix.mT - value).abs()
+    if not (off <= wrong * (probes.abs() @ sizes.mT + value.abs())).all():
         return None
-    if has_users_code(exact.system) and not _follows(exact, _spread(exact), value, first, sizes):
+    error = torch.zeros(()) if is_gated(exact) else jacobian_and_error(exact.system, *exact.given(zero[0]))[1]
+    spread = float(torch.linalg.matrix_norm(error)) if error.ndim else 0.0
+    return (_solved(matrix.numpy(), value.numpy(), spread if np.isfinite(spread) else 0.0, wrong, exact),)
+
+
+def _solved(matrix: np.ndarray, value: np.ndarray, error: float, wrong: float, exact: Held) -> Place | None:
+    """Return the point nearest to 0 of {h: A h + c = 0} by singular values; None where c is not in A's range."""
+    u, sigma, v = np.linalg.svd(matrix)
+    least = error + wrong * max(1.0, sigma[0])
+    told = sigma > least
+    along = (u.T @ value)[told] / sigma[told]
+    state = -v[told].T @ along
+    left = np.linalg.norm(matrix @ state + value)
+    if left > wrong * (np.linalg.norm(value) + (1 + sigma[0]) * np.linalg.norm(state)) + error * np.linalg.norm(state):
         return None
-    shifted = TINY * directions
-    seen = (exact.ungated(shifted) - shifted @ first.mT - value).abs().amax(dim=0)
-    eps = torch.finfo(torch.float64).eps
-    seen = (seen - ROUNDINGS * n * eps * (shifted.abs() @ sizes.mT).amax(dim=0)).clamp_min(0)
-    roots = affine_roots(first.numpy(), value.numpy(), sizes.numpy(), seen.numpy())
-    if has_users_code(exact.system) and not _follows(exact, _about(roots.point, directions), value, first, sizes):
-        return None
-    return roots
-
-
-def _about(point: NDArray[np.float64], directions: Tensor) -> Tensor:
-    """The root and states around it (k, n), where the map may be another than at all that was looked at before."""
-    root = torch.as_tensor(point)[None]
-    return torch.cat([root, *(root + reach * root.abs().clamp_min(1) * directions for reach in BESIDE)])
-
-
-def _spread(exact: Held) -> Tensor:
-    """Many states (k, n), up to each of `SPREADS` from 0 in every coordinate, in the unit of the search and without."""
-    n = exact.system.state_size
-    drawn = np.random.default_rng(1).uniform(-1, 1, (max(1, min(STATES, NUMBERS // n)), n))
-    spread = torch.as_tensor(np.concatenate([spread * drawn for spread in SPREADS]))
-    unit = torch.as_tensor(exact.unit, dtype=torch.float64)
-    return spread if (unit == 1).all() else torch.cat([spread, spread / unit])
-
-
-def _follows(exact: Held, probes: Tensor, value: Tensor, matrix: Tensor, sizes: Tensor) -> bool:
-    """Whether the residual at the probes is value + matrix h to rounding."""
-    eps, n = torch.finfo(torch.float64).eps, probes.shape[1]
-    residual = exact.ungated(probes)
-    off = (residual - probes @ matrix.mT - value).abs()
-    return bool((off <= ROUNDINGS * n * eps * (probes.abs() @ sizes.mT + residual.abs() + value.abs())).all())
+    dimension = int((~told).sum())
+    smallest = float(sigma[told].min(initial=np.inf))
+    position = (left + least * (1 + np.linalg.norm(state))) / smallest
+    sign = 1 if is_gated(exact) else (-1) ** len(value)
+    index = 0 if dimension else sign * int(np.linalg.slogdet(matrix)[0])
+    return Place(state, NOT_ISOLATED if dimension else FIXED, position, v[-1], index, dimension)

@@ -1,5 +1,5 @@
 """What shape the states take: dimension, principal directions, unstable manifolds, the tangent map."""
 
-from dynlab.diagnostics.geometry.diagnostic import geometry
+from dynlab.diagnostics.geometry.geometry import geometry
 
 __all__ = ["geometry"]

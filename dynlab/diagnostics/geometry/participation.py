@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.arrays import Real
 
 GROUPS = 64  # of sequences, of which the jackknife leaves out one at a time: an eigendecomposition each
 
@@ -27,7 +26,7 @@ class Errors(NamedTuple):
 
 
 def participation_ratio(variances: Real) -> float:
-    """(Σv)²/Σv² of the covariance's eigenvalues v: how many components share the variance; NaN where there is none."""
+    """Return (Σv)²/Σv² of the covariance's eigenvalues v: how many components share the variance; NaN without any."""
     largest = variances.max(initial=0.0)
     if not largest > 0:
         return float("nan")
@@ -36,7 +35,7 @@ def participation_ratio(variances: Real) -> float:
 
 
 def jackknife(states: Real) -> Errors:
-    """√((G − 1)/G Σ_g (θ_g − θ̄)²), where θ_g is computed without the g-th of G groups of sequences.
+    """Return √((G − 1)/G Σ_g (θ_g − θ̄)²), where θ_g is computed without the g-th of G groups of sequences.
 
     Parameters
     ----------
@@ -46,48 +45,24 @@ def jackknife(states: Real) -> Errors:
     samples, _, n = states.shape
     if samples < 2:
         return Errors(float("nan"), np.full(n, np.nan))
-    groups = np.array_split(np.arange(samples), min(samples, GROUPS))
-    centred = states - states.mean(axis=(0, 1))
-    left_out = _from_products if samples * states.shape[1] < n else _from_covariances
-    variances = left_out(centred, groups)
+    # in the coordinates of a basis of all states, of which there may be fewer than dimensions
+    flat = (states - states.mean(axis=(0, 1))).reshape(-1, n)
+    if len(flat) < n:
+        flat = flat @ np.linalg.qr(flat.T)[0]
+    rank = flat.shape[1]
+    groups = np.array_split(flat.reshape(*states.shape[:2], rank), min(samples, GROUPS))
+    parts = [group.reshape(-1, rank) for group in groups]
+    products, sums = np.array([part.T @ part for part in parts]), np.array([part.sum(axis=0) for part in parts])
+    variances = np.zeros((len(parts), n))
+    for number, part in enumerate(parts):
+        left = len(flat) - len(part)
+        mean = (sums.sum(axis=0) - sums[number]) / left
+        covariance = (products.sum(axis=0) - products[number]) / left - np.outer(mean, mean)
+        variances[number, :rank] = np.linalg.eigvalsh(covariance)[::-1].clip(min=0.0)
     ratios = np.array([participation_ratio(each) for each in variances])
-    shares = np.array([each / each.sum() if each.any() else np.full(n, np.nan) for each in variances])
+    total = variances.sum(axis=1, keepdims=True)
+    shares = np.divide(variances, total, out=np.full_like(variances, np.nan), where=total > 0)
     return Errors(float(_error(ratios)), _error(shares))
-
-
-def _from_covariances(centred: Real, groups: list[Index]) -> list[Real]:
-    """The covariance's eigenvalues (n,) without each of the groups, decreasing."""
-    parts = [centred[group].reshape(-1, centred.shape[-1]) for group in groups]
-    seconds, sums, counts = (np.array(each) for each in zip(*((p.T @ p, p.sum(0), len(p)) for p in parts), strict=True))
-    total, sum_, count = seconds.sum(axis=0), sums.sum(axis=0), counts.sum()
-    found = []
-    for second, part, number in zip(seconds, sums, counts, strict=True):
-        left = count - number
-        mean = (sum_ - part) / left
-        found.append(_decreasing((total - second) / left - np.outer(mean, mean)))
-    return found
-
-
-def _from_products(centred: Real, groups: list[Index]) -> list[Real]:
-    """The same from the states' products with each other, a smaller matrix where there are fewer than dimensions."""
-    samples, steps, n = centred.shape
-    flat = centred.reshape(-1, n)
-    products, of_sample = flat @ flat.T, np.repeat(np.arange(samples), steps)
-
-    def without(some: slice) -> tuple[list[Real]]:
-        found = []
-        for group in groups[some]:
-            left = np.flatnonzero(~np.isin(of_sample, group))
-            part = products[np.ix_(left, left)]
-            part = part - part.mean(axis=0) - part.mean(axis=1, keepdims=True) + part.mean()
-            found.append(np.pad(_decreasing(part / len(left)), (0, n - len(left))))
-        return (found,)
-
-    return in_threads(without, len(groups))[0]
-
-
-def _decreasing(symmetric: Real) -> Real:
-    return np.asarray(np.linalg.eigvalsh(symmetric)[::-1].clip(min=0.0))
 
 
 def _error(without: Real) -> Real:

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
+from dynlab.diagnostics.fixed_points.verification import UNDECIDED_AT_KINK
 from dynlab.errors import UserError
-from dynlab.jacobians import held_matrices
-from dynlab.kinks import AT_KINK, at_kink
+from dynlab.jacobians import jacobian_and_error
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
@@ -19,7 +19,7 @@ from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
-from dynlab.wording import at_most, number, of_map, place, share
+from dynlab.wording import number, of_map, place, share
 
 GRID = 21
 REACH = 0.5
@@ -46,7 +46,7 @@ def tangent_map(
     reach: float = REACH,
     grid: int = GRID,
 ) -> xr.Dataset:
-    """One step on a plane of states around `point`, and what the Jacobian there says of it, in float64 on the CPU.
+    """Return one step on a plane of states around `point` beside its linear map, in float64 on the CPU.
 
     Parameters
     ----------
@@ -88,24 +88,17 @@ def tangent_map(
     ...
     dynlab.errors.UserError: A tangent map is that of a step, got the flow 'linear': take dynlab.Euler(flow, step_size).
     """
-    if not isinstance(system, Map):
-        raise UserError(
-            f"A tangent map is that of a step, got the flow {system.name!r}: take dynlab.Euler(flow, step_size)."
-        )
-    if system.state_size < 2:
-        raise UserError(f"A plane of states needs two dimensions, and {system.name} has one: see its fixed points.")
-    if grid < 2 or not 0 < reach < np.inf:
-        raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
+    _check(system, reach, grid)
     p = _numbers("point", point, system.state_size)
     x = held_input(system, at, torch.zeros(1, 1, system.input_size, dtype=torch.float64), False).numpy()
     held = Held(frozen(system), torch.as_tensor(x), at_step)
-    J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
+    J, wrong = (each.numpy() for each in jacobian_and_error(held.system, *held.given(torch.as_tensor(p))))
     if not np.isfinite(J).all():
         raise UserError(
             f"The derivative at {place(p)} is no number, so that it has no tangent map: take another state."
         )
-    values, errors, _ = eigenvalues(J, blocks=system.blocks)
-    kink = at_kink(held, p)
+    kink = not np.isfinite(wrong).all()
+    values, errors, _ = eigenvalues(J, np.where(np.isfinite(wrong), wrong, 0.0), blocks=system.blocks)
     errors = np.full_like(errors, np.inf) if kink else errors
     axes, modes = _plane(J, errors, system.blocks)
     line = np.linspace(-reach, reach, grid)
@@ -113,7 +106,7 @@ def tangent_map(
     moved, linear, error = _step_and_linear(held, p, J, offset)
     valid = _valid_radius(held, p, J, axes, reach)
     moves = float(np.linalg.norm(_step_and_linear(held, p, J, np.zeros_like(p))[0]))
-    kind = AT_KINK if kink else kind_of_map(values, errors)
+    kind = UNDECIDED_AT_KINK if kink else kind_of_map(values, errors)
     variables = _variables(moved - offset, linear - offset, error, valid, axes)
     variables |= {
         "eigenvalue": schema.variable((schema.MODE,), values, "eigenvalue μ of ∂F/∂h"),
@@ -140,7 +133,7 @@ def tangent_map(
 
 
 def tangent_map_among(system: Map, found: xr.Dataset, number: int) -> xr.Dataset:
-    """The tangent map of one of several fixed points, in a window that reaches halfway to the nearest other one.
+    """Return the tangent map of one of several fixed points, in a window halfway to the nearest other one.
 
     Parameters
     ----------
@@ -160,7 +153,7 @@ def tangent_map_among(system: Map, found: xr.Dataset, number: int) -> xr.Dataset
 
 
 def _step_and_linear(held: Held, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:
-    """F(h) − p and F(p) + J (h − p) − p at h = p + offset, shape (…, n), and how far apart over the distance, (…)."""
+    """Return F(h) − p and F(p) + J (h − p) − p at h = p + offset, (…, n), and the error over the distance, (…)."""
     base = held.moved(torch.as_tensor(p)[None])[0].numpy()
     moved = held.moved(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
     linear = base + offset @ jacobian.T
@@ -171,7 +164,7 @@ def _step_and_linear(held: Held, p: Real, jacobian: Real, offset: Real) -> tuple
 
 
 def _valid_radius(held: Held, p: Real, jacobian: Real, axes: Real, reach: float) -> float:
-    """The least distance at which the error crosses HOLDS on a ray, linear between samples; at most `reach`."""
+    """Return the least distance at which the error crosses HOLDS on a ray, linear between samples; at most `reach`."""
     angle = np.linspace(0, 2 * np.pi, RAYS, endpoint=False)
     radius = reach * np.geomspace(NEAREST, 1, RADII)
     rays = np.stack([np.cos(angle), np.sin(angle)], axis=-1) @ axes
@@ -187,6 +180,17 @@ def _valid_radius(held: Held, p: Real, jacobian: Real, axes: Real, reach: float)
     return float(crossing.min(initial=reach))
 
 
+def _check(system: System, reach: float, grid: int) -> None:
+    if not isinstance(system, Map):
+        raise UserError(
+            f"A tangent map is that of a step, got the flow {system.name!r}: take dynlab.Euler(flow, step_size)."
+        )
+    if system.state_size < 2:
+        raise UserError(f"A plane of states needs two dimensions, and {system.name} has one: see its fixed points.")
+    if grid < 2 or not 0 < reach < np.inf:
+        raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
+
+
 def _numbers(what: str, given: ArrayLike, size: int) -> Real:
     values = np.asarray(given, dtype=float)
     if values.shape != (size,) or not np.isfinite(values).all():
@@ -195,7 +199,7 @@ def _numbers(what: str, given: ArrayLike, size: int) -> Real:
 
 
 def _plane(jacobian: Real, errors: Real, blocks: Sequence[int]) -> tuple[Real, Real]:
-    """Orthonormal directions (2, n), and of every mode its eigenvector's place in the plane, (n, 2), NaN for others."""
+    """Return orthonormal directions (2, n), and each eigenvector's place in the plane, (n, 2), NaN for others."""
     modes = eigenmodes(jacobian, errors, blocks, 2)
     turning = modes.values.imag != 0
     first = real_axes(modes.right[0])
@@ -223,19 +227,11 @@ def _variables(moved: Real, linear: Real, error: Real, valid: float, axes: Real)
 
 
 def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float) -> str:
-    still = (
-        f"a fixed point to {at_most(max(moves, 1e-16), 1)} ({of_map(kind)})"
-        if moves < SAME
-        else f"no fixed point, it moves by {number(moves, 2)}"
-    )
+    still = f"a fixed point ({of_map(kind)})" if moves < SAME else f"no fixed point, it moves by {number(moves, 2)}"
+    within = f"up to a distance of {number(valid, 2)}"
     if largest <= HOLDS and valid >= reach:
-        held = (
-            f"the linear map's error is below {share(HOLDS)} of the distance in all of the window, at most "
-            f"{number(100 * largest, 2)} %"
-        )
-    else:
-        held = (
-            f"the linear map's error is below {share(HOLDS)} of the distance up to a distance of {number(valid, 2)}, "
-            f"and {number(100 * largest, 2)} % of it at most in the window of ±{number(reach, 2)}"
-        )
-    return f"The state is {still}; {held}."
+        within = "in all of the window"
+    return (
+        f"The state is {still}. The linear map's error stays below {share(HOLDS)} of the distance {within}; it is at "
+        f"most {number(100 * largest, 2)} % in the window of ±{number(reach, 2)}."
+    )

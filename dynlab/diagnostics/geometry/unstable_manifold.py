@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import xarray as xr
+from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import leading_modes
@@ -18,20 +19,24 @@ from dynlab.systems.held import Held
 
 
 def growing_modes(held: Held, found: xr.Dataset) -> list[Eigenmodes | None]:
-    """The modes at each point up to the last one that certainly grows; None where none does."""
-    values, errors = found["eigenvalue"].values, found["eigenvalue_error"].values
-    growing = np.abs(values) - 1 > errors  # nor NaN
+    """Return the modes at each point up to the last one that certainly grows; None where none does."""
+    growing = _grow(found)
     some = np.flatnonzero(growing.any(axis=1))
     counts = [int(np.flatnonzero(row)[-1]) + 1 for row in growing[some]]
-    found_there = leading_modes(held, found.isel({schema.FIXED_POINT: some}), counts)
-    each: list[Eigenmodes | None] = [None] * len(values)
-    for point, modes in zip(some, found_there, strict=True):
+    each: list[Eigenmodes | None] = [None] * len(growing)
+    for point, modes in zip(some, leading_modes(held, found.isel({schema.FIXED_POINT: some}), counts), strict=True):
         each[point] = modes
     return each
 
 
+def _grow(found: xr.Dataset) -> NDArray[np.bool_]:
+    """Return which modes certainly grow, shape (fixed_point, mode); not those of NaN."""
+    growing: NDArray[np.bool_] = np.abs(found["eigenvalue"].values) - 1 > found["eigenvalue_error"].values
+    return growing
+
+
 def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directions: Real) -> Real:
-    """Of every mode that certainly grows, projected: shape (fixed_point, mode, axis); NaN for all others.
+    """Return every mode that certainly grows, projected: shape (fixed_point, mode, axis); NaN for all others.
 
     A real eigenvalue has its unit eigenvector; a complex pair has the semi-axes of the ellipse that its plane's linear
     map turns through, the longer one of length 1 and first. NaN too where the eigenvector is not told from another.
@@ -44,17 +49,15 @@ def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directi
         Of `dynlab.fixed_points`.
     directions : ndarray, shape (axis, state)
     """
-    values, errors = found["eigenvalue"].values, found["eigenvalue_error"].values
+    growing, values = _grow(found), found["eigenvalue"].values
     projected = np.full((*values.shape, len(directions)), np.nan)
     for point, modes in enumerate(each):
         if modes is None:
             continue
-        first = slice(len(modes.values))
-        growing = np.abs(values[point, first]) - 1 > errors[point, first]
-        for index in np.flatnonzero(growing & modes.resolved & (values[point, first].imag >= 0)):
-            pair = values[point, index].imag > 0
-            axes = real_axes(modes.right[index]) @ directions.T
-            projected[point, index : index + 1 + int(pair)] = axes[: 1 + int(pair)]
+        known = growing[point, : len(modes.values)] & modes.resolved & (values[point, : len(modes.values)].imag >= 0)
+        for index in np.flatnonzero(known):
+            axes, count = real_axes(modes.right[index]) @ directions.T, 1 + bool(values[point, index].imag)
+            projected[point, index : index + count] = axes[:count]
     return projected
 
 
@@ -84,7 +87,7 @@ class Manifolds(NamedTuple):
 
 
 def usual_steps(states: int) -> int:
-    """How many steps curves of a network with so many states are followed: 10,000, or as many as `WORK` allows."""
+    """Return how many steps curves of so many states are followed: 10,000, or as many as `WORK` allows."""
     return max(FEWEST_STEPS, min(STEPS, int(WORK / states**2)))
 
 
@@ -117,8 +120,8 @@ def unstable_manifolds(
     states, values, errors = (found[name].values for name in ("fixed_point_state", "eigenvalue", "eigenvalue_error"))
     count, n = states.shape
     curves, leads_to = np.full((count, 2, KEPT, n), np.nan), np.full((count, 2), -1)
-    growing = (np.abs(values) - 1 > errors).sum(axis=1) if count else np.zeros(0)
-    unsure = (np.abs(np.abs(values) - 1) <= errors).any(axis=1) if count else np.zeros(0, dtype=bool)
+    growing = _grow(found).sum(axis=1)
+    unsure = (np.abs(np.abs(values) - 1) <= errors).any(axis=1)
     chosen = np.flatnonzero((growing == 1) & ~unsure & (found["status"].values == "fixed point"))
     leading = [modes for point in chosen if (modes := each[point]) is not None]
     directions = [modes.right[0].real if modes.resolved[0] else np.full(n, np.nan) for modes in leading]
@@ -140,14 +143,14 @@ def unstable_manifolds(
 
 
 def _starts(points: Real, directions: Real, moduli: Real) -> Real:
-    """Where curves start, shape (point, side, start, state), between ε and ε λ² along each direction."""
+    """Return where curves start, shape (point, side, start, state), between ε and ε λ² along each direction."""
     count = int(np.clip(np.ceil(2 * np.log(moduli.max()) / np.log(APART)), 1, MOST_POINTS))
     distances = OFF * (1 + np.linalg.norm(points, axis=1))[:, None] * moduli[:, None] ** (2 * np.arange(count) / count)
     return np.asarray(points[:, None, None] + distances[:, None, :, None] * directions[:, :, None])
 
 
 def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tuple[list[Real], Real]:
-    """The points of each curve in their order, (k, state), and where the orbit of the first ends."""
+    """Return the points of each curve in their order, (k, state), and where the orbit of the first ends."""
 
     def work(some: slice) -> tuple[list[Real], Real]:
         h = torch.tensor(starts[some])
@@ -175,7 +178,7 @@ def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tup
 
 
 def _evenly(curve: Real) -> Real:
-    """`KEPT` points at even distances along a polygon (k, state)."""
+    """Return `KEPT` points at even distances along a polygon (k, state)."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
     wanted = np.linspace(0, along[-1], KEPT)
     return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)

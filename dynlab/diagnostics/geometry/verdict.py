@@ -1,4 +1,4 @@
-"""Where the states lie, in two sentences."""
+"""Where the states lie, in a few sentences."""
 
 from collections import Counter
 
@@ -7,14 +7,13 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.diagnostics.geometry.unstable_manifold import STEPS, usual_steps
 from dynlab.wording import counted, joined, number, share, with_error
 
 MOST = 0.95  # of the variance, which the components named hold
 
 
 def verdict(ds: xr.Dataset, averaged: str) -> str:
-    """How many dimensions the states take up, and which fixed points lie among them.
+    """Return how many dimensions the states take up, and which fixed points lie among them.
 
     Parameters
     ----------
@@ -34,33 +33,26 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
     held = np.cumsum(ds["explained_variance"].values)
     count = min(int(np.searchsorted(held, MOST)) + 1, n)
     known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
-    what = "participation ratio" + ", one standard error" * ("±" in known)
-    part = share(float(held[count - 1]))
-    components = f"The first principal component alone holds {part} of the variance"
-    if count > 1:
-        components = (
-            f"It takes {count} principal components to hold {share(MOST)} of the variance, and these hold {part}"
-        )
-    return f"Over {averaged} the states take up {known} of {counted(n, 'dimension')} ({what}). {components}."
+    components = "The first principal component holds" if count == 1 else f"{count} principal components hold"
+    return (
+        f"Over {averaged} the states take up {known} of {counted(n, 'dimension')} (participation ratio). {components} "
+        f"{share(float(held[count - 1]))} of the variance."
+    )
 
 
 def _points(ds: xr.Dataset) -> str:
-    found = ds.isel({schema.FIXED_POINT: ds["status"].values == "fixed point"})
+    alone = ds["status"].values == "fixed point"
     counts = Counter(
-        _named(stable, unstable)
-        for stable, unstable in zip(found["stable"].values, found["unstable_directions"].values, strict=True)
+        zip(ds["stable"].values[alone].tolist(), ds["unstable_directions"].values[alone].tolist(), strict=True)
     )
-    others = Counter(str(status) for status in ds["status"].values if status != "fixed point")
-    also = f" Also found: {joined([counted(count, status) for status, count in others.items()])}." if others else ""
+    others = Counter(ds["status"].values[~alone].tolist())
+    also = f" Also found: {joined([f'{count} {status}' for status, count in others.items()])}." if others else ""
     if not counts:
         return f"No isolated fixed point was found.{also}"
-    growing = [name for name in counts if "growing" in name]
-    short = {name: " ".join(name.split()[:2]) for name in growing[1:]}  # "with 2" after "with 1 growing direction"
-    listed = joined([f"{count} {short.get(name, name)}" for name, count in counts.items()])
-    several = sum(counts.values())
-    said = f"{several} fixed points ({listed})." if several > 1 else f"1 fixed point ({next(iter(counts))})."
+    listed = joined([f"{count} {_named(*kind)}" for kind, count in counts.items()])
     settings = schema.settings(ds)
     at = settings["input"] if settings["at"] == "values" else settings["at"]
+    said = f"{counted(int(alone.sum()), 'fixed point')} ({listed})."
     return f"{under_input(said, at) if settings['input'] else said}{_connections(ds)}{also}"
 
 
@@ -69,21 +61,14 @@ def _connections(ds: xr.Dataset) -> str:
     if not traced.any():
         return ""
     reached = int((ds["leads_to"].values[traced] >= 0).sum())
-    n = ds.sizes[schema.STATE]
-    count = int(traced.sum())
-    saddle = "saddle" if n > 1 else "point"
-    left = f"each of {count} {saddle}s" if count > 1 else f"1 {saddle}"
-    followed = "both branches of the unstable manifold were followed"
     steps = schema.settings(ds)["curve_steps"]
-    ends = f"{reached} of {2 * traced.sum()} end at a stable fixed point within {steps:,} steps"
-    if steps == usual_steps(n) < STEPS:
-        ends += f" (of {n:,} dimensions; for more --curve-steps, in Python curve_steps=)"
-    return f" From {left} with 1 growing direction {followed}: {ends}."
+    return (
+        f" Of {counted(2 * int(traced.sum()), 'branch')} of unstable manifolds, {reached} end at a stable fixed point "
+        f"within {steps:,} steps."
+    )
 
 
 def _named(stable: int, unstable: int) -> str:
     if stable == 1:
         return "stable"
-    if unstable == 0:
-        return "undecided"
-    return f"with {counted(unstable, 'growing direction')}"
+    return f"with {counted(unstable, 'growing direction')}" if unstable else "undecided"

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
-from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
+from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict

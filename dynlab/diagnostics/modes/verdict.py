@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.places import CONTINUUM
+from dynlab.diagnostics.fixed_points.places import NOT_ISOLATED
 from dynlab.diagnostics.modes.lasting import DECAYS, GROWS, UNDECIDED
 from dynlab.numerics.arrays import place_of_largest
 from dynlab.wording import capital, counted, joined, number, of_map, percent
@@ -19,7 +19,7 @@ def verdict(ds: xr.Dataset) -> str:
     if points == 0:
         return "No fixed point was found and verified, so that there are no modes to tell of."
     fate, separated = ds["fate"].values, ds["separated"].values == 1
-    lines = int((ds["status"] == CONTINUUM).sum())
+    lines = int((ds["status"] == NOT_ISOLATED).sum())
     parts = [counted(points - lines, "fixed point")] if points > lines else []
     held = joined([*parts, counted(lines, "continuum of fixed points")] if lines else parts)
     held = f"all {held}" if points - lines > 1 else f"the {held[2:]}" if points == 1 else held

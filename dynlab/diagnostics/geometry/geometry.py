@@ -4,26 +4,27 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
-from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
+from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
 from dynlab.diagnostics.geometry.unstable_manifold import (
-    Manifolds,
     growing_directions,
     growing_modes,
     unstable_manifolds,
     usual_steps,
 )
 from dynlab.diagnostics.geometry.verdict import verdict
-from dynlab.driven import Driven, drive
+from dynlab.driven import drive
 from dynlab.errors import UserError
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import Components, principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
+from dynlab.systems.held import Held
 from dynlab.wording import over
 
 COMPONENTS = 3  # a picture has no more
@@ -68,7 +69,7 @@ def geometry(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Principal components of the states along driven trajectories, their dimension, and the fixed points among them.
+    """Return principal components of the states along trajectories, their dimension, and the fixed points among them.
 
     Parameters
     ----------
@@ -145,19 +146,16 @@ def geometry(
     states = driven.states.double().cpu().numpy()
     inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
     counted = states[inside, 1 + transient :]  # a copy
-    found = principal_components(counted.reshape(-1, states.shape[-1]))
-    steps = usual_steps(system.state_size) if curve_steps is None else curve_steps
-    points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
-    axes = found.directions[:components]
-    held = held_map(system, points)
-    modes = growing_modes(held, points)
-    growing = growing_directions(modes, points, axes)
-    manifolds = unstable_manifolds(held, points, modes, _reach(counted, points), steps)
     states[~inside] = np.nan
-    trajectory = (states[:, transient:] - found.origin) @ axes.T
-    variables = _of_states(found, counted, axes, trajectory) | _of_points(
-        points, found.origin, axes, growing, manifolds
-    )
+    found = principal_components(counted.reshape(-1, states.shape[-1]))
+    axes = found.directions[:components]
+    points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
+    steps = usual_steps(system.state_size) if curve_steps is None else curve_steps
+    variables = _of_states(found, counted, axes, (states[:, transient:] - found.origin) @ axes.T)
+    variables |= _of_points(held_map(system, points), points, found.origin, axes, _reach(counted, points), steps)
+    averaged = over(driven.steps - transient, inputs_description, of=driven.steps)
+    if not inside.all():
+        averaged += f", {int((~inside).sum())} of {len(inside)} sequences that leave the bound left out"
     return schema.dataset(
         variables,
         system=driven.system.name,
@@ -165,24 +163,14 @@ def geometry(
         settings=driven.settings
         | {"components": len(axes), "transient": transient, "curve_steps": steps}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
-        verdict=lambda ds: (
-            verdict(ds, _averaged(driven, transient, inside, inputs_description)) + also_incomplete(points)
-        ),
+        verdict=lambda ds: verdict(ds, averaged) + also_incomplete(points),
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(np.arange(transient, driven.steps + 1))},
         flags=_flags(variables, len(counted)),
     )
 
 
-def _averaged(driven: Driven, transient: int, inside: NDArray[np.bool_], described: str) -> str:
-    text = over(driven.steps - transient, described, of=driven.steps)
-    left = int((~inside).sum())
-    return text + (f", {left} of {len(inside)} sequences that do not stay within the bound left out," if left else "")
-
-
-def _of_states(
-    found: Components, counted: NDArray[np.float64], axes: NDArray[np.float64], trajectory: NDArray[np.float64]
-) -> dict[str, xr.Variable]:
+def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, xr.Variable]:
     total = found.variances.sum()
     shares = found.variances / total if total > 0 else np.full(len(found.variances), np.nan)
     errors = jackknife(counted)
@@ -198,19 +186,18 @@ def _of_states(
     }
 
 
-def _reach(counted: NDArray[np.float64], points: xr.Dataset) -> float:
-    """How far curves are followed: a few times as far as states and fixed points are."""
+def _reach(counted: Real, points: xr.Dataset) -> float:
+    """Return how far curves are followed: a few times as far as states and fixed points are."""
     largest = [np.abs(each).max(initial=1.0) for each in (counted, points["fixed_point_state"].values)]
     return FAR * float(max(largest))
 
 
 def _of_points(
-    points: xr.Dataset,
-    origin: NDArray[np.float64],
-    axes: NDArray[np.float64],
-    growing: NDArray[np.float64],
-    manifolds: Manifolds,
+    held: Held, points: xr.Dataset, origin: Real, axes: Real, largest_state: float, steps: int
 ) -> dict[str, xr.Variable]:
+    modes = growing_modes(held, points)
+    growing = growing_directions(modes, points, axes)
+    manifolds = unstable_manifolds(held, points, modes, largest_state, steps)
     offset = points["fixed_point_state"].values - origin
     position = offset @ axes.T
     distance = np.linalg.norm(offset - position @ axes, axis=1)
@@ -229,17 +216,18 @@ def _of_points(
 
 
 def _flags(variables: dict[str, xr.Variable], sequences: int) -> dict[str, str]:
-    gone = "NaN: no sequence stays within the bound" if not sequences else "NaN: the states do not vary"
-    few = "NaN: the error is taken between sequences, and there are fewer than two"
-    reasons = {
-        "participation_ratio": gone,
-        "participation_ratio_error": few if sequences < 2 else gone,
-        "explained_variance": gone,
-        "explained_variance_error": few if sequences < 2 else gone,
-        "trajectory": f"NaN for a sequence whose states exceed {LARGEST_STATE:g}",
-        "unstable_manifold": "NaN where not one direction alone grows, or that is not told from another",
-        "unstable_direction": "NaN for modes that do not certainly grow, or whose eigenvector is not told from another",
-        "eigenvalue": "NaN where the Jacobian is not finite",
-        "eigenvalue_error": "inf where the error of the position is not bounded, and at a kink of the activation",
-    }
-    return schema.not_finite(variables, reasons)
+    gone = "NaN: no sequence stays within the bound, or the states do not vary"
+    few = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
+    reasons = dict.fromkeys(("participation_ratio", "explained_variance"), gone)
+    reasons |= {f"{name}_error": few if sequences < 2 else gone for name in list(reasons)}
+    return schema.not_finite(
+        variables,
+        reasons
+        | {
+            "trajectory": f"NaN for a sequence whose states exceed {LARGEST_STATE:g}",
+            "unstable_manifold": "NaN where not one direction alone grows, or that is not told from another",
+            "unstable_direction": "NaN for modes that do not certainly grow, or whose eigenvector is not resolved",
+            "eigenvalue": "NaN where the Jacobian is not finite",
+            "eigenvalue_error": "inf at a kink of the activation",
+        },
+    )

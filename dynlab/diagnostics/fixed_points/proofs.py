@@ -1,4 +1,4 @@
-"""The proofs about the rows of a result: made one by one, named as variables, summed up in a sentence, written."""
+"""Proofs about fixed points: one certificate each, as variables, as a sentence, and as files."""
 
 import json
 import os
@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW
-from dynlab.diagnostics.fixed_points.records import Record
+from dynlab.diagnostics.fixed_points.places import FIXED, NOT_ISOLATED, SLOW
+from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
-from dynlab.wording import agree, at_most, joined
+from dynlab.wording import at_most, joined
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
@@ -32,15 +32,9 @@ FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: 
 
 
 def proved(exact: Held, rows: list[Record]) -> list[Record]:
-    """The rows with a certificate each; what is proved to be the only fixed point in a ball is a "fixed point".
+    """Return the rows with a certificate each; what is proved to be the only fixed point in a ball is a "fixed point".
 
     The proof is about the step with the numbers as stored: it tells a point from a line where rounding does not.
-
-    Parameters
-    ----------
-    exact : Held
-        In float64 on the CPU.
-    rows : list of Record
 
     Raises
     ------
@@ -48,36 +42,28 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
         Where python-flint is not installed.
     """
     require_extra("flint", "certify")
-    from dynlab.proofs.certify import certify, refused
+    from dynlab.proofs.certify import certify, eigenvalue_radii, refused
 
     size = exact.system.state_size
+    reason = "proofs are about maps, and this is a flow" if exact.is_flow else ""
     try:
         program = exact.system.program(exact.input, exact.t)
     except NoProgram as error:
-        return [row._replace(certificate=refused(size, str(error))) for row in rows]
+        reason = reason or str(error)
     found = []
     for row in rows:
-        slow = row.status == SLOW
-        certificate = refused(size, "a slow point is no fixed point") if slow else certify(program, row.state)
-        if certificate.certified:
-            row = _alone(row, certificate)
+        slow = "a slow point is no fixed point" if row.status == SLOW else ""
+        certificate = refused(size, reason or slow) if reason or slow else certify(program, row.state)
+        if certificate.certified and row.status == NOT_ISOLATED:
+            errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
+            row = row._replace(errors=errors, kind=kind_of_map(row.eigenvalues, errors), dimension=0)
+        row = row._replace(status=FIXED) if certificate.certified else row
         found.append(row._replace(certificate=certificate))
     return found
 
 
-def _alone(row: Record, certificate: "Certificate") -> Record:
-    """A row of what is proved to be a fixed point; one that was a continuum by rounding has the proved eigenvalues."""
-    from dynlab.proofs.certify import eigenvalue_radii
-
-    if row.status != CONTINUUM:
-        return row._replace(status=FIXED)
-    errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
-    kind, nowhere = kind_of_map(row.eigenvalues, errors), row.directions[:0]
-    return row._replace(status=FIXED, errors=errors, kind=kind, directions=nowhere)
-
-
 def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | Path | None) -> xr.Dataset:
-    """The Dataset of `fixed_points` with what is proved about each of its rows.
+    """Add what is proved about each row to the Dataset of `fixed_points`.
 
     Parameters
     ----------
@@ -152,24 +138,13 @@ def _verdict(certificates: list["Certificate"]) -> str:
     if not proved:
         return f" Nothing is proved: {missing[0]}."
     codes = [_stable(c) for c in proved]
-    growing = sorted({c.counts.outside for c in proved if c.counts.outside})
-    kinds = {
-        1: "stable",
-        0: f"unstable (with {_directions(growing)})" if growing else "",
-        -1: "of undecided stability",
-    }
-    told = [f"{codes.count(code)} {agree(codes.count(code))} {kind}" for code, kind in kinds.items() if code in codes]
-    rest = f"; {len(missing)} not proved ({missing[0]})" if missing else ""
+    kinds = {1: "stable", 0: "unstable", -1: "of undecided stability"}
+    told = [f"{codes.count(code)} {kind}" for code, kind in kinds.items() if code in codes]
+    rest = f"; {len(missing)} are not ({missing[0]})" if missing else ""
     return (
-        f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone in a ball of radius up to "
-        f"{at_most(max(c.radius for c in proved), 1)}. Of these {joined(told)}{rest}."
+        f" Ball arithmetic proves {len(proved)} of {len(certificates)} ({joined(told)}), each alone within "
+        f"{at_most(max(c.radius for c in proved), 1)}{rest}."
     )
-
-
-def _directions(growing: list[int]) -> str:
-    """How many directions grow: "1 growing direction", "1, 2 or 3 growing directions"."""
-    said = " or ".join(filter(None, [", ".join(map(str, growing[:-1])), str(growing[-1])]))
-    return f"{said} growing {'direction' if growing == [1] else 'directions'}"
 
 
 def _stable(certificate: "Certificate") -> int:
@@ -178,7 +153,7 @@ def _stable(certificate: "Certificate") -> int:
 
 
 def check_place(folder: str | Path) -> None:
-    """Try to make the folder for certificates, and leave nothing of it: what takes long comes before there are any.
+    """Try to make the folder for certificates, before a long search, and leave nothing of it.
 
     Raises
     ------
@@ -193,7 +168,7 @@ def check_place(folder: str | Path) -> None:
 
 
 def place_for(folder: str | Path) -> Path:
-    """The folder for certificates, made where it is missing.
+    """Return the folder for certificates, made where it is missing.
 
     Raises
     ------

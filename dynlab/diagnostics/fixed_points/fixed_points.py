@@ -1,0 +1,197 @@
+"""Where the network would stay: fixed points of its step with the input held, verified and classified."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from dynlab import schema
+from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
+from dynlab.diagnostics.fixed_points.by_layers import search
+from dynlab.diagnostics.fixed_points.proofs import check_place, proved, with_proofs
+from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
+from dynlab.diagnostics.fixed_points.starts import driven_states, usual_starts
+from dynlab.diagnostics.fixed_points.variables import flags, of_points, of_starts
+from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
+from dynlab.diagnostics.fixed_points.verification import order, records
+from dynlab.errors import UserError
+from dynlab.numerics.threads import one_thread_each
+from dynlab.simulation import prepare
+from dynlab.systems import Map, System, frozen
+from dynlab.systems.checked import checked
+from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
+
+LARGEST_START = 1e100  # whose squares are still numbers
+METHOD = (
+    "An affine map's fixed points come from linear algebra. Of any other map damped Newton steps on exact Jacobians "
+    "begin at every start; Levenberg–Marquardt and then pseudo-transient continuation follow where they stop. Starts "
+    "come in rounds until one finds nothing new and the index sum does not say that points are missing: states along "
+    "trajectories and random ones, later also states halfway between points, beside saddles, away from known points by "
+    "deflation, and at the ends of homotopies. A stack is searched layer by layer, an LSTM without its memory, which "
+    "is a function of the rest at a fixed point. Roots within ten of Newton's errors are one. Each is verified by "
+    "scipy.optimize.fsolve, started beside it with the exact Jacobian and xtol 1e-13. Errors of eigenvalues bound what "
+    "rounding and the root's position change. Other fixed points may exist that no start reached."
+)
+
+
+@checked
+@one_thread_each()
+def fixed_points(
+    system: System,
+    inputs: Any = None,
+    *,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    starts: int | ArrayLike | None = None,
+    slow_points: float | None = None,
+    certify: bool = False,
+    certificates: str | Path | None = None,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Find fixed points h = step(h, x) of a map, or equilibria velocity(h, x) = 0 of a flow, and classify them.
+
+    Parameters
+    ----------
+    system : Map or Flow
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives a map: half of the starts are states along its trajectories, the others random. Without it the
+        trajectories are orbits from random states under the held input.
+    at : "zero", "mean" or array_like, shape (input,)
+        The input x that is held: zero, the mean of `inputs` over samples and time, or these values.
+    at_step : int
+        The step t whose parameters are held where parameters change with time; −1 is the last.
+    starts : int or array_like, shape (sample, state), optional
+        How many starts a round of a search has, or the starts themselves. Where it is not given 256, and fewer where a
+        layer of a stack, or another map, has more than 128 dimensions: the verdict says how many.
+    slow_points : float, optional
+        Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
+        on to a fixed point is counted there.
+    certify : bool
+        Also prove, in ball arithmetic, that each exists and where its eigenvalues lie (extra ``certify``).
+    certificates : str or Path, optional
+        A folder for the proofs as files, which `dynlab.certificate_check` checks on its own; implies `certify`.
+    dtype, device : str
+        Of the search of a map; the roots are always finished, verified and classified in float64.
+    seed : int
+        Of the random starts and of the direction in which fsolve starts off the root.
+
+    Returns
+    -------
+    xarray.Dataset
+        Of each point ``fixed_point_state(fixed_point, state)``, ``residual`` = ‖step(h, x) − h‖₂, ``fsolve_residual``,
+        ``fsolve_distance``, ``kind``, ``starts`` and ``status``. ``stable`` is 1 stable, 0 unstable or −1 undecided,
+        beside ``unstable_directions`` and ``undecided_directions``. ``eigenvalue(fixed_point, mode)`` of the Jacobian
+        with ``eigenvalue_error``: μ of a map, λ in 1/s of a flow. Of each start ``converged(sample)``,
+        ``assignment(sample)``, ``outcome(sample)``, ``origin(sample)``, ``iterations(sample)`` and
+        ``end_residual(sample)``. ``index_sum`` is Σ sign det(I − J) of a map that leads a bounded convex set into
+        itself: 1 if no point is missing, and any other number proves that points are missing.
+
+        With `certify` each has more. ``certified`` is 1 where exactly one fixed point is proved to lie within
+        ``certificate_radius`` of ``fixed_point_state`` in the maximum norm, else 0.
+        ``eigenvalue_radius(fixed_point, mode)`` is that of a disc about ``eigenvalue`` that surely holds it.
+        ``proved_stable`` is 1, 0, or −1 undecided, beside ``proved_unstable_directions`` and
+        ``proved_stable_directions``. ``certificate_precision`` is in bits, and ``certificate_reason`` is "proved", or
+        why not. They are about the step in real numbers with the weights as stored.
+
+        `status` is "fixed point", or one of four others. "not isolated": I − J is singular within its error, as on a
+        line of fixed points or at a multiple one, and ``dimension`` eigenvalues are 1 within their errors; one point
+        stands for all of these. "at a kink" of an activation, where J is that of one side and eigenvalues decide
+        nothing; it is stable where the moduli of all sides contract. "unverified": fsolve ends at another root or at
+        none. "slow point": no root.
+
+    Raises
+    ------
+    UserError
+        For inputs of a flow, an input or starts of the wrong width, a step that has no parameters.
+
+    Notes
+    -----
+    An eigenvalue's error is its condition number times what J is wrong by, and what is of second order
+    (`dynlab.numerics.eigenvalues`). J is wrong by the rounding of its entries, and by its change over the uncertainty
+    of the root's position.
+
+    References
+    ----------
+    Sussillo and Barak, Neural Computation 25 (2013); Katz and Reggia, IEEE Transactions on Neural Networks and Learning
+    Systems 29 (2018), on how optimisers of q mistake slow points for fixed ones.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> ds = fixed_points(from_function(lambda h, x: torch.tanh(2 * h), state_size=1), starts=32)
+    >>> ds["fixed_point_state"].values[:, 0].round(4).tolist(), ds["stable"].values.tolist()
+    ([-0.9575, 0.9575, 0.0], [1, 1, 0])
+    """
+    certify = certify or certificates is not None
+    _check(system, inputs, slow_points, starts)
+    if certificates is not None:
+        check_place(certificates)  # before the search, which takes longer
+    analysed, driven, shape = _prepared(system, inputs, dtype, device)
+    given_input = inputs is not None and system.network_input_size > 0
+    held = Held(analysed, held_input(analysed, at, driven, given_input), step_number(system, at_step))
+    exact = held
+    if (dtype, device) != ("float64", "cpu"):
+        exact = Held(frozen(system), held.input.double().cpu(), held.t)
+    count = usual_starts(system) if starts is None else starts if isinstance(starts, int) else 0
+    given = None if count or starts is None else given_starts(held, starts)
+    visited = driven_states(analysed, driven) if given_input and isinstance(analysed, Map) else None
+    found = search(held, exact, count=count, given=given, visited=visited, seed=seed)
+    if slow_points is not None:
+        found = with_slow_points(held, exact, found, given, visited, count, slow_points, seed)
+    direction = np.random.default_rng(seed).standard_normal(system.state_size)
+    rows = records(exact, found.places, direction / np.linalg.norm(direction))
+    rows = proved(exact, rows) if certify else rows
+    variables = of_points(rows, found, system.state_size, exact.is_flow) | of_starts(found, exact.is_flow)
+    said = verdict(rows, found, system)
+    settings = held_settings(system, at, held) | {"starts": len(given) if given is not None else count}
+    settings |= {"given_starts": given is not None, "inputs": shape, "slow_points": slow_points, "certify": certify}
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings | {"seed": seed, "dtype": dtype, "device": device},
+        verdict=under_input(said, at) if system.network_input_size else said,
+        method=METHOD,
+        flags=flags(rows, variables),
+    )
+    ds.attrs |= {INCOMPLETE: incomplete(found)} if incomplete(found) else {}
+    return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
+
+
+def _check(system: System, inputs: Any, slow_points: float | None, starts: int | ArrayLike | None) -> None:
+    if inputs is not None and not isinstance(system, Map):
+        raise UserError("Equilibria of a flow are those under a constant input: give at=, and no inputs.")
+    if slow_points is not None and not slow_points > 0:
+        raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
+    if isinstance(starts, int) and starts < 1:
+        raise UserError(f"The search needs at least one start, got {starts}.")
+
+
+def _prepared(system: System, inputs: Any, dtype: str, device: str) -> tuple[System, Tensor, list[int] | None]:
+    """Return a frozen copy, what its steps are given, shape (sample, time, input), and the shape of the inputs."""
+    if not isinstance(system, Map):
+        return frozen(system, number_type(dtype), device), _nothing(system, dtype, device), None
+    given = np.zeros((1, system.network_input_size)) if inputs is None or not system.network_input_size else inputs
+    analysed, driving, _ = prepare(system, given, None, dtype, device)
+    return analysed, analysed.drive(driving), None if inputs is None else list(driving.shape)
+
+
+def _nothing(system: System, dtype: str, device: str) -> Tensor:
+    return torch.zeros(1, 1, system.input_size, dtype=number_type(dtype), device=device)
+
+
+def given_starts(held: Held, starts: ArrayLike) -> Tensor:
+    """Return the starts that a user gives, shape (start, n), or raise the error for what is no such array."""
+    given = torch.as_tensor(np.asarray(starts, dtype=float)).to(held.input)
+    size = held.system.state_size
+    if given.ndim != 2 or given.shape[1] != size or len(given) == 0 or not torch.isfinite(given).all():
+        raise UserError(f"The starts must be finite numbers of shape (sample, {size}), got {tuple(given.shape)}.")
+    if float(given.abs().max()) > LARGEST_START:
+        raise UserError(f"The starts must be at most {LARGEST_START:g}, got {float(given.abs().max()):g}.")
+    return given
