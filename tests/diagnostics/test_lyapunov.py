@@ -477,7 +477,7 @@ def qr_at_every_step(system, inputs, k, transient):
     """The same finite-time exponents along the same orbit, by dense Jacobians and LAPACK's QR at every step."""
     states = torch.from_numpy(simulate(system, inputs)["trajectory"].values)
     system, inputs = frozen(system), torch.from_numpy(inputs)
-    frame = random_frame(1, system.state_size, k, 0, states).columns[0].numpy()
+    frame = random_frame(1, system.state_size, k, 0).columns[0].numpy()
     found = np.zeros((len(inputs), k))
     steps = torch.arange(inputs.shape[1])
     jacobians = automatic_jacobian(system, states[:, : len(steps)], inputs, steps).dense().numpy()
