@@ -38,9 +38,7 @@ from dynlab.numerics.product_errors import (
     with_factor_errors,
 )
 
-# Of ln σ, as a share of it where it is beyond ±1: a mode whose bound is larger is not resolved.
-LARGEST_BOUND = 1e-4
-SHARP = 1e-6  # a bound that float64 Jacobians may be expected to leave
+KNOWN = 1e-3  # error of a logarithm, or as a share of it beyond ±1, up to which it is stated
 # A column stays where it is while none behind it is larger by more than this factor e; otherwise QR is done once more.
 DISORDER = 1.0
 LARGEST_PART = 1e100  # of one row in another, in lengths of the other: beyond it nothing is known of the other
@@ -90,31 +88,22 @@ class GradedProduct:
         return torch.arange(n, device=self.nullity.device) >= n - zeros.unsqueeze(-1)
 
 
-def sharp_bound(dtype: torch.dtype) -> float:
-    """`SHARP` for Jacobians computed in `dtype`: the same share of its digits."""
-    return SHARP * (torch.finfo(dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
-
-
-def largest_bound(dtype: torch.dtype) -> float:
-    """Up to which bound a logarithm is stated, of Jacobians computed in `dtype`."""
-    return max(LARGEST_BOUND, sharp_bound(dtype))
-
-
-def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float) -> NDArray[np.bool_]:
-    """Whether logarithms are known well enough, by the bounds on their errors and `largest_bound`, entry by entry."""
+def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float = KNOWN) -> NDArray[np.bool_]:
+    """Return whether logarithms are known well enough, by the bounds on their errors, entry by entry."""
     return np.asarray(error <= limit * np.maximum(1, np.nan_to_num(np.abs(logarithm), nan=1, posinf=1)))
 
 
-def number_from(logarithms: NDArray[Any], errors: NDArray[Any], least: float, limit: float) -> NDArray[np.float64]:
-    """How many singular values are at least e^`least`, of their logarithms (..., n) in falling order, with errors.
+def number_from(lower: NDArray[Any], upper: NDArray[Any], least: float) -> NDArray[np.float64]:
+    """Return how many singular values are at least e^`least`; NaN where one is not certainly above or below.
 
-    NaN where that is not told: of a mode that is not resolved, after none that is certainly smaller.
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (..., n)
+        Bounds of their logarithms, which decrease; NaN where nothing is known.
     """
-    above = resolved(logarithms, errors, limit) & (logarithms >= least)
-    with np.errstate(invalid="ignore"):
-        below = (resolved(logarithms, errors, limit) & (logarithms < least)) | (logarithms + errors < least)
-    told = above | np.logical_or.accumulate(below, axis=-1)
-    return np.where(told.all(axis=-1), above.sum(axis=-1), np.nan)
+    above = lower >= least
+    below = np.logical_or.accumulate(upper < least, axis=-1)
+    return np.where((above | below).all(axis=-1), above.sum(axis=-1), np.nan)
 
 
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:

@@ -32,7 +32,7 @@ SAFETY = 2.0  # factors may round twice, when they are made and when they are mu
 LARGE = 2.0**100  # norms are kept between 1/LARGE and LARGE by powers of two
 UNSEEN = 2.0**400  # a step that goes beyond it may underflow to what has few digits: of that nothing is said
 FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
-ENOUGH = 0.1  # of `sharp_bound`: where a plain product's bound is beyond it, a graded one is made instead
+ENOUGH = 1e-7  # error of a logarithm beyond which a graded product is made as well
 ROUNDINGS = 8.0  # of n ε tr G: what a Gram matrix and its reduction to tridiagonal form round, with a margin
 
 
@@ -137,16 +137,18 @@ def log_norms(products: PlainProducts) -> Real:
     return np.asarray(torch.where(known, torch.where(vanished, of_zero, torch.stack(columns)), torch.nan))
 
 
-def plain_singular_values(products: PlainProducts) -> tuple[Real, Real]:
-    """Ln σ, decreasing, and bounds of their errors (Weyl), (step, sample, n)."""
+def plain_singular_values(products: PlainProducts) -> tuple[Real, Real, Real]:
+    """Return ln σ, decreasing, bounds of their errors, and upper bounds of ln σ (Weyl), each (step, sample, n)."""
     known = products.error.isfinite()
     matrix = torch.where(known[..., None, None], products.matrix, 0)
     singular = torch.linalg.svdvals(matrix)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * singular[..., :1]
-    value = singular.log() + products.log_scale.unsqueeze(-1)
-    wrong = _of_logarithm(products.error.unsqueeze(-1) + rounding, singular, value)
-    wrong = torch.where(products.vanished().unsqueeze(-1), 0, wrong)
-    return np.asarray(value), np.asarray(wrong.nan_to_num(torch.inf, torch.inf))
+    wrong = torch.where(known, products.error, torch.inf).unsqueeze(-1) + rounding
+    scale, vanished = products.log_scale.unsqueeze(-1), products.vanished().unsqueeze(-1)
+    value = singular.log() + scale
+    error = torch.where(vanished, 0, _of_logarithm(wrong, singular, value)).nan_to_num(torch.inf, torch.inf)
+    upper = torch.where(vanished, -torch.inf, (singular + wrong).log() + scale).nan_to_num(torch.inf, torch.inf)
+    return np.asarray(value), np.asarray(error), np.asarray(upper)
 
 
 def _of_logarithm(error: Tensor, size: Tensor, value: Tensor) -> Tensor:

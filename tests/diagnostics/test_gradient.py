@@ -8,7 +8,7 @@ from torch import nn
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
-from dynlab.diagnostics.gradient import gradient, small
+from dynlab.diagnostics.gradient import gradient, small_norms
 from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 from dynlab.errors import UserError
 from dynlab.simulation import orbit
@@ -192,7 +192,7 @@ def test_a_dead_state_lets_nothing_through():
 
 def test_units_that_are_all_off_at_one_step_need_no_graded_product(monkeypatch):
     """The plain product knows that a factor of zeros leaves nothing; a graded one takes twenty times as long."""
-    monkeypatch.setattr(small, "_by_graded_products", None)
+    monkeypatch.setattr(small_norms, "_by_graded_products", None)
     system = from_function(lambda h, x: torch.relu(h + x), state_size=3, input_size=3)
     inputs = np.ones((2, 9, 3))
     inputs[0, 3] = -100
@@ -221,7 +221,7 @@ def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(name, b):
 
 def test_samples_beside_a_kink_are_told_apart_from_others(monkeypatch):
     """One of three passes 0, where a ReLU's slope is neither 0 nor 1: no way of multiplying knows more of it."""
-    monkeypatch.setattr(small, "_by_graded_products", None)
+    monkeypatch.setattr(small_norms, "_by_graded_products", None)
     system = from_function(lambda h, x: torch.relu(0.9 * h + x), state_size=2, input_size=2)
     inputs = np.ones((3, 8, 2))
     inputs[1, :4] = 0
@@ -304,8 +304,7 @@ def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, mon
         return states[:, -1].square().sum(dim=-1)
 
     plain = gradient(system, inputs, loss=loss)
-    monkeypatch.setattr("dynlab.diagnostics.gradient.diagnostic.EVERY", 4)
-    monkeypatch.setattr("dynlab.diagnostics.gradient.large.BASIS", 5)  # fewer than the directions there are
+    monkeypatch.setattr("dynlab.diagnostics.gradient.gradient_norms.EVERY", 4)
     ds = gradient(system, inputs, loss=loss)
     assert ds["time"].values.tolist() == [0, 4, 12, 16, 18, 19, 20]
     truth = plain.sel(time=ds["time"])
@@ -318,7 +317,7 @@ def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, mon
 
 
 def test_norms_of_large_states_do_not_depend_on_the_samples_beside_them(monkeypatch):
-    monkeypatch.setattr("dynlab.diagnostics.gradient.diagnostic.EVERY", 4)
+    monkeypatch.setattr("dynlab.diagnostics.gradient.gradient_norms.EVERY", 4)
     torch.manual_seed(5)
     system, inputs = create("lstm", input_size=2, hidden_size=6), np.random.default_rng(2).standard_normal((3, 9, 2))
     alone, together = gradient(system, inputs[:1]), gradient(system, inputs)
