@@ -147,7 +147,8 @@ def plain_singular_values(products: PlainProducts) -> tuple[Real, Real, Real]:
     scale, vanished = products.log_scale.unsqueeze(-1), products.vanished().unsqueeze(-1)
     value = singular.log() + scale
     error = torch.where(vanished, 0, _of_logarithm(wrong, singular, value)).nan_to_num(torch.inf, torch.inf)
-    upper = torch.where(vanished, -torch.inf, (singular + wrong).log() + scale).nan_to_num(torch.inf, torch.inf)
+    upper = torch.where(vanished, -torch.inf, (singular + wrong).log() + scale)
+    upper = upper.nan_to_num(torch.inf, torch.inf, -torch.inf)
     return np.asarray(value), np.asarray(error), np.asarray(upper)
 
 

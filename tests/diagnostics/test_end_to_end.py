@@ -216,7 +216,7 @@ def test_plain_and_graded_products_agree(kind, monkeypatch):
 
 
 def test_what_is_not_resolved_is_not_said_not_to_survive():
-    """Over 10 steps a factor of 1e150 leaves the range of numbers, and nothing is known of any direction."""
+    """Over 10 steps a factor of 1e150 leaves the range of numbers."""
     system = from_function(lambda h, x: 1e150 * h, state_size=3)
     given = np.zeros((1, 10, 0)), [1.0, 1.0, 1.0]
     assert np.isnan(end_to_end(system, given[0], initial_state=given[1])["surviving"].values[0, -1])
