@@ -240,7 +240,7 @@ def _analysed(
 
 
 def _effective_rank(log_values: Real, error: Real) -> Real:
-    """exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
+    """Return exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
         p /= p.sum(axis=-1, keepdims=True)
@@ -255,7 +255,7 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
 
 
 def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
-    """For each variable that is not finite throughout, why."""
+    """Return for each variable that is not finite throughout the reason."""
     modes = found["log_singular_value"]
     zero, unknown = np.isneginf(modes).any(), np.isnan(modes).any()
     reasons = {
@@ -306,7 +306,7 @@ def sized(exponents: Real) -> str:
 
 
 def surviving(kept: NDArray[np.float64], n: int) -> str:
-    """How many of the `n` singular values of ∂h_T/∂h_0 are at least `SURVIVES`, without a full stop.
+    """Return how many of the `n` singular values of ∂h_T/∂h_0 are at least `SURVIVES`, without a full stop.
 
     Parameters
     ----------

@@ -78,11 +78,11 @@ class GradedProduct:
     valid: Tensor
 
     def error(self) -> Tensor:
-        """A bound for the error of ln σ of each mode, decreasing σ: no mode is better than those above it."""
+        """Return a bound for the error of ln σ of each mode, decreasing σ: no mode is better than those above it."""
         return torch.where(self.certain_zeros(), 0, of_modes(self.log_error, self.log_scale, self.lost))
 
     def certain_zeros(self) -> Tensor:
-        """Which modes are exactly zero for certain, shape (sample, state): no more than there are rows of zeros."""
+        """Return which modes are exactly zero for certain, shape (sample, state)."""
         n = self.log_scale.shape[-1]
         zeros = torch.minimum(self.nullity, torch.isneginf(self.log_scale).sum(dim=-1))
         return torch.arange(n, device=self.nullity.device) >= n - zeros.unsqueeze(-1)
@@ -107,7 +107,7 @@ def number_from(lower: NDArray[Any], upper: NDArray[Any], least: float) -> NDArr
 
 
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
-    """The product of no factors."""
+    """Return the product of no factors."""
     eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
     zero = like.new_zeros(samples, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
@@ -136,7 +136,7 @@ def accumulate(factors: Iterable[tuple[Tensor, Tensor]]) -> Iterator[GradedProdu
 
 
 def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
-    """``factor @ product``, where an entry of the factor is wrong by `error` at most."""
+    """Return ``factor @ product``, where an entry of the factor is wrong by `error` at most."""
     finite = torch.isfinite(factor).all(dim=(-2, -1))
     factor = torch.where(finite[:, None, None], factor, _eye(factor))
     error = torch.where(finite[:, None, None], error, 0)
@@ -184,7 +184,7 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
 
 
 def _of_dying(log_error: Tensor, mixing: Tensor, lost: Tensor, dying: Tensor) -> Tensor:
-    """By how much a row is wrong, (sample, state), because of parts that are of rows which are zero from now on.
+    """Return the share (sample, state) of a row that is wrong because of rows which are zero from now on.
 
     A row that dies is itself wrong by all of its errors, or lost; a row that stays by its share of it.
     """
@@ -203,7 +203,7 @@ def _towards_vanished(product: GradedProduct) -> Tensor:
 
 
 def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
-    """R with zeros of its diagonal made as large as they may be wrong, but for those that are zero for certain.
+    """Return R with zeros of its diagonal made as large as they may be wrong, but for those that are zero for certain.
 
     Which they are the columns' errors and not their values decide: `local_error` sees that nothing is known of them.
     """
@@ -215,7 +215,7 @@ def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nul
 
 
 def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Q R of the columns in an order in which each is about the largest that is left, and that order.
+    """Return Q R of the columns in an order in which each is about the largest that is left, and that order.
 
     Rows of R are then as well conditioned as those of a QR with pivoting. Sorting by length nearly always suffices.
     """
@@ -246,7 +246,7 @@ def _rows(matrix: Tensor, order: Tensor) -> Tensor:
 
 
 def _terms(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
-    """How many terms each entry of ``factor @ product.orthogonal`` has that are not zero for certain."""
+    """Count the terms of each entry of ``factor @ product.orthogonal`` that are not zero for certain."""
     return ((factor != 0) | (error != 0)).to(factor.dtype) @ (product.orthogonal != 0).to(factor.dtype)
 
 
@@ -257,7 +257,7 @@ def _lengths(vectors: Tensor, dim: int) -> Tensor:
 
 
 def _nullity(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
-    """How many dimensions of ``factor @ product`` are gone for certain: rows of zeros, or columns that were or are."""
+    """Count the dimensions of ``factor @ product`` that are gone for certain: rows of zeros, vanished columns."""
     zero = torch.isneginf(product.log_scale)
     dead = ((factor == 0) & (error == 0)).all(dim=-1)
     if not (zero.any() or dead.any()):

@@ -57,18 +57,18 @@ class PlainProducts:
     lost: Tensor
 
     def __getitem__(self, steps: slice | NDArray[np.bool_]) -> PlainProducts:
-        """Some of the steps."""
+        """Return some of the steps."""
         return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps], self.lost[steps])
 
     def vanished(self) -> Tensor:
-        """Which are zero for certain, of shape (step, sample)."""
+        """Return which products are zero for certain, shape (step, sample)."""
         return (self.error == 0) & (self.matrix == 0).all(dim=-1).all(dim=-1)
 
 
 def plain_products(
     factors: Iterable[tuple[Tensor, Tensor]], samples: int, n: int, failing: float, seed: int
 ) -> Iterator[PlainProducts]:
-    """The products M_1, M_1 M_2, M_1 M_2 M_3 and so on, of several steps at a time.
+    """Yield the products M_1, M_1 M_2, M_1 M_2 M_3 and so on, of several steps at a time.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _rescaled(both: Tensor, size: Tensor) -> Tensor:
 
 
 def log_norms(products: PlainProducts) -> Real:
-    """Ln ‖P‖₂, a bound of its error, ln ‖P‖_F, and one of its; (4, step, sample), NaN or inf where nothing is known."""
+    """Return ln ‖P‖₂, a bound of its error, ln ‖P‖_F, and one of its; (4, step, sample), NaN or inf where nothing is known."""
     matrix = products.matrix
     known, vanished = products.error.isfinite(), products.vanished()
     gram = matrix @ matrix.mT
@@ -153,7 +153,7 @@ def plain_singular_values(products: PlainProducts) -> tuple[Real, Real, Real]:
 
 
 def _of_logarithm(error: Tensor, size: Tensor, value: Tensor) -> Tensor:
-    """What an error of a size does to its logarithm, which is rounded itself; inf where it may be all of it."""
+    """Return the error of a size's logarithm, which is rounded itself; inf where it may be all of it."""
     share = error / size
     known = torch.where(share < 1, -torch.log1p(-share), torch.inf)
     return known + torch.finfo(value.dtype).eps * (1 + value.abs())

@@ -18,12 +18,12 @@ Real = NDArray[np.float64]
 
 
 def norm(matrix: Real) -> float:
-    """‖A‖₂ of a square matrix."""
+    """Return ‖A‖₂ of a square matrix."""
     return norm_and_direction(matrix)[0]
 
 
 def norm_and_direction(matrix: Real, near: Real | None = None) -> tuple[float, Real | None]:
-    """‖A‖₂ of a square matrix, and of a large one a unit vector whose image is as long.
+    """Return ‖A‖₂ of a square matrix, and of a large one a unit vector whose image is as long.
 
     The largest of all singular values, of a large matrix by Lanczos's iteration on AᵀA, which takes fewer steps from a
     vector `near` that one, shape (n,).
@@ -45,7 +45,7 @@ def norm_and_direction(matrix: Real, near: Real | None = None) -> tuple[float, R
 
 
 def singular_values(matrices: Real) -> Real:
-    """Those of matrices (..., m, n) in decreasing order, NaN of a matrix that is not finite."""
+    """Return the singular values of matrices (..., m, n), decreasing; NaN of a matrix that is not finite."""
     flat = matrices.reshape(-1, *matrices.shape[-2:])
     found = np.full((len(flat), min(flat.shape[1:])), np.nan)
     finite = np.isfinite(flat).all(axis=(1, 2))
@@ -55,7 +55,7 @@ def singular_values(matrices: Real) -> Real:
 
 
 def rounding_of(singular: Real) -> Real:
-    """What rounding leaves of n × n matrices with these singular values (..., n): n ε σ_max."""
+    """Return n ε σ_max, the rounding of n × n matrices with these singular values (..., n)."""
     return singular.shape[-1] * np.finfo(np.float64).eps * singular[..., 0]
 
 
@@ -68,7 +68,7 @@ PLAIN = 5.0
 
 
 def log_singular_values(log_scale: Real, rows: Real) -> Real:
-    """Logarithms of the singular values of e^d T.
+    """Return the logarithms of the singular values of e^d T.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def gradient(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """How much of a small change of h_t is left at the end of the sequence, for every t, in log scale.
+    """The norm of ∂h_T/∂h_t for every t, in log scale: how much of a small change is left at the end.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def gradient(
         ln(n)/2. ``log_norm_error`` and ``log_norm_frobenius_error`` are bounds of their errors, but for a probability
         of 1e-9. They are of the product of Jacobians at the states as computed. ``surviving(sample)`` is how many
         singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN.
-        ``lost_after(sample)`` is the number of steps T − t from which on the norm stays below 0.1, ``vanished_after(sample)`` that from which
-        on it is exactly zero; of the t that are looked at. With a loss also
+        ``lost_after(sample)`` is the number of steps T − t from which on the norm stays below 0.1, and
+        ``vanished_after(sample)`` that from which on it is exactly zero, of the t that are looked at. With a loss also
         ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂. It is the total derivative: h_t acts through all later
         states.
 
@@ -166,7 +166,7 @@ def gradient(
 
 
 def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArray[np.int64]:
-    """The t of 0 … `steps` that are looked at, increasing."""
+    """Return the t of 0 … `steps` that are looked at, increasing."""
     if times is None:
         back = [0, *(2**power for power in range(steps.bit_length())), steps]
         return np.unique([steps - each for each in back if each <= steps]) if large else np.arange(steps + 1)

@@ -101,7 +101,7 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, stops: Index, i
         with np.errstate(divide="ignore"):
             size = np.log(np.where(drowned & (norms == 0), errors, norms))
         yield TangentMaps(
-            _applied(block, dense, samples, count, None if valid.all() else valid),
+            _applied(block, dense, samples, count, None if valid.all() else valid, rounding.device),
             size,
             np.where(valid, dets, 0.0),
             np.where(drowned & (norms == 0), 1.0, share),
@@ -126,7 +126,7 @@ def _certain_zeros(driven: Driven, start: int, rows: Flags, columns: Flags) -> t
 
 
 def _applied(
-    block: Operator, dense: bool, samples: int, count: int, valid: Flags | None
+    block: Operator, dense: bool, samples: int, count: int, valid: Flags | None, device: torch.device
 ) -> Callable[[int, Real], Real]:
     """Return what multiplies vectors by the Jacobians of one step, the identity where they are not valid."""
     if dense:
@@ -136,8 +136,8 @@ def _applied(
         return lambda index, vectors: matrices[:, index] @ vectors
 
     def apply(index: int, vectors: Real) -> Real:
-        given: Tensor = torch.from_numpy(vectors)
-        found = np.asarray(block[:, index].apply(given))
+        given: Tensor = torch.from_numpy(vectors).to(device)
+        found = np.asarray(block[:, index].apply(given).cpu())
         return found if valid is None else np.where(valid[:, index, None, None], found, vectors)
 
     return apply
