@@ -135,7 +135,7 @@ def _bounds(alphas: list[Tensor], betas: list[Tensor], share: float) -> tuple[Re
 
 
 def _reciprocal_weight(value: Real, diagonal: Real, beside: Real) -> Real:
-    """Return Σ_j p_j(λ)² of the orthonormal polynomials that the three-term recurrence of the tridiagonal matrix gives."""
+    """Return Σ_j p_j(λ)² of the orthonormal polynomials of the tridiagonal matrix's three-term recurrence."""
     before, now = np.zeros_like(value), np.ones_like(value)
     total = np.ones_like(value)
     coupling = np.zeros_like(value)

@@ -121,7 +121,7 @@ def _rescaled(both: Tensor, size: Tensor) -> Tensor:
 
 
 def log_norms(products: PlainProducts) -> Real:
-    """Return ln ‖P‖₂, a bound of its error, ln ‖P‖_F, and one of its; (4, step, sample), NaN or inf where nothing is known."""
+    """Return ln ‖P‖₂ and ln ‖P‖_F, each with a bound of its error: (4, step, sample), NaN or inf where not known."""
     matrix = products.matrix
     known, vanished = products.error.isfinite(), products.vanished()
     gram = matrix @ matrix.mT

@@ -126,7 +126,7 @@ def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor, scal
 
 
 def lose(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the same with each row lost that is too wrong for first order: its errors go into its d, which bounds it."""
+    """Return the same with each row lost that is too wrong for first order: its d then bounds it."""
     alive = ~torch.isneginf(log_scale).unsqueeze(-1)
     rotated = _differences(log_scale).nan_to_num(0, 0, 0).clamp(min=0)
     heavy = (log_error - rotated >= math.log(DROWNED)) & alive
@@ -140,7 +140,7 @@ def lose(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> tuple[Tensor, Te
 def lose_zeros(
     log_error: Tensor, added: Tensor, log_scale: Tensor, scale: Tensor, lost: Tensor, doubtful: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the same with each row of zeros lost that may be no zero by more than rounding, as where a unit is at a kink.
+    """Return the same with each row of zeros lost that may be no zero by more than rounding, as at a kink.
 
     (I + F) adds Σ_i |F_ki| e^{d_i} to row k at most; of a column whose own row is zero now, in its size `scale`. Such a
     column counts where it is `doubtful`, wrong by more than rounding: all of it is wrong in any case.

@@ -9,7 +9,7 @@ from dynlab.diagnostics.lyapunov.tangent_maps import TangentMaps
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import growth, orthonormal, random_frame
 
-TOLERANCE = 1e-4  # bound of a growth factor's error beyond which an interval is halved; the error is far below it
+TOLERANCE = 1e-3  # bound of a growth factor's error beyond which an interval is halved; the error is far below it
 CONDITION = float(np.log(1e6))  # of an interval's product at most: of 16 digits ten are left
 LONGEST = 64  # steps between two orthonormalisations
 

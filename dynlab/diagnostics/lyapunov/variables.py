@@ -58,6 +58,7 @@ FLAGS = {
     "mean_exponent_error": f"NaN or inf {SPREAD}",
     "rounding_bound": "inf where the exponent is an upper bound: a Jacobian is as small as its own error",
     "alignment_error": "NaN where the exponent is not finite",
+    "mean_log_det": f"{SINGULAR}; NaN where the orbit was cut, or the determinant needs a matrix that is not made",
     "kaplan_yorke_dimension": "NaN where fewer exponents are known than it needs, or the largest has no sign",
     "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {SPREAD}",
     "positive_exponent_sum": "NaN where the largest exponent has no sign, or the smallest known is positive",
