@@ -87,7 +87,7 @@ def _near_a_line(away: NDArray[np.float64]) -> NDArray[np.bool_]:
 def combined_errors(
     log_growth: NDArray[np.float64], weights: NDArray[np.float64], elapsed: NDArray[np.float64], blocks: int
 ) -> NDArray[np.float64]:
-    """Return `block_errors`, shape (sample,), of Σ w_i λ_i with weights (sample, mode); a weight of 0 leaves a mode out."""
+    """Return `block_errors` (sample,) of Σ w_i λ_i with weights (sample, mode); a weight of 0 leaves a mode out."""
     counted = np.where(weights[:, None] != 0, log_growth, 0.0) * weights[:, None]
     return block_errors(counted.sum(axis=2, keepdims=True), elapsed, blocks)[:, 0]
 
@@ -106,7 +106,7 @@ def errors_between(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
 def beyond_errors(
     exponents: NDArray[np.float64], errors: NDArray[np.float64], mean: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the distance from the mean (mode,) to the farthest sample that differs from it beyond its own error; else 0.
+    """Return the distance from the mean (mode,) to the farthest sample that differs beyond its own error; else 0.
 
     Samples (sample, mode) that end on different attractors have different exponents, and their mean is neither's.
     """
@@ -116,7 +116,7 @@ def beyond_errors(
 
 
 def with_signs(exponents: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the exponents, −inf for one that is known from above only, its bound by rounding being inf, and is negative."""
+    """Return the exponents, −inf for a negative one that is known from above only: its rounding bound is inf."""
     return np.where(np.isposinf(bounds) & (exponents < 0), -np.inf, exponents)
 
 
@@ -153,7 +153,7 @@ def kaplan_yorke_dimension(
 
 
 def kaplan_yorke_slopes(exponents: NDArray[np.float64], dimension: float) -> NDArray[np.float64]:
-    """Return ∂D/∂λ_i of the dimension D = j + Σ_{i≤j} λ_i / abs(λ_{j+1}), shape (mode,); NaN where D is, 0 at 0 and n."""
+    """Return ∂D/∂λ_i of D = j + Σ_{i≤j} λ_i / abs(λ_{j+1}), shape (mode,); NaN where D is, 0 at 0 and n."""
     if np.isnan(dimension):
         return np.full_like(exponents, np.nan)
     slopes, j = np.zeros_like(exponents), int(dimension)

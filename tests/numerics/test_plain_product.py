@@ -92,3 +92,11 @@ def test_a_product_that_underflows_is_not_zero_for_certain():
     matrices[6] = np.diag([0, *[1e-310] * (N - 1)])
     *_, last = products_of(matrices)
     assert np.isnan(log_norms(last)[0, -1, 0])
+
+
+def test_the_largest_eigenvalue_alone_is_that_of_all():
+    matrices = np.random.default_rng(0).standard_normal((1, 3, 100, 100)) / 10
+    given = [(torch.from_numpy(matrices), torch.full((1, 3), 1e-14, dtype=torch.float64))]
+    (products,) = plain_products(given, 1, 100, 1e-12, 0)
+    truth = np.log(np.linalg.norm(np.linalg.multi_dot(matrices[0]), 2))
+    assert log_norms(products)[0, -1, 0] == pytest.approx(truth, abs=1e-12)
