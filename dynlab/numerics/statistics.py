@@ -177,5 +177,5 @@ def positive_exponent_sum(
 
 
 def _signed(exponent: float, error: float, bound: float) -> bool:
-    """Return whether it is zero to rounding, or has a sign; −inf has one, and an error that is not known leaves none."""
+    """Return whether it is zero to rounding, or has a sign; an error that is not known leaves none."""
     return bool(abs(exponent) <= bound or np.isneginf(exponent) or abs(exponent) > error)

@@ -51,7 +51,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, bool]] = {
 }
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
 SHARED = "NaN where rounding drowns the mode, or a unit is at its kink"
-SPREAD = "where the exponent is not finite, or there are too few blocks or samples to tell"
+SPREAD = "where the exponent is not finite, there are too few blocks, or one sample has no spread between samples"
 FLAGS = {
     "standard_error": f"NaN {SPREAD}",
     "exponent_error": f"NaN or inf {SPREAD}",
