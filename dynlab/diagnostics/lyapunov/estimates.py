@@ -102,7 +102,7 @@ def _derived(
 ) -> dict[str, Real]:
     """Return the Kaplan–Yorke dimension and the sum of the positive exponents, with their errors."""
     exponent, margin, bound = (values[name] for name in ("exponent", "exponent_error", "rounding_bound"))
-    rows = list(zip(with_signs(exponent, bound), margin, np.nan_to_num(bound, nan=np.inf), strict=True))
+    rows = list(zip(with_signs(exponent, bound), margin, np.where(np.isnan(bound), np.inf, bound), strict=True))
     dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
     entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
     if measured.finite_time:

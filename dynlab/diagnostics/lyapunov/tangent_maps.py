@@ -34,7 +34,7 @@ class TangentMaps:
         A bound of ln ‖J‖₂; ln abs(det J), NaN where it would need a matrix that is not made; and ‖E‖₂, the error of a
         map and of its product with a vector, as a share of that bound.
     zeros : ndarray of bool, shape (sample, step)
-        Whether a row or a column of J is exactly zero.
+        Whether a row or a column of J is exactly zero, and none only rounds to zero.
     unseen : ndarray of bool, shape (sample, step, n)
         The columns of J that are exactly zero.
     drowned : ndarray of bool, shape (sample, step)
@@ -93,7 +93,8 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, stops: Index, i
         valid = inside[:, within]
         zero_rows, zero_columns = _certain_zeros(driven, start, rows == 0, columns == 0)
         norms, errors = np.where(valid, norms, 1.0), np.where(valid, np.asarray(rounding.cpu()), 0.0)
-        zeros = (zero_rows.any(axis=-1) | zero_columns.any(axis=-1)) & valid
+        doubtful = ((rows == 0) ^ zero_rows | (columns == 0) ^ zero_columns).any(axis=-1)  # some only round to zero
+        zeros = (zero_rows.any(axis=-1) | zero_columns.any(axis=-1)) & ~doubtful & valid
         share = np.where(norms > 0, errors / np.where(norms > 0, norms, 1), np.where(zeros, 0, np.inf))
         dets = np.asarray(block.log_abs_det().expand(samples, count).cpu()) if dense else np.full(norms.shape, np.nan)
         dets = np.where(np.isneginf(dets) & ~zeros, np.nan, dets)

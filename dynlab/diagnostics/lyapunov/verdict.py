@@ -133,7 +133,8 @@ def _numbers(ds: xr.Dataset, name: str, ends: Ends | None, known: np.ndarray) ->
     means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
     if len(means) == 1 or differ(ds, name):
         return ""
-    found, own = estimates.signs(means, errors), flow_direction(ds, name, ends, known)
+    found = estimates.signs(with_signs(means, ds["rounding_bound"].values.max(axis=0)), errors)
+    own = flow_direction(ds, name, ends, known)
     undecided = (found == 0) & (np.arange(len(found)) != own)
     groups = [(found > 0, "positive"), (undecided, "of undecided sign"), (found < 0, "negative")]
     said = [f"{int(which.sum())} {agree(int(which.sum()))} {word}" for which, word in groups if which.any()]
