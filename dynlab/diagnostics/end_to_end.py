@@ -9,19 +9,10 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
-from dynlab.numerics.graded_product import (
-    LARGEST_BOUND,
-    GradedProduct,
-    accumulate,
-    largest_bound,
-    number_from,
-    of_matrix,
-    resolved,
-    sharp_bound,
-)
+from dynlab.numerics.graded_product import KNOWN, GradedProduct, accumulate, number_from, of_matrix, resolved
 from dynlab.numerics.plain_product import ENOUGH, FAILING, plain_products, plain_singular_values
-from dynlab.numerics.product_errors import rounding_of_logarithms
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
@@ -41,14 +32,14 @@ LONG_NAMES = {  # of the variables, in the order in which they are computed
     "mean_log_modulus": "mean logarithm of the modulus of the eigenvalues of ∂h_t/∂h_0",
     "mean_log_modulus_error": "bound on the error of that mean logarithm",
 }
-OF_MODES = 2  # of the variables, the first, which have a value for each mode
+OF_MODES, SURVIVING = 2, 3  # of the variables, the first, which have a value for each mode
 METHOD = (
     "The product is one matrix where that resolves all modes of a sample. The bound of its error comes from random "
     f"vectors that are carried along, and holds but for a probability of {FAILING:g}. In other samples it is kept as Q "
     "e^d T (QR with the columns sorted at every step), and its singular values come from one-sided Jacobi in log "
-    f"scale. A mode is resolved where the bound of its error is at most {LARGEST_BOUND:g}, or this share of ln σ. Of Q "
-    "e^d T that bound sums what the rounding of the Jacobians' entries and of each QR does to the mode. That is |Q'ᵀ| "
-    "E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. The eigenvalues are those of e^(d/2) "
+    f"scale. A mode is resolved where the bound of its error is at most {KNOWN:g}, or this share of ln σ. Of Q "
+    "e^d T that bound sums |Q'ᵀ| E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. Of both "
+    "the smaller is taken. The eigenvalues are those of e^(d/2) "
     "T Q e^(d/2)"
 )
 NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
@@ -138,54 +129,61 @@ def end_to_end(
     return ds
 
 
-def _along(driven: Driven, steps: NDArray[np.int64], seed: int) -> dict[str, NDArray[Any]]:
-    """The variables' values, (sample, time, ...): by plain products where these resolve all modes, else by graded."""
+def _along(driven: Driven, steps: Index, seed: int) -> dict[str, NDArray[Any]]:
+    """Return the variables' values, (sample, time, ...): by plain products, with graded ones where these fail."""
     samples = len(driven.states)
     failing = FAILING / (samples * len(steps))
 
     def several(some: slice) -> tuple[NDArray[Any], ...]:
         return _by_plain_products(driven.of(some), steps, failing, seed)
 
-    known, *values = in_threads(several, samples)
-    found = dict(zip(LONG_NAMES, values, strict=True))
-    found["resolved"] = found["resolved"].astype(np.int64)
+    known, *plain = in_threads(several, samples)
     rest = np.flatnonzero(~known)
+    found = dict(zip(LONG_NAMES, plain, strict=True))
     if rest.size:
+        bounds = tuple(each[rest] for each in plain[:OF_MODES]), plain[SURVIVING][rest]
         with one_torch_thread():
-            graded = _by_graded_products(driven.of(rest), steps, seed)
+            graded = _by_graded_products(driven.of(rest), steps, seed, *bounds)
         for name, each in zip(LONG_NAMES, graded, strict=True):
             found[name][rest] = each
+    found["resolved"] = found["resolved"].astype(np.int64)
     return found
 
 
-def _by_plain_products(driven: Driven, steps: NDArray[np.int64], failing: float, seed: int) -> tuple[NDArray[Any], ...]:
-    """Whether all modes of a sample are resolved, (sample,), and the variables' values, which are only then right."""
+def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
+    """Return whether all modes of a sample are resolved, (sample,), and the variables' values where they are.
+
+    Of other samples the first two are the logarithms and their bounds, the third (sample, time, mode) upper bounds.
+    """
     samples, _, n = driven.states.shape
-    limit, generator = largest_bound(driven.states.dtype), np.random.default_rng(seed)
-    enough = ENOUGH * sharp_bound(driven.states.dtype)
-    known, t = np.ones(samples, dtype=bool), 0
+    generator, known, t = np.random.default_rng(seed), np.ones(samples, dtype=bool), 0
     columns = [np.zeros((samples, len(steps), *([n] if i < OF_MODES else []))) for i in range(len(LONG_NAMES))]
     factors = ((block.mT, rounding) for block, rounding in driven.factors(range(1, driven.steps + 1)))
     for products in plain_products(factors, samples, n, failing, seed):
         times = np.arange(t + 1, t + 1 + len(products.matrix))
         t = int(times[-1])
         for index in np.flatnonzero(np.isin(times, steps)):
-            value, error = (part[0] for part in plain_singular_values(products[index : index + 1]))
-            sharp = np.isfinite(value) & np.isfinite(error) & resolved(value, error, enough)
+            value, error, upper = (part[0] for part in plain_singular_values(products[index : index + 1]))
+            sharp = np.isfinite(value) & np.isfinite(error) & resolved(value, error, ENOUGH)
             known &= sharp.all(axis=-1)
+            place = np.searchsorted(steps, times[index])
             matrix = torch.where(torch.from_numpy(known)[:, None, None], products.matrix[index].mT, torch.eye(n))
             determinants = np.stack([value.sum(axis=-1), error.sum(axis=-1)])
             product = of_matrix(matrix, products.log_scale[index])
-            found = _analysed(product, np.where(known[:, None], error, 1), determinants, generator, limit)
+            found = _analysed(product, value, error, upper, determinants, generator)
             for column, each in zip(columns, found, strict=True):
-                column[:, np.searchsorted(steps, times[index])] = each
-        if not known.any():
-            break
+                column[:, place] = each
+            columns[0][~known, place], columns[1][~known, place] = value[~known], error[~known]
     return known, *columns
 
 
-def _by_graded_products(driven: Driven, steps: NDArray[np.int64], seed: int) -> tuple[NDArray[Any], ...]:
-    """The variables' values, the first two dimensions being sample and time."""
+def _by_graded_products(
+    driven: Driven, steps: Index, seed: int, plain: tuple[Real, Real], surviving: Real
+) -> tuple[NDArray[Any], ...]:
+    """Return the variables' values, the first two dimensions being sample and time.
+
+    `plain` are the logarithms of plain products and their bounds, (sample, time, mode), taken where they are sharper.
+    """
     generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
     found = []
@@ -194,55 +192,60 @@ def _by_graded_products(driven: Driven, steps: NDArray[np.int64], seed: int) -> 
         nonlocal total
         for jacobian, error in driven.jacobians_with_errors(range(1, driven.steps + 1)):
             total = total + torch.stack(log_determinant(jacobian, error)).cpu()
-            total[1] += rounding_of_logarithms(total[0])
+            total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)
             yield jacobian, error
 
-    limit = largest_bound(driven.states.dtype)
     for t, product in enumerate(accumulate(factors()), start=1):
         if t in steps:
+            value = log_singular_values(product.log_scale.cpu().numpy(), product.rows.cpu().numpy())
             error = product.error().cpu().numpy()
-            found.append(_analysed(product, error, total.numpy(), generator, limit))
+            place = len(found)
+            sharper = ~np.isnan(plain[0][:, place]) & (plain[1][:, place] < error)
+            value, error = (
+                np.where(sharper, each[:, place], own) for each, own in zip(plain, (value, error), strict=True)
+            )
+            upper = np.minimum.accumulate(np.where(np.isnan(value + error), np.inf, value + error), axis=-1)
+            found.append(list(_analysed(product, value, error, upper, total.numpy(), generator)))
+            told = found[-1][SURVIVING]
+            found[-1][SURVIVING] = np.where(np.isnan(told), surviving[:, place], told)
     return tuple(np.stack(column, axis=1) for column in zip(*found, strict=True))
 
 
 def _analysed(
-    product: GradedProduct,
-    error: NDArray[np.float64],
-    log_determinants: NDArray[np.float64],
-    generator: np.random.Generator,
-    limit: float,
+    product: GradedProduct, raw: Real, error: Real, upper: Real, log_determinants: Real, generator: np.random.Generator
 ) -> tuple[NDArray[Any], ...]:
-    """The variables' values at one time, the first dimension being sample."""
+    """Return the variables' values at one time, of ln σ as computed with error and upper bounds (sample, mode)."""
     d, T, Q, valid, zero = (
         part.cpu().numpy()
         for part in (product.log_scale, product.rows, product.orthogonal, product.valid, product.certain_zeros())
     )
-    raw = log_singular_values(d, T)
-    known = resolved(raw, error, limit) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
+    zero = zero | (np.isneginf(raw) & (error == 0))
+    known = resolved(raw, error) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
     values = np.where(known, np.where(zero, -np.inf, raw), np.nan)
     log_mean, log_deviation = log_moduli(d, T, Q, error, generator)
     mean_log, mean_error = log_determinants / d.shape[1]
-    mean_log = np.where(resolved(mean_log, mean_error, limit), mean_log, np.nan)
+    mean_log = np.where(resolved(mean_log, mean_error), mean_log, np.nan)
+    lower = np.where(np.isfinite(error), raw - error, -np.inf)
     of_valid = (
-        _effective_rank(raw, error, limit),
-        *(log_mean, log_deviation, mean_log, np.where(np.isneginf(mean_log), 0, mean_error)),
+        number_from(lower, np.where(zero, -np.inf, upper), np.log(SURVIVES)),
+        *(_effective_rank(raw, error), log_mean, log_deviation, mean_log),
+        np.where(np.isneginf(mean_log), 0, mean_error),
     )
     return (
         values,
         np.where(valid[:, None], error, np.nan),
         known.sum(axis=-1),
-        np.where(valid, number_from(np.where(zero, -np.inf, raw), error, np.log(SURVIVES), limit), np.nan),
         *(np.where(valid, each, np.nan) for each in of_valid),
     )
 
 
-def _effective_rank(log_values: NDArray[np.float64], error: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
-    """exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
+def _effective_rank(log_values: Real, error: Real) -> Real:
+    """Return exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
         p /= p.sum(axis=-1, keepdims=True)
         terms = np.where(p > 0, -p * np.log(p), 0)
-    doubtful = np.where(error > limit, np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
+    doubtful = np.where(~(error <= KNOWN), np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
     return np.where(np.isnan(p).any(axis=-1) | (doubtful > NEGLIGIBLE), np.nan, np.exp(terms.sum(axis=-1)))
 
 
@@ -252,7 +255,7 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
 
 
 def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
-    """For each variable that is not finite throughout, why."""
+    """Return for each variable that is not finite throughout the reason."""
     modes = found["log_singular_value"]
     zero, unknown = np.isneginf(modes).any(), np.isnan(modes).any()
     reasons = {
@@ -274,15 +277,10 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     samples, n = last["log_singular_value"].shape
     if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps:,}."
-    top = last["log_singular_value"].values[:, 0]
-    finite, zeros = top[np.isfinite(top)], int(np.isneginf(top).sum())
-    size = f"{factor(np.median(finite))}{among(finite, samples - zeros)}" if finite.size else "not known"
-    if zeros:  # a median over the others alone would hide them
-        some = f"exactly 0 in {zeros} of {samples} samples, in the others {size}"
-        size = "exactly 0" if zeros == samples else some
+    size = sized(last["log_singular_value"].values[:, 0])
     survive = last["surviving"].values
     told = survive[np.isfinite(survive)]
-    kept = surviving(told, n) if told.size else f"How many of its {n:,} are at least {SURVIVES} is not known"
+    kept = surviving(told, n) if told.size else f"How many of its {n:,} are at least {SURVIVES} is undecided"
     where = f" This is known in {told.size:,} of {samples:,} samples." if 0 < told.size < samples else ""
     return (
         f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. {kept}.{where} "
@@ -290,8 +288,25 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     )
 
 
+def sized(exponents: Real) -> str:
+    """Return how large numbers are whose logarithms (sample,) are given, those that are exactly 0 counted.
+
+    Examples
+    --------
+    >>> sized(np.array([-3.0])), sized(np.array([-np.inf, -3.0])), sized(np.array([np.nan]))
+    ('e^−3.00 ≈ 0.05', 'exactly 0 in 1 of 2 samples, in the others e^−3.00 ≈ 0.05', 'not known')
+    """
+    finite, zeros, samples = exponents[np.isfinite(exponents)], int(np.isneginf(exponents).sum()), len(exponents)
+    if zeros == samples:
+        return "exactly 0"
+    unknown = int(np.isnan(exponents).sum())
+    size = f"{factor(float(np.median(finite)))}{among(finite, samples - zeros)}" if finite.size else "not known"
+    others = "the others" if finite.size or not unknown else f"{unknown} others"
+    return f"exactly 0 in {zeros} of {samples} samples, in {others} {size}" if zeros else size
+
+
 def surviving(kept: NDArray[np.float64], n: int) -> str:
-    """How many of the `n` singular values of ∂h_T/∂h_0 are at least `SURVIVES`, without a full stop.
+    """Return how many of the `n` singular values of ∂h_T/∂h_0 are at least `SURVIVES`, without a full stop.
 
     Parameters
     ----------

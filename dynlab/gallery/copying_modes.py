@@ -116,7 +116,7 @@ def _log_singular_values(system: Map, inputs: Real) -> Real:
         last = products[-1:]
     if last is None:
         raise ValueError("a sequence without steps")
-    value, wrong = plain_singular_values(last)
+    value, wrong, _ = plain_singular_values(last)
     return np.where(wrong[0, 0] <= KNOWN, value[0, 0], np.nan)
 
 

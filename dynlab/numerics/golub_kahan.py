@@ -48,7 +48,7 @@ class NormBounds:
 
 
 def least_share(size: int, vectors: int, failing: float) -> float:
-    """What one of so many random directions has of its square along a given one at least, but for a probability."""
+    """Return the least share that one of so many random directions has along a given one, but for a probability."""
     from scipy.special import betaincinv  # here, since a tenth of a second is long for a command that needs none
 
     return float(betaincinv(0.5, (size - 1) / 2, failing ** (1 / vectors)))
@@ -57,7 +57,7 @@ def least_share(size: int, vectors: int, failing: float) -> float:
 def norm_bounds(
     image: Product, preimage: Product, start: Tensor, failing: float, width: float, most: int
 ) -> NormBounds:
-    """Bounds of ‖A‖₂.
+    """Return bounds of ‖A‖₂.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def norm_bounds(
 
 
 def _orthogonal(vectors: Tensor, basis: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """What is orthogonal to the basis, of length 1 or zero, and how long it was; each vector has a basis of its own."""
+    """Return the part orthogonal to the basis, of length 1 or zero, and its length; each vector has its own basis."""
     earlier = torch.stack(basis, dim=-1)
     for _ in range(2):  # once is not enough where little is left
         along = torch.einsum("snbj,snb->sbj", earlier, vectors)
@@ -115,7 +115,7 @@ def _orthogonal(vectors: Tensor, basis: list[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 def _bounds(alphas: list[Tensor], betas: list[Tensor], share: float) -> tuple[Real, Real, Real]:
-    """The logarithms of the bounds of σ², shape (sample, vector), and the lower one's vector in the basis."""
+    """Return the logarithms of the bounds of σ², shape (sample, vector), and the lower one's vector in the basis."""
     a = torch.stack(alphas, dim=-1).cpu().numpy()
     b = torch.stack([torch.zeros_like(alphas[0]), *betas], dim=-1).cpu().numpy()
     diagonal, beside = a * a + b * b, a[..., :-1] * b[..., 1:]
@@ -135,7 +135,7 @@ def _bounds(alphas: list[Tensor], betas: list[Tensor], share: float) -> tuple[Re
 
 
 def _reciprocal_weight(value: Real, diagonal: Real, beside: Real) -> Real:
-    """Σ_j p_j(λ)² of the orthonormal polynomials that the three-term recurrence of the tridiagonal matrix gives."""
+    """Return Σ_j p_j(λ)² of the orthonormal polynomials of the tridiagonal matrix's three-term recurrence."""
     before, now = np.zeros_like(value), np.ones_like(value)
     total = np.ones_like(value)
     coupling = np.zeros_like(value)

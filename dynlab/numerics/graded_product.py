@@ -38,9 +38,7 @@ from dynlab.numerics.product_errors import (
     with_factor_errors,
 )
 
-# Of ln σ, as a share of it where it is beyond ±1: a mode whose bound is larger is not resolved.
-LARGEST_BOUND = 1e-4
-SHARP = 1e-6  # a bound that float64 Jacobians may be expected to leave
+KNOWN = 1e-3  # error of a logarithm, or as a share of it beyond ±1, up to which it is stated
 # A column stays where it is while none behind it is larger by more than this factor e; otherwise QR is done once more.
 DISORDER = 1.0
 LARGEST_PART = 1e100  # of one row in another, in lengths of the other: beyond it nothing is known of the other
@@ -80,45 +78,36 @@ class GradedProduct:
     valid: Tensor
 
     def error(self) -> Tensor:
-        """A bound for the error of ln σ of each mode, decreasing σ: no mode is better than those above it."""
+        """Return a bound for the error of ln σ of each mode, decreasing σ: no mode is better than those above it."""
         return torch.where(self.certain_zeros(), 0, of_modes(self.log_error, self.log_scale, self.lost))
 
     def certain_zeros(self) -> Tensor:
-        """Which modes are exactly zero for certain, shape (sample, state): no more than there are rows of zeros."""
+        """Return which modes are exactly zero for certain, shape (sample, state)."""
         n = self.log_scale.shape[-1]
         zeros = torch.minimum(self.nullity, torch.isneginf(self.log_scale).sum(dim=-1))
         return torch.arange(n, device=self.nullity.device) >= n - zeros.unsqueeze(-1)
 
 
-def sharp_bound(dtype: torch.dtype) -> float:
-    """`SHARP` for Jacobians computed in `dtype`: the same share of its digits."""
-    return SHARP * (torch.finfo(dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
-
-
-def largest_bound(dtype: torch.dtype) -> float:
-    """Up to which bound a logarithm is stated, of Jacobians computed in `dtype`."""
-    return max(LARGEST_BOUND, sharp_bound(dtype))
-
-
-def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float) -> NDArray[np.bool_]:
-    """Whether logarithms are known well enough, by the bounds on their errors and `largest_bound`, entry by entry."""
+def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float = KNOWN) -> NDArray[np.bool_]:
+    """Return whether logarithms are known well enough, by the bounds on their errors, entry by entry."""
     return np.asarray(error <= limit * np.maximum(1, np.nan_to_num(np.abs(logarithm), nan=1, posinf=1)))
 
 
-def number_from(logarithms: NDArray[Any], errors: NDArray[Any], least: float, limit: float) -> NDArray[np.float64]:
-    """How many singular values are at least e^`least`, of their logarithms (..., n) in falling order, with errors.
+def number_from(lower: NDArray[Any], upper: NDArray[Any], least: float) -> NDArray[np.float64]:
+    """Return how many singular values are at least e^`least`; NaN where one is not certainly above or below.
 
-    NaN where that is not told: of a mode that is not resolved, after none that is certainly smaller.
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (..., n)
+        Bounds of their logarithms, which decrease; NaN where nothing is known.
     """
-    above = resolved(logarithms, errors, limit) & (logarithms >= least)
-    with np.errstate(invalid="ignore"):
-        below = (resolved(logarithms, errors, limit) & (logarithms < least)) | (logarithms + errors < least)
-    told = above | np.logical_or.accumulate(below, axis=-1)
-    return np.where(told.all(axis=-1), above.sum(axis=-1), np.nan)
+    above = lower >= least
+    below = np.logical_or.accumulate(upper < least, axis=-1)
+    return np.where((above | below).all(axis=-1), above.sum(axis=-1), np.nan)
 
 
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
-    """The product of no factors."""
+    """Return the product of no factors."""
     eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
     zero = like.new_zeros(samples, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
@@ -147,7 +136,7 @@ def accumulate(factors: Iterable[tuple[Tensor, Tensor]]) -> Iterator[GradedProdu
 
 
 def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
-    """``factor @ product``, where an entry of the factor is wrong by `error` at most."""
+    """Return ``factor @ product``, where an entry of the factor is wrong by `error` at most."""
     finite = torch.isfinite(factor).all(dim=(-2, -1))
     factor = torch.where(finite[:, None, None], factor, _eye(factor))
     error = torch.where(finite[:, None, None], error, 0)
@@ -195,7 +184,7 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
 
 
 def _of_dying(log_error: Tensor, mixing: Tensor, lost: Tensor, dying: Tensor) -> Tensor:
-    """By how much a row is wrong, (sample, state), because of parts that are of rows which are zero from now on.
+    """Return the share (sample, state) of a row that is wrong because of rows which are zero from now on.
 
     A row that dies is itself wrong by all of its errors, or lost; a row that stays by its share of it.
     """
@@ -214,7 +203,7 @@ def _towards_vanished(product: GradedProduct) -> Tensor:
 
 
 def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
-    """R with zeros of its diagonal made as large as they may be wrong, but for those that are zero for certain.
+    """Return R with zeros of its diagonal made as large as they may be wrong, but for those that are zero for certain.
 
     Which they are the columns' errors and not their values decide: `local_error` sees that nothing is known of them.
     """
@@ -226,7 +215,7 @@ def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nul
 
 
 def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Q R of the columns in an order in which each is about the largest that is left, and that order.
+    """Return Q R of the columns in an order in which each is about the largest that is left, and that order.
 
     Rows of R are then as well conditioned as those of a QR with pivoting. Sorting by length nearly always suffices.
     """
@@ -257,7 +246,7 @@ def _rows(matrix: Tensor, order: Tensor) -> Tensor:
 
 
 def _terms(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
-    """How many terms each entry of ``factor @ product.orthogonal`` has that are not zero for certain."""
+    """Count the terms of each entry of ``factor @ product.orthogonal`` that are not zero for certain."""
     return ((factor != 0) | (error != 0)).to(factor.dtype) @ (product.orthogonal != 0).to(factor.dtype)
 
 
@@ -268,7 +257,7 @@ def _lengths(vectors: Tensor, dim: int) -> Tensor:
 
 
 def _nullity(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
-    """How many dimensions of ``factor @ product`` are gone for certain: rows of zeros, or columns that were or are."""
+    """Count the dimensions of ``factor @ product`` that are gone for certain: rows of zeros, vanished columns."""
     zero = torch.isneginf(product.log_scale)
     dead = ((factor == 0) & (error == 0)).all(dim=-1)
     if not (zero.any() or dead.any()):

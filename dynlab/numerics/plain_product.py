@@ -32,7 +32,8 @@ SAFETY = 2.0  # factors may round twice, when they are made and when they are mu
 LARGE = 2.0**100  # norms are kept between 1/LARGE and LARGE by powers of two
 UNSEEN = 2.0**400  # a step that goes beyond it may underflow to what has few digits: of that nothing is said
 FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
-ENOUGH = 0.1  # of `sharp_bound`: where a plain product's bound is beyond it, a graded one is made instead
+ENOUGH = 1e-7  # error of a logarithm beyond which a graded product is made as well
+ALONE = 96  # states from which on the largest eigenvalue alone takes less time than all
 ROUNDINGS = 8.0  # of n ε tr G: what a Gram matrix and its reduction to tridiagonal form round, with a margin
 
 
@@ -57,18 +58,18 @@ class PlainProducts:
     lost: Tensor
 
     def __getitem__(self, steps: slice | NDArray[np.bool_]) -> PlainProducts:
-        """Some of the steps."""
+        """Return some of the steps."""
         return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps], self.lost[steps])
 
     def vanished(self) -> Tensor:
-        """Which are zero for certain, of shape (step, sample)."""
+        """Return which products are zero for certain, shape (step, sample)."""
         return (self.error == 0) & (self.matrix == 0).all(dim=-1).all(dim=-1)
 
 
 def plain_products(
     factors: Iterable[tuple[Tensor, Tensor]], samples: int, n: int, failing: float, seed: int
 ) -> Iterator[PlainProducts]:
-    """The products M_1, M_1 M_2, M_1 M_2 M_3 and so on, of several steps at a time.
+    """Yield the products M_1, M_1 M_2, M_1 M_2 M_3 and so on, of several steps at a time.
 
     Parameters
     ----------
@@ -121,13 +122,13 @@ def _rescaled(both: Tensor, size: Tensor) -> Tensor:
 
 
 def log_norms(products: PlainProducts) -> Real:
-    """Ln ‖P‖₂, a bound of its error, ln ‖P‖_F, and one of its; (4, step, sample), NaN or inf where nothing is known."""
+    """Return ln ‖P‖₂ and ln ‖P‖_F, each with a bound of its error: (4, step, sample), NaN or inf where not known."""
     matrix = products.matrix
     known, vanished = products.error.isfinite(), products.vanished()
     gram = matrix @ matrix.mT
     gram[~known | vanished] = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
     squares = gram.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
-    largest = torch.linalg.eigvalsh(gram)[..., -1].clamp(min=0)
+    largest = _largest_eigenvalues(gram).clamp(min=0)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * squares / largest
     columns = []
     for square, share in ((largest, rounding), (squares, rounding * largest / squares)):
@@ -137,20 +138,35 @@ def log_norms(products: PlainProducts) -> Real:
     return np.asarray(torch.where(known, torch.where(vanished, of_zero, torch.stack(columns)), torch.nan))
 
 
-def plain_singular_values(products: PlainProducts) -> tuple[Real, Real]:
-    """Ln σ, decreasing, and bounds of their errors (Weyl), (step, sample, n)."""
+def _largest_eigenvalues(gram: Tensor) -> Tensor:
+    """Return the largest eigenvalue of symmetric matrices (..., n, n); of large ones it alone is computed."""
+    n = gram.shape[-1]
+    if n < ALONE:
+        return torch.linalg.eigvalsh(gram)[..., -1]
+    from scipy.linalg import eigvalsh  # here, since it takes a tenth of a second to import
+
+    last = [n - 1, n - 1]
+    found = [eigvalsh(each, subset_by_index=last, check_finite=False)[0] for each in gram.reshape(-1, n, n).numpy()]
+    return torch.tensor(found, dtype=gram.dtype).reshape(gram.shape[:-2])
+
+
+def plain_singular_values(products: PlainProducts) -> tuple[Real, Real, Real]:
+    """Return ln σ, decreasing, bounds of their errors, and upper bounds of ln σ (Weyl), each (step, sample, n)."""
     known = products.error.isfinite()
     matrix = torch.where(known[..., None, None], products.matrix, 0)
     singular = torch.linalg.svdvals(matrix)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * singular[..., :1]
-    value = singular.log() + products.log_scale.unsqueeze(-1)
-    wrong = _of_logarithm(products.error.unsqueeze(-1) + rounding, singular, value)
-    wrong = torch.where(products.vanished().unsqueeze(-1), 0, wrong)
-    return np.asarray(value), np.asarray(wrong.nan_to_num(torch.inf, torch.inf))
+    wrong = torch.where(known, products.error, torch.inf).unsqueeze(-1) + rounding
+    scale, vanished = products.log_scale.unsqueeze(-1), products.vanished().unsqueeze(-1)
+    value = singular.log() + scale
+    error = torch.where(vanished, 0, _of_logarithm(wrong, singular, value)).nan_to_num(torch.inf, torch.inf)
+    upper = torch.where(vanished, -torch.inf, (singular + wrong).log() + scale)
+    upper = upper.nan_to_num(torch.inf, torch.inf, -torch.inf)
+    return np.asarray(value), np.asarray(error), np.asarray(upper)
 
 
 def _of_logarithm(error: Tensor, size: Tensor, value: Tensor) -> Tensor:
-    """What an error of a size does to its logarithm, which is rounded itself; inf where it may be all of it."""
+    """Return the error of a size's logarithm, which is rounded itself; inf where it may be all of it."""
     share = error / size
     known = torch.where(share < 1, -torch.log1p(-share), torch.inf)
     return known + torch.finfo(value.dtype).eps * (1 + value.abs())

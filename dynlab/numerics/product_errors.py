@@ -36,17 +36,17 @@ NO_BOUND = 1e12  # the logarithm of what is larger than any product: of rows tha
 
 
 def rounding_of_sums(like: Tensor) -> float:
-    """Of a sum of n products, as a share of the sum of their moduli: n roundings of either sign."""
+    """Return the rounding of a sum of n products, as a share of the sum of their moduli."""
     return like.shape[-1] ** 0.5 * torch.finfo(like.dtype).eps / 2
 
 
 def rounding_of_logarithms(scale: Tensor) -> Tensor:
-    """Of scales kept as logarithms, as a share of the scales themselves: a large logarithm has fewer digits for it."""
+    """Return the rounding of scales kept as logarithms, as a share of the scales themselves."""
     return torch.finfo(scale.dtype).eps * scale.abs().nan_to_num(0, 0)
 
 
 def local_error(image: Tensor, wrong: Tensor, Q: Tensor, R: Tensor) -> Tensor:
-    """|F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n).
+    """Return |F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n).
 
     Where a column of R has a diagonal of 0, F is |Q'ᵀ E Q| itself.
     """
@@ -58,7 +58,7 @@ def local_error(image: Tensor, wrong: Tensor, Q: Tensor, R: Tensor) -> Tensor:
 
 
 def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
-    """The logarithm of Y after a factor without errors.
+    """Return the logarithm of Y after a factor without errors.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor,
 
 
 def _passed_on(log_error: Tensor, mixing: Tensor, gap: Tensor, *, left: bool) -> Tensor:
-    """The larger of ln Y and of what rows pass on to others: N Y, of which the left side is `mixing`, or Y N⁻¹.
+    """Return the larger of ln Y and of what rows pass on to others: N Y, of which the left side is `mixing`, or Y N⁻¹.
 
     Errors have either sign: of what comes from several rows it is the root of the sum of squares. Above the diagonal Y
     itself is summed, below it F, as both are below 1.
@@ -103,7 +103,7 @@ def _passed_on(log_error: Tensor, mixing: Tensor, gap: Tensor, *, left: bool) ->
 
 
 def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor, scale: Tensor) -> Tensor:
-    """The logarithm of Y with the errors of the factor.
+    """Return the logarithm of Y with the errors of the factor.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor, scal
 
 
 def lose(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with each row lost that is too wrong for first order: its errors go into its d, which bounds it."""
+    """Return the same with each row lost that is too wrong for first order: its d then bounds it."""
     alive = ~torch.isneginf(log_scale).unsqueeze(-1)
     rotated = _differences(log_scale).nan_to_num(0, 0, 0).clamp(min=0)
     heavy = (log_error - rotated >= math.log(DROWNED)) & alive
@@ -140,7 +140,7 @@ def lose(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> tuple[Tensor, Te
 def lose_zeros(
     log_error: Tensor, added: Tensor, log_scale: Tensor, scale: Tensor, lost: Tensor, doubtful: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with each row of zeros lost that may be no zero by more than rounding, as where a unit is at a kink.
+    """Return the same with each row of zeros lost that may be no zero by more than rounding, as at a kink.
 
     (I + F) adds Σ_i |F_ki| e^{d_i} to row k at most; of a column whose own row is zero now, in its size `scale`. Such a
     column counts where it is `doubtful`, wrong by more than rounding: all of it is wrong in any case.
@@ -159,7 +159,7 @@ def lose_zeros(
 
 
 def of_modes(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
-    """A bound on the error of each ln σ in decreasing order: no mode is better than those above it."""
+    """Return a bound on the error of each ln σ in decreasing order: no mode is better than those above it."""
     d, order = torch.sort(log_scale, dim=-1, descending=True, stable=True)
     index = order.unsqueeze(-1).expand_as(log_error)
     ordered = log_error.gather(-2, index).gather(-1, order.unsqueeze(-2).expand_as(log_error))

@@ -11,7 +11,6 @@ from dynlab.numerics.threads import in_threads
 
 ALL_UP_TO = 256  # rows: of a larger matrix the norm is found by products with vectors
 RESIDUAL = 1e-10  # relative, of the square of the norm of a large matrix
-STEPS, RESTARTS = 32, 50  # of Lanczos's iteration, which starts anew from the best vector so far
 FAR = 1e100  # squares of numbers beyond it overflow
 ASIDE = 0.01  # of a vector that starts it is random: the norm may be that of a part which the vector does not see
 
@@ -19,51 +18,34 @@ Real = NDArray[np.float64]
 
 
 def norm(matrix: Real) -> float:
-    """‖A‖₂ of a square matrix."""
+    """Return ‖A‖₂ of a square matrix."""
     return norm_and_direction(matrix)[0]
 
 
 def norm_and_direction(matrix: Real, near: Real | None = None) -> tuple[float, Real | None]:
-    """‖A‖₂ of a square matrix, and of a large one a unit vector whose image is as long.
+    """Return ‖A‖₂ of a square matrix, and of a large one a unit vector whose image is as long.
 
     The largest of all singular values, of a large matrix by Lanczos's iteration on AᵀA, which takes fewer steps from a
     vector `near` that one, shape (n,).
     """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # here, since it takes long to import
+
     n, largest = len(matrix), float(max(matrix.max(initial=0.0), -matrix.min(initial=0.0)))
     if n <= ALL_UP_TO or not 0 < largest < np.inf:
         return float(np.linalg.norm(matrix, 2)), None
     start = np.random.default_rng(0).standard_normal(n)
     start /= np.linalg.norm(start)
     scaled = matrix if 1 / FAR < largest < FAR else matrix / largest
-    square, direction = _largest_of_gram(scaled, start if near is None else near + ASIDE * start)
-    size = float(np.sqrt(square)) if square < np.inf else float(np.linalg.norm(scaled, 2))
-    return size if scaled is matrix else largest * size, direction
-
-
-def _largest_of_gram(matrix: Real, start: Real) -> tuple[float, Real]:
-    """The largest eigenvalue of AᵀA to `RESIDUAL`, inf where that takes too many steps, and its vector."""
-    basis, best = np.empty((STEPS, len(start))), start / np.linalg.norm(start)
-    for _ in range(RESTARTS):
-        q, small = best, np.zeros((STEPS, STEPS))
-        for k in range(STEPS):
-            basis[k], known = q, basis[: k + 1]
-            w = matrix.T @ (matrix @ q)
-            small[k, k] = q @ w
-            for _ in range(2):  # once is not enough where little is left
-                w -= (known @ w) @ known
-            left = float(np.linalg.norm(w))
-            values, shares = np.linalg.eigh(small[: k + 1, : k + 1])  # reads the lower triangle
-            best = shares[:, -1] @ known
-            if left * abs(shares[-1, -1]) <= RESIDUAL * values[-1]:
-                return float(values[-1]), best
-            if k + 1 < STEPS:
-                small[k + 1, k] = left
-            q = w / left
-    return np.inf, best
+    gram = LinearOperator((n, n), matvec=lambda v: scaled.T @ (scaled @ v), dtype=np.float64)
+    try:
+        values, vectors = eigsh(gram, k=1, v0=start if near is None else near + ASIDE * start, tol=RESIDUAL)
+    except ArpackNoConvergence:
+        return float(np.linalg.norm(matrix, 2)), None
+    return float(np.sqrt(values[0])) * (1.0 if scaled is matrix else largest), vectors[:, 0]
 
 
 def singular_values(matrices: Real) -> Real:
-    """Those of matrices (..., m, n) in decreasing order, NaN of a matrix that is not finite."""
+    """Return the singular values of matrices (..., m, n), decreasing; NaN of a matrix that is not finite."""
     flat = matrices.reshape(-1, *matrices.shape[-2:])
     found = np.full((len(flat), min(flat.shape[1:])), np.nan)
     finite = np.isfinite(flat).all(axis=(1, 2))
@@ -73,7 +55,7 @@ def singular_values(matrices: Real) -> Real:
 
 
 def rounding_of(singular: Real) -> Real:
-    """What rounding leaves of n × n matrices with these singular values (..., n): n ε σ_max."""
+    """Return n ε σ_max, the rounding of n × n matrices with these singular values (..., n)."""
     return singular.shape[-1] * np.finfo(np.float64).eps * singular[..., 0]
 
 
@@ -86,7 +68,7 @@ PLAIN = 5.0
 
 
 def log_singular_values(log_scale: Real, rows: Real) -> Real:
-    """Logarithms of the singular values of e^d T.
+    """Return the logarithms of the singular values of e^d T.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ WRONG = 0.002  # how often a stated error may be exceeded: a sign that lies beyo
 
 
 def sure(count: int) -> float:
-    """How many standard errors, estimated from `count` independent means, hold but for one case in 500.
+    """Return the number of standard errors, estimated from `count` independent means, exceeded in one case in 500.
 
     Student's t with count − 1 degrees of freedom: 3.7 for 16 means, 10 for 4; inf for fewer than two.
     """
@@ -30,14 +30,14 @@ def sure(count: int) -> float:
 
 
 def standard_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
-    """`block_errors`, and at least a third of the exponent where all the growth is below `FEW_NATS`: it has no sign."""
+    """Return `block_errors`, at least a third of the exponent where growth is below `FEW_NATS`: it has no sign."""
     last = np.abs(log_growth[:, -1])
     few = np.where(last < FEW_NATS, last / elapsed[-1] / THIRD, 0.0)
     return np.maximum(block_errors(log_growth, elapsed, blocks), few)
 
 
 def block_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
-    """Standard errors of the mean growth rates from the spread of their means over consecutive blocks.
+    """Return standard errors of the mean growth rates from the spread of their means over consecutive blocks.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def block_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], 
 
 
 def _near_a_line(away: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether means (sample, block, mode), taken from their mean, grow or fall: their correlation with time, by t."""
+    """Return whether means (sample, block, mode), taken from their mean, grow or fall: correlation with time, by t."""
     from scipy.special import stdtrit
 
     free = away.shape[1] - 2
@@ -87,13 +87,13 @@ def _near_a_line(away: NDArray[np.float64]) -> NDArray[np.bool_]:
 def combined_errors(
     log_growth: NDArray[np.float64], weights: NDArray[np.float64], elapsed: NDArray[np.float64], blocks: int
 ) -> NDArray[np.float64]:
-    """`block_errors`, shape (sample,), of Σ w_i λ_i with weights (sample, mode); a weight of 0 leaves a mode out."""
+    """Return `block_errors` (sample,) of Σ w_i λ_i with weights (sample, mode); a weight of 0 leaves a mode out."""
     counted = np.where(weights[:, None] != 0, log_growth, 0.0) * weights[:, None]
     return block_errors(counted.sum(axis=2, keepdims=True), elapsed, blocks)[:, 0]
 
 
 def errors_between(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The standard deviation between samples, for each of them; NaN for one sample alone."""
+    """Return the standard deviation between samples, for each of them; NaN for one sample alone."""
     finite = np.isfinite(exponents)
     count = finite.sum(axis=0)
     values = np.where(finite, exponents, 0.0)
@@ -106,7 +106,7 @@ def errors_between(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
 def beyond_errors(
     exponents: NDArray[np.float64], errors: NDArray[np.float64], mean: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The distance from the mean (mode,) to the farthest sample that differs from it beyond its own error; else 0.
+    """Return the distance from the mean (mode,) to the farthest sample that differs beyond its own error; else 0.
 
     Samples (sample, mode) that end on different attractors have different exponents, and their mean is neither's.
     """
@@ -116,14 +116,14 @@ def beyond_errors(
 
 
 def with_signs(exponents: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The exponents, −inf for one that is known from above only, its bound by rounding being inf, and is negative."""
+    """Return the exponents, −inf for a negative one that is known from above only: its rounding bound is inf."""
     return np.where(np.isposinf(bounds) & (exponents < 0), -np.inf, exponents)
 
 
 def kaplan_yorke_dimension(
     exponents: NDArray[np.float64], errors: NDArray[np.float64], bounds: NDArray[np.float64], size: int
 ) -> float:
-    """J + Σ_{i≤j} λ_i / abs(λ_{j+1}) with the largest j whose sum is not negative.
+    """Return J + Σ_{i≤j} λ_i / abs(λ_{j+1}) with the largest j whose sum is not negative.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def kaplan_yorke_dimension(
 
 
 def kaplan_yorke_slopes(exponents: NDArray[np.float64], dimension: float) -> NDArray[np.float64]:
-    """∂D/∂λ_i of the dimension D = j + Σ_{i≤j} λ_i / abs(λ_{j+1}), shape (mode,); NaN where D is, 0 at 0 and n."""
+    """Return ∂D/∂λ_i of D = j + Σ_{i≤j} λ_i / abs(λ_{j+1}), shape (mode,); NaN where D is, 0 at 0 and n."""
     if np.isnan(dimension):
         return np.full_like(exponents, np.nan)
     slopes, j = np.zeros_like(exponents), int(dimension)
@@ -166,7 +166,7 @@ def kaplan_yorke_slopes(exponents: NDArray[np.float64], dimension: float) -> NDA
 def positive_exponent_sum(
     exponents: NDArray[np.float64], errors: NDArray[np.float64], bounds: NDArray[np.float64], size: int
 ) -> float:
-    """The sum of the exponents that are positive beyond their errors; arguments as of `kaplan_yorke_dimension`.
+    """Return the sum of the exponents that are positive beyond their errors; arguments as of `kaplan_yorke_dimension`.
 
     NaN where the largest has no sign, and where the smallest one known is positive and there are more.
     """
@@ -177,5 +177,5 @@ def positive_exponent_sum(
 
 
 def _signed(exponent: float, error: float, bound: float) -> bool:
-    """Whether it is zero to rounding, or has a sign; −inf has one, and an error that is not known leaves none."""
+    """Return whether it is zero to rounding, or has a sign; an error that is not known leaves none."""
     return bool(abs(exponent) <= bound or np.isneginf(exponent) or abs(exponent) > error)

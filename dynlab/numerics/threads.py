@@ -31,7 +31,7 @@ _given = 0  # torch's threads before `one_torch_thread`, 0 outside of it
 
 
 def slices(count: int, at_once: float) -> list[slice]:
-    """0 … count − 1 in slices of `at_once` rows, of one row at least."""
+    """Return 0 … count − 1 in slices of `at_once` rows, of one row at least."""
     size = max(1, int(min(at_once, count)))
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
@@ -39,7 +39,7 @@ def slices(count: int, at_once: float) -> list[slice]:
 def in_threads(
     work: Callable[[slice], tuple[Any, ...]], count: int, each: float = 0.0, chunks_per_thread: int = CHUNKS_PER_THREAD
 ) -> tuple[Any, ...]:
-    """What ``work(rows)`` returns for slices of 0 … count − 1, each part joined along its first dimension.
+    """Return what ``work(rows)`` returns for slices of 0 … count − 1, joined along the first dimension.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def in_threads(
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Torch computes in one thread inside the block: on small matrices its threads cost ten times what they save."""
+    """Let torch compute in one thread inside the block: on small matrices its threads cost ten times what they save."""
     global _given
     outside = _given
     _given = outside or torch.get_num_threads()
@@ -94,7 +94,7 @@ def one_torch_thread() -> Iterator[None]:
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Torch computes in so many threads inside the block, as far as this thread calls it.
+    """Let torch compute in so many threads inside the block, as far as this thread calls it.
 
     `torch.set_num_threads` would also tell MKL, for good, to take as many threads inside of each of torch's own:
     then factorisations of several matrices of 256 rows take a hundred times as long, or never end.
@@ -106,7 +106,7 @@ def torch_threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Torch and BLAS compute in one thread inside the block."""
+    """Let torch and BLAS compute in one thread inside the block."""
     with one_torch_thread(), _controller().limit(limits=1, user_api="blas"):
         yield
 
@@ -127,7 +127,7 @@ def _joined(parts: tuple[Any, ...]) -> Any:
 
 
 def cores() -> int:
-    """How many threads work at once: the processor's cores, or as many as torch has been given where that is fewer."""
+    """Return the number of threads: the processor's cores, or as many as torch has been given where that is fewer."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(there, _given or torch.get_num_threads()))
 

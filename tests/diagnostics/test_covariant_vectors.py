@@ -79,7 +79,7 @@ def test_a_subspace_is_known_where_its_vectors_are_not():
 def test_angles_of_subspaces_are_scipys(sizes):
     unstable, stable, k = sizes
     coefficients = np.triu(generator(0).standard_normal((20, k, k)))
-    found = smallest_angles(torch.as_tensor(coefficients), unstable, stable).numpy()
+    found = smallest_angles(coefficients, unstable, stable)
     for matrix, angle in zip(coefficients, found, strict=True):
         expected = scipy.linalg.subspace_angles(matrix[:, :unstable], matrix[:, k - stable :]).min()
         assert angle == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -139,14 +139,12 @@ def test_the_difference_of_the_means_is_that_term_exactly():
     driven = drive(
         create("henon"), np.zeros((300, 0)), [0.1, 0.1], dtype="float64", device="cpu", seed=0, inputs_description=""
     )
-    passes = Passes(steps_of_map(driven, 1e8), 2, 100, 200, 4, 1e9, 0)
+    passes = Passes(steps_of_map(driven, 1e8), 2, 100, 200, 1e9, 0)
     (stretch,) = passes.back()
-    own = stretch.coefficients[0].diagonal(dim1=-2, dim2=-1)
-    inner = passes.growth[:, -1] - np.log(np.diag(np.eye(2)))
+    own = np.diagonal(stretch.coefficients[0], axis1=-2, axis2=-1)
     # over the steps 102 … 200, whose coefficients before and after are known
-    first = Passes(steps_of_map(driven, 1e8), 2, 100, 101, 1, 1e9, 0).growth[:, -1]
-    expected = inner - first + (own[:, 0].log() - own[:, -1].log()).numpy()
-    np.testing.assert_allclose(stretch.rates[:, 1:].sum(dim=1), expected, atol=1e-12)
+    expected = passes.log_factors[:, 1:].sum(axis=1) + np.log(own[:, 0]) - np.log(own[:, -1])
+    np.testing.assert_allclose(stretch.rates[:, 1:].sum(axis=1), expected, atol=1e-12)
 
 
 # --- Periodic orbits ---
@@ -336,13 +334,8 @@ def test_what_two_starts_differ_by_is_an_angles_error_and_is_taken_off():
     assert error[0] > 1e-3 > error[-1]
     assert error[0] == float(ds["angle_difference"].item()) == error.max()
     np.testing.assert_allclose(angle[-1], truth, rtol=1e-6)
-    least = np.degrees((angle - error).min())
-    assert least <= np.degrees(truth) + 1e-6  # the last are not yet carried back far enough for more
-    said = f"at least {least:.3g}°, with the difference between the two starts taken off. That difference is "
-    assert f"{said}{np.degrees(error[0]):.3g}° at most, at step 4." in ds.attrs["verdict"]
     shrinks = covariant_vectors(LinearMap((0.5 * A).tolist()), steps=80)
-    assert "No exponent is positive beyond its error, and so there is no pair" in shrinks.attrs["verdict"]
+    assert "No exponent is positive beyond its error" in shrinks.attrs["verdict"]
     assert "Λ₁ is −0.43 and Λ₂ is −0.92 nat/step." in shrinks.attrs["verdict"]  # ln 0.65 and ln 0.4
     alike = covariant_vectors(LinearMap([[0.0, 1.0], [-1.0, 0.0]]), steps=80).attrs["verdict"]
-    assert "none of 2 covariant vectors is determined." in alike
-    assert "A longer run (--steps 800, in Python steps=800) may determine some." in alike
+    assert "0 of 2 covariant vectors are determined" in alike

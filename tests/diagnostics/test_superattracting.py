@@ -54,15 +54,14 @@ def test_small_jacobians_that_are_known_have_exponents_with_errors(name):
     assert abs(ds["exponent"].item() - exponent) <= ds["exponent_error"].item() < 1e-4
 
 
-@pytest.mark.parametrize("left, low", [(0.5, "−0.6931"), (0.0, "−inf")])
-def test_samples_of_both_signs_have_no_common_one(left, low):
+@pytest.mark.parametrize("left", [0.5, 0.0])
+def test_samples_of_both_signs_have_no_common_one(left):
     def step(h, x):
         return torch.where(h < 0, -1 + left * (h + 1), torch.remainder(2 * h + 0.3, 1))
 
     system = from_function(step, state_size=1)
     ds = lyapunov(system, steps=STEPS, initial_state=[[-0.5], [0.3]])
     assert "Nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
-    assert f"from {low} to 0.6931 nat/step" in ds.attrs["verdict"]
     judged = eigenvalue_bounds(system, np.zeros((2, STEPS, 0)), initial_state=[[-0.5], [0.3]], max_exponent=0.0)
     assert judged["outcome"].item() == "violated"  # by one of them, at ln 2
 
@@ -107,5 +106,5 @@ def test_a_unit_that_saturates_leaves_the_exponents_of_the_others():
 
     ds = lyapunov(from_function(step, state_size=3), steps=40)
     assert ds["exponent"].values[0, 0] == pytest.approx(-np.log(2), abs=1e-9)
-    assert np.isnan(ds["exponent"].values[0, 1:]).all()
+    np.testing.assert_array_equal(ds["exponent"].values[0, 1:], [np.nan, -np.inf])  # the last is exactly gone
     assert np.isneginf(lyapunov(from_function(lambda h, x: torch.relu(h - 1), state_size=1), steps=40)["exponent"])

@@ -44,12 +44,6 @@ def test_a_vector_of_another_part_of_the_matrix_does_not_hide_the_largest_part()
     assert norm_and_direction(matrix, near)[0] == pytest.approx(1 + 1e-6, rel=1e-10)
 
 
-def test_the_norm_is_that_of_all_singular_values_where_products_with_vectors_do_not_settle(monkeypatch):
-    monkeypatch.setattr(singular_values, "RESTARTS", 0)
-    matrix = _matrix("random")
-    assert norm(matrix) == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-14)
-
-
 @pytest.mark.parametrize("n", [1, 3, N])
 def test_the_zero_matrix_has_the_norm_zero(n):
     assert norm(np.zeros((n, n))) == 0

@@ -1,6 +1,4 @@
-"""Covariant Lyapunov vectors: a frame carried forward, and upper triangular coefficients carried back.
-
-Beside them the angles between subspaces that the vectors span.
+"""Covariant Lyapunov vectors by Ginelli's method: a frame carried forward, triangular coefficients carried back.
 
 References
 ----------
@@ -13,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.linalg import solve_triangular, vector_norm
 
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import SAFETY, UNRESOLVED, random_frame
 from dynlab.progress import through
 
@@ -24,171 +21,129 @@ RUNS = 2  # from other random frames and coefficients: what they agree on does n
 
 
 @dataclass(frozen=True)
-class Forward:
-    """A stretch of an orbit carried forward: what the pass back needs.
-
-    `maps` (sample, step, n, n); `frames` (run·sample, step + 1, n, k) at its ends and between; `factors` (run·sample,
-    step, k, k), upper triangular with a positive diagonal.
-    """
-
-    maps: Tensor
-    frames: Tensor
-    factors: Tensor
-
-
-@dataclass(frozen=True)
 class Stretch:
-    """Covariant vectors over some steps start + 1 … stop, in that order.
+    """Covariant vectors after the steps start + 1 … stop.
 
     Attributes
     ----------
     start, stop : int
-    vectors : Tensor, shape (sample, step, n, k)
-        Of length 1, after each step; of the first run.
-    coefficients : Tensor, shape (run, sample, step, k, k)
-        Of the vectors in the frames, likewise.
-    rates : Tensor, shape (sample, step, k)
-        ln ‖J_t v(t − 1)‖.
-    residuals : Tensor, shape (sample, step, k)
-        ‖J_t v(t − 1)/‖…‖ − v(t)‖.
-    differences : Tensor, shape (sample, step, k)
-        The angle between the vectors of both runs.
+    vectors : ndarray, shape (run, sample, step, n, k)
+        Of length 1.
+    coefficients : ndarray, shape (run, sample, step, k, k)
+        The vectors in the frames, upper triangular.
+    rates, residuals : ndarray, shape (sample, step, k)
+        ln ‖J_t v(t − 1)‖ and ‖J_t v(t − 1)/‖…‖ − v(t)‖, of the first run.
     """
 
     start: int
     stop: int
-    vectors: Tensor
-    coefficients: Tensor
-    rates: Tensor
-    residuals: Tensor
-    differences: Tensor
+    vectors: Real
+    coefficients: Real
+    rates: Real
+    residuals: Real
 
 
 class Passes:
-    """The forward pass over all steps, and the pass back through what it left.
+    """The forward pass over all steps, and the pass back.
 
     Parameters
     ----------
     steps : TangentSteps
     k : int
     first, last : int
-        The steps between the transients: vectors are wanted at first … last.
-    blocks : int
-        Of the window between them, for which growth is summed up.
+        The window between the transients.
     max_memory : float
-        Bytes: where frames, factors and maps of the window and the last transient do not fit, only some frames are kept
-        and the stretches between them are carried forward once more.
+        Bytes. Where frames and factors of the window do not fit, stretches are carried forward once more on the way
+        back.
     seed : int
 
     Attributes
     ----------
-    growth : ndarray, shape (sample, block, k)
-        Σ ln R_ii since `first`, of the first run, at the ends of the blocks.
-    stops : ndarray of int, shape (block,)
-        These ends.
+    log_factors : ndarray, shape (sample, step, k)
+        ln R_ii of the first run after the steps first + 1 … last.
     sound : ndarray of bool, shape (sample, k)
         Which modes no step drowned in rounding, and no mode before them.
     stretches : int
-        How many had to be carried forward once more.
+        How many were carried forward once more.
     """
 
-    def __init__(
-        self, steps: TangentSteps, k: int, first: int, last: int, blocks: int, max_memory: float, seed: int
-    ) -> None:
-        self.steps, self.k, self.first, self.last, self.seed = steps, k, first, last, seed
-        n, samples = steps.size, steps.samples
-        # maps and their images; frames, vectors and what they are multiplied from; factors and coefficients
+    def __init__(self, steps: TangentSteps, k: int, first: int, last: int, max_memory: float, seed: int) -> None:
+        self.steps, self.k, self.last, self.seed = steps, k, last, seed
+        samples, n = steps.states.shape[0], steps.states.shape[2]
         numbers = samples * (n * n + 2 * n * k + RUNS * (3 * n * k + 4 * k * k))
-        at_once = max(1, int(max_memory // (8 * numbers)))
-        self._sound = torch.ones(RUNS * samples, k, dtype=torch.bool)
-        frames = [random_frame(samples, n, k, seed + run, torch.zeros(1)).columns for run in range(RUNS)]
-        frame = torch.cat(frames).double()
-        for start in through(range(0, first, at_once)):
-            frame = self._carried(frame, start, min(first, start + at_once)).frames[:, -1]
-        self._starts = list(range(first, steps.count, at_once))
-        self._checkpoints: list[Tensor] = []
-        self.stops = first + np.round(np.linspace(0, last - first, blocks + 1)).astype(np.int64)[1:]
-        self.growth = np.zeros((samples, blocks, k))
-        for start in through(self._starts):
-            self._checkpoints.append(frame)
-            self._kept = self._carried(frame, start, min(steps.count, start + at_once))
-            frame = self._kept.frames[:, -1]
-            self._sum_up(start)
-        self.growth = np.cumsum(self.growth, axis=1)
-        self.sound = self._sound.reshape(RUNS, samples, k).all(dim=0).cummin(dim=1).values.numpy()
-        self.stretches = len(self._starts) - 1
+        self._at_once = max(1, int(max_memory // (8 * numbers)))
+        self._sound = np.ones((RUNS, samples, k), dtype=bool)
+        frame = np.stack([random_frame(samples, n, k, seed + run) for run in range(RUNS)])
+        for start in range(0, first, self._at_once):
+            frame = self._forward(frame, start, min(first, start + self._at_once))[1][-1]
+        self._checkpoints: list[tuple[int, Real]] = []
+        logs = []
+        for start in through(range(first, steps.count, self._at_once)):
+            self._checkpoints.append((start, frame))
+            self._kept = self._forward(frame, start, min(steps.count, start + self._at_once))
+            frame = self._kept[1][-1]
+            logs.append(np.log(np.diagonal(self._kept[2][:, 0], axis1=-2, axis2=-1)))
+        self.log_factors = np.concatenate(logs).swapaxes(0, 1)[:, : last - first]
+        self.sound = np.logical_and.accumulate(self._sound.all(axis=0), axis=1)
+        self.stretches = len(self._checkpoints) - 1
+
+    def _forward(self, frame: Real, start: int, stop: int) -> tuple[Real, Real, Real]:
+        """Return maps, frames and factors (step, …): J_t Q_{t−1} = Q_t R_t with a positive diagonal."""
+        maps = self.steps.block(start, stop)
+        frames, factors, eye = [frame], [], np.eye(self.k)
+        for J in maps.swapaxes(0, 1):
+            image = J @ frames[-1]
+            Q, R = np.linalg.qr(image)
+            diagonal = np.diagonal(R, axis1=-2, axis2=-1)
+            size = np.linalg.norm(image, axis=(-2, -1))[..., None]
+            sound = np.abs(diagonal) * UNRESOLVED > SAFETY * self.steps.rounding * size
+            self._sound &= sound
+            sign = np.where(diagonal < 0, -1.0, 1.0)
+            frames.append(Q * sign[..., None, :])
+            # the rows and columns of a mode that is lost are the identity's: no others see them
+            factors.append(np.where(sound[..., None] & sound[..., None, :], R * sign[..., None], eye))
+        return maps, np.stack(frames), np.stack(factors)
 
     def back(self) -> Iterator[Stretch]:
-        """The covariant vectors of the window, the last stretch first."""
-        samples, k = self.steps.samples, self.k
-        drawn = np.triu(np.random.default_rng(self.seed).standard_normal((RUNS, k, k)))
-        drawn[:, np.arange(k), np.arange(k)] = np.abs(drawn[:, np.arange(k), np.arange(k)])
-        coefficients = torch.as_tensor(np.repeat(drawn, samples, axis=0))
-        coefficients = coefficients / vector_norm(coefficients, dim=-2, keepdim=True)
-        stretches = list(zip(self._starts, self._checkpoints, strict=True))
-        for start, frame in through(stretches[::-1]):
-            kept = self._kept
-            if start != self._starts[-1]:
-                kept = self._carried(frame, start, self._starts[self._starts.index(start) + 1])
-            found = [coefficients]
-            for factor in reversed(kept.factors.unbind(dim=1)):
-                coefficients = solve_triangular(factor, coefficients, upper=True)
-                coefficients = coefficients / vector_norm(coefficients, dim=-2, keepdim=True)
-                found.append(coefficients)
-            count = min(self.last - start, len(found) - 1)
+        """Yield the covariant vectors of the window, the last stretch first: c(t − 1) ∝ R_t⁻¹ c(t), v = Q c."""
+        k, samples = self.k, len(self.steps.states)
+        drawn = np.triu(np.random.default_rng(self.seed).standard_normal((RUNS, 1, k, k)))
+        drawn[..., range(k), range(k)] = np.abs(drawn[..., range(k), range(k)])
+        C = np.broadcast_to(drawn / np.linalg.norm(drawn, axis=-2, keepdims=True), (RUNS, samples, k, k))
+        for start, frame in through(self._checkpoints[::-1]):
+            again = start != self._checkpoints[-1][0]
+            stop = min(self.steps.count, start + self._at_once)
+            maps, frames, factors = self._forward(frame, start, stop) if again else self._kept
+            found = [C]
+            for R in factors[::-1]:
+                C = np.asarray(
+                    torch.linalg.solve_triangular(*(torch.from_numpy(each.copy()) for each in (R, C)), upper=True)
+                )
+                C = C / np.linalg.norm(C, axis=-2, keepdims=True)
+                found.append(C)
+            count = min(self.last, stop) - start
             if count > 0:
-                yield self._stretch(start, kept, torch.stack(found[::-1], dim=1), count)
-
-    def _stretch(self, start: int, kept: Forward, coefficients: Tensor, count: int) -> Stretch:
-        within = slice(0, count + 1)
-        vectors = kept.frames[:, within] @ coefficients[:, within]
-        ours, others = vectors.unflatten(0, (RUNS, self.steps.samples))
-        images = kept.maps[:, :count] @ ours[:, :-1]
-        sizes = vector_norm(images, dim=-2)
-        residuals = vector_norm(images / sizes.unsqueeze(-2) - ours[:, 1:], dim=-2)
-        after = coefficients[:, 1 : count + 1].unflatten(0, (RUNS, self.steps.samples))
-        differences = angles_between(ours[:, 1:], others[:, 1:])
-        return Stretch(start, start + count, ours[:, 1:], after, sizes.log(), residuals, differences)
-
-    def _carried(self, frame: Tensor, start: int, stop: int) -> Forward:
-        maps = self.steps.block(start, stop).cpu()
-        frames, factors = [frame], []
-        for step in through(range(stop - start)):
-            image = maps[:, step].repeat(RUNS, 1, 1) @ frames[-1]
-            Q, R = torch.linalg.qr(image)
-            diagonal = R.diagonal(dim1=-2, dim2=-1)
-            size = vector_norm(image, dim=(-2, -1))[:, None]
-            sound = diagonal.abs() * UNRESOLVED > SAFETY * self.steps.roundings * size
-            self._sound &= sound
-            sign = torch.where(diagonal < 0, -1.0, 1.0)
-            frames.append(Q * sign.unsqueeze(-2))
-            factors.append(_without(R * sign.unsqueeze(-1), sound))
-        return Forward(maps, torch.stack(frames, dim=1), torch.stack(factors, dim=1))
-
-    def _sum_up(self, start: int) -> None:
-        """Add what the factors grew to the blocks that their steps belong to."""
-        samples = self.steps.samples
-        logs = self._kept.factors[:samples].diagonal(dim1=-2, dim2=-1).log().numpy()
-        numbers = np.arange(start + 1, start + 1 + logs.shape[1])
-        for block, (low, high) in enumerate(zip([self.first, *self.stops[:-1]], self.stops, strict=True)):
-            self.growth[:, block] += logs[:, (numbers > low) & (numbers <= high)].sum(axis=1)
+                yield _stretch(start, count, maps, frames, np.stack(found[::-1]))
 
 
-def _without(factor: Tensor, sound: Tensor) -> Tensor:
-    """R with the rows and columns of the modes that are lost replaced by the identity's: no others see them."""
-    both = sound.unsqueeze(-1) & sound.unsqueeze(-2)
-    return torch.where(both, factor, torch.eye(factor.shape[-1], dtype=factor.dtype))
+def _stretch(start: int, count: int, maps: Real, frames: Real, coefficients: Real) -> Stretch:
+    vectors = np.moveaxis(frames[: count + 1] @ coefficients[: count + 1], 0, 2)
+    images = maps[:, :count] @ vectors[0][:, :-1]
+    sizes = np.linalg.norm(images, axis=-2)
+    residuals = np.linalg.norm(images / sizes[..., None, :] - vectors[0][:, 1:], axis=-2)
+    after = np.moveaxis(coefficients[1 : count + 1], 0, 2)
+    return Stretch(start, start + count, vectors[:, :, 1:], after, np.log(sizes), residuals)
 
 
-def smallest_angles(coefficients: Tensor, unstable: int, stable: int) -> Tensor:
-    """The smallest principal angle between the first `unstable` vectors' span and the last `stable` ones', in radians.
+def smallest_angles(coefficients: Real, unstable: int, stable: int) -> Real:
+    """Return the smallest principal angle between the spans of the first and of the last vectors, in radians.
 
     Parameters
     ----------
-    coefficients : Tensor, shape (..., k, k)
+    coefficients : ndarray, shape (..., k, k)
         Upper triangular: the vectors' components in an orthonormal frame.
     unstable, stable : int
-        At least one each, k together at most.
+        How many first and how many last vectors, at least one each, k together at most.
 
     Notes
     -----
@@ -200,14 +155,24 @@ def smallest_angles(coefficients: Tensor, unstable: int, stable: int) -> Tensor:
     ----------
     Björck and Golub, "Numerical methods for computing angles between linear subspaces", Math. Comp. 27 (1973).
     """
-    basis = torch.linalg.qr(coefficients[..., -stable:]).Q
-    cosine = torch.linalg.svdvals(basis[..., :unstable, :])[..., 0]
-    sine = torch.linalg.svdvals(basis[..., unstable:, :])[..., -1]
-    return torch.atan2(sine, cosine)
+    basis = np.linalg.qr(coefficients[..., -stable:])[0]
+    cosine = np.linalg.svd(basis[..., :unstable, :], compute_uv=False)[..., 0]
+    sine = np.linalg.svd(basis[..., unstable:, :], compute_uv=False)[..., -1]
+    return np.asarray(np.arctan2(sine, cosine))
 
 
-def angles_between(first: Tensor, second: Tensor) -> Tensor:
-    """The angle between the lines along unit vectors (..., state, k), column by column; accurate near 0."""
-    along = (first * second).sum(dim=-2, keepdim=True)
-    beside = torch.linalg.vector_norm(second - along * first, dim=-2)
-    return torch.atan2(beside, along.squeeze(-2).abs())
+def subspace_angles(stretch: Stretch, unstable: Index, stable: Index, sound: Index) -> Real:
+    """Return those of both runs, shape (run, sample, step), where so many of `sound` modes grow and decay; else NaN."""
+    found = np.full(stretch.coefficients.shape[:3], np.nan)
+    for sample in np.flatnonzero((unstable > 0) & (stable > 0)):
+        known = slice(0, int(sound[sample]))
+        coefficients = stretch.coefficients[:, sample, :, known, known]
+        found[:, sample] = smallest_angles(coefficients, int(unstable[sample]), int(stable[sample]))
+    return found
+
+
+def angles_between(first: Real, second: Real) -> Real:
+    """Return the angle between the lines along unit vectors (..., state, k), column by column; accurate near 0."""
+    along = (first * second).sum(axis=-2, keepdims=True)
+    beside = np.linalg.norm(second - along * first, axis=-2)
+    return np.asarray(np.arctan2(beside, np.abs(along[..., 0, :])))

@@ -1,114 +1,90 @@
-"""The linear maps that carry tangent vectors along orbits: a map's Jacobians, a flow's over intervals of time."""
+"""∂h_t/∂h_{t−1} along orbits, as matrices: a map's Jacobians, a flow's tangent maps over intervals of time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
+from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Solution
 from dynlab.driven import Driven, in_float64
-from dynlab.numerics.frame import beyond
-from dynlab.progress import through
-from dynlab.simulation import Evaluations, unit_of_solution
+from dynlab.numerics.arrays import Real
 from dynlab.systems import Flow
 
 
 @dataclass(frozen=True)
 class TangentSteps:
-    """∂h_t/∂h_{t−1} for t = 1 … count.
+    """The maps of steps t = 1 … count.
 
     Attributes
     ----------
-    samples, size, count : int
-        Orbits, dimensions of the state, and steps.
-    length : float
-        Of one step in steps, or in seconds.
-    roundings : float
-        The relative error of one of these maps.
-    cut : ndarray, shape (sample,)
-        The step at which an orbit left the bound on states, or was no number, inf where it did not; from there on its
-        maps are the identity. Known once all blocks were read.
-    left : ndarray of bool, shape (sample,)
-        Whether it was cut beyond the bound.
     states : ndarray, shape (sample, count + 1, state)
         h_0 … h_count.
+    length : float
+        Length of one step in steps, or in seconds.
+    rounding : float
+        Relative error of one map.
+    cut : ndarray, shape (sample,)
+        The step at which an orbit left its bound, or was no number, inf where it did not; from there on its maps are
+        the identity. Known once all blocks were read.
+    lost : ndarray of bool, shape (sample,)
+        Whether it was cut within the bound.
     block : callable
-        Of start and stop: the maps of the steps start + 1 … stop, shape (sample, step, n, n), in float64.
+        ``block(start, stop)``, the maps of the steps start + 1 … stop, shape (sample, step, n, n).
     """
 
-    samples: int
-    size: int
-    count: int
+    states: Real
     length: float
-    roundings: float
-    cut: NDArray[np.float64]
-    left: NDArray[np.bool_]
-    states: NDArray[np.float64]
-    block: Callable[[int, int], Tensor]
+    rounding: float
+    cut: Real
+    lost: NDArray[np.bool_]
+    block: Callable[[int, int], Real]
+
+    @property
+    def count(self) -> int:
+        return self.states.shape[1] - 1
 
 
 def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
-    """The Jacobians along driven orbits."""
-    samples, _, n = driven.states.shape
-    outside = ~(driven.states.abs() <= largest_state).all(dim=-1).cpu().numpy()
-    cut = np.where(outside.any(axis=1), outside.argmax(axis=1), np.inf)
-    gone = beyond(driven.states[range(samples), outside.argmax(axis=1)], largest_state)
+    """Return the Jacobians along driven orbits."""
     states = driven.states.double().cpu().numpy()
+    n = states.shape[2]
+    outside = ~(np.abs(states) <= largest_state).all(axis=2)
+    left = outside.argmax(axis=1)
+    cut = np.where(outside.any(axis=1), left, np.inf)
+    lost = outside.any(axis=1) & ~(np.abs(states[range(len(states)), left]) > largest_state).any(axis=1)
 
-    def block(start: int, stop: int) -> Tensor:
+    def block(start: int, stop: int) -> Real:
         numbers = np.arange(start + 1, stop + 1)
-        found = torch.cat([in_float64(part) for part in driven.blocks(driven.system, numbers)], dim=1)
-        finite = torch.isfinite(found).all(dim=(-2, -1)).cpu().numpy()
+        found = np.concatenate(
+            [in_float64(part).cpu().numpy() for part in driven.blocks(driven.system, numbers)], axis=1
+        )
+        finite = np.isfinite(found).all(axis=(2, 3))
         first = np.where(finite.all(axis=1), np.inf, numbers[(~finite).argmax(axis=1)])
+        lost[first < cut] = True
         np.minimum(cut, first, out=cut)
-        inside = torch.as_tensor(numbers < cut[:, None], device=found.device)
-        return torch.where(inside[..., None, None], found, torch.eye(n, dtype=found.dtype, device=found.device))
+        return np.where((numbers < cut[:, None])[..., None, None], found, np.eye(n))
 
-    return TangentSteps(samples, n, driven.steps, 1.0, n * np.finfo(float).eps, cut, gone, states, block)
+    return TangentSteps(states, 1.0, n * np.finfo(float).eps, cut, lost, block)
 
 
-def steps_of_flow(
-    system: Flow, initial: Tensor, count: int, interval: float, largest_state: float, max_memory: float
-) -> TangentSteps:
-    """The solutions of the variational equation over `count` intervals, from `initial` (sample, state).
-
-    They are kept where they fit into `max_memory` bytes; else only the states between the intervals are, and what a
-    block needs is solved again.
-    """
-    samples, n = initial.shape
-    cut, gone = np.full(samples, np.inf), np.zeros(samples, dtype=bool)
-    states, kept = [initial], []
-    keeps = 8 * samples * n * n * count <= max_memory
-    step = 0.0
-    unit, eye = unit_of_solution(system, initial, count * interval), torch.eye(n, dtype=initial.dtype)
-
-    def over(
-        number: int, step: float, alive: NDArray[np.bool_], evaluations: Evaluations
-    ) -> tuple[Carried, float, NDArray[np.bool_]]:
-        """The tangent map of an interval, the solver's last step, and which of the `alive` samples ran away."""
-        start = Carried(states[number], initial.new_zeros(samples), eye.expand(samples, n, n), unit)
-        return solved(system, start, number * interval, interval, step, alive, largest_state, evaluations)[:3]
-
-    evaluations = Evaluations(system, 0.0, count * interval)
-    for number in through(range(count)):
-        left = np.ones(samples, dtype=bool)
-        while left.any():  # once more, with the solutions that ran away held where they are
-            end, step, left = over(number, step, np.isinf(cut), evaluations)
-            cut[left] = number
-            gone |= left & beyond(end.state, largest_state)
-        states.append(end.state)
-        if keeps:
-            kept.append(end.vectors)
-
-    followed = torch.stack(states, dim=1).numpy()
-
-    def block(start: int, stop: int) -> Tensor:
-        if keeps:
-            return torch.stack(kept[start:stop], dim=1)
-        again = Evaluations(system, 0.0, count * interval)
-        return torch.stack([over(one, 0.0, cut > one, again)[0].vectors for one in range(start, stop)], dim=1)
-
-    return TangentSteps(samples, n, count, interval, RELATIVE_TOLERANCE, cut, gone, followed, block)
+def steps_of_flow(system: Flow, initial: Real, count: int, interval: float, largest_state: float) -> TangentSteps:
+    """Return the solutions of the variational equation over `count` intervals, from `initial` (sample, state)."""
+    marks = interval * np.arange(1, count + 1)
+    solution = Solution(system, initial, float(marks[-1]), largest_state)
+    matrices, states = [], [initial]
+    for maps in solution.maps(marks):
+        vectors: Real = np.broadcast_to(np.eye(initial.shape[1]), (*initial.shape, initial.shape[1]))
+        for step in range(len(maps.ends)):
+            vectors = maps.apply(step, vectors)
+        matrices.append(vectors)
+        states.append(solution.state)
+    kept, cut = np.stack(matrices, axis=1), np.floor(solution.cut / interval)
+    return TangentSteps(
+        np.stack(states, axis=1),
+        interval,
+        RELATIVE_TOLERANCE,
+        cut,
+        solution.lost,
+        lambda start, stop: kept[:, start:stop],
+    )

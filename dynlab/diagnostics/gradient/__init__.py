@@ -1,5 +1,5 @@
 """How much of the gradient survives from the end of a sequence to each of its steps."""
 
-from dynlab.diagnostics.gradient.diagnostic import gradient
+from dynlab.diagnostics.gradient.gradient_norms import gradient
 
 __all__ = ["gradient"]

@@ -20,7 +20,7 @@ from dynlab.systems.copied import copied
 def log_loss_gradient(
     loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor, jacobians: Iterable[tuple[Operator, Operator]]
 ) -> NDArray[np.float64]:
-    """The logarithm of ‖∂L/∂h_t‖₂ for t = 0 … T, shape (sample, time + 1); NaN where it underflows.
+    """Return the logarithm of ‖∂L/∂h_t‖₂ for t = 0 … T, shape (sample, time + 1); NaN where it underflows.
 
     With p_t the derivative of the loss by h_t alone, ∂L/∂h_T = p_T and ∂L/∂h_t = p_t + J_{t+1}ᵀ ∂L/∂h_{t+1}; what is
     carried from step to step is a vector of length 1 and the logarithm of its size.
@@ -51,7 +51,7 @@ def log_loss_gradient(
 
 
 def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any], Tensor]:
-    """The loss of a read-out, for `gradient`: cross-entropy of classes, the mean squared error of values.
+    """Return the loss of a read-out, for `gradient`: cross-entropy of classes, the mean squared error of values.
 
     Targets that are whole numbers are classes, of the sequence (sample,), read from the last state, or of every step
     (sample, time); others are values of shape (sample, output), read from the last state, or of every step
@@ -89,7 +89,7 @@ def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any]
 
 
 def _partial(loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor) -> Tensor:
-    """The derivative of the loss by each state with the others held, shape of `states`."""
+    """Return the derivative of the loss by each state with the others held, shape of `states`."""
     leaf = states.detach().clone().requires_grad_(True)
     with torch.enable_grad():
         values: Any = loss(leaf, targets)
@@ -104,7 +104,7 @@ def _partial(loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor
 
 
 def _normalised(vector: Tensor, log_size: Tensor) -> tuple[Tensor, Tensor]:
-    """A vector times e^log_size as a direction and the logarithm of its length; of zero the direction is zero."""
+    """Return a vector times e^log_size as a direction, zero of zero, and the logarithm of its length."""
     largest = vector.abs().amax(dim=-1)  # first, so that squares neither underflow nor overflow
     scaled = vector / torch.where(largest > 0, largest, 1).unsqueeze(-1)
     length = vector_norm(scaled, dim=-1)

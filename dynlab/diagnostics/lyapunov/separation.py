@@ -9,6 +9,8 @@ from torch.nn.utils import parametrize
 
 from dynlab import simulation
 from dynlab.driven import Driven
+from dynlab.numerics.arrays import Real
+from dynlab.numerics.statistics import FEW_NATS
 from dynlab.progress import through
 
 FAR = 1.0  # distance of the second start: as large as the states of a network with saturating units are
@@ -26,14 +28,14 @@ class Separation:
 
     `shrinkage` is ln of the last distance over the first, of starts far from each other. `rate` is the mean growth of
     ln of the distance of orbits near each other, in nat/step. `neighbour_rate` is the same in the second half of the
-    steps along an orbit that begins `BESIDE` this one. `left` is 1 where that one has left, and ends where states
-    approach each other, while along this one they separate: on a set of symmetric states, or at an unstable point.
+    steps along an orbit that begins `BESIDE` this one. `left` is 1 where that orbit leaves, and states near it
+    approach each other while along this one they separate, each by `FEW_NATS` at least.
     """
 
     outcome: NDArray[np.str_]
-    shrinkage: NDArray[np.float64]
-    rate: NDArray[np.float64]
-    neighbour_rate: NDArray[np.float64]
+    shrinkage: Real
+    rate: Real
+    neighbour_rate: Real
     left: NDArray[np.int8]
 
 
@@ -44,30 +46,30 @@ def separation(driven: Driven, transient: int, inside: NDArray[np.bool_], seed: 
     ----------
     driven : Driven
     transient : int
-        How many steps the rate does not count, while the difference aligns.
+        Number of steps that the rate does not count, while the difference aligns.
     inside : ndarray of bool, shape (sample,)
         The samples whose orbit was not cut.
     seed : int
-        Of the direction in which the second start lies.
+        Seed of the direction in which the second start lies.
     """
     drawn = np.random.default_rng(seed).standard_normal(driven.states.shape[-1])
     direction = torch.as_tensor(drawn / np.linalg.norm(drawn)).to(driven.states)
-    start = driven.states[:, 0]
-    last = simulation.end_of_orbit(driven.system, driven.inputs, start + FAR * direction)
+    last = simulation.end_of_orbit(driven.system, driven.inputs, driven.states[:, 0] + FAR * direction)
     shrinkage = ((last - driven.states[:, -1]).norm(dim=-1) / FAR).log().double().cpu().numpy()
     rate, late, beside, gone = _rates(driven, transient, direction)
-    left = inside & (late > 0) & (beside < 0) & np.isfinite(beside) & (gone > AWAY * BESIDE)
+    nats = FEW_NATS / (driven.steps - driven.steps // 2)
+    left = inside & (late > nats) & (beside < -nats) & np.isfinite(beside) & (gone > AWAY * BESIDE)
     shrinkage, rate, beside = (np.where(inside, values, np.nan) for values in (shrinkage, rate, beside))
     nearer = np.where((shrinkage <= NEARER) & (rate < 0), DRAW_NEARER, NEITHER)
     apart = np.where((shrinkage > NEARER) & (rate > 0), STAY_APART, nearer)
     return Separation(np.where(shrinkage <= MET, MEET, apart), shrinkage, rate, beside, left.astype(np.int8))
 
 
-def _rates(driven: Driven, transient: int, direction: torch.Tensor) -> list[NDArray[np.float64]]:
-    """The mean growth of ln ‖difference‖, which is scaled back at every step (Benettin's two orbits), each (sample,).
+def _rates(driven: Driven, transient: int, direction: torch.Tensor) -> list[Real]:
+    """Return the mean growth of ln ‖difference‖, which is scaled back at every step (Benettin's two orbits).
 
-    After the transient, in the second half, in the second half along an orbit beside this one; and how far that one is
-    from this at last. No Jacobian is used, so that this checks the largest exponent.
+    Three rates (sample,): after the transient, in the second half, in the second half along an orbit beside this one;
+    and how far that orbit is from this one at last. No Jacobian is used, so that this checks the largest exponent.
     """
     half, states, step = driven.steps // 2, driven.states, driven.system.step
     near = torch.finfo(states.dtype).eps ** 0.5  # its square and rounding are equally small beside it

@@ -1,152 +1,170 @@
-"""Solutions of a flow with tangent vectors along them, by DOP853 (Hairer, Nørsett and Wanner, II.5 and II.10).
+"""A flow's solution with its tangent maps, by DOP853 (Hairer, Nørsett and Wanner, II.5 and II.10).
 
-The states of a step's stages do not depend on the tangent vectors: the Jacobians at all of them are asked for at once.
+The loop works on plain arrays and asks two callables, velocity and Jacobian. A step's states do not depend on its
+tangent vectors, so that the Jacobians at all its stages are asked for at once.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
 from dynlab.jacobians import jacobian
-from dynlab.simulation import LEAST_TOLERANCE, Evaluations
+from dynlab.numerics.arrays import Real
+from dynlab.simulation import Evaluations
 from dynlab.systems import Flow
 
-RELATIVE_TOLERANCE = 1e-10  # of a step, for states and tangent vectors alike
-ABSOLUTE_TOLERANCE = 1e-13
-FIRST_STEP = 1e-3  # of the time asked for, where no step is known
-SHORTEST_STEP = 10 * np.finfo(float).eps  # of the time asked for: no shorter one moves the time
+RELATIVE_TOLERANCE = 1e-9  # of a step: of the state's largest size so far, and of the tangent map's norm
+FIRST_STEP = 0.1  # in units of 1/‖J‖ at the start
+SHORTEST_STEP = 10 * np.finfo(float).eps  # of the whole time: no shorter one moves the time
+CROSSING = 1e-5  # of the time passed: how well is found when a solution leaves its bound
 SAFETY, SMALLEST_CHANGE, LARGEST_CHANGE = 0.9, 0.2, 10.0  # of the length from one step to the next
 ORDER = 8
-HALVINGS = 40  # of a step in which a solution leaves the bound
-NUMBERS_AT_ONCE = 2**22  # of Jacobians, 32 MiB
+
+Function = Callable[[Real], Real]
 
 
-@dataclass(frozen=True)
-class Carried:
-    """A state (sample, state), the integral of its divergence (sample,), and its tangent vectors.
+class Tableau:
+    """The coefficients of DOP853: `A` of the stages, the new state's among them, and two error estimates."""
 
-    `unit`, shape (sample, 1), is what the state's absolute error is measured in.
+    def __init__(self) -> None:
+        from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
+
+        self.A = np.vstack([DOP853.A, DOP853.B])
+        self.errors = np.vstack([DOP853.E5, DOP853.E3])
+
+
+class Solution:
+    """Solutions of a flow from `state` (sample, n), followed until `end` seconds.
+
+    Attributes
+    ----------
+    t : float
+    state : ndarray, shape (sample, n)
+        Where an orbit was cut, it stays.
+    cut : ndarray, shape (sample,)
+        When an orbit left its bound, or could not be followed; inf where it did not.
+    lost : ndarray of bool, shape (sample,)
+        Whether it was cut within the bound, where no step could be taken.
+    visited : list of ndarray, shape (n,)
+        The first sample's state after each step.
     """
 
-    state: Tensor
-    log_det: Tensor
-    vectors: Tensor
-    unit: Tensor
+    def __init__(self, system: Flow, state: Real, end: float, largest_state: float) -> None:
+        self.velocity, self.jacobian = callables(system)
+        self.t, self.state, self.largest, self.end = 0.0, state, largest_state, end
+        self.cut, self.lost = np.full(len(state), np.inf), np.zeros(len(state), dtype=bool)
+        self.visited = [state[0]]
+        self._tableau, self._evaluations = Tableau(), Evaluations(system, 0.0, end)
+        self._scale = np.abs(state).max(axis=1, keepdims=True)
+        self._rates = self.velocity(state)
+        with np.errstate(all="ignore"):
+            size = float(np.nanmax(np.linalg.norm(self.jacobian(state), axis=(1, 2)), initial=0.0))
+        self._length = min(end, FIRST_STEP / size) if 0 < size < np.inf else FIRST_STEP * end
 
-    def packed(self) -> Tensor:
-        """All of it, shape (sample, state + 1 + state · k)."""
-        return torch.cat([self.state, self.log_det.unsqueeze(-1), self.vectors.flatten(1)], dim=1)
-
-    def unpacked(self, values: Tensor) -> "Carried":
-        n = self.state.shape[1]
-        return Carried(values[:, :n], values[:, n], values[:, n + 1 :].reshape(self.vectors.shape), self.unit)
-
-    def least(self) -> Tensor:
-        """The absolute error that is allowed, as `packed`."""
-        found = torch.full_like(self.packed(), ABSOLUTE_TOLERANCE)
-        found[:, : self.state.shape[1]] *= self.unit
-        found.clamp_(min=LEAST_TOLERANCE)
-        return found
-
-
-def solved(
-    system: Flow,
-    start: Carried,
-    begin: float,
-    span: float,
-    step: float,
-    alive: NDArray[np.bool_],
-    largest_state: float,
-    evaluations: Evaluations,
-) -> tuple[Carried, float, NDArray[np.bool_], float]:
-    """What is carried from `begin` to a time `span` later, the step to go on with, and which `alive` samples ran away.
-
-    At the end is the time that was reached: where some ran away, when the first of them did, and only these are told.
-    A `step` of 0 says that none is known. `evaluations` counts those of the whole solution.
-    """
-    from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
-
-    weights, errors = (torch.tensor(np.vstack(rows)) for rows in ([DOP853.A, DOP853.B], [DOP853.E5, DOP853.E3]))
-    variation = _Variation(system, start, torch.from_numpy(alive)[:, None], weights)
-    y, t, length, left, refused = start.packed(), 0.0, step or FIRST_STEP * span, np.zeros_like(alive), False
-    rates = y.new_zeros(len(weights), *y.shape)
-    variation.fill(rates, y, 0.0, range(1))
-    least, lost = start.least(), np.zeros_like(alive)  # of which samples the last step ended at what is no number
-
-    def after(h: float) -> Tensor:
-        variation.fill(rates, y, h, range(1, len(rates)))
-        return y + h * torch.tensordot(weights[-1], rates[:-1], 1)
-
-    def beyond(values: Tensor) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = (start.unpacked(values).state.abs() <= largest_state).all(dim=-1).numpy()
-        return ~found & alive
-
-    while t < span and alive.any() and not left.any():
-        h = min(length, span - t)
-        evaluations.add(len(rates) - 1, begin + t)
-        new = after(h)
-        error = _error(errors, rates, h, least + RELATIVE_TOLERANCE * torch.maximum(y.abs(), new.abs()))
-        # in this order NaN, of a step beyond where the velocity is a number, makes the next one shorter
-        change = max(SMALLEST_CHANGE, SAFETY * error ** (-1 / ORDER)) if error != 0 else LARGEST_CHANGE
-        if error < 1:
-            longer = h * min(1.0 if refused else LARGEST_CHANGE, change)
-            length, refused = longer if h == length else max(length, longer), False
-            still = (start.unpacked(new).state == start.unpacked(y).state).all(dim=-1).numpy()
-            left, inside = beyond(new), 0.0
-            for _ in range(HALVINGS if left.any() else 0):
-                middle = (inside + h) / 2
-                if (earlier := beyond(after(middle))).any():
-                    h, left = middle, earlier
-                else:
-                    inside = middle
-            y, t, rates[0] = new, span if h == span - t else t + h, rates[-1]
-            left |= lost & still  # only a step that moves nothing ends at a number
-            lost = np.zeros_like(alive)
-        else:  # or no number
-            length, refused = h * change, True
-            lost = alive & ~torch.isfinite(rates).all(dim=-1).all(dim=0).numpy()
-            left = (lost if lost.any() else alive) & (length < SHORTEST_STEP * span)  # nothing is known beyond
-    return start.unpacked(y), length, left, begin + t
-
-
-class _Variation:
-    """The rates of change of state, integrated divergence and tangent vectors at the stages of a step.
-
-    They are zero for samples that are not `moving`, shape (sample, 1), also where the velocity is no number.
-    `weights` (stage, stage − 1) are those of the rates of the stages before.
-    """
-
-    def __init__(self, system: Flow, carried: Carried, moving: Tensor, weights: Tensor) -> None:
-        self.system, self.carried, self.moving, self.weights = system, carried, moving, weights
-        self.no_input = carried.state.new_zeros(system.input_size)
-
-    def fill(self, rates: Tensor, y: Tensor, h: float, stages: range) -> None:
-        """Set the `rates` (stage, sample, …) of these stages of a step of length `h` from `y`."""
-        samples, n = self.carried.state.shape
-        states = []
-        for i in stages:
-            states.append(self._at(i, rates[..., :n], y[:, :n], h))
-            rates[i, :, :n] = torch.where(self.moving, self.system.velocity(states[-1], self.no_input), 0.0)
-        at_once = max(1, NUMBERS_AT_ONCE // (samples * n * n))
-        for some in (stages[i : i + at_once] for i in range(0, len(stages), at_once)):
-            where = torch.stack(states[some.start - stages.start : some.stop - stages.start])
-            A = jacobian(self.system, where, self.no_input).dense().expand(len(some), samples, n, n)
-            rates[some.start : some.stop, :, n] = torch.where(
-                self.moving[:, 0], A.diagonal(dim1=-2, dim2=-1).sum(-1), 0.0
+    def maps(self, marks: Real) -> Iterator[TangentMaps]:
+        """Yield the tangent maps of the steps up to each of the `marks`, which are later and later times."""
+        for mark in marks:
+            found = []
+            while self.t < mark:
+                found.append(self._step(float(mark)))
+            matrices, dets = (
+                np.stack([each[0] for each in found], axis=1),
+                np.stack([each[1] for each in found], axis=1),
             )
-            for i, matrices in zip(some, A, strict=True):
-                vectors = self._at(i, rates[..., n + 1 :], y[:, n + 1 :], h).reshape(self.carried.vectors.shape)
-                rates[i, :, n + 1 :] = torch.where(self.moving, (matrices @ vectors).flatten(1), 0.0)
+            yield tangent_maps(matrices, dets)
 
-    def _at(self, stage: int, rates: Tensor, y: Tensor, h: float) -> Tensor:
-        return y + h * torch.tensordot(self.weights[stage, :stage], rates[:stage], 1)
+    def _step(self, mark: float) -> tuple[Real, Real]:
+        """Take one step that ends at `mark` at the latest; return its tangent map and its integrated divergence."""
+        refused = False
+        while True:
+            alive = np.isinf(self.cut)
+            h = min(self._length, mark - self.t)
+            with np.errstate(all="ignore"):
+                states, rates, matrices, divergence = self._stages(h, alive)
+                new, tangents = states[-1], matrices
+                error = self._error(h, rates, new, tangents, alive)
+            change = max(SMALLEST_CHANGE, SAFETY * error ** (-1 / ORDER)) if error != 0 else LARGEST_CHANGE
+            inside = (np.abs(new) <= self.largest).all(axis=1) | ~alive
+            self._evaluations.add(len(rates) - 1, self.t)
+            if error < 1 and inside.all():
+                longer = h * min(1.0 if refused else LARGEST_CHANGE, change)
+                self._length = longer if h == self._length else max(self._length, longer)
+                self.t, self.state, self._rates = mark if h == mark - self.t else self.t + h, new, rates[-1]
+                self._scale = np.maximum(self._scale, np.abs(new).max(axis=1, keepdims=True))
+                self.visited.append(new[0])
+                return tangents[-1], divergence
+            refused, shortest = True, self._length < SHORTEST_STEP * self.end
+            if error < 1 and h <= CROSSING * self.t:
+                self.cut[~inside] = self.t
+            elif shortest:
+                stuck = alive & ~np.isfinite(rates).all(axis=(0, 2))
+                stuck = stuck if stuck.any() else alive
+                self.cut[stuck], self.lost[stuck], self._length = self.t, True, mark - self.t
+            else:
+                self._length = h * (0.5 if error < 1 else change)
+
+    def _stages(self, h: float, alive: Flags) -> tuple[Real, Real, Real, Real]:
+        """Return states, rates and rates of the tangent map at all stages, the step's end last, and ∫ tr J."""
+        A, (samples, n) = self._tableau.A, self.state.shape
+        moving = alive[:, None]
+        states, rates = np.empty((2, len(A), samples, n))
+        states[0], rates[0] = self.state, np.where(moving, self._rates, 0.0)
+        flat_rates = rates.reshape(len(A), -1)
+        for i in range(1, len(A)):
+            states[i] = self.state + h * (A[i, :i] @ flat_rates[:i]).reshape(samples, n)
+            rates[i] = np.where(moving, self.velocity(states[i]), 0.0)
+        J = np.where(moving[..., None], self.jacobian(states), 0.0)
+        eye = np.broadcast_to(np.eye(n), (samples, n, n))
+        slopes, end = np.empty((len(A), samples, n, n)), eye
+        flat_slopes = slopes.reshape(len(A), -1)
+        for i in range(len(A)):
+            end = eye + h * (A[i, :i] @ flat_slopes[:i]).reshape(eye.shape)
+            slopes[i] = J[i] @ end
+        divergence = h * (A[-1] @ np.trace(J[:-1], axis1=-2, axis2=-1))
+        return states, rates, np.concatenate([slopes, end[None]]), divergence
+
+    def _error(self, h: float, rates: Real, new: Real, tangents: Real, alive: Flags) -> float:
+        """Return the largest estimate of a step's error in units of what is allowed."""
+        scale = np.maximum(self._scale, np.abs(new).max(axis=1, keepdims=True))
+        of_state = _estimate(self._tableau.errors, h, rates / np.where(scale > 0, scale, 1.0))
+        size = np.linalg.norm(tangents[-1], axis=(1, 2), keepdims=True)
+        of_map = _estimate(self._tableau.errors, h, (tangents[:-1] / size).reshape(*rates.shape[:2], -1))
+        return float(np.maximum(of_state, of_map)[alive].max(initial=0.0)) / RELATIVE_TOLERANCE
 
 
-def _error(errors: Tensor, rates: Tensor, h: float, allowed: Tensor) -> float:
-    """The estimate of a step's error as a share of what is `allowed`: of order 5, damped by that of order 3."""
-    fifth, third = torch.tensordot(errors, rates, 1) / allowed
-    fifth, third = float(fifth.square().sum()), float(third.square().sum())
-    return h * fifth / (((fifth + 0.01 * third) * allowed.numel()) ** 0.5) if fifth or third else 0.0
+def _estimate(errors: Real, h: float, rates: Real) -> Real:
+    """Return ‖error‖ of each sample (sample,): of order 5, damped by that of order 3."""
+    fifth, third = (np.square(np.tensordot(row, rates, 1)).sum(axis=-1) for row in errors)
+    return h * fifth / np.sqrt(np.where(fifth > 0, fifth + 0.01 * third, 1.0))
+
+
+def callables(system: Flow) -> tuple[Function, Function]:
+    """Return velocity and Jacobian of states (..., n) as functions of plain arrays."""
+    zero = torch.zeros(system.input_size, dtype=torch.float64)
+
+    def velocity(states: Real) -> Real:
+        return np.asarray(system.velocity(torch.from_numpy(states), zero).detach())
+
+    def matrices(states: Real) -> Real:
+        found = jacobian(system, torch.from_numpy(states), zero).dense().detach()
+        return np.asarray(found.expand(*states.shape, states.shape[-1]))
+
+    return velocity, matrices
+
+
+def tangent_maps(matrices: Real, log_dets: Real) -> TangentMaps:
+    """Return the maps (sample, step, n, n) of a solution, the last of them at a mark."""
+    samples, count, n = matrices.shape[:3]
+    none = np.zeros((samples, count), dtype=bool)
+    return TangentMaps(
+        apply=lambda index, vectors: matrices[:, index] @ vectors,
+        log_norms=np.log(np.linalg.norm(matrices, axis=(2, 3))),
+        log_dets=log_dets,
+        roundings=np.full((samples, count), RELATIVE_TOLERANCE),
+        zeros=none,
+        unseen=np.zeros((samples, count, n), dtype=bool),
+        drowned=none,
+        ends=np.arange(count) == count - 1,
+    )

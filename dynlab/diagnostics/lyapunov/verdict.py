@@ -1,57 +1,55 @@
-"""Lyapunov exponents in a few plain sentences."""
+"""Lyapunov exponents in one to three sentences."""
 
 import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, OrbitEnds
-from dynlab.diagnostics.lyapunov.separation import BESIDE, DRAW_NEARER, FAR, MEET, NEITHER, STAY_APART
-from dynlab.numerics.statistics import FEW_NATS, WRONG, with_signs
+from dynlab.diagnostics.lyapunov import estimates
+from dynlab.diagnostics.lyapunov.cycles import Ends
+from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, STAY_APART
+from dynlab.numerics.arrays import Index
+from dynlab.numerics.statistics import WRONG, with_signs
 from dynlab.wording import (
     agree,
     at_most,
-    capital,
     counted,
-    interval,
     joined,
     none_inside,
     number,
     percent,
     place,
-    plural_of,
     ranged,
     subscript,
     with_error,
 )
 
 DRIFT = "not come to rest yet"  # what verdicts say of orbits that have not come to where they end
-SURE = 1e-6  # nats: the largest exponent of a fixed point or cycle itself, beyond which it is unstable
 ROUNDED = 10.0  # times what rounding adds: an error up to this is no matter of chance
-WIDE = 0.25  # of an exponent: beyond such an error a longer run is proposed
 CLOSE = 2.0  # the ratio of an exponent to its error up to which another digit is told, as its sign hangs on it
 LONGER = 10  # times as long is the run that is proposed where a sign is undecided
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
+ECHO = {MEET: "meet", DRAW_NEARER: "draw nearer by the factor e or more", STAY_APART: "stay apart"}
+MEANING = {  # of the sign of the largest exponent
+    1: "It is positive: nearby orbits separate",
+    -1: "It is negative: nearby orbits approach each other",
+    0: "Its sign is undecided",
+}
 
-ECHO = {DRAW_NEARER: "draw nearer by the factor e or more"}
 
-
-def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds | None, size: int) -> str:
-    """What the exponents say.
+def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: Ends | None) -> str:
+    """Return what the exponents say.
 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.lyapunov`, but for its verdict.
-    averaged : str
-        Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
     name : str
         ``exponent`` or ``finite_time_exponent``.
+    averaged : str
+        Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
     cut : str
-        What orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is.
-    ends : OrbitEnds, optional
-        How the orbits end that nothing drives.
-    size : int
-        The dimension of the state.
+        Why orbits were cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none was.
+    ends : Ends, optional
+        Where the orbits end that nothing drives.
     """
     known = ~np.isnan(ds[name].values).all(axis=1)
     if not known.any():
@@ -59,87 +57,70 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
         return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
-    before, after = (left_by_neighbours(some), "") if ends is None else _whereabouts(some, name, ends, known)
-    larger = _larger(some)
-    which = "first" if larger else "largest"
-    text = f"{before}Over {averaged} the {which} {words} Λ₁ is {_largest(some, name)}. "
-    text += f"{_meaning(some, name, ends is not None and not (ends.periods | ends.drifting)[known].any())}{larger}"
-    text += _aligned(some) + _differing(some, name) + after
-    if ends is None:
-        text += "" if before else _dimension(some)
-    elif not (ends.periods[known].all() or (ends.dimensions[known] >= 0).any()):  # only of what attracts
-        text += _dimension(some)
-    text += _self_check(some, name, size) + _echo_state(some)
+    text = f"{left_by_neighbours(some)}Over {averaged} the largest {words} Λ₁ is {_largest(some, name)}"
+    text += "".join(_where(some, name, ends, known)) if ends is not None else "."
+    text += f" {_meaning(some, name, ends, known)}{_numbers(some, name, ends, known)}{_echo_state(some)}"
     if not known.all():
         gone = int(np.sum(~known))
-        text += f" {gone} of {len(known)} orbits {cut or f'{agree(gone)} hidden by rounding or a kink'}, and "
-        text += f"{agree(gone)} left out."
+        why = cut or f"{agree(gone)} hidden by rounding or a kink"
+        text += f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out."
     return text
 
 
-def _larger(ds: xr.Dataset) -> str:
-    """Where a later exponent is larger than the first, as over few steps, in which tangent vectors do not align."""
-    means = ds["mean_exponent"].values
-    most = int(np.argmax(means))
-    if not means[most] > means[0] + ds["rounding_bound"].values[:, [0, most]].max():
-        return ""
-    last, units = f"Λ{subscript(most + 1)}", ds["mean_exponent"].attrs["units"]
-    more = means[most] - means[0]
-    by = f" by {number(more, 1)} {units}" if np.isfinite(more) else ""
-    if more <= ds["mean_exponent_error"].values[[0, most]].sum():
-        return f" {last} is larger than Λ₁{by}, which is within their errors: the two may be equal."
-    return f" {last} is larger than Λ₁{by}: over so short a time the exponents are not in their order yet."
-
-
 def _largest(ds: xr.Dataset, name: str) -> str:
+    """Return the first exponent with its error and unit."""
     mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
     count, units = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"]
-    if np.isneginf(mean):
-        if (values := ds[name].values[:, 0]).max() > -np.inf:
-            some = f"−inf in some of {count} samples, since a Jacobian is singular"
-            return f"{some}, and up to {at_most(values.max())} {units}"
-        return "−inf, since a Jacobian is singular"
     spread = f", the mean of {count} samples" if count > 1 else ""
-    if np.isposinf(ds["rounding_bound"].values[:, 0]).any():
+    if np.isneginf(mean):
+        most = float(ds[name].values[:, 0].max())
+        some = f" in some of {count} samples, and up to {at_most(most)} {units}" if most > -np.inf else ""
+        return f"−inf{some}, since a Jacobian is singular"
+    if np.isposinf(ds["rounding_bound"].values[:, 0]).any() and not error < abs(mean):
         return f"at most {at_most(mean)} {units}{spread}"
     figures = 2 if error / CLOSE < abs(mean) < CLOSE * error else 1
     told = with_error(mean, error, units, figures) if np.isfinite(error) else f"{number(mean)} {units}"
-    sampled = "±" in told and error > ROUNDED * float(ds["rounding_bound"][:, 0].mean())  # and not rounding alone
-    level = f" ({percent(1 - WRONG, 1)} confidence)" if sampled else ""
-    return f"{told}{level}{spread}"
+    sampled = "±" in told and error > ROUNDED * float(np.nan_to_num(ds["rounding_bound"][:, 0]).mean())
+    return f"{told}{f' ({percent(1 - WRONG, 1)} confidence)' if sampled else ''}{spread}"
 
 
-def _meaning(ds: xr.Dataset, name: str, wanders: bool) -> str:
-    """What the first exponent means; `wanders` says that no orbit rests, repeats itself or goes one way."""
+def flow_direction(ds: xr.Dataset, name: str, ends: Ends | None, known: np.ndarray) -> int:
+    """Return the index of the exponent of a flow's own direction, −1 where there is none or it is not told apart.
+
+    Along a bounded orbit that does not come to rest the velocity neither grows nor decays. It is the one exponent whose
+    error reaches 0.
+    """
+    if ends is None or ds["mean_exponent"].attrs["units"] != schema.NAT_PER_SECOND:
+        return -1
     means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
-    mean, error = means[0], errors[0]
+    zero = np.flatnonzero(np.abs(means) <= errors)
+    moves = not (ends.periods[known] | ends.drifts[known]).any()
+    return int(zero[0]) if moves and len(zero) == 1 and np.isfinite(errors[zero[0]]) else -1
+
+
+def _meaning(ds: xr.Dataset, name: str, ends: Ends | None, known: np.ndarray) -> str:
+    """Return what the first exponent means."""
+    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
     values, bounds = ds[name].values[:, 0], ds["rounding_bound"].values[:, 0]
     steps = " over these steps" if name != "exponent" else ""
     if differ(ds, name):
         return f"{_by_sample(ds, name)}{steps}."
-    if np.isposinf(bounds).any():
-        meet = f"It is negative: nearby orbits approach each other{steps}" if mean < 0 else "Its sign is undecided"
-        return (
-            f"{meet}. No lower bound is known, since a Jacobian is as small as its own error: it might be 0, and the "
-            "exponent −∞."
-        )
-    if (np.abs(values) <= bounds).all():
+    own = flow_direction(ds, name, ends, known)
+    if own == 0:
+        return "It is 0, the flow's own direction: nearby orbits neither separate nor meet."
+    if np.isposinf(bounds).any() and not errors[0] < np.abs(means[0]):
+        said = MEANING[-1] if means[0] < 0 else MEANING[0]
+        return f"{said}{steps}. No lower bound is known, since a Jacobian is as small as its own error."
+    if (np.abs(values) <= np.maximum(bounds, 0)).all():
         return "It is zero to rounding, and nearby orbits keep their distance."
-    if np.isneginf(mean) or mean < -error:
-        return f"It is negative: nearby orbits approach each other{steps}."
-    if mean > error:
-        chaos = ", which is chaos if the motion stays bounded" * wanders
-        longer = f" {_longer(ds)} makes the error smaller." * bool(name == "exponent" and error > WIDE * mean)
-        return f"It is positive: nearby orbits separate{steps}{chaos}.{_signs(means, errors)}{longer}"
-    if not np.isfinite(error):
-        return "Its error is not known, and its sign is undecided."
-    elapsed = float(ds[schema.TIME][-1]) - float(schema.settings(ds)["transient"])
-    decides = f" {_longer(ds)} may decide it." * bool(name == "exponent" and abs(mean * elapsed) < FEW_NATS)
-    return f"Its sign is undecided, since zero lies within the error.{decides}"
+    sign = int(estimates.signs(means, errors)[0])
+    wanders = ends is not None and not (ends.periods | ends.drifts)[known].any()
+    chaos = ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
+    return f"{MEANING[sign]}{steps}{chaos}.{f' {_longer(ds)} may decide it.' * (sign == 0 and name == 'exponent')}"
 
 
 def _longer(ds: xr.Dataset) -> str:
-    """What to ask for in place of so short a run."""
+    """Return what to ask for in place of so short a run."""
     if "echo_state" in ds:
         return "A longer input"
     length = "seconds" if ds["mean_exponent"].attrs["units"] == schema.NAT_PER_SECOND else "steps"
@@ -147,217 +128,90 @@ def _longer(ds: xr.Dataset) -> str:
     return f"A longer run (--{length} {longer}, in Python {length}={longer})"
 
 
-def _signs(means: np.ndarray, errors: np.ndarray) -> str:
-    """Which have which sign: "Of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)"."""
-    if len(means) == 1:
+def _numbers(ds: xr.Dataset, name: str, ends: Ends | None, known: np.ndarray) -> str:
+    """Return how many exponents have which sign, and the Kaplan–Yorke dimension of an attractor."""
+    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    if len(means) == 1 or differ(ds, name):
         return ""
-    negative = (means < -errors) | np.isneginf(means)
-    groups = {"positive": means > errors, "of undecided sign": ~negative & ~(means > errors), "negative": negative}
-    said = [f"{int(each.sum())} {word} ({_named_exponents(each)})" for word, each in groups.items() if each.any()]
-    verb = agree(int(groups["positive"].sum()))
-    return f" Of {counted(len(means), 'exponent')} {joined(said).replace(' ', f' {verb} ', 1)}."
-
-
-def _named_exponents(which: np.ndarray) -> str:
-    """Each run of three neighbours or more by its ends: "Λ₁", "Λ₁ and Λ₂", "Λ₁ to Λ₄ and Λ₆"."""
-    numbers = np.flatnonzero(which) + 1
-    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    named = [[f"Λ{subscript(one)}" for one in run] for run in runs]
-    return joined([word for run in named for word in (run if len(run) < 3 else [f"{run[0]} to {run[-1]}"])])
-
-
-def _aligned(ds: xr.Dataset) -> str:
-    """Where the first frame decides more than the samples do."""
-    if "alignment_error" not in ds:
-        return ""
-    change = float(ds["alignment_error"][:, 0].mean())
-    if not change > float(np.sqrt((ds["standard_error"][:, 0] ** 2).sum())) / ds.sizes[schema.SAMPLE]:
-        return ""
-    part = f"{number(change, 1)} {ds['mean_exponent'].attrs['units']}"
-    return (
-        f" Of the error of Λ₁ about {part} comes from the random directions of the first tangent vectors, and the "
-        f"rest from differences between samples. Longer sequences (--inputs noise:1.0 --steps 2000) make both smaller."
-    )
-
-
-def _differing(ds: xr.Dataset, name: str) -> str:
-    """Where samples have exponents of their own, as on different attractors."""
-    if not differ(ds, name):
-        return ""
-    units, values = ds[name].attrs["units"], ds[name].values[:, 0]
-    low, high = number(float(values.min())), number(float(values.max()))
-    return f" The samples differ beyond their errors, from {low} to {high} {units}: they have no exponent in common."
+    found = estimates.signs(with_signs(means, ds["rounding_bound"].values.max(axis=0)), errors)
+    own = flow_direction(ds, name, ends, known)
+    undecided = (found == 0) & (np.arange(len(found)) != own)
+    groups = [(found > 0, "positive"), (undecided, "of undecided sign"), (found < 0, "negative")]
+    said = [f"{int(which.sum())} {agree(int(which.sum()))} {word}" for which, word in groups if which.any()]
+    if own >= 0:
+        said.insert(int((found > 0).any()), f"Λ{subscript(own + 1)} is 0, the flow's own direction")
+    text = f" Of {counted(len(means), 'exponent')} {joined(said)}"
+    attracts = ends is None or not (ends.periods[known] > 0).any()
+    dimension, error = ds["kaplan_yorke_dimension"].values, float(ds["kaplan_yorke_dimension_error"].values[0])
+    if attracts and np.isfinite(dimension).any() and (dimension > 0).any():
+        one = len(dimension) == 1 and 0 < error < np.inf
+        text += (
+            f"; the Kaplan–Yorke dimension is {with_error(float(dimension[0]), error) if one else ranged(dimension)}"
+        )
+    return f"{text}."
 
 
 def differ(ds: xr.Dataset, name: str) -> bool:
-    """Whether samples have exponents of their own: no number lies within the errors of all."""
-    errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
-    values = with_signs(ds[name].values[:, 0], bounds)
-    if np.isneginf(values).any():
-        return not np.isneginf(values).all()
+    """Return whether samples have exponents of their own: no number lies within the errors of all."""
+    columns = (ds[each].values[:, 0] for each in (name, "exponent_error", "rounding_bound"))
     mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
-    known = name == "exponent" and np.isfinite(mean + error)
-    return bool(known and (values - errors).max() > (values + errors).min())
+    return estimates.differ(*columns, mean, error, name != "exponent")
 
 
 def _by_sample(ds: xr.Dataset, name: str) -> str:
-    """What nearby orbits do in how many samples: "Nearby orbits separate in 1 and meet in 1 of 2 samples"."""
+    """Return what nearby orbits do in how many samples: "Nearby orbits separate in 1 and meet in 1 of 2 samples"."""
     errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
     values = with_signs(ds[name].values[:, 0], bounds)
-    separate, meet = values > errors, (values < -errors) | np.isneginf(values)
-    counts = [(separate.sum(), "separate in"), (meet.sum(), "meet in")]
-    said = joined([f"{words} {count}" for count, words in counts if count]) or "separate in none"
-    unsure = int((~separate & ~meet).sum())
-    undecided = f", {unsure} {agree(unsure)} undecided" if unsure else ""
-    return f"Nearby orbits {said} of {counted(len(values), 'sample')}{undecided}"
+    found = np.array([estimates.signs(*pair)[0] for pair in zip(values[:, None], errors[:, None], strict=True)])
+    words = {1: "separate in", -1: "meet in", 0: "are undecided in"}
+    said = [f"{word} {int((found == sign).sum())}" for sign, word in words.items() if (found == sign).any()]
+    return f"Nearby orbits {joined(said)} of {counted(len(found), 'sample')}"
 
 
 def left_by_neighbours(ds: xr.Dataset) -> str:
-    """A sentence before all others where driven orbits stayed on what their neighbours leave."""
+    """Return a sentence that comes before all others where driven orbits stayed on what their neighbours leave."""
     if "neighbours_leave" not in ds or not (left := ds["neighbours_leave"].values == 1).any():
         return ""
     which = f"{int(left.sum())} of {len(left)} orbits" if len(left) > 1 else "The orbit"
-    rates = -ds["neighbour_rate"].values[left]
-    stayed = "orbits that stayed" if left.sum() > 1 else "orbit that stayed"
-    return (
-        f"{which} stayed on a set that orbits beside it leave: from starts {number(BESIDE)} away nearby states "
-        f"approach each other at last, at {interval(rates, 2)} {ds['neighbour_rate'].attrs['units']}. The "
-        f"exponents told here are those of the {stayed}; other starts have others. "
-    )
+    return f"{which} stayed on a set that orbits beside it leave; other starts have other exponents. "
 
 
-def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) -> tuple[str, str]:
-    """A sentence before all others where orbits stayed on what their neighbours leave, and one for where others end."""
-    errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
-    values = with_signs(ds[name].values[:, 0], bounds)
-    periods, points, dimensions = (each[known] for each in (ends.periods, ends.points, ends.dimensions))
-    count, several = len(periods), len(periods) > 1
-    orbits = "orbits" if several else "orbit"
+def _where(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> list[str]:
+    """Return where orbits end: at a cycle whose multipliers give the exponents, or not at rest yet."""
+    periods, points = ends.periods[known], ends.points[known]
+    if ends.drifts[known].any():
+        count = int(ends.drifts[known].sum())
+        some = f"{count} of {len(periods)} orbits have" if len(periods) > 1 else "The orbit has"
+        return [f". {some} {DRIFT}, and where it ends the exponents may differ."]
+    if not periods.all():
+        return ["."]
+    pairs = zip(ds[name].values, ds["exponent_error"].values, strict=True)
+    kind = "unstable " if all(estimates.signs(*pair)[0] > 0 for pair in pairs) else ""
     noun = "equilibrium" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "fixed point"
-    leading = ends.leading[known]
-    left = (periods > 0) & (leading > SURE) & ~(values > errors)
-    unstable = (periods > 0) & (values > errors)
-    stable = (periods > 0) & ((values < -errors) | np.isneginf(values)) & ~left
-    unit, kinked = float(ends.unit[known].max()), bool(ends.kinked[known].any())
-    before = after = ""
-    if (dimensions >= 0).any():
-        inside = f"{ranged(dimensions[dimensions >= 0], 0)} of {points.shape[1]} dimensions"
-        share, whose = "The orbit", "its exponents"
-        if several:
-            share, whose = f"{int((dimensions >= 0).sum())} of {count} orbits", "their exponents, too"
-        before += f"{share} stayed in {inside}, on a set that orbits beside it leave: these are {whose}, and "
-        before += "other starts may have others. "
-    if unstable.any():
-        what = _named(periods[unstable], points[unstable], unit, noun, "unstable")
-        if unstable.all():
-            before += f"These are the exponents of {what}, where the {orbits} stayed. "
-        else:
-            before += f"{int(unstable.sum())} of {count} orbits stayed at {what}, and have its exponents. "
-    if left.any():
-        what = _named(periods[left], points[left], unit, noun, "unstable")
-        which = f"{int(left.sum())} of {count} orbits are" if several else "the orbit is"
-        came = "They came there from elsewhere" if several else "It came there from elsewhere"
-        after = (
-            f" At last {which} at {what}. {came} and may leave again: these exponents are not those of such a state, "
-            "and averages over such an orbit need not settle."
-        )
-    elif (periods > 0).all() and not unstable.any():
-        where = _named(periods, points, unit, noun, "stable" if stable.all() and not kinked else "")
-        said = "of whose exponents these are upper bounds" if np.isposinf(bounds).any() else "whose exponents these are"
-        after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
-        if kinked:
-            there = "There" if (periods == 1).all() else "It passes a point where"
-            after += f" {there} the map has a kink or a jump, beside which other orbits may do something else."
-    elif ends.drifting[known].any():
-        drift = (
-            f"{int(ends.drifting[known].sum())} of {count} orbits have {DRIFT}" if several else f"The orbit has {DRIFT}"
-        )
-        after = f" {drift}. The exponents of where {'they end' if several else 'it ends'} may differ."
-    return before, after
+    orbit = "the orbits end" if len(periods) > 1 else "the orbit ends"
+    return [f": {orbit} at {_named(periods, points, noun, kind)}."]
 
 
-def _named(periods: np.ndarray, points: np.ndarray, unit: float, noun: str, kind: str) -> str:
-    """What orbits end at: "the unstable fixed point at 0", "stable fixed points (2) and a cycle of period 3 (1)".
-
-    States are measured in `unit`, beside their own size.
-    """
-    lengths = np.unique(periods)
-    if len(lengths) > 1:
-        parts = [periods == length for length in lengths]
-        return joined([f"{_named(periods[one], points[one], unit, noun, kind)} ({int(one.sum())})" for one in parts])
-    kind = f"{kind} " if kind else ""
-    if lengths[0] > 1:
-        return f"{'an' if kind.startswith('u') else 'a'} {kind}cycle of period {number(int(lengths[0]))}"
-    size = unit + np.abs(points).max()
+def _named(periods: Index, points: np.ndarray, noun: str, kind: str) -> str:
+    """Return what orbits end at: "the unstable fixed point at 0", "a cycle of period 3", "cycles of periods 1 to 4"."""
+    one = f"{'an' if kind else 'a'} {kind}"
+    if np.ptp(periods):
+        return f"{kind}cycles of periods {ranged(periods, 0)}"
+    if periods[0] > 1:
+        return f"{one}cycle of period {periods[0]}"
+    size = max(1.0, np.abs(points).max())
     if np.ptp(points, axis=0).max() > SAME * size:
-        return f"{kind}{plural_of(noun)}"
-    point = np.where(np.abs(points[0]) <= ALL_BUT_ZERO * size, 0.0, points[0])
-    return f"the {kind}{noun} at {place(point)}"
-
-
-def _dimension(ds: xr.Dataset) -> str:
-    if not (ds["kaplan_yorke_dimension"] > 0).any():
-        return ""
-    text = f" The Kaplan–Yorke dimension is {_known(ds, 'kaplan_yorke_dimension', 4)}"
-    name = next(each for each in ("exponent", "finite_time_exponent") if each in ds)
-    if (np.abs(ds[name].values[:, 0]) <= ds["rounding_bound"].values[:, 0]).any():
-        text += ", if what is zero to rounding is 0"
-    if np.isnan(ds["positive_exponent_sum"]).all():
-        return f"{text}."
-    units = ds["positive_exponent_sum"].attrs["units"]
-    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
-    if len(ds["positive_exponent_sum"]) == 1 and (means > errors).sum() == 1 == (means > 0).sum():
-        return f"{text}; the entropy rate is at most Λ₁, the one positive exponent."
-    total = _known(ds, "positive_exponent_sum", figures=2)
-    return f"{text}; the entropy rate is at most the sum of the positive exponents, {total} {units}."
-
-
-def _known(ds: xr.Dataset, name: str, digits: int = 3, figures: int = 1) -> str:
-    """The range over samples, and of one sample the value with its error: "2.061 ± 0.006"."""
-    values, error = ds[name].values, float(ds[f"{name}_error"].values[0])
-    if len(values) > 1 or error == 0 or not np.isfinite(error):
-        return ranged(values, digits)
-    return with_error(float(values[0]), error, figures=figures)
-
-
-def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
-    """ΣΛ against the mean of ln abs(det J), which is computed without the frame."""
-    sums, dets = ds[name].values.sum(axis=1), ds["mean_log_det"].values
-    if ds.sizes[schema.MODE] < size:
-        return ""
-    both = np.isfinite(sums) & np.isfinite(dets)
-    if not both.any():
-        return ""  # a Jacobian is singular, or rounding hides a mode: the flags say which
-    of_flow = ds[name].attrs["units"] == schema.NAT_PER_SECOND
-    other = "the mean divergence of the vector field" if of_flow else "the mean of ln |det J| over the Jacobians J"
-    total = f"{number(sums[both].mean(), 6)} {ds[name].attrs['units']}"
-    difference = np.abs(sums[both] - dets[both]).max()
-    off = f"they differ by {number(difference, 1)}" if difference else "they agree in every digit"
-    return f" Check: the sum of all exponents is {total}, and so is {other}: {off}."
+        return f"{kind}{noun.replace('equilibrium', 'equilibria').replace('point', 'points')}"
+    return f"the {kind}{noun} at {place(np.where(np.abs(points[0]) <= SAME * size * 1e-6, 0.0, points[0]))}"
 
 
 def _echo_state(ds: xr.Dataset) -> str:
+    """Return what two starts under the same input do, in how many samples."""
     if "echo_state" not in ds:
         return ""
-    outcome, rates = ds["echo_state"].values, ds["separation_rate"]
-    counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART)}
-    found = {ECHO.get(each, each): count for each, count in counts.items() if count}
-    samples, open_ = counted(len(outcome), "sample"), int(np.sum(outcome == NEITHER))
-    two = f"two initial states at a distance of {number(FAR)}"
-    everywhere = f" in all {samples}" if len(outcome) > 1 else ""
-    if not found:
-        text = f" Whether {two} meet under the same input is undecided{everywhere}"
-    else:
-        said = f"{joined([f'{words} in {count}' for words, count in found.items()])} of {samples}"
-        if len(found) == 1 and not open_:
-            said = f"{next(iter(found))}{everywhere}"
-        said += f"; in {'the other ' * (len(found) == 1)}{open_} that is undecided" if open_ else ""
-        text = f" {capital(two)} under the same input {said}"
-    finite = rates.values[np.isfinite(rates.values)]
-    if not finite.size:
-        return f"{text}."
-    rate = f"{interval(finite if finite.max() > 0 else -finite, 2)} {rates.attrs['units']}"
-    changes = "falls" if finite.max() <= 0 else "rises" if finite.min() >= 0 else "changes"
-    which = ", from sample to sample" if np.ptp(finite) > 0 else ""
-    check = f"the logarithm of the distance of two states that begin almost equal {changes} by {rate}{which}"
-    return f"{text}. Check of Λ₁ without Jacobians: {check}."
+    outcome = ds["echo_state"].values
+    found = {words: int(np.sum(outcome == each)) for each, words in ECHO.items()}
+    said = [f"{words} in {count}" for words, count in found.items() if count]
+    undecided = len(outcome) - sum(found.values())
+    said += [f"are undecided in {undecided}"] * bool(undecided)
+    return f" Two starts under the same input {joined(said)} of {counted(len(outcome), 'sample')}."

@@ -4,20 +4,23 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 
 from dynlab import schema, simulation
-from dynlab.diagnostics.lyapunov import of_flow, of_map
-from dynlab.diagnostics.lyapunov.ends import ends_of_flow, ends_of_map, visited_in, visited_states
-from dynlab.diagnostics.lyapunov.result import Measured, result
+from dynlab.diagnostics.lyapunov.cycles import ends_of_flow, ends_of_map
+from dynlab.diagnostics.lyapunov.estimates import Measured
+from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, renewed
 from dynlab.diagnostics.lyapunov.separation import separation
-from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled, why_at_zero
+from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, why_at_zero
+from dynlab.diagnostics.lyapunov.tangent_maps import jacobian_maps
+from dynlab.diagnostics.lyapunov.variables import dataset
+from dynlab.diagnostics.lyapunov.variational import Solution
 from dynlab.driven import Driven
 from dynlab.errors import UserError
-from dynlab.numerics.frame import Growth
+from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
-from dynlab.numerics.threads import one_torch_thread
+from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.wording import over
@@ -31,6 +34,7 @@ ALL_OF = 128  # states, of which all exponents are computed unless k says otherw
 LOOKED_AT = 10
 MORE = 3  # tangent vectors than exponents, where some of several are asked for
 FRAMES = 4  # so few steps may not align a frame: what others give says whether they do
+DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
 
 
 @checked
@@ -127,22 +131,16 @@ def lyapunov(
     >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
     True
     """
-    n, asked_for = system.state_size, k
-    if k is None:
-        k = n if n <= ALL_OF else LOOKED_AT
-    if not 1 <= k <= system.state_size:
+    n = system.state_size
+    count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
+    if not 1 <= count <= n:
         raise UserError(f"k counts exponents: from 1 to the state's {n:,} dimensions, got {k}.")
     if steps is not None and steps < 1:
         raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
-    asked = {"k": k, "largest_state": float(largest_state)}
-    left_out = (
-        f" Of {n:,} exponents these are the first {k}. All of them: -k {n}, in Python k={n}."
-        if k < n and asked_for is None
-        else ""
-    )
-    with one_torch_thread() if n <= ALL_OF else nullcontext():
+    asked = {"k": count, "largest_state": float(largest_state)}
+    with one_thread_each() if n <= ALL_OF else nullcontext():
         if isinstance(system, Flow):
             if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
                 raise UserError(
@@ -150,25 +148,16 @@ def lyapunov(
                     "step, dl.Euler(flow, step_size)."
                 )
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
-            return ds.assign_attrs(verdict=ds.attrs["verdict"] + left_out)
-        if seconds is not None or not isinstance(system, Map):
-            raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
-        if inputs is None and (steps is not None or system.recorded_inputs is None):
-            inputs = np.zeros((STEPS if steps is None else steps, system.network_input_size))
-        elif steps is not None:
-            raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
-        driven, is_driven, origin = driven_orbit(
-            system,
-            inputs,
-            initial_state,
-            largest_state,
-            dtype=dtype,
-            device=device,
-            seed=seed,
-            inputs_description=inputs_description,
-        )
-        ds = _of_map(driven, is_driven, origin, transient, asked, inputs_description, seed)
-    return ds.assign_attrs(verdict=ds.attrs["verdict"] + left_out)
+        else:
+            if seconds is not None or not isinstance(system, Map):
+                raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
+            given = _inputs(system, inputs, steps)
+            how = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+            orbit = driven_orbit(system, given, initial_state, asked["largest_state"], **how)
+            ds = _of_map(*orbit, transient, asked, inputs_description, seed)
+    if count < n and k is None:
+        ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."
+    return ds
 
 
 def _of_map(
@@ -180,47 +169,56 @@ def _of_map(
     described: str,
     seed: int,
 ) -> xr.Dataset:
-    skipped = _transient(transient, driven.steps, "steps")
-    start = int(skipped)
-    if start != skipped:
+    start = int(_transient(transient, driven.steps, "steps"))
+    if transient is not None and start != transient:
         raise UserError(f"The transient of a map is a whole number of steps, got {transient}.")
-    averaged = driven.steps - start
+    averaged, largest, k = driven.steps - start, asked["largest_state"], asked["k"]
     count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
     stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
     finite_time = is_driven and averaged < SHORT
-    frames = FRAMES if finite_time else 1
-    growth = of_map.growth_of_map(
-        driven, _carried(asked["k"], driven.system.state_size), start, stops, asked["largest_state"], seed, frames
-    )
-    extra = {} if is_driven else visited_states(driven.states[0, start:].double().cpu().numpy())
-    if is_driven:
-        test = separation(driven, start, np.isinf(growth.cut), seed)
-        each, words = (schema.SAMPLE,), "of two starts under the same input"
-        extra = {
-            "echo_state": schema.variable(each, test.outcome, f"what becomes {words}"),
-            "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
-            "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", schema.NAT_PER_STEP),
-            "neighbour_rate": schema.variable(
-                each, test.neighbour_rate, "separation rate along an orbit beside, second half", schema.NAT_PER_STEP
-            ),
-            "neighbours_leave": schema.variable(each, test.left, "1: orbits beside this one leave it"),
-        }
-    measured = Measured(
-        growth=growth,
-        stops=stops,
-        transient=start,
-        blocks=min(BLOCKS, averaged // SHORTEST_BLOCK),
-        finite_time=finite_time,
-        ends=None if is_driven else ends_of_map(driven, not origin, seed),
+    bounded = (driven.states.abs() <= largest).all(dim=-1).cpu().numpy()
+    inside = np.logical_and.accumulate(bounded, axis=1)
+    growth = _growth_of_map(driven, start, stops, k, inside, seed, FRAMES if finite_time else 1)
+    first = np.argmin(inside, axis=1)
+    cut = np.where(inside[:, -1], np.inf, first)
+    beyond = (driven.states[range(len(cut)), first].abs() > largest).any(dim=-1).cpu().numpy()
+    ends = None if is_driven else ends_of_map(driven)
+    extra = _driven_variables(driven, start, inside[:, -1], seed) if is_driven else {}
+    return dataset(
+        Measured(growth, stops, start, min(BLOCKS, averaged // SHORTEST_BLOCK), finite_time, ends, k, cut),
+        driven.system,
+        driven.settings | asked | {"transient": start, "steps": driven.steps},
         units=schema.STEP,
-        tolerance=of_map.TOLERANCE,
-        epsilon="n 2.2e-16 for each factor J",
-        k=asked["k"],
+        lost=np.isfinite(cut) & ~beyond,
         averaged=over(averaged, described, of=driven.steps) + origin,
-        before=why_at_zero(origin, asked["largest_state"]),
+        before=why_at_zero(origin, largest),
+        extra=extra if is_driven else _visited(driven.states[0, start:].double().cpu().numpy()),
     )
-    settings = driven.settings | asked | {"transient": start, "steps": driven.steps}
-    return result(measured, driven.system, settings, extra)
+
+
+def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Real, seed: int, frames: int) -> Growth:
+    """Return how frames grow after the transient of `start` steps, which aligns them."""
+    (samples, _, n), carried = driven.states.shape, _carried(k, driven.states.shape[-1])
+    frame = np.stack([random_frame(samples, n, carried, seed + number) for number in range(frames)])
+    if start:
+        aligned = growth_along(jacobian_maps(driven, 0, start, carried, stops, inside), frame)
+        frame = renewed(aligned.columns, seed)
+    return growth_along(jacobian_maps(driven, start, driven.steps, carried, stops, inside), frame)
+
+
+def _driven_variables(driven: Driven, start: int, inside: Real, seed: int) -> dict[str, xr.Variable]:
+    """Return what two starts under the same input do."""
+    test = separation(driven, start, inside, seed)
+    each, words, rate = (schema.SAMPLE,), "of two starts under the same input", schema.NAT_PER_STEP
+    return {
+        "echo_state": schema.variable(each, test.outcome, f"what becomes {words}"),
+        "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
+        "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", rate),
+        "neighbour_rate": schema.variable(
+            each, test.neighbour_rate, "separation rate along an orbit beside, second half", rate
+        ),
+        "neighbours_leave": schema.variable(each, test.left, "1: orbits beside this one leave it"),
+    }
 
 
 def _of_flow(
@@ -237,47 +235,60 @@ def _of_flow(
         raise UserError(f"seconds= is the length of an orbit and must be positive, got {seconds}.")
     start = _transient(transient, duration, "seconds")
     stops = start + np.linspace(0, duration - start, STOPS + 1)[1:]
-    largest = asked["largest_state"]
+    stops[-1] = duration
+    n, k, largest = system.state_size, asked["k"], asked["largest_state"]
 
-    def follow(state: Any) -> tuple[torch.Tensor, Growth]:
+    def follow(state: Any) -> tuple[Real, Solution, Growth, Real]:
         analysed, initial = simulation.prepare_flow(system, state)
-        carried = _carried(asked["k"], system.state_size)
-        return initial, of_flow.growth_of_flow(analysed, initial, carried, start, stops, largest, seed)
+        solution, visited = Solution(analysed, initial.numpy(), duration, largest), []
+        frame = random_frame(len(initial), n, _carried(k, n), seed)[None]
+        if start > 0:
+            frame = renewed(growth_along(solution.maps(np.array([start])), frame).columns, seed)
 
-    def stays(found: tuple[torch.Tensor, Growth]) -> bool:
-        return bool(np.isinf(found[1].cut).any())
+        def maps() -> Any:
+            for found in solution.maps(stops):
+                visited.append(np.where(np.isinf(solution.cut)[:, None], solution.state, np.nan))
+                yield found
 
-    (initial, growth), origin = settled(system, initial_state, False, largest, seed, follow, stays)
-    measured = Measured(
-        growth=growth,
-        stops=stops,
-        transient=start,
-        blocks=BLOCKS,
-        finite_time=False,
-        ends=ends_of_flow(system, growth.visited, duration - start, not origin, seed),
-        units=schema.SECOND,
-        tolerance=of_flow.TOLERANCE,
-        epsilon=f"{of_flow.RELATIVE_TOLERANCE:g}, the tolerance of DOP853, which solves the variational equation",
-        k=asked["k"],
-        averaged=f"{f'the last {duration - start:g} of ' if start else ''}{duration:g} s"
-        f"{f' of {described}' if described else ''}{origin}",
-        before=why_at_zero(origin, largest),
+        growth = growth_along(maps(), frame)
+        return initial.numpy(), solution, growth, np.stack(visited, axis=1)
+
+    (initial, solution, growth, visited), origin = followed(
+        system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[1].cut).any())
     )
-    settings = asked | {
-        "seconds": duration,
-        "transient": start,
-        "initial_state": initial.tolist(),
-        "dtype": "float64",
-        "device": "cpu",
-        "seed": seed,
-        "config": system.json_config,
-    }
-    orbit = visited_in(system, growth.visited[0, -1], duration - start)
-    return result(measured, system, settings, orbit)
+    settings = {"seconds": duration, "transient": start, "initial_state": initial.tolist(), "seed": seed}
+    discarded = f"the last {duration - start:g} of " if start else ""
+    return dataset(
+        Measured(growth, stops, start, BLOCKS, False, ends_of_flow(system, visited), k, solution.cut),
+        system,
+        asked | settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
+        units=schema.SECOND,
+        lost=solution.lost,
+        averaged=f"{discarded}{duration:g} s{f' of {described}' if described else ''}{origin}",
+        before=why_at_zero(origin, largest),
+        extra=_visited(np.stack(solution.visited)) if np.isinf(solution.cut[0]) else {},
+    )
+
+
+def _inputs(system: Map, inputs: Any, steps: int | None) -> Any:
+    """Return what drives a map: zero where an orbit without input is asked for."""
+    if inputs is not None and steps is not None:
+        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
+    if inputs is not None or (steps is None and system.recorded_inputs is not None):
+        return inputs
+    return np.zeros((STEPS if steps is None else steps, system.network_input_size))
+
+
+def _visited(states: Real) -> dict[str, xr.Variable]:
+    """Return the last states (time, state) of an orbit, of as many dimensions as a picture shows; else nothing."""
+    if states.shape[1] > DRAWN:
+        return {}
+    along = schema.ITERATION, schema.STATE
+    return {"visited": schema.variable(along, states[-MOST_VISITED:], "states that the first sample's orbit ends in")}
 
 
 def _carried(k: int, n: int) -> int:
-    """How many tangent vectors are carried for k exponents: of several a few more, since the last are in no order."""
+    """Return how many tangent vectors are carried for k exponents: of several a few more, as the last have no order."""
     return k if k == 1 else min(n, k + MORE)
 
 

@@ -10,29 +10,47 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
-from dynlab.diagnostics.end_to_end import SURVIVES, surviving
-from dynlab.diagnostics.gradient.large import METHOD as METHOD_LARGE
-from dynlab.diagnostics.gradient.large import Chain, large_norms
+from dynlab.diagnostics.end_to_end import SURVIVES, sized, surviving
+from dynlab.diagnostics.gradient.large_norms import METHOD as METHOD_LARGE
+from dynlab.diagnostics.gradient.large_norms import Chain, large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
-from dynlab.diagnostics.gradient.small import METHOD, small_norms
+from dynlab.diagnostics.gradient.small_norms import METHOD, small_norms
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.program.jacobian import Dense, Operator
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import interval, over, resized, share
+from dynlab.wording import counted, number, over, resized
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
 
 OF_LOSS = "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
-NOT_RESOLVED = (
-    "NaN where a Jacobian at or after t is not finite (the trajectory has diverged), or the norm is not resolved"
-)
-NO_BOUND = "inf where there is none"
-NOT_COUNTED = "NaN where it is not known: it takes all singular values, which end_to_end (--end-to-end) computes"
+NOT_RESOLVED = "NaN where the trajectory has diverged, a unit is at a kink, or rounding hides the norm"
+UNDECIDED = "NaN where one is not certainly above or below, or only end_to_end (--end-to-end) computes it"
 ZERO = "-inf where the gradient is exactly zero"
+SAMPLES = {  # the variables that have no time: long name, unit, why it is missing
+    "surviving": (f"directions that survive from h_0 to h_T, σ ≥ {SURVIVES}", schema.ONE, UNDECIDED),
+    "lost_after": (
+        f"steps T − t from which on ‖∂h_T/∂h_t‖₂ stays below {SURVIVES}",
+        schema.STEP,
+        "NaN where it does not, or that is not known",
+    ),
+    "vanished_after": (
+        "steps T − t from which on ∂h_T/∂h_t is exactly zero",
+        schema.STEP,
+        "NaN where it is not at any t",
+    ),
+}
+TIMES = {
+    "log_norm": "ln ‖∂h_T/∂h_t‖₂",
+    "log_norm_error": "bound of the error of ln ‖∂h_T/∂h_t‖₂",
+    "log_norm_frobenius": "ln ‖∂h_T/∂h_t‖_F",
+    "log_norm_frobenius_error": "bound of the error of ln ‖∂h_T/∂h_t‖_F",
+    "log_loss_gradient": "ln ‖∂L/∂h_t‖₂",
+}
 
 
 @checked
@@ -49,7 +67,7 @@ def gradient(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """How much of a small change of h_t is left at the end of the sequence, for every t, in log scale.
+    """The norm of ∂h_T/∂h_t for every t, in log scale: how much of a small change is left at the end.
 
     Parameters
     ----------
@@ -79,7 +97,9 @@ def gradient(
         ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T; at t = T they are 0 and
         ln(n)/2. ``log_norm_error`` and ``log_norm_frobenius_error`` are bounds of their errors, but for a probability
         of 1e-9. They are of the product of Jacobians at the states as computed. ``surviving(sample)`` is how many
-        singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN. With a loss also
+        singular values of ∂h_T/∂h_0 are at least 0.1. Of more than 256 dimensions it is 0 or NaN.
+        ``lost_after(sample)`` is the number of steps T − t from which on the norm stays below 0.1, and
+        ``vanished_after(sample)`` that from which on it is exactly zero, of the t that are looked at. With a loss also
         ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂. It is the total derivative: h_t acts through all later
         states.
 
@@ -130,6 +150,7 @@ def gradient(
             )
             with one_torch_thread():
                 found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)[:, chosen]
+    found |= _losses(found, driven.steps - chosen)
     ds = schema.dataset(
         _variables(found),
         system=system.name,
@@ -138,14 +159,14 @@ def gradient(
         | {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None, "times": chosen.tolist()},
         method=(METHOD_LARGE if large else METHOD) + (OF_LOSS if loss is not None else ""),
         coords={schema.TIME: schema.time_coordinate(chosen)},
-        flags=_flags(found, large),
+        flags=_flags(found),
     )
     ds.attrs["verdict"] = _verdict(ds, driven, inputs_description)
     return ds
 
 
 def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArray[np.int64]:
-    """The t of 0 … `steps` that are looked at, increasing."""
+    """Return the t of 0 … `steps` that are looked at, increasing."""
     if times is None:
         back = [0, *(2**power for power in range(steps.bit_length())), steps]
         return np.unique([steps - each for each in back if each <= steps]) if large else np.arange(steps + 1)
@@ -158,81 +179,72 @@ def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArr
     return found
 
 
+def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
+    """Return after how many of the steps `back` (time,), decreasing, the norm stays below `SURVIVES`, and is zero."""
+    with np.errstate(invalid="ignore"):
+        small = found["log_norm"] + found["log_norm_error"] < np.log(SURVIVES)
+    zero = np.isneginf(found["log_norm"])
+
+    def since(holds: NDArray[np.bool_]) -> Real:
+        from_start = np.logical_and.accumulate(holds, axis=1).sum(axis=1)  # longest products come first
+        return np.where(from_start > 0, back[np.maximum(from_start, 1) - 1], np.nan).astype(float)
+
+    return {"lost_after": since(small), "vanished_after": since(zero)}
+
+
 def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
-    names = {
-        "log_norm": "ln ‖∂h_T/∂h_t‖₂",
-        "log_norm_error": "bound of the error of ln ‖∂h_T/∂h_t‖₂",
-        "log_norm_frobenius": "ln ‖∂h_T/∂h_t‖_F",
-        "log_norm_frobenius_error": "bound of the error of ln ‖∂h_T/∂h_t‖_F",
-        "surviving": f"directions that survive from h_0 to h_T, σ ≥ {SURVIVES}",
-        "log_loss_gradient": "ln ‖∂L/∂h_t‖₂",
-    }
     dims = (schema.SAMPLE, schema.TIME)
-    return {name: schema.variable(dims[: values.ndim], values, names[name]) for name, values in found.items()}
+    of_times = {name: schema.variable(dims, found[name], words) for name, words in TIMES.items() if name in found}
+    return of_times | {
+        name: schema.variable(dims[:1], found[name], words, unit) for name, (words, unit, _) in SAMPLES.items()
+    }
 
 
-def _flags(found: dict[str, NDArray[Any]], large: bool) -> dict[str, str]:
+def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
     flags = {}
     for name, values in found.items():
-        reasons = (
-            (ZERO, np.isneginf(values).any()),
-            (NO_BOUND, np.isposinf(values).any()),
-            (NOT_COUNTED if large and name == "surviving" else NOT_RESOLVED, np.isnan(values).any()),
-        )
-        if any(holds for _, holds in reasons):
-            flags[name] = "; ".join(reason for reason, holds in reasons if holds)
+        missing = SAMPLES[name][2] if name in SAMPLES else NOT_RESOLVED
+        reasons = ((ZERO, np.isneginf), ("inf where there is none", np.isposinf), (missing, np.isnan))
+        said = [reason for reason, holds in reasons if holds(values).any()]
+        flags |= {name: "; ".join(said)} if said else {}
     return flags
 
 
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
-    start = ds["log_norm"].values[:, 0]
-    told = start[~np.isnan(start)]
-    samples, _, n = driven.states.shape
-    text = (
-        f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(told if told.size else start, 'is')}"
-    )
-    if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
-        kept = ds["surviving"].values
-        text += f". {surviving(kept, n)}: {_left(kept, n)}"
-    lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
-    if lost:
-        text += f"; {lost:,} of {samples:,} trajectories diverge"
+    start, kept, n = ds["log_norm"].values[:, 0], ds["surviving"].values, driven.states.shape[-1]
+    samples, steps = len(start), driven.steps
+    text = f"Over {over(steps, described)} the gradient ‖∂h_T/∂h_0‖ is {sized(start)}."
+    if not np.isnan(start).all():
+        text += f" {_kept(ds, kept, n, steps)}"
+    diverged = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
+    text += f" {diverged:,} of {counted(samples, 'trajectory', 'trajectories')} diverge." * bool(diverged)
     if "log_loss_gradient" in ds:
         loss = ds["log_loss_gradient"].values
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
-        change = loss[known, 0] - loss[known, -1]
-        text += f". From t = T back to t = 0 the gradient of the loss {resized(change)}"
-    text += "."
-    if (unknown := np.isnan(start) & driven.states.isfinite().all(dim=-1).all(dim=-1).cpu().numpy()).any():
-        text += _known_from(ds["log_norm"].values[unknown], ds[schema.TIME].values, samples)
-    if ds.sizes[schema.TIME] <= driven.steps:
-        count, every = ds.sizes[schema.TIME], driven.steps + 1
-        text += f" The norm is given at {count:,} of {every:,} times t. "
-        text += f"All of them: --times {every}, in Python times={every}."
-    if np.isnan(ds["surviving"].values).any() and np.isfinite(start).any():
-        why = "left out: end_to_end (--end-to-end) tells" if n > EVERY else "not known: rounding hides the small ones"
-        text += f" How many of its {n:,} singular values are at least {SURVIVES} is {why}."
+        text += f" From t = T back to t = 0 the gradient of the loss {resized(loss[known, 0] - loss[known, -1])}."
+    if ds.sizes[schema.TIME] <= steps:
+        text += f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
     return text
 
 
-def _left(kept: NDArray[np.float64], n: int) -> str:
-    """What it means that so many of `n` singular values, of each sample, are at least `SURVIVES`."""
-    some = kept > 0
-    if not some.any():
-        return "every small change of h_0 shrinks to less than a tenth of its size"
-    if (kept == n).all():
-        return "every small change of h_0 keeps a tenth of its size or more"
-    where = "" if some.all() else f" in {share(float(some.mean()))} of the samples"
-    return f"some small change of h_0 keeps a tenth of its size or more{where}"
-
-
-def _known_from(log_norms: NDArray[np.float64], times: NDArray[np.int64], samples: int) -> str:
-    """Of the samples, (sample, time), whose first norm is not known: from when on they are, and why not before."""
-    known = np.logical_and.accumulate(~np.isnan(log_norms)[:, ::-1], axis=1)[:, ::-1]
-    first = known.argmax(axis=1)
-    some = f"In {len(log_norms)} of {samples} samples it" if samples > 1 else "It"
-    return (
-        f" {some} is not known before t = {interval(times[first], 0)}, from where on to T the gradient "
-        f"{resized(log_norms[np.arange(len(first)), first], 'is')}. A Jacobian before is too uncertain, as where a "
-        "unit is at a kink or a jump of its activation."
+def _kept(ds: xr.Dataset, kept: Real, n: int, steps: int) -> str:
+    """Return how many directions survive, or after how many steps the last is lost."""
+    lost, gone = (ds[name].values for name in ("lost_after", "vanished_after"))
+    when = f"the last is lost at step {_median(lost)}" + f", and nothing is left at step {_median(gone)}" * bool(
+        np.isfinite(gone).any()
     )
+    when += " (median)" * bool(np.isfinite(lost).sum() > 1)
+    if (kept == 0).all():
+        memory = "Attractors may still remember: run fixed-points."
+        return f"No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}; {when}. {memory}"
+    told = kept[np.isfinite(kept)]
+    if not told.size:
+        return f"How many of its {n:,} singular values are at least {SURVIVES} is left to --end-to-end."
+    others = f" In {(told == 0).sum()} of them {when}." if (told == 0).any() else ""
+    known = f" This is known in {told.size:,} of {kept.size:,} samples." if told.size < kept.size else ""
+    return f"{surviving(told, n)}.{others}{known}"
+
+
+def _median(values: Real) -> str:
+    finite = values[np.isfinite(values)]
+    return number(float(np.median(finite)), 0) if finite.size else "not known"

@@ -6,13 +6,13 @@ import numpy as np
 import xarray as xr
 
 from dynlab import simulation
-from dynlab.diagnostics.covariant_vectors.measured import SEPARATED, measured
-from dynlab.diagnostics.covariant_vectors.result import result
+from dynlab.diagnostics.covariant_vectors.ginelli import Passes
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
-from dynlab.diagnostics.lyapunov.of_flow import time_scale
-from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled, why_at_zero
+from dynlab.diagnostics.covariant_vectors.variables import dataset, measured
+from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, why_at_zero
+from dynlab.diagnostics.lyapunov.variational import callables
 from dynlab.errors import UserError
-from dynlab.numerics.threads import one_torch_thread
+from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.wording import over
@@ -123,76 +123,58 @@ def covariant_vectors(
         if not value > 0:
             raise UserError(f"{name}= must be positive, got {value}.")
     asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
-    with one_torch_thread():
+    with one_thread_each():
         if isinstance(system, Flow):
             if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
                 raise UserError(
                     "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its "
                     "step, dl.Euler(flow, step_size)."
                 )
-            how: dict[str, Any] = {"seconds": seconds, "interval": interval, "max_memory": max_memory, "seed": seed}
-            followed, settings, origin = _settled_flow(system, initial_state, largest_state, **how)
+            tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
             if seconds is not None or interval is not None or not isinstance(system, Map):
                 raise UserError(
                     "seconds= and interval= are for a Flow; for a Map give inputs, or steps= without input."
                 )
             inputs = _inputs(system, inputs, steps)
-            how = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
+            how |= {"inputs_description": inputs_description}
             driven, _, origin = driven_orbit(system, inputs, initial_state, largest_state, **how)
-            followed, settings = steps_of_map(driven, largest_state), driven.settings
-        first, last = _window(followed.count, transient, backward_transient)
-        found = measured(followed, count, first, last, times, max_memory, seed)
-    asked |= {"transient": first, "backward_transient": followed.count - last, "steps": followed.count}
+            tangent, settings = steps_of_map(driven, largest_state), driven.settings
+        first, last = _window(tangent.count, transient, backward_transient)
+        passes = Passes(tangent, count, first, last, max_memory, seed)
+        kept, values = measured(tangent, passes, first, last, times)
+    asked |= {"transient": first, "backward_transient": tangent.count - last, "steps": tangent.count}
     unit = "steps" if isinstance(system, Map) else "intervals"
-    words = over(last - first, inputs_description).replace("steps", unit, 1) + origin
-    words += f", without the first {first:,} and the last {followed.count - last:,} of {followed.count:,},"
-    ds = result(found, system, settings | asked | {"separated": SEPARATED}, words)
+    words = over(last - first, inputs_description, of=tangent.count).replace("the last ", "", 1)
+    words = words.replace("steps", unit, 1) + origin
+    ds = dataset(tangent, kept, values, passes.stretches, system, settings | asked, words)
     return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
 
 
-def _settled_flow(
-    system: Flow, initial_state: Any, largest_state: float, **how: Any
+def _of_flow(
+    system: Flow, initial_state: Any, largest_state: float, seconds: float | None, interval: float | None, seed: int
 ) -> tuple[TangentSteps, dict[str, Any], str]:
-    """The steps from a state that the flow stays bounded from, their settings, and words for another start than 0."""
+    """Return the steps from a state that the flow stays bounded from, their settings, and words for another start."""
+    duration = SECONDS if seconds is None else seconds
 
     def follow(state: Any) -> tuple[TangentSteps, dict[str, Any]]:
-        return _of_flow(system, state, largest_state, **how)
+        analysed, initial = simulation.prepare_flow(system, state)
+        size = float(np.linalg.norm(callables(analysed)[1](initial.numpy()), axis=(1, 2)).max())
+        length = TIME_SCALES / max(1e-6, size) if interval is None else interval
+        if not 0 < length <= duration < np.inf:
+            raise UserError(
+                f"seconds= and interval= must be positive, and hold one interval; got {duration} and {length}."
+            )
+        count = max(1, round(duration / length))
+        settings = {"seconds": duration, "interval": duration / count, "initial_state": initial.tolist(), "seed": seed}
+        settings |= {"dtype": "float64", "device": "cpu", "config": system.json_config}
+        return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), settings
 
-    def stays(found: tuple[TangentSteps, dict[str, Any]]) -> bool:
-        return bool(np.isinf(found[0].cut).any())
-
-    (followed, settings), origin = settled(system, initial_state, False, largest_state, how["seed"], follow, stays)
-    return followed, settings, origin
-
-
-def _of_flow(
-    system: Flow,
-    initial_state: Any,
-    largest_state: float,
-    *,
-    seconds: float | None,
-    interval: float | None,
-    max_memory: float,
-    seed: int,
-) -> tuple[TangentSteps, dict[str, Any]]:
-    duration = SECONDS if seconds is None else seconds
-    analysed, initial = simulation.prepare_flow(system, initial_state)
-    length = TIME_SCALES * time_scale(analysed, initial) if interval is None else interval
-    if not 0 < length <= duration < np.inf:
-        raise UserError(f"seconds= and interval= must be positive, and hold one interval; got {duration} and {length}.")
-    count = max(1, round(duration / length))
-    length = duration / count
-    settings = {
-        "seconds": duration,
-        "interval": length,
-        "initial_state": initial.tolist(),
-        "dtype": "float64",
-        "device": "cpu",
-        "seed": seed,
-        "config": system.json_config,
-    }
-    return steps_of_flow(analysed, initial, count, length, largest_state, max_memory), settings
+    (tangent, settings), origin = followed(
+        system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cut).any())
+    )
+    return tangent, settings, origin
 
 
 def _inputs(system: Map, inputs: Any, steps: int | None) -> Any:

@@ -1,0 +1,170 @@
+"""The norms of ∂h_T/∂h_t of large states, from products of the chain of Jacobians with a few vectors."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.linalg import vector_norm
+
+from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.diagnostics.gradient.small_norms import NAMES
+from dynlab.driven import NUMBERS_AT_ONCE, Driven
+from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
+from dynlab.numerics.plain_product import FAILING
+from dynlab.numerics.threads import in_threads
+from dynlab.operators import Operator
+from dynlab.progress import through
+
+VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
+MOST = 24  # products with the chain and its transpose; a norm without a gap below it takes some 12
+WIDTH = 0.09  # of ln ‖∂h_T/∂h_t‖₂ between its bounds
+PROBES = 64  # random vectors for the Frobenius norms
+NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
+KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of more they are made anew for each product
+SAFETY = 2.0  # of the first-order bound of rounding
+METHOD = (
+    "Golub and Kahan's method makes ∂h_T/∂h_t bidiagonal, by products of the factors of the Jacobians with vectors, "
+    f"from {VECTORS} random ones. Its norm lies between two bounds, but for a probability of {FAILING:g}; its error is "
+    f"half their distance. The Frobenius norm is estimated from {PROBES} random vectors, and its error holds as "
+    "surely. Both errors hold the rounding of the Jacobians' entries and of the products"
+)
+
+
+class Chain:
+    """The Jacobians along a driven trajectory, as products with vectors (sample, state, vector)."""
+
+    def __init__(self, driven: Driven, kept: float = KEPT) -> None:
+        self._driven = driven
+        samples, steps, n = len(driven.states), driven.steps, driven.states.shape[-1]
+        each = samples * n * NUMBERS
+        self._at_once = max(1, NUMBERS_AT_ONCE // each)
+        self._kept: list[Operator] = []
+        found = []
+        for block, rounding in driven.operators_with_rounding(range(1, steps + 1), self._at_once):
+            found.append(rounding)
+            if each * steps <= kept:
+                self._kept += [block[:, index] for index in range(rounding.shape[1])]
+        self.rounding = torch.cat(found, dim=1)  # (sample, step), of each Jacobian and its products with vectors
+
+    def operators(self, steps: Sequence[int]) -> Iterable[Operator]:
+        """Return ∂h_t/∂h_{t−1} for each t of `steps`."""
+        return [self._kept[t - 1] for t in steps] if self._kept else self._made(steps)
+
+    def back(self, vectors: Tensor, t: int) -> tuple[Tensor, Tensor]:
+        """Return (∂h_T/∂h_t)ᵀ times vectors, as vectors and the logarithms of what multiplies each."""
+        *_, last = self.passed(vectors, range(self._driven.steps, t, -1), transposed=True)
+        return last
+
+    def forth(self, vectors: Tensor, t: int) -> tuple[Tensor, Tensor]:
+        """Return ∂h_T/∂h_t times vectors, likewise."""
+        *_, last = self.passed(vectors, range(t + 1, self._driven.steps + 1), transposed=False)
+        return last
+
+    def passed(self, vectors: Tensor, steps: Sequence[int], transposed: bool) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the vectors, and what each step makes of them, the largest entry of each being 1."""
+        log_scale = torch.zeros_like(vectors[:, 0])
+        yield vectors, log_scale
+        for operator in self.operators(steps):
+            vectors = operator.apply_transpose(vectors) if transposed else operator.apply(vectors)
+            size = vectors.abs().amax(dim=1)
+            log_scale = log_scale + torch.where(size > 0, size, 1).log()
+            vectors = vectors / torch.where(size > 0, size, 1).unsqueeze(1)
+            yield vectors, log_scale
+
+    def _made(self, steps: Sequence[int]) -> Iterator[Operator]:
+        for start in range(0, len(steps), self._at_once):
+            some = steps[start : start + self._at_once]
+            (block,) = self._driven.operators(some, len(some))
+            yield from (block[:, index] for index in range(len(some)))
+
+
+def large_norms(driven: Driven, times: Index, seed: int) -> dict[str, NDArray[Any]]:
+    """Return the variables' values at the times chosen, the first two dimensions being sample and time."""
+    samples = len(driven.states)
+    failing = FAILING / (2 * samples * len(times))
+
+    def several(some: slice) -> tuple[NDArray[Any], ...]:
+        generators = [np.random.default_rng([seed, number]) for number in range(samples)[some]]
+        return _norms(driven.of(some), times, generators, failing, KEPT * len(generators) / samples)
+
+    # The vectors of many samples at once make fast products: each thread has all of its samples together.
+    found = dict(zip(NAMES, in_threads(several, samples, chunks_per_thread=1), strict=True))
+    none_survives = found["log_norm"][:, 0] + found["log_norm_error"][:, 0] < np.log(SURVIVES)
+    return found | {"surviving": np.where(none_survives & (times[0] == 0), 0.0, np.nan)}
+
+
+def _norms(
+    driven: Driven, times: Index, generators: list[np.random.Generator], failing: float, kept: float
+) -> tuple[NDArray[Any], ...]:
+    """Return the values of `NAMES`, (sample, time), NaN where a trajectory diverges; every sample has a generator."""
+    samples, _, n = driven.states.shape
+    chain = Chain(driven, kept)
+
+    def drawn(count: int) -> Tensor:
+        return torch.from_numpy(np.stack([each.standard_normal((count, n)) for each in generators])).mT
+
+    known = driven.states.isfinite().all(dim=-1)[:, -1].cpu().numpy()
+    frobenius = _frobenius_norms(chain, times, drawn(PROBES), failing)
+    rows = []
+    for t in through(times.tolist()):
+        if t == driven.steps:
+            exact, root = np.zeros(samples), np.full(samples, np.log(n) / 2)
+            rows.append((exact, exact, root, np.finfo(float).eps * root))
+            continue
+        both = partial(chain.back, t=t), partial(chain.forth, t=t)
+        bounds = norm_bounds(*both, drawn(VECTORS), failing, WIDTH, MOST)
+        rounding = _of_rounding(chain, bounds, t, driven.steps)
+        value, wrong = frobenius[t]
+        rows.append((*_middle(bounds, rounding), value, wrong + rounding))
+    columns = (np.stack(column, axis=1) for column in zip(*rows, strict=True))
+    return tuple(np.where(known[:, None], values, np.nan) for values in columns)
+
+
+def _frobenius_norms(chain: Chain, times: Index, probes: Tensor, failing: float) -> dict[int, tuple[Real, Real]]:
+    """Return by t an estimate of ln ‖∂h_T/∂h_t‖_F and a bound of its error before rounding.
+
+    ‖A‖_F² is the mean of ‖Aᵀg‖² over normal g, whatever the singular values are, the sum of m of them at least as
+    spread as a χ² of m degrees of freedom at rank 1.
+    """
+    from scipy.special import gammainccinv, gammaincinv  # here, since they take a tenth of a second to load
+
+    count = probes.shape[2]
+    low, high = (2 * float(quantile(count / 2, failing)) / count for quantile in (gammaincinv, gammainccinv))
+    steps, found = chain.rounding.shape[1], {}
+    passed = chain.passed(probes, range(steps, int(times[0]), -1), transposed=True)
+    for t, (vectors, scale) in zip(range(steps, int(times[0]) - 1, -1), passed, strict=True):
+        if t in times:
+            logs = torch.logsumexp(2 * (vector_norm(vectors, dim=1).log() + scale), dim=1) - np.log(count)
+            value = np.asarray(logs.cpu()) / 2
+            wrong = np.where(np.isneginf(value), 0.0, max(-np.log(low), np.log(high)) / 2)
+            found[t] = value, wrong
+    return found
+
+
+def _middle(found: NormBounds, rounding: Real) -> tuple[Real, Real]:
+    """Return the middle of the bounds, and half their distance with what rounding adds."""
+    zero = np.isneginf(found.log_upper)
+    with np.errstate(invalid="ignore"):
+        middle, half = (found.log_lower + found.log_upper) / 2, (found.log_upper - found.log_lower) / 2
+    middle = np.where(np.isposinf(found.log_upper), found.log_lower, middle)  # a lower bound is known, and no other
+    return np.where(zero, -np.inf, middle), np.where(zero, 0, half + rounding)
+
+
+def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int) -> Real:
+    """Return the error of ln σ at first order: Σ_s ‖J_{s+1}ᵀ … J_Tᵀ u‖ ‖E_s‖ ‖J_{s−1} … J_{t+1} v‖ / σ."""
+    u = found.vector.unsqueeze(-1)
+    ends = list(chain.passed(u, range(steps, t, -1), transposed=True))
+    before = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in ends]
+    v = ends[-1][0] / vector_norm(ends[-1][0], dim=1, keepdim=True).clamp_min(torch.finfo(u.dtype).tiny)
+    passed = chain.passed(v, range(t + 1, steps + 1), transposed=False)
+    after = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in passed]
+    # ‖x_s‖ of the vector that step s multiplies from the left is the one before it in the pass back
+    left = torch.stack(before[:-1][::-1], dim=1).squeeze(-1)
+    right = torch.stack(after[:-1], dim=1).squeeze(-1)
+    sigma = before[-1]
+    return (SAFETY * (left + right - sigma).exp() * chain.rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()

@@ -1,0 +1,209 @@
+"""Exponents with their errors, from what frames grew along orbits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynlab.diagnostics.lyapunov.cycles import Ends
+from dynlab.diagnostics.lyapunov.exponents import Growth
+from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.statistics import (
+    beyond_errors,
+    combined_errors,
+    errors_between,
+    kaplan_yorke_dimension,
+    kaplan_yorke_slopes,
+    positive_exponent_sum,
+    standard_errors,
+    sure,
+    with_signs,
+)
+
+DENSE, DRIFTS = 64, 3.0  # states, beyond which exponents may lie dense, and how many drifts an error is then at least
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, and how.
+
+    `growth` counts from `transient` on, at the times `stops`; `blocks` is how many means give an error. Where
+    `finite_time` is true errors are taken between samples. `ends` is None of driven orbits; `k` is how many exponents
+    are told, and `cut` (sample,) is when an orbit left its bound, inf where it did not.
+    """
+
+    growth: Growth
+    stops: Real
+    transient: float
+    blocks: int
+    finite_time: bool
+    ends: Ends | None
+    k: int
+    cut: Real
+
+
+def estimates(measured: Measured, size: int) -> dict[str, Real]:
+    """Return the variables' values by name, the first `k` modes in the order of the frame's columns.
+
+    That order is: finite, then unknown, then −inf. Where more columns were carried than are told, those behind the
+    first are put in decreasing order, so that what the frame's end has not sorted yet is dropped.
+    """
+    growth = measured.growth
+    elapsed = np.asarray(measured.stops, dtype=float) - measured.transient
+    every = np.where((measured.stops < measured.cut[:, None])[..., None], growth.log_growth[0], np.nan)
+    order = _order(every[:, -1], measured.k < every.shape[2])[:, : measured.k]
+    log_growth = np.take_along_axis(every, order[:, None], axis=2)
+    bound = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
+    running = log_growth / elapsed[:, None]
+    exponent, rounding = running[:, -1].copy(), np.where(np.isnan(running[:, -1]), np.nan, bound)
+    log_det = np.where(np.isinf(measured.cut), growth.log_det / elapsed[-1], np.nan)
+    known = ~np.isnan(exponent).all(axis=1)
+    together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
+    aligned: dict[str, Real] = {}
+    if measured.finite_time:
+        error, times = errors_between(exponent), sure(int(known.sum()))
+        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum()) if known.any() else error[0]
+        others = np.take_along_axis(growth.log_growth[1:, :, -1], order[None], axis=2) / elapsed[-1]
+        aligned = {"alignment_error": _largest_change(others, exponent)}
+    else:
+        error, times = standard_errors(log_growth, elapsed, measured.blocks), sure(measured.blocks)
+        mean_error = standard_errors(together, elapsed, measured.blocks)[0]
+    fixed = rounding + aligned.get("alignment_error", 0.0)
+    margin, mean_margin = times * error + fixed, times * mean_error + _mean(fixed)
+    if not measured.finite_time:
+        unsettled = np.take_along_axis(_unordered(every[:, -1] / elapsed[-1]), order, axis=1)
+        unsettled = np.maximum(unsettled, DRIFTS * _drift(log_growth, elapsed, size))
+        margin, drift = np.maximum(margin, unsettled), DRIFTS * _drift(together, elapsed, size)[0]
+        mean_margin = np.maximum(np.maximum(mean_margin, drift), unsettled.mean(axis=0))
+    mean = together[0, -1] / elapsed[-1]
+    if measured.ends is not None and measured.ends.periods.any():
+        exponent, margin, error, rounding, log_det = _of_cycles(
+            measured.ends, exponent, margin, error, rounding, log_det
+        )
+        if known.any():
+            mean, mean_margin = exponent[known].mean(axis=0), margin[known].mean(axis=0)
+    if not measured.finite_time:
+        mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
+    values = {
+        "exponent": exponent,
+        "exponent_error": margin,
+        "standard_error": error,
+        "rounding_bound": rounding,
+        "mean_exponent": mean,
+        "mean_exponent_error": mean_margin,
+        "running_exponent": running,
+        "mean_log_det": log_det,
+    }
+    return values | aligned | _derived(measured, values, log_growth, elapsed, times, size)
+
+
+def _derived(
+    measured: Measured, values: dict[str, Real], log_growth: Real, elapsed: Real, times: float, size: int
+) -> dict[str, Real]:
+    """Return the Kaplan–Yorke dimension and the sum of the positive exponents, with their errors."""
+    exponent, margin, bound = (values[name] for name in ("exponent", "exponent_error", "rounding_bound"))
+    rows = list(zip(with_signs(exponent, bound), margin, np.where(np.isnan(bound), np.inf, bound), strict=True))
+    dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
+    entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
+    if measured.finite_time:
+        errors = [errors_between(each[:, None])[:, 0] for each in (dimension, entropy)]
+    else:
+        slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
+        positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
+        errors = [combined_errors(log_growth, weights, elapsed, measured.blocks) for weights in (slopes, positive)]
+    return {
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": times * errors[0],
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": times * errors[1],
+    }
+
+
+def _of_cycles(ends: Ends, exponent: Real, margin: Real, error: Real, rounding: Real, log_det: Real) -> list[Real]:
+    """Return the same with the exponents of the cycles where orbits ended, as far as these are resolved."""
+    k = exponent.shape[1]
+    own, wrong = ends.exponents[:, :k], ends.errors[:, :k]
+    known = np.isfinite(own) & np.isfinite(wrong) & ~np.isnan(exponent).all(axis=1, keepdims=True)
+    known = np.logical_and.accumulate(known, axis=1)
+    whole = known.all(axis=1) & (k == ends.exponents.shape[1]) & np.isfinite(ends.log_dets)
+    replaced = ((own, exponent), (wrong, margin), (0.0, error), (wrong, rounding))
+    return [*(np.where(known, new, old) for new, old in replaced), np.where(whole, ends.log_dets, log_det)]
+
+
+def differ(values: Real, errors: Real, bounds: Real, mean: float, mean_error: float, finite_time: bool) -> bool:
+    """Return whether samples have exponents of their own: no number lies within the errors (sample,) of all."""
+    values = with_signs(values, bounds)
+    if np.isneginf(values).any():
+        return not np.isneginf(values).all()
+    known = not finite_time and np.isfinite(mean + mean_error)
+    return bool(known and (values - errors).max() > (values + errors).min())
+
+
+def signs(values: Real, errors: Real) -> NDArray[np.int64]:
+    """Return 1, 0 or −1 for exponents (mode,) that are positive, undecided or negative.
+
+    One that is not known is negative behind a negative one: it shrinks too much beside that to be resolved.
+    """
+    with np.errstate(invalid="ignore"):
+        found = np.where(values > errors, 1, np.where((values < -errors) | np.isneginf(values), -1, 0))
+    after = np.logical_or.accumulate(found < 0)
+    return np.where(np.isnan(values) & after, -1, found)
+
+
+def _order(last: Real, decreasing: bool) -> Index:
+    """Return the columns of a frame in the order of the modes, of each sample.
+
+    What decreases is the mean over samples: an order for each of them would make the mean of the second too large.
+    """
+    finite, rank = np.isfinite(last), np.arange(last.shape[1])
+    if decreasing:
+        count = finite.sum(axis=0)
+        mean = np.where(count > 0, np.where(finite, last, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
+        mean[0] = np.inf
+        rank = np.argsort(np.argsort(-mean, kind="stable"))
+    group = np.isnan(last) + 2 * np.isneginf(last)
+    return np.argsort(group * len(rank) + rank, axis=1, kind="stable")
+
+
+def _unordered(exponent: Real) -> Real:
+    """Return by how much exponents (sample, column) of a frame will change at least if the orbit goes on.
+
+    They decrease at last.
+    """
+    known = np.where(np.isfinite(exponent), exponent, np.nan)
+    with np.errstate(invalid="ignore"):
+        rises = np.fmax.accumulate(known[:, ::-1], axis=1)[:, ::-1] - known
+        falls = known - np.fmin.accumulate(known, axis=1)
+    return np.nan_to_num(np.fmax(rises, falls), nan=0.0, posinf=0.0)
+
+
+def _drift(log_growth: Real, elapsed: Real, size: int) -> Real:
+    """Return by how much the mean growth (sample, mode) over the second half differs from that over all.
+
+    Where exponents lie dense a frame turns to their directions for as long as a run takes, and its blocks scatter less
+    than they drift: one mode's more and another's less, by chance, so that each has the root mean square. Of fewer than
+    `DENSE` states it is 0.
+    """
+    half = int(np.searchsorted(elapsed, elapsed[-1] / 2))
+    if size <= DENSE or not 0 <= half < len(elapsed) - 1:
+        return np.zeros_like(log_growth[:, -1])
+    with np.errstate(invalid="ignore"):
+        late = (log_growth[:, -1] - log_growth[:, half]) / (elapsed[-1] - elapsed[half])
+        off = np.square(late - log_growth[:, -1] / elapsed[-1])
+    off = np.where(np.isfinite(off), off, 0.0)
+    return np.broadcast_to(np.sqrt(off.mean(axis=1, keepdims=True)), off.shape)
+
+
+def _largest_change(others: Real, exponent: Real) -> Real:
+    """Return how far the exponents (sample, mode) are from those of other first frames, at most over samples."""
+    both = np.isfinite(others) & np.isfinite(exponent)
+    with np.errstate(invalid="ignore"):
+        change = np.where(both, np.abs(others - exponent), 0.0).max(axis=0)
+    return np.where(np.isfinite(exponent), change, np.nan)
+
+
+def _mean(values: Real) -> Real:
+    """Return the mean over the samples where a value is known; NaN where it is in none."""
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)

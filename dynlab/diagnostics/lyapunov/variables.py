@@ -1,0 +1,144 @@
+"""The Dataset of Lyapunov exponents: one table of its variables, and why some of their values are missing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS, Measured, estimates
+from dynlab.diagnostics.lyapunov.exponents import CONDITION
+from dynlab.diagnostics.lyapunov.verdict import verdict
+from dynlab.numerics.arrays import Real
+from dynlab.numerics.frame import SAFETY
+from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK
+from dynlab.systems import System
+from dynlab.wording import why_cut
+
+METHOD = (
+    f"The Jacobians carry a random frame forward. QR makes it orthonormal before a product's condition exceeds "
+    f"{np.exp(CONDITION):.0e}, here every {{length:.3g}} {{units}} on average. Rounding is bounded at first order by "
+    f"{SAFETY:g} ‖E‖₂ ‖R⁻¹ e_i‖₂. {{errors}} An orbit that ends at a cycle or an equilibrium has the "
+    "exponents of its multipliers, with the first-order error of each."
+)
+OF_BLOCKS = (
+    f"Standard errors come from means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps; where these "
+    "follow a trend, they reach the last quarter's mean. Growth by fewer than "
+    f"{FEW_NATS:g} nats has no sign. Of more than {DENSE} states an error is at least {DRIFTS:g} times the "
+    "drift between halves."
+)
+BETWEEN = (
+    "The standard error of one sample is the standard deviation between samples. The alignment error is the largest "
+    "change by other random frames."
+)
+MODES, EACH = (schema.SAMPLE, schema.MODE), (schema.SAMPLE,)
+# name: dimensions, long name of a map's, whether its unit is that of a rate
+VARIABLES: dict[str, tuple[tuple[str, ...], str, bool]] = {
+    "exponent": (MODES, "{word} Λ_i", True),
+    "standard_error": (MODES, "standard error of Λ_i", True),
+    "exponent_error": (MODES, "error of Λ_i", True),
+    "mean_exponent": ((schema.MODE,), "mean of the {word} Λ_i", True),
+    "mean_exponent_error": ((schema.MODE,), "error of the mean of Λ_i", True),
+    "rounding_bound": (MODES, "bound of what rounding adds to Λ_i", True),
+    "alignment_error": (MODES, "what other first frames change Λ_i by", True),
+    "running_exponent": ((schema.SAMPLE, schema.TIME, schema.MODE), "running estimate of Λ_i", True),
+    "mean_log_det": (EACH, "{det}", True),
+    "kaplan_yorke_dimension": (EACH, "Kaplan–Yorke dimension", False),
+    "kaplan_yorke_dimension_error": (EACH, "error of the Kaplan–Yorke dimension", False),
+    "positive_exponent_sum": (EACH, "sum of the positive Λ_i, upper bound of the entropy rate", True),
+    "positive_exponent_sum_error": (EACH, "error of that sum", True),
+}
+SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
+SHARED = "NaN where rounding drowns the mode, or a unit is at its kink"
+SPREAD = "where the exponent is not finite, there are too few blocks, or one sample has no spread between samples"
+FLAGS = {
+    "standard_error": f"NaN {SPREAD}",
+    "exponent_error": f"NaN or inf {SPREAD}",
+    "mean_exponent_error": f"NaN or inf {SPREAD}",
+    "rounding_bound": "inf where the exponent is an upper bound: a Jacobian is as small as its own error",
+    "alignment_error": "NaN where the exponent is not finite",
+    "mean_log_det": f"{SINGULAR}; NaN where the orbit was cut, or the determinant needs a matrix that is not made",
+    "kaplan_yorke_dimension": "NaN where fewer exponents are known than it needs, or the largest has no sign",
+    "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {SPREAD}",
+    "positive_exponent_sum": "NaN where the largest exponent has no sign, or the smallest known is positive",
+    "positive_exponent_sum_error": f"NaN where the sum is, or {SPREAD}",
+    "separation_rate": "-inf where two orbits became one; NaN where the orbit was cut",
+    "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
+    "neighbour_rate": "-inf where two orbits became one; NaN where the orbit was cut",
+}
+
+
+def dataset(
+    measured: Measured,
+    system: System,
+    settings: dict[str, Any],
+    *,
+    units: str,
+    lost: Real,
+    averaged: str,
+    before: str,
+    extra: Mapping[str, xr.Variable],
+) -> xr.Dataset:
+    """Return the Dataset of `dynlab.lyapunov`.
+
+    Parameters
+    ----------
+    measured : Measured
+    system : System
+    settings : dict
+    units : str
+        Unit of time.
+    lost : ndarray, shape (sample,)
+        Whether an orbit was cut where it could not be followed.
+    averaged, before : str
+        Over what exponents are taken, and a sentence before all others, for the verdict.
+    extra : mapping
+        Further variables.
+    """
+    values, flow = estimates(measured, system.state_size), units == schema.SECOND
+    name = "finite_time_exponent" if measured.finite_time else "exponent"
+    words = {
+        "word": "finite-time exponent" if measured.finite_time else "Lyapunov exponent",
+        "det": "mean divergence" if flow else "mean of ln |det J|",
+    }
+    rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
+    variables = {}
+    for each, array in values.items():
+        dims, long_name, is_rate = VARIABLES[each]
+        unit = rate if is_rate else schema.ONE
+        variables[name if each == "exponent" else each] = schema.variable(dims, array, long_name.format(**words), unit)
+    variables |= extra
+    why = _why_cut(measured.cut, lost, settings["largest_state"], flow)
+    gone = any(np.isneginf(values[each]).any() for each in ("running_exponent", "mean_log_det", "exponent"))
+    shared = "; ".join([f"NaN where an orbit {why}, and is cut there"] * bool(why) + [SINGULAR] * gone + [SHARED])
+    span = float(measured.stops[-1]) - measured.transient
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        method=METHOD.format(
+            length=span / measured.growth.intervals,
+            units="s" if flow else "steps",
+            errors=BETWEEN if measured.finite_time else OF_BLOCKS,
+        ),
+        coords={schema.TIME: schema.time_coordinate(measured.stops, units)},
+        flags={
+            each: FLAGS.get(each, shared)
+            for each, array in variables.items()
+            if array.dtype.kind == "f" and not np.isfinite(array.values).all()
+        },
+    )
+    ds.attrs["verdict"] = before + verdict(ds, name, averaged, why, measured.ends)
+    return ds
+
+
+def _why_cut(cut: Real, lost: Real, largest: float, is_flow: bool) -> str:
+    """Return what orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
+    gone = int(np.isfinite(cut).sum())
+    if not gone:
+        return ""
+    why = why_cut(lost[np.isfinite(cut)], f"|h_i| ≤ {largest:g}", is_flow, 1 < gone < len(cut))
+    first = "the first at" if len(cut) > 1 else "at"
+    return f"{why}, {first} {f'{cut.min():.4g} s' if is_flow else f'step {cut.min():.0f}'}"
