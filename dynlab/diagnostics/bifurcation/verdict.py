@@ -1,6 +1,5 @@
 """The sentences on a bifurcation diagram: what changes stability, all bifurcations, and what limits the answer."""
 
-import itertools
 from collections import Counter
 
 import numpy as np
@@ -179,29 +178,7 @@ def _counts(diagram: Diagram, name: str) -> str:
         at = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
         parts.append(f"{counted(len(values), LONG.get(kind, kind))} (at {at})")
     worst = at_most(max(one.error for one in diagram.bifurcations), 1)
-    ratios = _ratios(diagram)
-    said = f"{branches} with {joined(parts)}, located to {worst} in {name}"
-    return (
-        f"{said}; intervals between doublings shrink by {joined(ratios)} (Feigenbaum's limit: 4.6692)"
-        if ratios
-        else said
-    )
-
-
-def _ratios(diagram: Diagram) -> list[str]:
-    """Return the ratios of the intervals between successive period doublings, along one chain of branches."""
-    longest: list[float] = []
-    for index, one in enumerate(diagram.bifurcations):
-        chain, flips = [one.z[-1]], [index]
-        while one.kind == "flip" and flips:
-            children = [number for number, branch in enumerate(diagram.branches) if branch.origin == flips[0]]
-            flips = [
-                i for i, each in enumerate(diagram.bifurcations) if each.kind == "flip" and each.branch in children
-            ]
-            chain += [diagram.bifurcations[flips[0]].z[-1]] if flips else []
-        longest = max(longest, np.diff(chain).tolist(), key=len)
-    ratios = [number(one / following, 5) for one, following in itertools.pairwise(longest)]
-    return ratios if len(ratios) > 1 else []
+    return f"{branches} with {joined(parts)}, located to {worst} in {name}"
 
 
 def _number(value: float, error: float = 0.0) -> str:
