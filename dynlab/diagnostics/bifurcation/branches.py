@@ -167,7 +167,7 @@ class Diagram:
         solutions: list[Solution] = []
         for point in points:
             solutions.append(solution(curve, point, solutions[-1] if solutions else None))
-        dense = locating.denser(curve, solutions)
+        dense = locating.without_critical(locating.denser(curve, solutions))
         passed = dense[:1]
         for number, (left, right) in enumerate(itertools.pairwise(dense)):
             found = locating.touches(curve, *dense[number - 1 : number + 2]) if number else []

@@ -177,7 +177,8 @@ def _newton(system: _System, unknowns: Vector) -> tuple[Vector, Vector, Vector, 
             size = max(1.0, float(np.linalg.norm(unknowns)))
             if moved <= SETTLED * size or 0.5 * before < moved <= ROUNDED * size:
                 value, slope = system(unknowns)
-                rows = slope / np.linalg.norm(slope, axis=1, keepdims=True)
+                sizes = np.linalg.norm(slope, axis=1, keepdims=True)
+                rows = slope / np.where(sizes > 0, sizes, 1.0)
                 return (unknowns, value, slope, iteration) if np.linalg.cond(rows) < REGULAR else None
             before = moved
     except (np.linalg.LinAlgError, torch.linalg.LinAlgError):  # singular: nothing simple is near

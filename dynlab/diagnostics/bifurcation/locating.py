@@ -69,6 +69,13 @@ def _denser(curve: SolutionCurve, before: Solution, one: Solution, after: Soluti
     return five[1:middle] + _denser(curve, *five[middle - 1 : middle + 2]) + five[middle + 1 : 4]
 
 
+def without_critical(solutions: list[Solution]) -> list[Solution]:
+    """Return the solutions but those at a bifurcation itself, where no sign is decided; they are solved for anew."""
+    sides = zip(solutions[:-2], solutions[1:-1], solutions[2:], strict=True)
+    inner = [one for before, one, after in sides if not one.kind.undecided or not happened(before, after)]
+    return solutions[:1] + inner + solutions[1:][-1:]
+
+
 def touches(curve: SolutionCurve, before: Solution, one: Solution, after: Solution) -> list[Found]:
     """Return a degenerate point where an eigenvalue comes to the border of stability and goes back."""
     near = _length(before, after) < SHORTEST and may_return((before, one, after), curve.equation.is_map)

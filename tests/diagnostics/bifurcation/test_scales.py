@@ -101,16 +101,16 @@ class Swap(Map):
         self.w = 0.5
 
     def step(self, state, input, t=0):
-        return torch.tanh(0.3 - self.w * state.flip(-1))
+        return torch.tanh(0.3 + 0.5 * state - self.w * state.flip(-1))
 
 
 def test_a_pitchfork_that_swaps_two_units():
-    ds = bifurcation(Swap(), parameter="w", lowest=0.5, highest=2.0, values=0, max_period=1)
+    ds = bifurcation(Swap(), parameter="w", lowest=0.5, highest=1.2, values=0, max_period=1)
     assert ds["bifurcation_kind"].values.tolist() == ["pitchfork"]
     (h, other), w = ds["bifurcation_state"].values[0], ds["bifurcation_parameter"].item()
     assert h == pytest.approx(other, abs=1e-9)
-    assert h == pytest.approx(np.tanh(0.3 - w * h), abs=1e-12)
-    assert w * (1 - h**2) == pytest.approx(1, abs=1e-10)  # the multiplier of (1, −1)
+    assert h == pytest.approx(np.tanh(0.3 + (0.5 - w) * h), abs=1e-12)
+    assert (w + 0.5) * (1 - h**2) == pytest.approx(1, abs=1e-10)  # the multiplier of (1, −1)
 
 
 def test_just_before_a_flip_orbits_have_not_doubled():
