@@ -133,7 +133,7 @@ class _System:
             slope = np.column_stack([slope, np.zeros(n)])
         at = torch.from_numpy(unknowns).requires_grad_()
         with torch.enable_grad():
-            conditions = self._conditions(at)
+            conditions = [one + 0 * at[0] for one in self._conditions(at)]  # some may not depend on the unknowns
         rows = [torch.autograd.grad(one, at, retain_graph=True, materialize_grads=True)[0] for one in conditions]
         below = np.array([row.numpy() for row in rows])
         return np.append(value, [float(one.detach()) for one in conditions]), np.vstack([slope, below])

@@ -17,7 +17,8 @@ SHORTEST = 1e-6  # of arclength: a shorter interval is not parted
 AGAIN = 0.125  # of an interval in which nothing was solved for: in longer parts of it that is not tried anew
 ASIDE, BEYOND = 0.6, 0.02  # of an interval's length: a root farther off its chord, or beyond its ends, is another one
 SAME = 1e-8  # of arclength: what rounding may move a root by
-JUMP = 1e-3  # times ‖J‖: a Jacobian that changes by more over an interval of `SHORTEST` has a kink in it
+NEAR, BESIDE = 5e-5, 10.0  # of arclength, and times an interval: in a shorter one a Jacobian that jumps has a kink
+ROUNDED = 1e-8  # times ‖J‖: a smaller change is no jump
 AT_ONCE = 1e-3  # of arclength: nearer to each other a fold and a branch point may be one pitchfork of a bent branch
 
 
@@ -106,12 +107,18 @@ def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: f
         parts = bifurcations(curve, left, middle, tried) + bifurcations(curve, middle, right, tried)
         if parts:
             return parts
-    first, last = curve.jacobian(left.z), curve.jacobian(right.z)
-    jumps = np.linalg.norm(last - first) > JUMP * np.linalg.norm(first)
     steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both ends
     error = curve.width * (abs(float(right.z[-1] - left.z[-1])) + float(steep) * length)
-    kind = BORDER_COLLISION if jumps and length < 10 * continuation.CORNER else DEGENERATE
+    kind = BORDER_COLLISION if length < NEAR and _jumps(curve, left.z, right.z) else DEGENERATE
     return [Found(kind, 0.5 * (left.z + right.z), left.tangent, None, error)]
+
+
+def _jumps(curve: SolutionCurve, left: Vector, right: Vector) -> bool:
+    """Return whether the Jacobian changes by more between two places than over stretches beside, `BESIDE` as long."""
+    chord = BESIDE * (right - left)
+    before, first, last, after = (curve.jacobian(z) for z in (left - chord, left, right, right + chord))
+    beside = max(np.linalg.norm(first - before), np.linalg.norm(after - last), ROUNDED * np.linalg.norm(first))
+    return bool(np.linalg.norm(last - first) > beside)
 
 
 def _inside(refined: Refined, left: Solution, right: Solution) -> bool:

@@ -17,6 +17,7 @@ from dynlab.wording import article, at_most, capital, counted, joined, number, p
 
 AT_ZERO = 1e-9  # times the branches' size: a state so small is the origin
 MOST_CHANGES, MOST_VALUES = 3, 4  # changes of stability, and values of each kind, that are listed
+BEYOND = 2.0  # times the error of a bifurcation: solutions that are nearer may lie on either side of it
 TOLD = 1e-8  # times max(1, |p|): an error of a parameter that is larger is written beside it
 LONG = {  # names with the noun that sentences need
     "Hopf": "Hopf bifurcation",
@@ -118,13 +119,20 @@ def _changes(diagram: Diagram, name: str, noun: str) -> list[str]:
         for index, one in enumerate(branch.solutions):
             if one.bifurcation < 0 or branch.period > 1:
                 continue
+            apart = BEYOND * diagram.bifurcations[one.bifurcation].error / diagram.curve.width
             sides = [branch.solutions[:index][::-1], branch.solutions[index + 1 :]]
-            before, after = (next((each for each in side if each.kind.stable >= 0), None) for side in sides)
+            before, after = (_decided(side, float(one.z[-1]), apart) for side in sides)
             if before is not None and after is not None and {before.kind.stable, after.kind.stable} == {0, 1}:
                 stable, unstable = (before, after) if before.kind.stable == 1 else (after, before)
                 text = _change(diagram, diagram.bifurcations[one.bifurcation], stable, unstable, name, noun)
                 found.append((float(one.z[-1]), text))
     return [_several(text, count, noun) for text, count in Counter(text for _, text in sorted(found)).items()]
+
+
+def _decided(side: list[Solution], at: float, apart: float) -> Solution | None:
+    """Return the nearest decided solution of a side, farther from `at` in the parameter than `apart` if any is."""
+    decided = [one for one in side if one.kind.stable >= 0]
+    return next((one for one in decided if abs(one.z[-1] - at) > apart), decided[0] if decided else None)
 
 
 def _change(diagram: Diagram, one: Bifurcation, stable: Solution, unstable: Solution, name: str, noun: str) -> str:
