@@ -167,7 +167,8 @@ def follow(
         outside = (found.z < lowest) | (found.z > highest)
         if outside[-1]:
             landed = _landed(curve, here, found, float(np.clip(found.z[-1], lowest[-1], highest[-1])))
-            return Traced(points + [landed] * (landed is not None), AT_THE_END)
+            is_new = landed is not None and np.linalg.norm(landed.z - here.z) > FINEST
+            return Traced([*points, landed] if landed is not None and is_new else points, AT_THE_END)
         if outside.any():
             return Traced(points, LEFT)
         points.append(found)

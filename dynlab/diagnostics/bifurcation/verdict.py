@@ -68,9 +68,8 @@ def verdict(
         sentences = [f"No isolated {noun} up to |h_i| = {bound:g} was found for {over}"]
     elif changes:
         more = len(changes) - MOST_CHANGES
-        sentences = [
-            "; ".join(changes[:MOST_CHANGES] + [f"{counted(more, 'more change')} of stability follow"] * (more > 0))
-        ]
+        listed = changes[:MOST_CHANGES] + [f"{counted(more, 'more change')} of stability follow"] * (more > 0)
+        sentences = ["; ".join([listed[0], *(f"{one[:1].lower()}{one[1:]}" for one in listed[1:])])]
     else:
         sentences = [f"No change of stability was {'located' if unsure else 'found'} for {over}"]
     if diagram.branches:
@@ -139,6 +138,8 @@ def _change(diagram: Diagram, one: Bifurcation, stable: Solution, unstable: Solu
     at = f"at {name} = {_value(diagram, one)}"
     kind = LONG.get(one.kind, one.kind)
     turns = (stable.z[-1] - one.z[-1]) * (unstable.z[-1] - one.z[-1]) > 0  # at a kink, too
+    if one.kind == DEGENERATE and turns:
+        return f"Stability changes {at} in {article(kind)}"
     if one.kind == FOLD or turns:
         verb = "meet and vanish" if stable.z[-1] < one.z[-1] else "appear"
         return f"A stable and an unstable {noun} {verb} {at} in {article(kind)}"
