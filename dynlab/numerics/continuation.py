@@ -224,7 +224,7 @@ def _solve(matrix: Vector, right: Vector) -> Vector | None:
     if not np.isfinite(matrix).all():
         return None
     try:
-        found = np.linalg.solve(matrix, right)
+        found: Vector = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         return None
     return found if np.linalg.norm(found) < FARTHEST else None
