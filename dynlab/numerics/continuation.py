@@ -224,7 +224,7 @@ def _solve(matrix: Vector, right: Vector) -> Vector | None:
     if not np.isfinite(matrix).all():
         return None
     try:
-        found: Vector = np.linalg.solve(matrix, right)
+        found = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         return None
     return found if np.linalg.norm(found) < FARTHEST else None
