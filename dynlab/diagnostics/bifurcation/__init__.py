@@ -1,5 +1,5 @@
-"""What changes with a parameter: branches of fixed points, their bifurcations, attractors over a grid."""
+"""Changes with a parameter: branches of fixed points, their bifurcations, and attractors over a grid."""
 
-from dynlab.diagnostics.bifurcation.diagnostic import bifurcation
+from dynlab.diagnostics.bifurcation.bifurcation import bifurcation
 
 __all__ = ["bifurcation"]

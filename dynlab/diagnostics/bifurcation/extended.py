@@ -5,6 +5,7 @@ where A is singular. A fold (μ = 1; of a flow 0) and a flip (μ = −1) are roo
 point (μ = e^{iθ}) and a Hopf point (μ = iω) of (G, Re g, Im g) in (h, p, θ). Where branches meet, G_z has not full rank
 and (G, g) is a singular system: its unfolding (G + β b, g, wᵀ G_p) in (h, p, β), with w the left null vector, is not.
 That system has roots with β ≠ 0 too, where two branches pass each other: a root is a branch point only where β = 0.
+All of it is in the units of the curve, so that no tolerance depends on those of the state or the parameter.
 
 References
 ----------
@@ -13,7 +14,6 @@ SIAM J. Numer. Anal. 21 (1984); Allgower and Schwetlick, "A general view of mini
 bifurcation points", ZAMM 77 (1997).
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,21 +21,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.bifurcation import crossings
-from dynlab.diagnostics.bifurcation.curve import SolutionCurve
+from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 
-Vector = NDArray[np.float64]
-
 FOLD, BRANCH_POINT, FLIP, PAIR = "fold", "branch point", "flip", "pair"
+
 MAX_NEWTON = 15
-TOLERANCE = 1e-8  # of the parameter or its range: its error must be below for the point to count as converged
 SETTLED = 1e-14  # times max(1, ‖unknowns‖)
 ROUNDED = 1e-7  # times that: steps below it that shrink by less than half are rounding
-SLOW, SLOW_STEPS = 0.25, 4  # so many steps in a row that shrink by less lead to no regular root
-RANK = 1e-6  # times max(1, ‖J‖): a second singular value of J − μ up to that is as good as 0
-ROUNDINGS = 4  # times m n ε ‖·‖: what rounding leaves of each equation, for the bound on the parameter's error
-AT_BORDER = 1e-12  # of an eigenvalue that touches the border of stability: crossings 1e-6 apart are not looked for
+REGULAR = 1e12  # the condition, with rows of one size, up to which the derivative of a system is regular
+TOLERANCE = 1e-6  # of the range of p: a point whose error is larger is not located
+RANK = 1e-8  # times ‖J − μ‖: a second singular value up to that is as good as 0
+ROUNDINGS = 4  # times m n ε Σ_j |a_ij x_j|: what rounding leaves of equation i
+AT_BORDER = 1e-12  # times the largest |λ|: an eigenvalue this near to the border of stability is on it
 
 
 class Refined(NamedTuple):
@@ -45,27 +43,18 @@ class Refined(NamedTuple):
     ----------
     z : ndarray, shape (n + 1,)
     null, left : ndarray, shape (n,)
-        Right and left null vectors of J − μ, complex for a pair.
+        Right and left null vectors of J − μ, of length 1, complex for a pair.
     eigenvalue : complex
         μ.
     residual : float
-        The norm of all equations.
+        The norm of all equations, in the units of the curve.
     iterations : int
-    parameter_error : float
-        Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding): a bound on the error of p to first order.
-    converged : bool
-    border : ndarray of complex
-        All eigenvalues that are not told from the border of stability.
+    error : float
+        Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding), the error of p to first order.
     degenerate : bool
-        Whether these are more than are solved for, or J − μ has a rank deficiency of 2: then what is solved has a
-        singular derivative.
-    beside : float
-        How far off the border those eigenvalues may be.
-    turns : bool
-        Of a pair: whether its angle (of a flow: its frequency) is told from 0, and from π, by the like bound; where it
-        is not, two real eigenvalues cross at once.
-    unfolding, unfolding_error : float
-        Of a branch point: β, and a bound on its error; 0 of others.
+        Whether other eigenvalues are on the border of stability too, or a pair does not turn.
+    splits : bool
+        Whether β is certainly not 0: the branches pass each other and do not meet.
     """
 
     z: Vector
@@ -74,23 +63,13 @@ class Refined(NamedTuple):
     eigenvalue: complex
     residual: float
     iterations: int
-    parameter_error: float
-    converged: bool
-    border: NDArray[np.complex128]
+    error: float
     degenerate: bool
-    beside: float
-    turns: bool
-    unfolding: float = 0.0
-    unfolding_error: float = 0.0
-
-    @property
-    def splits(self) -> bool:
-        """Whether β is certainly not 0: the branches pass each other and do not meet."""
-        return abs(self.unfolding) > self.unfolding_error
+    splits: bool
 
 
 def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
-    """The bifurcation point of that kind near `guess`, or None where Newton's method does not reach one.
+    """Return the bifurcation point of that kind near `guess`, or None where Newton's method reaches no regular root.
 
     Parameters
     ----------
@@ -98,104 +77,161 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     kind : {"fold", "branch point", "flip", "pair"}
     guess : ndarray, shape (n + 1,)
     """
-    matrix = curve.linear(guess)[1]
-    n, is_map = len(matrix), curve.equation.is_map
-    mu = _nearest(approximate_eigenvalues(matrix), kind, is_map)
-    if mu is None or not np.isfinite(matrix).all():
+    s, n, is_map = curve.scale, len(curve.scale), curve.equation.is_map
+    matrix = _scaled(curve, guess)
+    if not np.isfinite(matrix).all():
+        return None
+    mu = _first_guess(approximate_eigenvalues(matrix), kind, is_map)
+    if mu is None:
         return None
     left, _, right = np.linalg.svd(matrix - mu * np.eye(n))
-    b, c = torch.from_numpy(left[:, -1].copy()), torch.from_numpy(right[-1].conj().copy())
+    system = _System(curve, kind, left[:, -1], right[-1].conj())
     extra = {BRANCH_POINT: [0.0], PAIR: [np.angle(mu) if is_map else mu.imag]}.get(kind, [])
-    unit = curve.parameter_scale
-    unknowns = np.concatenate([curve.state(guess), guess[-1:], extra])
-    equations = _equations(curve, kind, b, c)
-
-    solved = _newton(equations, unknowns)
+    solved = _newton(system, np.append(guess, extra))
     if solved is None:
         return None
     unknowns, value, slope, iterations = solved
-    p = float(unknowns[n]) * unit
-    eps = np.finfo(np.float64).eps
-    size = max(1.0, float(np.linalg.norm(matrix))) * max(1.0, float(np.linalg.norm(unknowns[:n])))
-    by_parameter = float(np.linalg.norm(curve.linear(guess)[0][:, -1])) / unit
-    rounding = ROUNDINGS * curve.equation.period * n * eps * (size + by_parameter * abs(p))
-    errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + rounding)
-    errors[n] *= unit
-    error, last = float(errors[n]), float(unknowns[-1])  # an angle, or β
+    z, last = unknowns[: n + 1], float(unknowns[-1])  # an angle, or β
     at = _critical(kind, last, is_map)
-    final = curve.equation.jacobian(torch.from_numpy(unknowns[:n]), torch.tensor(p, dtype=torch.float64)).numpy()
+    final = _scaled(curve, z)
     u, sigma, vh = np.linalg.svd(final - at * np.eye(n))
-    second = float(sigma[-2]) if n > 1 else np.inf
-    is_singular = second <= RANK * max(1.0, float(sigma[0]))
-    border, beside = _on_border(curve, np.append(unknowns[:n], p), errors[: n + 1], final)
-    is_known = error <= TOLERANCE * max(unit, abs(p))
-    if kind == BRANCH_POINT:
-        is_known = is_known and float(errors[-1]) <= TOLERANCE * size
+    rounding = _rounding(curve, z, final, at, u[:, -1], vh[-1], len(value))
+    errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + rounding)
+    if not errors[n] <= TOLERANCE:
+        return None
+    border = _on_border(curve, z, errors[:n], final)
+    is_pair = kind == PAIR
+    turns = abs(np.sin(last) if is_map else last) > errors[-1]
+    null, conjugate = s * vh[-1].conj(), u[:, -1] / s
     return Refined(
-        z=curve.z(unknowns[:n], p),
-        null=vh[-1].conj().astype(complex),
-        left=u[:, -1].astype(complex),
+        z=z,
+        null=null / np.linalg.norm(null),
+        left=conjugate / np.linalg.norm(conjugate),
         eigenvalue=at,
         residual=float(np.linalg.norm(value)),
         iterations=iterations,
-        parameter_error=error,
-        converged=is_known,
-        border=border,
-        degenerate=is_singular or len(border) > 1 + (kind == PAIR),
-        beside=second if is_singular else beside,
-        turns=kind == PAIR and abs(np.sin(last) if is_map else last) > errors[-1],
-        unfolding=last if kind == BRANCH_POINT else 0.0,
-        unfolding_error=float(errors[-1]) if kind == BRANCH_POINT else 0.0,
+        error=float(errors[n]) * curve.width,
+        degenerate=(n > 1 and sigma[-2] <= RANK * sigma[0]) or border > 1 + is_pair or (is_pair and not turns),
+        splits=kind == BRANCH_POINT and abs(last) > errors[-1],
     )
 
 
-def _on_border(
-    curve: SolutionCurve, at: Vector, errors: Vector, matrix: Vector
-) -> tuple[NDArray[np.complex128], float]:
-    """Eigenvalues at `at` (n + 1,), known to `errors`, that are not told from the border, and how far off they are."""
-    beside = curve.equation.jacobian(torch.from_numpy(at[:-1] + errors[:-1]), torch.tensor(at[-1] + errors[-1])).numpy()
-    wrong = np.abs(beside - matrix) + len(matrix) * curve.equation.period * np.finfo(np.float64).eps * np.abs(matrix)
-    if not np.isfinite(wrong).all():
-        return np.empty(0, dtype=complex), 0.0
-    values, bounds, _ = eigenvalues(matrix, wrong)
-    excess = crossings.beyond(values, curve.equation.is_map)
-    there = np.abs(excess) <= np.maximum(bounds, AT_BORDER * max(1.0, float(np.abs(values).max())))
-    return np.asarray(values[there]), float(np.maximum(np.abs(excess), bounds)[there].max(initial=0.0))
+class _System:
+    """The equations of one kind with their derivative, in (z, β or an angle)."""
+
+    def __init__(self, curve: SolutionCurve, kind: str, b: NDArray[np.generic], c: NDArray[np.generic]) -> None:
+        self.curve, self.kind, self.scale = curve, kind, torch.from_numpy(curve.scale)
+        self.b, self.c = torch.from_numpy(b.copy()), torch.from_numpy(c.copy())
+
+    def __call__(self, unknowns: Vector) -> tuple[Vector, Vector]:
+        n, s = len(self.scale), self.curve.scale
+        z = unknowns[: n + 1]
+        value, slope = self.curve.residual(z) / s, self.curve.derivative(z) / s[:, None]
+        if self.kind == BRANCH_POINT:
+            value, slope = value + unknowns[-1] * self.b.numpy(), np.column_stack([slope, self.b.numpy()])
+        elif self.kind == PAIR:
+            slope = np.column_stack([slope, np.zeros(n)])
+        at = torch.from_numpy(unknowns).requires_grad_()
+        with torch.enable_grad():
+            conditions = [one + 0 * at[0] for one in self._conditions(at)]  # some may not depend on the unknowns
+        rows = [torch.autograd.grad(one, at, retain_graph=True, materialize_grads=True)[0] for one in conditions]
+        below = np.array([row.numpy() for row in rows])
+        return np.append(value, [float(one.detach()) for one in conditions]), np.vstack([slope, below])
+
+    def _conditions(self, unknowns: Tensor) -> list[Tensor]:
+        """Return the numbers that vanish beside G: g, its real and imaginary parts, or g and wᵀ G_p."""
+        n, curve = len(self.scale), self.curve
+        state, p = unknowns[:n] * self.scale, curve.start + curve.width * unknowns[n]
+        if self.kind == BRANCH_POINT:
+            jacobian, by_p = curve.equation.linear(state, p)
+        else:
+            jacobian, by_p = curve.equation.jacobian(state, p), p
+        at: Tensor | float = -1.0 if self.kind == FLIP else curve.equation.critical
+        if self.kind == PAIR:
+            angle, zero = unknowns[-1], torch.zeros_like(unknowns[-1])
+            turned = torch.complex(torch.cos(angle), torch.sin(angle)), torch.complex(zero, angle)
+            at = turned[0] if curve.equation.is_map else turned[1]
+        matrix = jacobian * (self.scale / self.scale[:, None]) - at * torch.eye(n, dtype=torch.float64)
+        corner = torch.zeros(1, dtype=self.b.dtype)
+        upper = torch.cat([matrix.to(self.b.dtype), self.b[:, None]], dim=1)
+        bordered = torch.cat([upper, torch.cat([self.c.conj(), corner])[None]])
+        end = torch.cat([torch.zeros(n, dtype=self.b.dtype), corner + 1])
+        g = torch.linalg.solve(bordered, end)[-1]
+        if self.kind == PAIR:
+            return [g.real, g.imag]
+        if self.kind == BRANCH_POINT:
+            return [g, torch.linalg.solve(bordered.mT, end)[:n] @ (by_p * curve.width / self.scale)]
+        return [g]
 
 
-def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vector, Vector, Vector, int] | None:
-    """A root, the equations there, their last derivative, and the iterations; None where there are none."""
-    unknowns, slope, iterations, before, slow = start, np.eye(len(start)), 0, np.inf, 0
+def _newton(system: _System, unknowns: Vector) -> tuple[Vector, Vector, Vector, int] | None:
+    """Return a root, the equations and their derivative there, and the iterations; None where none is reached."""
+    before = np.inf
     try:
-        while iterations < MAX_NEWTON:
-            value = equations(torch.from_numpy(unknowns)).numpy()
-            slope = torch.autograd.functional.jacobian(equations, torch.from_numpy(unknowns)).numpy()
+        for iteration in range(1, MAX_NEWTON + 1):
+            value, slope = system(unknowns)
             if not (np.isfinite(value).all() and np.isfinite(slope).all()):
                 return None
             step = np.linalg.solve(slope, value)
-            unknowns, iterations = unknowns - step, iterations + 1
-            size, moved = max(1.0, float(np.linalg.norm(unknowns))), float(np.linalg.norm(step))
+            unknowns, moved = unknowns - step, float(np.linalg.norm(step))
+            size = max(1.0, float(np.linalg.norm(unknowns)))
             if moved <= SETTLED * size or 0.5 * before < moved <= ROUNDED * size:
-                break
-            slow = slow + 1 if moved > SLOW * before else 0
-            if slow == SLOW_STEPS:
-                break
+                value, slope = system(unknowns)
+                sizes = np.linalg.norm(slope, axis=1, keepdims=True)
+                rows = slope / np.where(sizes > 0, sizes, 1.0)
+                return (unknowns, value, slope, iteration) if np.linalg.cond(rows) < REGULAR else None
             before = moved
-        value = equations(torch.from_numpy(unknowns)).numpy()
     except (np.linalg.LinAlgError, torch.linalg.LinAlgError):  # singular: nothing simple is near
         return None
-    return (unknowns, value, slope, iterations) if np.isfinite(value).all() else None
+    return None
 
 
-def _nearest(eigenvalues: NDArray[np.complex128], kind: str, is_map: bool) -> complex | None:
-    """The critical eigenvalue to start with: of a pair the one nearest to the border, put on it."""
+def _scaled(curve: SolutionCurve, z: Vector) -> Vector:
+    """Return the Jacobian in the units of the curve; its eigenvalues are the same."""
+    return curve.jacobian(z) * (curve.scale / curve.scale[:, None])
+
+
+def _rounding(
+    curve: SolutionCurve,
+    z: Vector,
+    matrix: Vector,
+    mu: complex,
+    left: NDArray[np.generic],
+    right: NDArray[np.generic],
+    count: int,
+) -> Vector:
+    """Return the rounding of each equation, shape (count,): of G_i that of J h, of g that of wᴴ J v."""
+    n, by_p = len(matrix), np.abs(curve.derivative(z)[:, -1]) / curve.scale
+    unit = ROUNDINGS * curve.equation.period * n * np.finfo(np.float64).eps
+    of_g = np.abs(left) @ (np.abs(matrix) + abs(mu) * np.eye(n)) @ np.abs(right)
+    of_residual = np.abs(matrix) @ np.abs(z[:-1]) + np.abs(z[:-1]) + by_p * abs(curve.parameter(z) / curve.width)
+    return unit * np.append(of_residual, np.full(count - n, of_g + np.abs(left) @ by_p * (count > n + 1)))
+
+
+def _on_border(curve: SolutionCurve, z: Vector, errors: Vector, matrix: Vector) -> int:
+    """Return how many eigenvalues are not told from the border of stability at z, whose state is known to `errors`."""
+    beside = _scaled(curve, np.append(z[:-1] + errors, z[-1]))
+    wrong = np.abs(beside - matrix) + len(matrix) * curve.equation.period * np.finfo(np.float64).eps * np.abs(matrix)
+    if not np.isfinite(wrong).all():
+        return 0
+    values, bounds, _ = eigenvalues(matrix, wrong)
+    excess = beyond(values, curve.equation.is_map)
+    return int((np.abs(excess) <= np.maximum(bounds, AT_BORDER * np.abs(values).max())).sum())
+
+
+def beyond(values: NDArray[np.complex128], is_map: bool) -> Vector:
+    """Return how far eigenvalues lie beyond the border of stability, negative inside."""
+    return np.abs(values) - 1 if is_map else values.real
+
+
+def _first_guess(values: NDArray[np.complex128], kind: str, is_map: bool) -> complex | None:
+    """Return the critical eigenvalue to start with: of a pair the one nearest to the border, put on it."""
     if kind != PAIR:
         return _critical(kind, 0.0, is_map)
-    upper = eigenvalues[eigenvalues.imag > 0]
+    upper = values[values.imag > 0]
     if len(upper) == 0:
         return None
-    excess = np.abs(upper) - 1 if is_map else upper.real
-    nearest = upper[np.abs(excess).argmin()]
+    nearest = upper[np.abs(beyond(upper, is_map)).argmin()]
     return complex(nearest / abs(nearest)) if is_map else 1j * float(nearest.imag)
 
 
@@ -203,42 +239,3 @@ def _critical(kind: str, angle: float, is_map: bool) -> complex:
     if kind == PAIR:
         return complex(np.exp(1j * angle)) if is_map else 1j * angle
     return (-1.0 if kind == FLIP else 1.0) if is_map else 0.0
-
-
-def _equations(curve: SolutionCurve, kind: str, b: Tensor, c: Tensor) -> Callable[[Tensor], Tensor]:
-    """The extended system as a function of its unknowns: n of the state, p, and β or an angle where there is one.
-
-    p is in units of the curve, whose ranges are of the order of 1: a slope by p is compared with the others.
-    """
-    equation, n, unit = curve.equation, len(b), curve.parameter_scale
-    identity = torch.eye(n, dtype=torch.float64)
-    ends = torch.zeros(n + 1, dtype=b.dtype)
-    ends[-1] = 1
-
-    def bordered(matrix: Tensor) -> Tensor:
-        upper = torch.cat([matrix, b[:, None]], dim=1)
-        return torch.cat([upper, torch.cat([c.conj(), ends[:1] * 0])[None]], dim=0)
-
-    def of_real(unknowns: Tensor) -> Tensor:
-        state, p = unknowns[:n], unit * unknowns[n]
-        at = -1.0 if kind == FLIP else equation.critical
-        matrix = bordered(equation.jacobian(state, p) - at * identity)
-        return torch.cat([equation.residual(state, p), torch.linalg.solve(matrix, ends)[-1:]])
-
-    def of_branches(unknowns: Tensor) -> Tensor:
-        state, p, unfolding = unknowns[:n], unit * unknowns[n], unknowns[n + 1]
-        jacobian, by_p = equation.linear(state, p)
-        matrix = bordered(jacobian - equation.critical * identity)
-        g = torch.linalg.solve(matrix, ends)[-1:]
-        w = torch.linalg.solve(matrix.mT, ends)[:n]
-        return torch.cat([equation.residual(state, p) + unfolding * b, g, unit * (w @ by_p)[None]])
-
-    def of_pair(unknowns: Tensor) -> Tensor:
-        state, p, angle = unknowns[:n], unit * unknowns[n], unknowns[n + 1]
-        zero = torch.zeros_like(angle)
-        at = torch.complex(torch.cos(angle), torch.sin(angle)) if equation.is_map else torch.complex(zero, angle)
-        matrix = bordered(equation.jacobian(state, p) - at * identity)
-        g = torch.linalg.solve(matrix, ends)[-1]
-        return torch.cat([equation.residual(state, p), torch.stack([g.real, g.imag])])
-
-    return {BRANCH_POINT: of_branches, PAIR: of_pair}.get(kind, of_real)

@@ -1,4 +1,4 @@
-"""Whether what bifurcates is born stable: the sign of the cubic term that is left on the center space.
+"""Normal forms: the sign of the cubic term on the center space says whether what is born is stable.
 
 References
 ----------
@@ -14,8 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.bifurcation.curve import SolutionCurve
-from dynlab.diagnostics.bifurcation.equation import derivative_along
+from dynlab.diagnostics.bifurcation.equation import SolutionCurve, derivative_along
 from dynlab.diagnostics.bifurcation.extended import Refined
 
 SUPERCRITICAL, SUBCRITICAL, UNDECIDED = "supercritical", "subcritical", "undecided"
@@ -30,7 +29,7 @@ class Coefficient(NamedTuple):
     """The cubic coefficient, an estimate of its error, and what they say.
 
     `criticality` is "supercritical" where the coefficient is certainly negative: what is born attracts along the center
-    space. It is "subcritical" where it is certainly positive, else "undecided", as of a linear system.
+    space. It is "subcritical" where it is certainly positive, else "undecided".
     """
 
     value: float
@@ -39,7 +38,7 @@ class Coefficient(NamedTuple):
 
 
 def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
-    """The cubic coefficient of a flip, a pitchfork, a Neimark–Sacker or a Hopf point.
+    """Return the cubic coefficient of a flip, a pitchfork, a Neimark–Sacker or a Hopf point.
 
     Notes
     -----
@@ -50,7 +49,7 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     resonance, μ³ or μ⁴ = 1, and where w and q are orthogonal.
     """
     equation, mu = curve.equation, refined.eigenvalue
-    matrix, is_map = curve.linear(refined.z)[1], curve.equation.is_map
+    matrix, is_map = curve.jacobian(refined.z), curve.equation.is_map
     q, along = refined.null, np.vdot(refined.left, refined.null)
     if along == 0 or (mu.imag and is_map and min(abs(mu**3 - 1), abs(mu**4 - 1)) < RESONANT):
         return Coefficient(np.nan, np.inf, UNDECIDED)
@@ -58,7 +57,6 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     at_rest, condition = _solver(matrix, equation.critical, q, w, bordered=mu == equation.critical)
     doubled, other = _solver(matrix, mu**2 if is_map else 2 * mu, q, w) if mu.imag else (at_rest, 0.0)
     condition = max(condition, other)
-    size = float(np.linalg.norm(curve.unit * q))  # of q in the system's own unit, where it is 1
 
     def parts_at(p: float) -> Vectors:
         derivative = _derivative(curve, np.append(refined.z[:-1], p))
@@ -71,14 +69,13 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
         else:
             terms = [derivative(q, q, q) / 6, derivative(q, at_rest(derivative(q, q))) / 2]
         turned = np.conj(mu) if is_map else 1.0
-        return np.array([turned * np.vdot(w, term) / size**2 for term in terms], dtype=complex)
+        return np.array([turned * np.vdot(w, term) for term in terms], dtype=complex)
 
     parts = parts_at(refined.z[-1])
     value = float(parts.sum().real)
     aside = [float(parts_at(refined.z[-1] + side).sum().real) for side in (-ASIDE, ASIDE)]
-    off = max(refined.parameter_error / curve.parameter_scale, float(np.finfo(np.float64).eps))
-    own = refined.parameter_error / max(curve.parameter_scale, abs(curve.parameter(refined.z)))
-    rounding = ROUNDINGS * (len(matrix) * float(np.finfo(np.float64).eps) + own) * condition / float(abs(along))
+    off = max(refined.error / curve.width, float(np.finfo(np.float64).eps))
+    rounding = ROUNDINGS * (len(matrix) * float(np.finfo(np.float64).eps) + off) * condition / float(abs(along))
     error = rounding * float(np.abs(parts).sum()) + off * abs(aside[1] - aside[0]) / (2 * ASIDE)
     if not abs(value) > error:
         return Coefficient(value, error, UNDECIDED)
@@ -88,7 +85,7 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
 def _solver(
     matrix: NDArray[np.float64], shift: complex, q: Vectors, w: Vectors, bordered: bool = False
 ) -> tuple[Callable[[Vectors], Vectors], float]:
-    """(shift − A)⁻¹, bordered where that is singular, and its condition."""
+    """Return the solver of (shift − A) x = y, bordered where that is singular, and its condition."""
     n = len(matrix)
     whole = shift * np.eye(n) - matrix
     if bordered:
@@ -102,11 +99,11 @@ def _solver(
 
 
 def _derivative(curve: SolutionCurve, z: NDArray[np.float64]) -> Callable[..., Vectors]:
-    """The second, or third, derivative at `z` applied to two, or three, complex vectors: real ones, one after another.
+    """Return the second, or third, derivative at `z` as a function of two, or three, complex vectors.
 
     What is multilinear over the reals is so over the complex numbers by its real and imaginary parts.
     """
-    state, p = torch.from_numpy(curve.state(z)), torch.tensor(curve.parameter(z), dtype=torch.float64)
+    state, p = curve.tensors(z)
 
     def residual(at: Tensor) -> Tensor:
         return curve.equation.residual(at, p)

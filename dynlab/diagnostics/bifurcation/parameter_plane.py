@@ -1,4 +1,4 @@
-"""Where in the plane of two parameters a fixed point is stable, and how long the orbits are that a map settles to."""
+"""The plane of two parameters: where a fixed point is stable, and the periods that orbits of a map settle to."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,9 +8,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.bifurcation import on_grid
-from dynlab.diagnostics.bifurcation.held_system import check_range, varied_system
-from dynlab.diagnostics.bifurcation.parameter import described
+from dynlab.diagnostics.bifurcation import plane_of_points
+from dynlab.diagnostics.bifurcation.parameters import described
+from dynlab.diagnostics.bifurcation.varied_system import check_range, varied_system
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
@@ -21,17 +21,17 @@ from dynlab.wording import joined, number, place, share
 
 GRID, SMALLEST_GRID = 101, 2
 MAX_PERIOD = 16
-OFF = 1e-2  # times max(1, ‖h‖): so far from the fixed point an orbit starts
+OFF = 1e-2  # times ‖h‖: so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
-    f"Newton's method goes on from one state until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖). The fixed point nearest to "
-    "that state is followed over the grid, from each point to its neighbours. Each of Newton's steps is at "
-    f"most {on_grid.SHORTER:g} times the one before. "
-    f"All eigenvalues have the error of rounding. Of a map an orbit is followed too, which starts {OFF:g} max(1, ‖h‖) "
-    f"off the fixed point, for {on_grid.TRANSIENT} steps. It has the period m where it then comes back within "
-    f"{on_grid.RETURNS:g} max(1, ‖h‖) after m steps and no earlier. It has none where it stays {on_grid.STAYS_AWAY:g} "
-    "away; between the two it is undecided."
+    f"Newton's method goes on from one state until ‖G‖₂ ≤ {plane_of_points.SETTLED:g} ‖h‖. The fixed point nearest to "
+    "that state is followed over the grid, from each point to its neighbours and back. Each of Newton's steps is at "
+    f"most {plane_of_points.SHORTER:g} times the one before. All eigenvalues have the error of rounding. Of a map an "
+    f"orbit is followed too, which starts {OFF:g} ‖h‖ off the fixed point, for {plane_of_points.TRANSIENT} steps. One "
+    f"that then comes back within {plane_of_points.RETURNS:g} ‖h‖ after m steps repeats, and Newton's method says the "
+    f"least period of its cycle. One that stays {plane_of_points.STAYS_AWAY:g} ‖h‖ away has none; between the two it "
+    "is undecided."
 )
 LOST = "NaN where no fixed point was followed to"
 
@@ -53,14 +53,14 @@ def parameter_plane(
     max_memory: float = MAX_MEMORY,
     seed: int = 0,
 ) -> xr.Dataset:
-    """The stability of one fixed point over two parameters, and the period of what orbits near it settle to.
+    """Return the stability of one fixed point over two parameters, and the period of what orbits near it settle to.
 
     Parameters
     ----------
     system : System
         It is analysed in float64 on cpu.
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Only for ``at="mean"``.
+        Inputs whose mean ``at="mean"`` holds.
     parameters : two str
         As in `dynlab.bifurcation`: the first along x, the second along y.
     lowest, highest : two floats each
@@ -68,17 +68,17 @@ def parameter_plane(
     at, at_step
         As in `dynlab.bifurcation`.
     state : array_like, shape (state,), optional
-        Where Newton's method starts; zero where it is not given. The fixed point that is nearest to it is followed.
+        State at which Newton's method starts; zero by default. The fixed point that is nearest to it is followed.
     grid : int
         Points in each direction.
     max_period : int
-        Longer periods count as none.
+        The longest period that is looked for.
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     max_memory : float
         In bytes; the grid is computed in blocks that stay below.
     seed : int
-        Of where orbits start beside the fixed point.
+        Seed of the direction in which orbits start beside the fixed point.
 
     Returns
     -------
@@ -101,17 +101,18 @@ def parameter_plane(
     [1, 1, 2, 2, 4]
     """
     _check(parameters, lowest, highest, grid, max_period, largest_state, max_memory, system.state_size)
-    varied = varied_system(system, inputs, tuple(parameters), at, at_step, tuple(lowest), tuple(highest), seed)
+    middle = tuple((low + high) / 2 for low, high in zip(lowest, highest, strict=True))
+    varied = varied_system(system, inputs, tuple(parameters), at, at_step, middle)
     start = _start(state, system.state_size)
     x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
     values = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     is_map = isinstance(system, Map)
     with one_torch_thread():
-        fixed, first = on_grid.fixed_point(varied, is_map, values, start, grid, max_memory)
+        fixed, first = plane_of_points.fixed_point(varied, values, start, grid, max_memory)
         period = None
         if is_map:
             begin = _beside(fixed, start, seed)
-            period = on_grid.periods(varied, values, begin, max_period, largest_state, max_memory)
+            period = plane_of_points.periods(varied, values, begin, max_period, largest_state, max_memory)
     settings = {
         "parameters": list(parameters),
         "lowest": [float(low) for low in lowest],
@@ -146,7 +147,7 @@ def parameter_plane(
     )
 
 
-def _flags(fixed: on_grid.Fixed) -> dict[str, str]:
+def _flags(fixed: plane_of_points.Fixed) -> dict[str, str]:
     found = {} if fixed.converged.all() else dict.fromkeys(("fixed_point_state", "residual"), LOST)
     if np.isnan(fixed.leading).any():
         found["leading"] = f"{LOST}, or it lies at a kink, where no one Jacobian says"
@@ -187,17 +188,18 @@ def _check(
         )
 
 
-def _beside(fixed: on_grid.Fixed, start: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Where orbits start: beside the fixed point, and where there is none beside the state that Newton started at."""
+def _beside(fixed: plane_of_points.Fixed, start: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Return where orbits start: beside the fixed point, or where there is none beside `start`."""
     states = np.where(fixed.converged[:, None], fixed.states, start)
     direction = np.random.default_rng(seed).standard_normal(len(start))
-    size = np.maximum(1.0, np.linalg.norm(states, axis=1, keepdims=True))
+    size = np.linalg.norm(states, axis=1, keepdims=True)
+    size = np.where(size > 0, size, size.max() or 1.0)
     begin: NDArray[np.float64] = states + OFF * size * direction / np.linalg.norm(direction)
     return begin
 
 
 def _variables(
-    fixed: on_grid.Fixed, period: NDArray[np.int64] | None, grid: int, is_map: bool
+    fixed: plane_of_points.Fixed, period: NDArray[np.int64] | None, grid: int, is_map: bool
 ) -> dict[str, xr.Variable]:
     def over(values: NDArray[Any], long_name: str, units: str = schema.ONE) -> xr.Variable:
         return schema.variable((schema.Y, schema.X), values.reshape(grid, grid), long_name, units)
@@ -220,7 +222,7 @@ def _variables(
 
 
 def _verdict(
-    fixed: on_grid.Fixed,
+    fixed: plane_of_points.Fixed,
     there: NDArray[np.float64],
     first: int,
     period: NDArray[np.int64] | None,
@@ -234,20 +236,17 @@ def _verdict(
         text = f"Newton's method reached no {noun} on {plane}"
     else:
         where = joined([f"{name} = {number(value)}" for name, value in zip(parameters, there, strict=True)])
-        text = (
-            f"The {noun} that is at {place(fixed.states[first])} where {where}, and is followed from there, is stable "
-        )
-        text += f"on {share((fixed.stable == 1).mean())} of {plane}"
-        undecided = fixed.converged & (fixed.stable < 0)
-        text += f", and neither told to be stable nor not on {share(undecided.mean())}" if undecided.any() else ""
-    if fixed.converged.any() and not fixed.converged.all():
-        text += f" (it was not followed to {share((~fixed.converged).mean())})"
+        text = f"The {noun} followed from {place(fixed.states[first])} at {where} is stable on "
+        text += f"{share((fixed.stable == 1).mean())} of {plane}"
+        rest = {"undecided": fixed.converged & (fixed.stable < 0), "not followed to": ~fixed.converged}
+        said = [f"{what} on {share(some.mean())}" for what, some in rest.items() if some.any()]
+        text += f" ({joined(said)})" if said else ""
     if period is None:
         return text + "."
     longer = [str(one) for one in sorted(set(period[period > 1].tolist()))]
     parts = [f"at rest on {share((period == 1).mean())}"]
     parts += [f"on orbits of the periods {joined(longer)} on {share((period > 1).mean())}"] if longer else []
-    words = {on_grid.APERIODIC: "without a period", on_grid.CUT: f"outside |h_i| ≤ {number(largest)}, or at no number,"}
-    words |= {on_grid.UNDECIDED: "undecided"}
+    words = {plane_of_points.APERIODIC: "without a period", plane_of_points.UNDECIDED: "undecided"}
+    words |= {plane_of_points.CUT: f"outside |h_i| ≤ {number(largest)}, or at no number,"}
     parts += [f"{what} on {share((period == code).mean())}" for code, what in words.items() if (period == code).any()]
     return f"{text}. Orbits beside it end {joined(parts)}."

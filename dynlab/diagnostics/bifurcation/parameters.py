@@ -1,4 +1,4 @@
-"""What of a system can be changed continuously: its numbers, its weights, and the input that is held."""
+"""The parameters of a system that can be varied: its numbers, its weights, and the input that is held."""
 
 import inspect
 import re
@@ -49,12 +49,12 @@ class Parameter(NamedTuple):
 
 
 def described(name: str) -> str:
-    """What an axis says of a parameter: "W*, the factor on W"."""
+    """Return the label of a parameter's axis: "W*, the factor on W"."""
     return f"{name}, the factor on {name[:-1]}" if name.endswith("*") else name
 
 
 def named(system: System, name: str) -> Parameter:
-    """The parameter that a name means.
+    """Return the parameter that a name means.
 
     Parameters
     ----------
@@ -118,17 +118,30 @@ class Varied(nn.Module):
             place: _owner(system, place) for one in parameters if one.kind == "number" for place in one.places
         }
 
+    @property
+    def method(self) -> str:
+        """What moves a state: ``step`` of a map, ``velocity`` of a flow."""
+        return "velocity" if self.held.is_flow else "step"
+
+    def is_factor_on_zero(self, number: int) -> bool:
+        """Return whether a parameter is a factor on a weight or an input that is 0."""
+        one = self.parameters_varied[number]
+        if not one.scale:
+            return False
+        whole = self.held.input if one.kind == "input" else self._weights[one.places[0]]
+        return not bool(whole.any())
+
     def forward(self, method: str, states: Tensor, input: Tensor) -> Tensor:
-        """`method` of the system at `states` (..., n); for `functional_call`, which `at` makes."""
+        """Call `method` of the system at `states` (..., n); for `functional_call`."""
         held = replace(self.held, input=input)
         return held_matrices(held, states) if method == "jacobian" else held.moved(states)
 
     def at(self, values: Tensor, method: str, states: Tensor) -> Tensor:
-        """``step``, ``velocity`` or ``jacobian`` at `states` (..., n) with the parameters at `values` (parameter,)."""
+        """Return ``step``, ``velocity`` or ``jacobian`` at `states` (..., n) and parameters `values` (parameter,)."""
         return self.using(self.changed(values), method, states)
 
     def changed(self, values: Tensor) -> Changed:
-        """What is different at `values` (parameter,)."""
+        """Return what is different at `values` (parameter,)."""
         weights: dict[str, Tensor] = {}
         held = self.held.input
         for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True):
@@ -140,7 +153,7 @@ class Varied(nn.Module):
         return values, weights, held
 
     def using(self, changed: Changed, method: str, states: Tensor) -> Tensor:
-        """As `at`, of what `changed` gave: for many steps at the same values."""
+        """Do as `at` with what `changed` returned: for many steps at the same values."""
         values, weights, held = changed
         numbers = [
             (place, value)
@@ -156,14 +169,14 @@ class Varied(nn.Module):
         return found
 
     def fixed(self, value: float) -> Held:
-        """A copy of what is held, with the first parameter at `value` for good."""
+        """Return a copy of what is held, with the first parameter at `value` for good."""
         parameter, system = self.parameters_varied[0], copied(self.system)
         number = torch.tensor(value, dtype=self.held.input.dtype)
         if parameter.kind == "input":
             return replace(self.held, system=system, input=_changed(parameter, self.held.input, number))
         if parameter.kind == "number":
             for place in parameter.places:
-                setattr(*_owner(system, place), float(value))  # NumPy would multiply tracked numbers itself
+                setattr(*_owner(system, place), float(value))
         else:
             weight = dict(_tensors(system))[parameter.places[0]]
             with torch.no_grad():
@@ -198,7 +211,7 @@ def _means(asked: str, place: str) -> bool:
 
 
 def _shown(full: str) -> str:
-    """A weight's name as a user sees it: ``flow.M`` of ``flow.parametrizations.M.original``."""
+    """Return a weight's name as a user sees it: ``flow.M`` of ``flow.parametrizations.M.original``."""
     return full.replace("parametrizations.", "").removesuffix(".original")
 
 
@@ -208,7 +221,7 @@ def _owner(system: System, place: str) -> tuple[nn.Module, str]:
 
 
 def _numbers(system: System) -> Iterator[tuple[str, float]]:
-    """The path and value of every number that some module holds and that may be any real number."""
+    """Yield the path and value of every real number that a module holds."""
     whole = _annotated_float(system)
     for path, module in system.named_modules():
         for attribute, value in vars(module).items():
@@ -218,7 +231,7 @@ def _numbers(system: System) -> Iterator[tuple[str, float]]:
 
 
 def _annotated_float(system: System) -> set[str]:
-    """The numbers of its config that are real by their annotation, though given as an integer."""
+    """Return the names of config entries that are real by their annotation, though given as an integer."""
     if system.name not in SYSTEMS:
         return set()
     taken = inspect.signature(lookup(SYSTEMS, system.name, "system")).parameters
