@@ -19,7 +19,6 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx
 
 from dynlab.numerics.arrays import Complex, Index, Real
-from dynlab.numerics.lapack import geev
 from dynlab.proofs.balls import doubles, exact_matrix, identity
 
 REFINEMENTS = 3  # quadratic: 1e-13, 1e-26, 1e-52
@@ -131,10 +130,11 @@ def _refined(middle: arb_mat) -> Basis:
     Couplings of second order are left where eigenvalues are apart.
     """
     n = middle.nrows()
-    values, vectors, _ = geev(doubles(middle), vectors=True)  # rows, of a pair the real and the imaginary part
+    values, vectors = np.linalg.eig(doubles(middle))
     pairs = np.flatnonzero(values.imag > 0)
-    columns = exact_matrix(vectors.T)
-    inverse = _nearer(exact_matrix(np.linalg.inv(vectors.T)), columns)
+    vectors = np.where(values.imag < 0, -vectors.imag, vectors.real)  # of a pair the real and the imaginary part
+    columns = exact_matrix(vectors)
+    inverse = _nearer(exact_matrix(np.linalg.inv(vectors)), columns)
     T, T_inverse = _turning(n, pairs)
     distance = values[None, :] - values[:, None]
     blocks = exact_matrix((T * values @ T_inverse).real)

@@ -13,7 +13,6 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.closed_path import Curves, closed_curves, shortest_tree
 from dynlab.numerics.flat_orbits import AWAY, BESIDE, MOST, FlatSpaces, flat_spaces, neighbours_distance, spread
 from dynlab.numerics.statistics import with_signs
-from dynlab.numerics.units import unit_of_small
 from dynlab.systems import Map
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
@@ -118,7 +117,7 @@ def beside(held: Held, orbits: Real, seed: int) -> tuple[FlatSpaces, Real]:
     """
     m, n = orbits.shape[1:]
     some = orbits[:, spread(m, max(MOST, 2 * n))]
-    spaces = flat_spaces(some, unit_of_small(np.abs(some).max(axis=(1, 2))))
+    spaces = flat_spaces(some, np.ones(len(some)))
 
     def follow(states: Real) -> Real:
         return tail(held, carried(held, states, m - LATELY), LATELY)

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from dynlab.jacobians import cancelled, held_matrices
 from dynlab.numerics.isolation import Equations
-from dynlab.numerics.lapack import geev
 from dynlab.numerics.turning import turns
 from dynlab.simulation import orbit
 from dynlab.systems import Map, System
@@ -286,7 +285,8 @@ def beside_saddles(held: Held, points: Real) -> Real:
     for point, matrix in zip(points, held_matrices(held, states).double().cpu().numpy(), strict=True):
         if not np.isfinite(matrix).all():
             continue
-        values, vectors, _ = geev(matrix, vectors=True)  # rows, of a pair the real and the imaginary part
+        values, columns = np.linalg.eig(matrix)
+        vectors = np.where(values.imag < 0, columns.imag, columns.real).T  # of a pair both parts
         modulus, unit = np.abs(values), max(1.0, float(np.linalg.norm(point)))
         for mode in np.argsort(-modulus, kind="stable")[:MOST_DIRECTIONS]:
             if modulus[mode] > 1:

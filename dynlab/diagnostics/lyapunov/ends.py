@@ -18,7 +18,6 @@ from dynlab.kinks import at_kink, some_at_kink
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.flat_orbits import AWAY, flat_spaces, neighbours_distance, spread
-from dynlab.numerics.units import unit_of_small
 from dynlab.simulation import LONGEST_PERIOD
 from dynlab.systems import Flow, frozen
 from dynlab.systems.held import Held
@@ -138,16 +137,8 @@ def _logarithm(value: float) -> float:
 
 
 def unit_of_orbits(states: Real, noise: Real) -> Real:
-    """What orbits (sample, time, state) are measured in beside their own size, (sample, 1).
-
-    A system that is written in small units has orbits that are no nearer to a point at rest for it, wherever they
-    began. So it is the size that an orbit keeps at last, unless that may be the `noise` (sample,) of a step.
-    """
-    sizes = np.maximum(states.max(axis=2, initial=0.0), -states.min(axis=2, initial=0.0))  # without a copy
-    half, quarter = sizes.shape[1] // 2, max(1, sizes.shape[1] // 4)
-    earlier, last = sizes[:, half:-quarter].max(axis=1, initial=0.0), sizes[:, -quarter:].max(axis=1)
-    keeps = (last <= SAME_SIZE * earlier) & (earlier <= SAME_SIZE * last) & (last > TOLD * noise)
-    return unit_of_small(np.where(keeps, last, sizes.max(axis=1)))[:, None]
+    """Return the unit of orbits (sample, time, state) beside their own size, (sample, 1): 1."""
+    return np.ones((len(states), 1))
 
 
 def visited_states(states: Real) -> dict[str, xr.Variable]:

@@ -1,13 +1,10 @@
 """How wrong the Jacobians along an orbit are: rounding moves their entries, and the states that they are taken at."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from dynlab.driven import ARRAYS, NUMBERS_AT_ONCE, Driven
 from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, belied, exact_zeros, jacobian, jacobian_and_error
-from dynlab.numerics.units import unit_of_small
-from dynlab.systems import Map
 from dynlab.systems.function import has_users_code
 
 SMALL = (
@@ -121,7 +118,7 @@ def _typical(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
         wrong = belied(driven.system, states, inputs, at[1], matrices).flatten(1).any(dim=1)
         shares = torch.where(wrong, torch.inf, 0.0).to(log_norms)
     else:
-        error = _errors_in_own_units(driven.system, states, inputs, at[1])
+        error = jacobian_and_error(driven.system, states, inputs, at[1])[1]
         shares = _size(error).to(log_norms) / log_norms[sample, steps[place]].exp()
     for number in set(sample.tolist()):
         typical = float(shares[sample == number].nanmedian().nan_to_num(0.0))
@@ -133,20 +130,6 @@ def _typical(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
 def _size(error: Tensor) -> Tensor:
     """√(‖E‖₁ ‖E‖_∞) ≥ ‖E‖₂ of bounds on entries (some, n, n), shape (some,)."""
     return error.sum(dim=-1).amax(dim=-1).sqrt() * error.sum(dim=-2).amax(dim=-1).sqrt()
-
-
-def _errors_in_own_units(system: Map, states: Tensor, inputs: Tensor, steps: Tensor) -> Tensor:
-    """The errors of the entries of Jacobians (some, n, n); of a small state the smaller of those in two units.
-
-    It may be that of a system in small units, or what rounding leaves of a state in a step of ordinary ones.
-    """
-    error = jacobian_and_error(system, states, inputs, steps)[1]
-    sizes = unit_of_small(states.abs().amax(dim=1).double().cpu().numpy())
-    for unit in {2.0 ** float(np.floor(np.log2(size))) for size in sizes[sizes < SMALL_STATE]}:
-        some = torch.as_tensor(np.flatnonzero((sizes >= unit) & (sizes < 2 * unit)), device=states.device)
-        own = jacobian_and_error(system, states[some], inputs[some], steps[some], unit=unit)[1]
-        error[some] = torch.fmin(error[some], own)
-    return error
 
 
 def _errors(driven: Driven, sample: Tensor, step: Tensor) -> Tensor:
