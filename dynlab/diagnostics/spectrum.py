@@ -232,6 +232,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if known.any():
         of_one = np.abs(radius - 1) <= np.clip(wrong, AS_ONE, ROUNDED)
         text += typically(np.where(of_one, 1, radius)[known], 4, near_one)
+        text += "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
         most = float(wrong[known].max())
         text += f" (errors up to {at_most(most, 2)})" if most > COARSE * float(radius[known].max()) else ""
     else:

@@ -44,5 +44,6 @@ def coupled(
                 between = slice(column.start, row.start)
                 fed = Y @ (matrices[:, row, between] @ X[:, between, column])
                 X[:, row, column] = V @ (fed / (modes[i][0][:, None, :] - values[:, :, None]))
-                W[:, row, column] = -Y @ (X[:, row, between] @ W[:, between, column])
+            above = slice(0, row.start)
+            W[:, row, above] = -Y @ (X[:, row, above] @ W[:, above, above])
     return np.concatenate([values for values, _, _ in modes], axis=1), X, W

@@ -2,9 +2,9 @@
 
 With computed eigenvectors X, an approximate inverse W and computed eigenvalues Λ, X⁻¹(A + E)X = Λ + M, where M =
 (I + G)⁻¹ W (A X − X Λ + E X) and G = W X − I. The residual A X − X Λ and G are computed, and their rounding is bounded
-entry by entry, so that Gershgorin's theorem holds for the exact eigenvalues of every A + E. A similarity by abs(Λ)^½
-makes the discs of a graded matrix shrink with its eigenvalues. A disc that meets no other shrinks by scaling, which
-leaves the eigenvalue's condition times the error and terms of second order.
+entry by entry, so that Gershgorin's theorem holds for the exact eigenvalues of every A + E. A similarity by a
+power of abs(Λ), 1 for graded columns, makes the discs of a graded matrix shrink with its eigenvalues. A disc that meets
+no other shrinks by scaling, which leaves the eigenvalue's condition times the error and terms of second order.
 
 References
 ----------
@@ -24,6 +24,7 @@ from dynlab.numerics.arrays import Complex, Real, frobenius
 UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one rounding
 SAFE = 1.001  # times a bound: covers the roundings of the bound itself
 UNDERFLOW = 1e-290  # absolute: covers what underflows in products of eigenvectors with entries
+POWERS = (0.0, 0.5, 1.0)  # of abs(Λ), by which M is scaled: for rows, both, and columns of all sizes
 BACKWARD = 8.0  # times n u ‖A‖_F: the backward error of LAPACK's eigenvalues of a balanced matrix
 
 
@@ -61,9 +62,14 @@ def attempted(solve: Callable[[Any], tuple[Any, ...]], stack: Real | Complex) ->
 def eigenvectors(matrices: Real) -> tuple[Complex, Complex, Complex]:
     """Return eigenvalues (k, n), eigenvectors as columns X (k, n, n), and the inverse of X, NaN where there is none.
 
-    A conjugate pair is adjacent, the positive imaginary part first.
+    A conjugate pair is adjacent, the positive imaginary part first. Rows go to LAPACK in decreasing size: balanced,
+    rows of saturated units, far smaller than others, would else spoil eigenvectors.
     """
-    values, X = (part.astype(complex) for part in attempted(np.linalg.eig, matrices))
+    falling = np.argsort(-np.abs(matrices).max(axis=2), axis=1, kind="stable")
+    rows = np.take_along_axis(matrices, falling[:, :, None], axis=1)
+    turned = np.take_along_axis(rows, falling[:, None, :], axis=2)
+    values, X = (part.astype(complex) for part in attempted(np.linalg.eig, turned))
+    X = np.take_along_axis(X, np.argsort(falling, axis=1)[:, :, None], axis=1)
     (W,) = attempted(lambda stack: (np.linalg.inv(stack),), X)
     return values, X, W
 
@@ -75,8 +81,11 @@ def discs(matrices: Real, error: Real) -> Discs:
         M = _rest(matrices, error, values, X, W)
         own = np.einsum("kii->ki", M).copy()
         np.einsum("kii->ki", M)[:] = 0.0
-        weight = np.sqrt(np.maximum(np.maximum(np.abs(values), own), UNDERFLOW))
-        radii, alone = _radii(values, own, M * (weight[:, :, None] / weight[:, None, :]))
+        size = np.maximum(np.maximum(np.abs(values), own), UNDERFLOW)
+        tried = [_radii(values, own, M * (size[:, :, None] / size[:, None, :]) ** power) for power in POWERS]
+        sums = np.array([np.log(np.maximum(radii, UNDERFLOW)).sum(axis=1) for radii, _ in tried])
+        best = np.nan_to_num(sums, nan=np.inf).argmin(axis=0)
+        radii, alone = (np.stack(each)[best, np.arange(len(best))] for each in zip(*tried, strict=True))
         partner = np.arange(values.shape[1]) + np.sign(np.nan_to_num(values.imag)).astype(np.intp)
         radii = np.maximum(radii, np.take_along_axis(radii, partner, axis=1))
         for number in np.flatnonzero(~alone.all(axis=1)):
@@ -87,13 +96,11 @@ def discs(matrices: Real, error: Real) -> Discs:
 def _rest(A: Real, F: Real, values: Complex, X: Complex, W: Complex) -> Real:
     """Return a bound on the entries of M, NaN or inf where X is too ill-conditioned for one."""
     n = A.shape[-1]
-    rounding = SAFE * (n + 4) * UNIT  # of a sum of n real by complex products, in parts of the sum of their moduli
+    rounding = SAFE * 2 * (n + 4) * UNIT  # of a sum of n complex products, in parts of the sum of their moduli
     x, w = np.abs(X), np.abs(W)
-    scaled = X * values[:, None, :]
-    residual = A @ X - scaled
-    wrong = (rounding * np.abs(A) + F) @ x + rounding * np.abs(scaled)
-    P = np.abs(W @ residual) + w @ (wrong + 2 * rounding * np.abs(residual))
-    G = np.abs(W @ X - np.eye(n)) + 2 * rounding * (w @ x)
+    residual, wrong = _residual(A, X, values)
+    P = np.abs(W @ residual) + w @ (wrong + F @ x + rounding * np.abs(residual))
+    G = np.abs(W @ X - np.eye(n)) + rounding * (w @ x)
     g = G.sum(axis=2)
     largest = g.max(axis=1, initial=0.0)
     # (I + G)⁻¹ = I − G + G² − …, and entry (i, j) of G^k P is at most g_i max(g)^(k−2) max_l (G P)_lj
@@ -102,6 +109,30 @@ def _rest(A: Real, F: Real, values: Complex, X: Complex, W: Complex) -> Real:
     M = SAFE * (P + beyond)
     M[~(largest < 0.5)] = np.nan
     return np.asarray(np.where(M > 0, M + UNDERFLOW, M))
+
+
+def _residual(A: Real, X: Complex, values: Complex) -> tuple[Complex, Real]:
+    """Return A X − X Λ and a bound on the rounding of each entry, as if A X were formed in more than double digits.
+
+    The leading bits of the rows of A and of the columns of X have products and sums without rounding (Rump); the rest
+    is smaller by as many bits.
+    """
+    n, parts, scaled = A.shape[-1], np.concatenate([X.real, X.imag], axis=2), X * values[:, None, :]
+    bits = (53 - n.bit_length()) // 2
+    first, rows = _leading(A, bits, 2)
+    second, columns = _leading(parts, bits, 1)
+    exact, rest = first @ second, (A - first) @ parts + first @ (parts - second)
+    residual = exact[:, :, :n] + 1j * exact[:, :, n:] - scaled + rest[:, :, :n] + 1j * rest[:, :, n:]
+    lost = 2 * n * 2.0**-bits * rows * (columns[:, :, :n] + columns[:, :, n:])
+    wrong = (n + 4) * UNIT * np.minimum(lost, np.abs(A) @ np.abs(X)) + 4 * UNIT * (np.abs(scaled) + np.abs(residual))
+    return residual, SAFE * wrong
+
+
+def _leading(values: Real, bits: int, axis: int) -> tuple[Real, Real]:
+    """Return the leading bits of numbers, beside the power of 2 above the largest along an axis, and that power."""
+    size = np.ldexp(1.0, np.frexp(np.abs(values).max(axis=axis, keepdims=True))[1])
+    shift = 1.5 * 2.0 ** (52 - bits) * size
+    return values + shift - shift, size
 
 
 def _radii(centers: Complex, own: Real, M: Real) -> tuple[Real, Real]:

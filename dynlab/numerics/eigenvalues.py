@@ -139,13 +139,14 @@ def _solved(
     conditions = np.full(values.shape, np.inf)
     if wanted:
         _, X, W = coupled(stack, parts, modes)
-        lengths = np.linalg.norm(X, axis=1) * np.linalg.norm(W, axis=2)
+        with np.errstate(all="ignore"):
+            lengths = np.linalg.norm(X, axis=1) * np.linalg.norm(W, axis=2)
         lengths[~(lengths * lengths.shape[1] * UNIT < 1)] = np.inf
         conditions = np.take_along_axis(lengths, np.concatenate(places, axis=1), axis=1)
     sorts = order(values)
-    known_ = finite[:, None] & np.isfinite(values)
+    told = finite[:, None] & np.isfinite(values)
     return tuple(
-        np.take_along_axis(np.where(known_, part, np.nan), sorts, axis=1) for part in (values, errors, conditions)
+        np.take_along_axis(np.where(told, part, np.nan), sorts, axis=1) for part in (values, errors, conditions)
     )
 
 
