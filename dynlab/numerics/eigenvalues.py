@@ -17,7 +17,7 @@ METHOD = (  # for the methods of diagnostics
     "of its eigenvectors. For an isolated eigenvalue it is the condition ‖l‖‖r‖ of left and right eigenvectors times "
     "the error of the matrix, plus terms of second order. Discs that meet reach over their union"
 )
-ARRAYS = 24  # of the size of a matrix that its discs need
+ARRAYS = 27  # of the size of a matrix that its discs need
 
 
 class Eigenvalues(NamedTuple):

@@ -52,13 +52,19 @@ def power_norms(matrix: Real, powers: int, wrong: Real | float = 0.0) -> Powers:
     Notes
     -----
     With a relative error of n ε in each product, the k-th power is wrong by at most u Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖, with
-    u = n ε + ‖W‖/‖A‖ and W = `wrong`. Sizes are taken off as powers of 2, which rounds nothing.
+    u = n ε + ‖W‖/‖A‖ and W = `wrong`. Entry by entry it is wrong by at most E_k = E_{k−1} (abs(A) + W) + abs(A^{k−1})
+    (n ε abs(A) + W), which says more of matrices whose entries differ in size, and is left out for large ones. Sizes
+    are taken off as powers of 2, which rounds nothing.
     """
     wrong = np.broadcast_to(np.asarray(wrong, dtype=float), matrix.shape)
     log_norm, error = np.full(powers + 1, -np.inf), np.zeros(powers + 1)
     log_norm[0], product, exponent = 0.0, np.eye(len(matrix)), 0
-    unit = len(matrix) * EPS + frobenius(wrong) / max(norm(matrix), TINY)
+    rounded, sizes, small = len(matrix) * EPS, np.abs(matrix), len(matrix) <= ALL_UP_TO
+    unit, entries = rounded + frobenius(wrong) / max(norm(matrix), TINY), np.zeros_like(product)
     for k in through(range(1, powers + 1)):
+        if small:
+            with np.errstate(all="ignore"):
+                entries = entries @ (sizes + wrong) + np.abs(product) @ (rounded * sizes + wrong)
         product = product @ matrix
         size = norm(product)
         if size == 0:
@@ -68,11 +74,12 @@ def power_norms(matrix: Real, powers: int, wrong: Real | float = 0.0) -> Powers:
             break
         log_norm[k] = exponent * np.log(2) + np.log(size)
         taken = int(np.frexp(size)[1])
-        product, exponent = np.ldexp(product, -taken), exponent + taken
+        product, entries, exponent = np.ldexp(product, -taken), np.ldexp(entries, -taken), exponent + taken
         parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
-        with np.errstate(over="ignore"):
-            error[k] = unit * (1 + float(np.exp(np.logaddexp.reduce(parts)))) + 2 * EPS * abs(log_norm[k])
-        error[k] += SMALL_NORM if len(matrix) > ALL_UP_TO else 0.0
+        with np.errstate(all="ignore"):
+            lost = unit * float(np.exp(np.logaddexp.reduce(parts)))
+            lost = float(np.fmin(lost, frobenius(entries) / (size * 2.0**-taken))) if small else lost + SMALL_NORM
+        error[k] = lost + rounded + 2 * EPS * abs(log_norm[k])
     with np.errstate(invalid="ignore"):
         bound = np.where(np.isinf(error), np.inf, log_norm + error)
     return Powers(np.arange(powers + 1), np.where(error > HALF, np.nan, log_norm), error, bound)
@@ -89,12 +96,14 @@ def exponential_norms(matrix: Real, duration: float, powers: int, wrong: Real | 
     step = step - shift * np.eye(len(step))
     with np.errstate(all="ignore"):
         exponential, half = expm(step), expm(step / 2)
-        seen = DOUBT * (np.abs(exponential - half @ half) + np.abs(exponential - expm(step + moved)))
-        seen += EPS * np.abs(exponential)
+        rounded = np.abs(exponential - half @ half)
+        rounded += (rounded.max() / np.abs(exponential).max() + len(step) * EPS) * np.abs(exponential)
+        seen = DOUBT * (rounded + np.abs(exponential - expm(step + moved)))
     if not np.isfinite(seen).all():
         exponential, seen = np.eye(len(step)), np.full_like(step, np.inf)
     found, shifts = power_norms(exponential, powers, seen), shift * np.arange(powers + 1)
-    return Powers(np.linspace(0, duration, powers + 1), found.log_norm + shifts, found.error, found.bound + shifts)
+    error = found.error + 4 * EPS * (np.abs(shifts) + np.abs(np.nan_to_num(found.log_norm, neginf=0.0)))
+    return Powers(np.linspace(0, duration, powers + 1), found.log_norm + shifts, error, found.bound + shifts)
 
 
 def largest_exponential(matrix: Real, powers: Powers) -> tuple[float, float]:
