@@ -163,15 +163,16 @@ def _of_samples(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> l
     of, step_size = (system.flow, system.step_size) if isinstance(system, Euler) else (system, None)
     parts: list[list[NDArray[Any]]] = []
     for stack, errors in _matrices(driven, of, steps):
-        values, wrong, known = eigenvalues(stack, errors, of.blocks, conditions=conditions)
+        found: list[NDArray[Any]] = list(eigenvalues(stack, errors, of.blocks, conditions=conditions))
         rates: list[NDArray[Any]] = []
         if step_size is not None:  # μ = 1 + ελ in its own order; the product and the sum round too
             stack = np.eye(stack.shape[-1]) + step_size * stack
-            sorts = order(1 + step_size * values)
-            rates = [np.take_along_axis(each, sorts, axis=-1) for each in (values, wrong)]
-            values, known = 1 + step_size * rates[0], np.take_along_axis(known, sorts, axis=-1)
-            wrong = step_size * rates[1] + 2 * EPS * np.abs(values)
-        parts.append([values, wrong, *([known, _departure_from_normality(stack)] if conditions else []), *rates])
+            sorts = order(1 + step_size * found[0])
+            *rates, known = (np.take_along_axis(part, sorts, axis=-1) for part in found)
+            values = 1 + step_size * rates[0]
+            found = [values, step_size * rates[1] + 2 * EPS * np.abs(values), known]
+        departures = [_departure_from_normality(stack)] if conditions else []
+        parts.append([*found[: 2 + conditions], *departures, *rates])
     return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import matrix_balance
 from scipy.sparse.csgraph import connected_components
 
@@ -135,7 +136,7 @@ def _leading(values: Real, bits: int, axis: int) -> tuple[Real, Real]:
     return values + shift - shift, size
 
 
-def _radii(centers: Complex, own: Real, M: Real) -> tuple[Real, Real]:
+def _radii(centers: Complex, own: Real, M: Real) -> tuple[Real, NDArray[np.bool_]]:
     """Return Gershgorin's radii (k, n), those of discs that meet no other shrunk, and which discs these are.
 
     Row i scaled by α and column i by 1/α leave disc i the radius own + α Σ_j M_ij. The other discs grow by M_ji/α,
@@ -145,12 +146,12 @@ def _radii(centers: Complex, own: Real, M: Real) -> tuple[Real, Real]:
     radii = SAFE * (own + rest)
     gap = np.abs(centers[:, :, None] - centers[:, None, :]) * (1 - 8 * UNIT) - radii[:, :, None] - radii[:, None, :]
     np.einsum("kii->ki", gap)[:] = np.inf
-    alone = (gap > 0).all(axis=2)
+    alone = np.asarray((gap > 0).all(axis=2))
     alpha = np.minimum((M / gap).max(axis=1, initial=0.0), 1.0)
     return np.where(alone, SAFE * (own + alpha * rest), radii), alone
 
 
-def _joined(matrix: Real, error: Real, centers: Complex, radii: Real, alone: Real) -> Real:
+def _joined(matrix: Real, error: Real, centers: Complex, radii: Real, alone: NDArray[np.bool_]) -> Real:
     """Return how far each centre is from the far end of the discs that a chain connects with its own.
 
     Where that is more than a bound in norms, or there are no discs, the latter: 4 (2‖A‖ + ‖E‖)^(1−1/n) ‖E‖^(1/n).

@@ -119,21 +119,21 @@ def _solved(
     stack: Real, wrong: Sequence[Real], parts: Sequence[slice], wanted: bool
 ) -> tuple[NDArray[np.inexact], ...]:
     """Return the fields of `Eigenvalues` of matrices (k, n, n)."""
-    finite = np.isfinite(stack).all(axis=(1, 2))
+    finite: NDArray[np.bool_] = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     stack = np.where(finite[:, None, None], stack, 0.0)
     known, modes, places = [], [], []
     for part, error in zip(parts, wrong, strict=True):
         block = stack[:, part, part]
         inside = _irreducible(block, error)
-        centers, radii, *vectors = discs(block * inside, np.where(inside, error, 0.0))
+        centers, radii, right, left = discs(block * inside, np.where(inside, error, 0.0))
         known.append((centers, radii))
         place = np.tile(np.arange(part.start, part.stop), (len(stack), 1))
         if wanted and not inside.all():
-            others, *vectors = eigenvectors(block)
+            others, right, left = eigenvectors(block)
             for row in np.flatnonzero(np.isfinite(others).all(axis=1)):
                 place[row] = part.start + matched(centers[row], others[row])
             centers = others
-        modes.append((centers, *vectors))
+        modes.append((centers, right, left))
         places.append(place)
     values, errors = (np.concatenate(each, axis=1) for each in zip(*known, strict=True))
     conditions = np.full(values.shape, np.inf)
@@ -144,7 +144,7 @@ def _solved(
         lengths[~(lengths * lengths.shape[1] * UNIT < 1)] = np.inf
         conditions = np.take_along_axis(lengths, np.concatenate(places, axis=1), axis=1)
     sorts = order(values)
-    told = finite[:, None] & np.isfinite(values)
+    told = np.asarray(finite[:, None] & np.isfinite(values))
     return tuple(
         np.take_along_axis(np.where(told, part, np.nan), sorts, axis=1) for part in (values, errors, conditions)
     )

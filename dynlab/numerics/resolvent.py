@@ -126,20 +126,14 @@ def _lanczos(T: Complex, points: Complex, first: Complex) -> tuple[Real, Index, 
             if (k + 1) % LOOK and k + 1 != n and k + 1 < LONGEST:  # at n the space may be all, but for rounding
                 continue
             known = np.isfinite(alphas[: k + 1]).all(axis=0) & np.isfinite(betas[: k + 2]).all(axis=0)
-            left, before, q, gaps, alphas, betas = (
-                left[known],
-                *(each[:, known] for each in (before, q, gaps, alphas, betas)),
-            )
-            top, last = _largest(alphas[: k + 1], betas[1 : k + 1])
-            value[left], residual[left] = np.maximum(1 / np.sqrt(top), tiny), betas[k + 1] * last / top
-            iterations[left] = k + 1
+            top, last = _largest(np.where(known, alphas[: k + 1], 0.0), np.where(known, betas[1 : k + 1], 0.0))
+            value[left] = np.where(known, np.maximum(1 / np.sqrt(top), tiny), tiny)
+            residual[left], iterations[left] = np.where(known, betas[k + 1] * last / top, 0.0), k + 1
             going = residual[left] > TOLERANCE
             if not going.any():
                 break
-            left, before, q, gaps, alphas, betas = (
-                left[going],
-                *(each[:, going] for each in (before, q, gaps, alphas, betas)),
-            )
+            left, before, q, gaps = left[going], before[:, going], q[:, going], gaps[:, going]
+            alphas, betas = alphas[:, going], betas[:, going]
     return value, iterations, residual, residual <= TOLERANCE
 
 

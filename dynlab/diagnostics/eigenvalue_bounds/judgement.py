@@ -1,7 +1,7 @@
 """Whether measured numbers keep a bound, as far as their errors tell."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +23,8 @@ def overall(outcomes: Iterable[str], *, strict: bool) -> str:
     return UNDECIDED if UNDECIDED in found or (strict and AT_THE_BOUND in found) else HOLDS
 
 
-class Judgement(NamedTuple):
+@dataclass(frozen=True)
+class Judgement:
     """The outcome of one bound.
 
     Attributes

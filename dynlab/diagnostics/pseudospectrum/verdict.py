@@ -25,7 +25,10 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     beyond = values.real if flow else np.abs(values) - 1
     side = "unstable" if (beyond > errors).any() else "stable" if (beyond < -errors).all() else "undecided"
-    text = f"{_stability(ds, flow, side, described)}. {_growth(ds, flow, side)}."
+    growth = _growth(ds, flow, side)
+    if described:  # on a trajectory, whose every state has its own Jacobian
+        growth = f"With A held fixed, {growth if growth[0] == '‖' else growth[0].lower() + growth[1:]}"
+    text = f"{_stability(ds, flow, side, described)}. {growth}."
     if side == "stable":
         text += _robustness(ds, flow, float((errors - beyond).min()))
     return under_input(text, input_at) if schema.settings(ds)["input"] and not described else text
