@@ -167,7 +167,7 @@ def _of_samples(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> l
         rates: list[NDArray[Any]] = []
         if step_size is not None:  # μ = 1 + ελ in its own order; the product and the sum round too
             stack = np.eye(stack.shape[-1]) + step_size * stack
-            sorts = order(1 + step_size * found[0])
+            sorts = order(np.asarray(1 + step_size * found[0], dtype=np.complex128))
             *rates, known = (np.take_along_axis(part, sorts, axis=-1) for part in found)
             values = 1 + step_size * rates[0]
             found = [values, step_size * rates[1] + 2 * EPS * np.abs(values), known]
