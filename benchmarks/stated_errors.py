@@ -131,7 +131,8 @@ def summary(rows: list[list[float]]) -> dict[str, float]:
     judged = answered & ~false_zero
     least = np.maximum(error, rounding)
     compared = judged & (least > 0)  # of an exact zero without error nothing is a multiple
-    width = bound[compared] / least[compared]
+    with np.errstate(over="ignore"):  # of an eigenvalue near the smallest number
+        width = bound[compared] / least[compared]
     return {
         "numbers": len(error),
         "answered": float(answered.mean()),

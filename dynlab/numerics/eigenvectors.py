@@ -6,18 +6,16 @@ Golub and Van Loan, Matrix Computations, sections 7.2.2 to 7.2.4; Stewart and Su
 V.
 """
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynlab.numerics.arrays import Complex, Index, Real
-from dynlab.numerics.block_triangular import parts_of, real_times, whole_eigenvectors
-from dynlab.numerics.eigenvalue_discs import UNIT
+from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.block_triangular import coupled, parts_of
+from dynlab.numerics.eigenvalue_discs import UNIT, eigenvectors
 from dynlab.numerics.eigenvalue_sets import order
-from dynlab.numerics.lapack import Schur
 
 # An eigenvector that its matrix's own error may turn by more than this is not told from its neighbours'.
 UNRESOLVED = 1e-3
@@ -57,13 +55,9 @@ class Eigenmodes(NamedTuple):
 
 
 def eigenmodes(
-    jacobian: Real,
-    value_errors: ArrayLike = 0.0,
-    blocks: Sequence[int] = (),
-    count: int | None = None,
-    known: Mapping[int, Schur] = MappingProxyType({}),
+    jacobian: Real, value_errors: ArrayLike = 0.0, blocks: Sequence[int] = (), count: int | None = None
 ) -> Eigenmodes:
-    """The first `count` modes, or all, of a real matrix (n, n), finite, with the errors (n,) of its eigenvalues.
+    """Return the first `count` modes, or all, of a real matrix (n, n), finite.
 
     Parameters
     ----------
@@ -71,69 +65,42 @@ def eigenmodes(
     value_errors : array_like, shape (n,)
         As `dynlab.numerics.eigenvalues` gives them, in its order.
     blocks : sequence of int, optional
-        The sizes of the diagonal blocks of a matrix that is lower block triangular: eigenvectors are then those of the
-        blocks, carried into the blocks below.
+        The sizes of the diagonal blocks of a matrix that is lower block triangular.
     count : int, optional
-    known : mapping of int to Schur, optional
-        `block_modes` of some of the blocks, by their number.
 
     Notes
     -----
-    The exact eigenvector holds at most M_ji/gap_ij of each other computed one, the gap being that between the two
-    eigenvalues less their errors, and the exact left one M_ij/gap_ij of each other left one. M_ji is
-    |l_j (J r_i − λ_i r_i)| and M_ij is |(l_i J − λ_i l_i) r_j|, both with what errors of the entries do to them. These
-    are as large as the errors of the eigenvalues say: of one block in the 2-norm, no more than an eigenvalue's error
-    over its condition, whichever it is of; of several in proportion to the entries, as rows of large layers differ by
-    many orders of magnitude.
+    The exact eigenvector r_i holds at most M_ji/gap_ij of each other computed one, and l_i at most M_ij/gap_ij of each
+    other left one. The gap is that between the two eigenvalues less their errors. M is the residual W (J X − X Λ), its
+    rounding, and the error of J: the largest error over condition of the separated eigenvalues.
     """
     if not np.isfinite(jacobian).all():
         raise ValueError("eigenmodes takes a matrix whose entries are finite")
-    n = len(jacobian)
-    count, parts = count or n, parts_of(blocks or (n,))
-    values, right, left = whole_eigenvectors(jacobian, parts, known)
-    first = order(values)
-    values, right, left = values[first], right[first], left[first]
-    value_errors = np.broadcast_to(np.asarray(value_errors, dtype=np.float64), n)
+    n, parts = len(jacobian), parts_of(blocks or (len(jacobian),))
+    modes = [eigenvectors(jacobian[None, part, part]) for part in parts]
+    values, X, W = (each[0] for each in coupled(jacobian[None], parts, modes))
+    first, errors = order(values), np.broadcast_to(np.asarray(value_errors, dtype=np.float64), n)
+    values, X, W = values[first], X[:, first], W[first]
     with np.errstate(all="ignore"):
-        x, w = (np.linalg.norm(rows, axis=1) for rows in (right, left))
-        shown, conditions = slice(count), x * w
-        gap = np.abs(values[shown, None] - values) - value_errors[shown, None] - value_errors
-        gap[np.arange(count), np.arange(count)] = np.inf
-        size = np.abs(jacobian)
-        norm = 0.0
-        if len(parts) == 1:
-            relative = 0.0
-            norm = float((value_errors / conditions)[conditions < np.inf].min(initial=np.inf))
-        else:
-            relative = max(
-                _relative(size[part, part], right[:, part], left[:, part], value_errors, first, part) for part in parts
-            )
-        relative += ROUNDED * n * UNIT
-        r, selects = right[shown], left[shown]
-        beside = real_times(jacobian, r.T).T - values[shown, None] * r
-        below = real_times(jacobian.T, selects.T).T - values[shown, None] * selects
-        into = np.abs(beside @ left.T) + relative * (np.abs(r) @ size.T) @ np.abs(left).T + norm * np.outer(x[shown], w)
-        out_of = np.abs(below @ right.T) + relative * (np.abs(selects) @ size) @ np.abs(right).T
-        out_of += norm * np.outer(w[shown], x)
-        turn = np.maximum((into / gap) @ x / x[shown], (out_of / gap) @ w / w[shown])
-        largest = r[np.arange(count), np.abs(r).argmax(axis=1)]
-        scale = (x[shown] * largest / np.abs(largest))[:, None]
-        told = (gap > 0).all(axis=1) & np.isfinite(turn)
-        errors = np.where(told, BEYOND_FIRST_ORDER * turn, np.inf)
-        conditions = np.nan_to_num(conditions[shown], nan=np.inf)
-        return Eigenmodes(values[shown], value_errors[shown], r / scale, selects * scale, conditions, errors)
-
-
-def _relative(size: Real, right: Complex, left: Complex, value_errors: Real, first: Index, part: slice) -> float:
-    """What entries of a diagonal block are wrong by as parts of their `size`: no more than any of its errors says."""
-    own = (first >= part.start) & (first < part.stop)
-    moved = ((np.abs(left[own]) @ size) * np.abs(right[own])).sum(axis=1)
-    parts = (value_errors[own] / moved)[np.isfinite(moved) & (moved > 0)]
-    return float(parts.min(initial=np.inf))
+        x, w = np.linalg.norm(X, axis=0), np.linalg.norm(W, axis=1)
+        largest = X[np.abs(X).argmax(axis=0), np.arange(n)]
+        scale = x * largest / np.abs(largest)
+        X, W, conditions = X / scale, W * scale[:, None], x * w
+        gap = np.abs(values[:, None] - values) - errors[:, None] - errors
+        np.fill_diagonal(gap, np.inf)
+        apart = (gap > 0).all(axis=1)
+        moved = (errors / conditions)[apart & np.isfinite(errors) & (conditions < np.inf)].max(initial=0.0)
+        rounding = ROUNDED * n * UNIT * np.abs(jacobian)
+        M = np.abs(W @ (jacobian @ X - X * values)) + np.abs(W) @ rounding @ np.abs(X) + moved * conditions[:, None]
+        turn = np.maximum((M / gap).sum(axis=0), ((M / gap) @ conditions) / conditions)
+        turned = np.where(apart & np.isfinite(turn), BEYOND_FIRST_ORDER * turn, np.inf)
+        conditions = np.where(np.isfinite(conditions), conditions, np.inf)
+    shown = slice(count)
+    return Eigenmodes(values[shown], errors[shown], X.T[shown], W[shown], conditions[shown], turned[shown])
 
 
 def real_axes(vector: Complex) -> Real:
-    """The semi-axes of the ellipse that Re(e^{iφ} r) runs through, longest first, shape (2, n); of a real r, (r, 0).
+    """Return the semi-axes of the ellipse of Re(e^{iφ} r), longest first, shape (2, n); (r, 0) for a real r.
 
     Notes
     -----

@@ -1,7 +1,8 @@
-"""The kind of the origin for a 2 × 2 matrix entered by hand, decided in rational arithmetic.
+"""The kind of the origin for a 2 × 2 matrix of exact numbers, decided in rational arithmetic.
 
 Trace, determinant and discriminant of a matrix of fractions are fractions, so every comparison is exact and the
-degenerate kinds (center, star, improper node, line of equilibria) are found where they are and nowhere else.
+degenerate kinds (center, star, improper node, line of equilibria) are found where they are and nowhere else. A float
+counts as the decimal number that it is written as.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,23 @@ from dynlab.numerics.kinds import CENTER, LINE, PERIOD_TWO_LINE, PERIOD_TWO_PLAN
 Matrix = Sequence[Sequence[Fraction]]
 
 
+def rational(matrix: Sequence[Sequence[Fraction | float]]) -> list[list[Fraction]]:
+    """Return the entries as fractions: 0.1 is 1/10, the shortest decimal number that is stored as that float.
+
+    Examples
+    --------
+    >>> rational([[0.1, -2.0], [Fraction(1, 3), 0]])[0]
+    [Fraction(1, 10), Fraction(-2, 1)]
+    """
+    return [[Fraction(entry if isinstance(entry, Fraction) else str(entry)) for entry in row] for row in matrix]
+
+
 def exact_kind_of_flow(matrix: Matrix) -> Kind:
     """The kind of the origin of the linear flow h' = A h.
 
     Parameters
     ----------
-    matrix : sequence of two rows of two Fractions
+    matrix : sequence of two rows of two Fractions or floats
         A.
 
     References
@@ -29,6 +41,7 @@ def exact_kind_of_flow(matrix: Matrix) -> Kind:
     >>> exact_kind_of_flow([[Fraction("-0.15"), Fraction(-2)], [Fraction(2), Fraction("-0.15")]]).name
     'stable focus'
     """
+    matrix = rational(matrix)
     trace, _, discriminant = invariants(matrix)
     if discriminant < 0:
         if trace == 0:
@@ -49,7 +62,7 @@ def exact_kind_of_map(matrix: Matrix) -> Kind:
 
     Parameters
     ----------
-    matrix : sequence of two rows of two Fractions
+    matrix : sequence of two rows of two Fractions or floats
         J.
 
     Notes
@@ -68,6 +81,7 @@ def exact_kind_of_map(matrix: Matrix) -> Kind:
     >>> exact_kind_of_map(euler).name
     'unstable focus'
     """
+    matrix = rational(matrix)
     trace, determinant, discriminant = invariants(matrix)
     if discriminant < 0:
         if determinant == 1:

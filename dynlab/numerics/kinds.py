@@ -114,6 +114,9 @@ def _kind(
     leading = excess + errors >= np.max(excess - errors)  # all that may be the largest: 1/2 and −1/2 both lead
     flip = "flip " if is_map and ((values.imag == 0) & (values.real < 0))[leading].any() else ""
     if outside.all() or not outside.any():
+        first = values[leading]
+        if len(first) > 1 and (first == first[0]).all():  # a star or an improper node
+            parts = [-1]
         noun = {1: "focus", 0: "node", -1: "improper node"}[parts[0]]
         name = f"{'unstable' if unstable else 'stable'} {flip}{noun}"
     else:
@@ -127,7 +130,7 @@ def _kind(
 def _rotates(
     values: NDArray[np.complex128], errors: NDArray[np.float64], excess: NDArray[np.float64], side: NDArray[np.bool_]
 ) -> int:
-    """Whether the leading eigenvalue of one side is complex: 1 yes, 0 no, −1 undecided.
+    """Return whether the leading eigenvalue of one side is complex: 1 yes, 0 no, −1 undecided.
 
     A real matrix's eigenvalue is surely real where its disc meets no other's: its conjugate would lie there too. An
     eigenvalue whose disc meets the leading one's excess may lead as well; where those differ, it is undecided.
@@ -140,7 +143,7 @@ def _rotates(
 def _complex(values: NDArray[np.complex128], errors: NDArray[np.float64], i: int) -> int:
     if abs(values[i].imag) > errors[i]:
         return 1
-    if abs(values[i]) <= errors[i] <= ZERO:
+    if abs(values[i]) <= errors[i] <= ZERO or values[i].imag == errors[i] == 0:  # as the zeros of dead units
         return 0
     apart = np.abs(values - values[i]) > errors + errors[i]
     return 0 if values[i].imag == 0 and np.delete(apart, i).all() else -1

@@ -142,9 +142,9 @@ def _name_points(
 
 def _told(ds: xr.Dataset) -> list[tuple[int, int]]:
     """Point and mode of the slowest that decays and the fastest that grows, of which the verdict tells."""
-    fate, known = ds["fate"].values, ds["separated"].values == 1
-    slow = np.where((fate == "decays") & known, ds["time_constant"].values, np.nan)
-    fast = np.where((fate == "grows") & known, -ds["doubling_time"].values, np.nan)
+    fate = ds["fate"].values
+    slow = np.where(fate == "decays", ds["time_constant"].values, np.nan)
+    fast = np.where(fate == "grows", -ds["doubling_time"].values, np.nan)
     found = [np.unravel_index(np.nanargmax(each), each.shape) for each in (slow, fast) if not np.isnan(each).all()]
     return [(int(point), int(mode)) for point, mode in found]
 

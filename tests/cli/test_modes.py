@@ -21,7 +21,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     options = ["--inputs", "zero", "--starts", "8", "--at", "0.1,0,0.2", "-k", "4", "--data", "a.nc"]
     assert run(["modes", "gru.pt", *options]) == 0
-    assert capsys.readouterr().out.startswith("With the input held at (0.1, 0, 0.2): among the modes of the fixed")
+    assert capsys.readouterr().out.startswith("With the input held at (0.1, 0, 0.2): slowest decay: to 1/e in")
     drawn = pictures["modes-gru.png"].axes[0].collections
     assert sum(len(marks.get_offsets()) for marks in drawn) == 3  # of a complex pair one
     direct = dl.modes(dl.load("gru.pt"), np.zeros((1, 50, 3)), starts=8, at=[0.1, 0, 0.2], k=4)

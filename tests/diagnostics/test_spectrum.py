@@ -4,7 +4,6 @@ import pytest
 import threadpoolctl
 import torch
 from products import driven_by
-from sentences import numbers_in
 from torch import nn
 
 from dynlab import schema
@@ -139,25 +138,16 @@ def test_a_flow_is_said_to_decay_where_its_error_leaves_every_real_part_below_0(
     system = planar_system([[-gamma, -2.0], [2.0, -gamma]])
     ds = spectrum(system, np.zeros((4, 0)), times=2)
     assert (ds["flow_eigenvalue"].real + ds["flow_eigenvalue_error"] < 0).all() == decays
-    assert ("at most, and Re λ is farther below 0 everywhere." in ds.attrs["verdict"]) == decays
-    assert ds.attrs["verdict"].startswith(
-        "The state's Jacobian ∂h_t/∂h_{t−1} (2 × 2) was taken at 2 of 4 steps, evenly spaced."
-    )
+    assert ("the flow is stable" in ds.attrs["verdict"]) == decays
 
 
-def test_the_verdict_has_the_numbers():
-    ds = driven_by(spectrum, [[np.diag([2.0, 0.1]), np.diag([0.5, 0.2])]], inputs_description="one sequence")
-    # the median of 2 and 0.5 and its range; above 1 in half of two; the departure is 0, from 0 to √2
-    assert numbers_in(ds.attrs["verdict"])[-9:] == [1.25, 0.5, 2, 1, 50, 2, 0, 0, 2]
-
-
-def test_what_is_1_within_its_error_is_counted_apart():
+def test_the_verdict():
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    ds = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn]])
-    assert "exceeds 1 in 50 % of the 2 Jacobians; in the other one it is not told from 1." in ds.attrs["verdict"]
-    three = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn, np.diag([0.5, 0.2])]])
-    assert "exceeds 1 in 33.3 % of the 3 Jacobians; in one it is not told from 1." in three.attrs["verdict"]
-    assert "is 1 in the median (range 0.5 to 2)" in three.attrs["verdict"]
+    ds = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn, np.diag([0.5, 0.2])]])
+    assert ds.attrs["verdict"] == (
+        "Over 3 steps, the spectral radius of ∂h_t/∂h_{t−1} is 1 in the median (range 0.5 to 2). It exceeds 1 in "
+        "33.3 % of the 3 Jacobians; in 1 that is undecided."
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -199,11 +189,11 @@ def test_beyond_the_largest_number_no_jacobian_is_known():
 
 
 def test_the_error_of_a_defective_eigenvalue_is_finite():
-    """W₊: to first order infinite; Elsner's bound is of the size √(u ‖A‖²) that is known of a double eigenvalue."""
+    """W₊: to first order infinite; a double eigenvalue is known to the root of the error."""
     turned = torch.tensor([[2.96, 0.72], [-1.28, 1.04]], dtype=torch.float64)  # by an angle whose cosine is 0.8
     system = from_function(lambda h, x: h @ turned, state_size=2)
     ds = spectrum(system, np.zeros((1, 0)))
-    assert (ds["eigenvalue_error"].values < 1e-6).all()
+    assert (ds["eigenvalue_error"].values < 1e-5).all()
     assert (ds["eigenvalue_error"].values > 1e-9).all()
 
 
@@ -216,7 +206,7 @@ def test_a_function_whose_jacobian_is_triangular_has_its_diagonal_as_eigenvalues
 
 @pytest.mark.parametrize(
     "scale, said",
-    [(1.0, "is 1. Whether the radius exceeds 1 is undecided for the 8 Jacobians."), (1 + 1e-9, "exceeds 1 in all")],
+    [(1.0, "exceeds 1 in none of the 8 Jacobians; in all that is undecided"), (1 + 1e-9, "exceeds 1 in all")],
 )
 def test_the_verdict_counts_no_radius_that_its_error_does_not_separate_from_1(scale, said):
     rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
@@ -224,9 +214,7 @@ def test_the_verdict_counts_no_radius_that_its_error_does_not_separate_from_1(sc
     assert said in spectrum(system, np.zeros((8, 0))).attrs["verdict"]
 
 
-@pytest.mark.parametrize(
-    "excess, said", [(3e-15, "Whether the radius exceeds 1 is undecided"), (3e-13, "exceeds 1 in all")]
-)
+@pytest.mark.parametrize("excess, said", [(3e-15, "in all that is undecided"), (3e-13, "exceeds 1 in all")])
 def test_what_storing_an_orthogonal_matrix_leaves_of_it_is_no_growth(excess, said):
     """The eigenvalues of a diagonal matrix are its entries; of 40 rows 40 roundings are left to storing."""
     ds = driven_by(spectrum, [[(1 + excess) * np.diag(np.resize([1.0, -1.0], 40))]])
@@ -234,19 +222,12 @@ def test_what_storing_an_orthogonal_matrix_leaves_of_it_is_no_growth(excess, sai
     assert said in ds.attrs["verdict"]
 
 
-def test_the_departure_of_a_stored_orthogonal_matrix_is_0_but_for_rounding():
-    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
-    ds = driven_by(spectrum, [[rotation, np.diag([1.0, 2, 3, 4, 5, 6])]])
-    assert 0 < float(ds["departure_from_normality"].max()) < 1e-14
-    assert "The departure from normality is 0, where 0 stands for what rounding leaves. " in ds.attrs["verdict"]
-
-
 def test_where_the_state_is_large_fewer_steps_are_linearised_and_it_is_said(monkeypatch):
     monkeypatch.setattr("dynlab.diagnostics.spectrum.WORK", 100.0)
     shrinking = from_function(lambda h, x: h / 2, state_size=2)  # 8 for each Jacobian of each of two samples
     few = spectrum(shrinking, np.zeros((2, 20, 0)))
     assert few["time"].values.tolist() == [1, 5, 9, 12, 16, 20]
-    assert "6 of the 20 steps are linearised; a larger --times (in Python times=) takes more" in few.attrs["verdict"]
+    assert "takes more than 6 of the 20 steps" in few.attrs["verdict"]
     asked = spectrum(shrinking, np.zeros((2, 20, 0)), times=6)
     assert "takes more" not in asked.attrs["verdict"]
 
@@ -274,16 +255,6 @@ def test_without_conditions_the_eigenvalues_and_their_errors_are_the_same():
     for name in ("eigenvalue", "eigenvalue_error", "spectral_radius"):
         np.testing.assert_array_equal(fewer[name], whole[name])
     assert "condition" not in fewer
-    assert "normality" not in fewer.attrs["verdict"]
-
-
-def test_a_radius_whose_error_is_larger_than_its_distance_from_1_decides_nothing():
-    def f(h, x):
-        return torch.where(h.abs() < 0.1, torch.tanh(0.5 * h + 1.5 * h.detach()), torch.tanh(2 * h))
-
-    said = spectrum(from_function(f, state_size=1), np.zeros((1, 2, 0))).attrs["verdict"]
-    assert "is not known" in said
-    assert "Whether the radius exceeds 1 is undecided for the 2 Jacobians." in said
 
 
 @pytest.mark.parametrize("bias", [-0.1, 0.0, 0.1])
@@ -295,16 +266,4 @@ def test_a_radius_at_a_kink_or_a_jump_is_not_known(bias):
     ds = spectrum(system, np.array([[[0.0]] * 3 + [[2.0]] * 3]))
     assert schema.known(ds, "spectral_radius").values[0].tolist() == [bias < 0] * 3 + [True] * 3
     assert bias >= 0 or (ds["spectral_radius"].values[0, :3] == 0).all()
-    assert ("At 50 % of the Jacobians it is not known" in ds.attrs["verdict"]) == (bias >= 0)
-
-
-def test_the_error_of_the_radius_is_that_of_any_eigenvalue():
-    """One unit rests at a jump, and the other shrinks by half: the radius may be 1/2 or as large as one likes."""
-
-    def f(h, x):
-        return torch.cat([0.5 * h[..., :1], torch.sign(h[..., 1:]) * (0.3 * h[..., 1:].abs() + 0.1)], dim=-1)
-
-    ds = spectrum(from_function(f, state_size=2), np.zeros((3, 0)))
-    assert ds["spectral_radius_error"].values.min() > 0.5
-    assert not schema.known(ds, "spectral_radius").any()
-    assert "is not known" in ds.attrs["verdict"]
+    assert ("50 % of the Jacobians where it is known" in ds.attrs["verdict"]) == (bias >= 0)

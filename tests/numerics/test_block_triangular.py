@@ -8,8 +8,6 @@ from spectra import distances, exact, rotations
 from dynlab.numerics.eigenvalue_sets import matched
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
-from dynlab.numerics.lapack import schur
-from dynlab.numerics.shifted_solves import shifted_solutions
 
 SIZES = [(1, 1), (3, 2), (2, 1, 3)]
 FAMILIES = {
@@ -40,23 +38,6 @@ def true_conditions(matrix, digits=60):
     return np.array(values, dtype=complex), np.array(conditions)
 
 
-@pytest.mark.parametrize("n, seed", [(10, 3), (10, 5), (14, 5)])
-def test_rows_and_columns_of_dead_units_spoil_no_other_condition(n, seed):
-    """Balanced without a limit, an eigenvector had errors of 1 and more: rows of 1e-40 beside others of 1."""
-    generator = np.random.default_rng(seed)
-    matrix = generator.standard_normal((n, n))
-    dead = n // 4
-    matrix[generator.choice(n, dead, False)] *= 10.0 ** generator.uniform(-40, -5, (dead, 1))
-    matrix[:, generator.choice(n, dead, False)] *= 10.0 ** generator.uniform(-20, -2, (1, dead))
-    found = eigenvalues(matrix)
-    values, conditions = true_conditions(matrix, 250)
-    own = matched(found.values, values)
-    large = np.abs(found.values) > 1e-3
-    assert large.sum() >= n / 2
-    assert found.conditions[large] == pytest.approx(conditions[own][large], rel=1e-9)
-    assert (np.abs(found.values - values[own]) <= found.errors).all()
-
-
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("family, digits", [("random", 6), ("dead units", 6)])
 def test_conditions_are_those_of_the_whole_matrix(family, digits, sizes):
@@ -67,61 +48,6 @@ def test_conditions_are_those_of_the_whole_matrix(family, digits, sizes):
     known = conditions < 1e8
     assert found.conditions[known] == pytest.approx(conditions[known], rel=10.0**-digits)
     assert (found.conditions[~known] > 1e6).all()
-
-
-def parallel(scale):
-    """Eigenvalues 0.1 … 0.8, whose eigenvectors are parallel to 10 digits or more; rows and columns of any scale."""
-    block = np.diag(np.linspace(0.1, 0.8, 8)) + 20 * np.eye(8, k=1)
-    scales = 2.0 ** np.linspace(0, scale, 8).round()
-    return block * scales[:, None] / scales
-
-
-@pytest.mark.parametrize("scale", [0, -60])
-@pytest.mark.parametrize("below", [True, False])
-def test_another_blocks_parallel_eigenvectors_do_no_harm(below, scale):
-    generator = np.random.default_rng(3)
-    plain = 3 * np.eye(4) + generator.standard_normal((4, 4))
-    blocks = [plain, parallel(scale)] if below else [parallel(scale), plain]
-    n, first = 12, len(blocks[0])
-    matrix = np.zeros((n, n))
-    matrix[:first, :first], matrix[first:, first:] = blocks
-    matrix[first:, :first] = generator.standard_normal((n - first, first))
-    found = eigenvalues(matrix, blocks=(first, n - first))
-    values, conditions = true_conditions(matrix)
-    conditions = conditions[matched(found.values, values)]
-    of_plain = np.abs(found.values) > 1
-    assert of_plain.sum() == 4
-    assert found.conditions[of_plain] == pytest.approx(conditions[of_plain], rel=1e-9)
-
-
-def test_schur_forms_and_their_eigenvectors():
-    """A = D Q T Qᵀ D⁻¹ with even scales, and rows of eigenvectors as LAPACK's geev has them."""
-    generator = np.random.default_rng(4)
-    for rows in (10.0 ** generator.uniform(-3, 3, (9, 1)), 10.0 ** generator.uniform(-30, 0, (9, 1))):
-        matrix = generator.standard_normal((9, 9)) * rows
-        form = schur(matrix)
-        made = form.scale[:, None] * (form.basis @ form.triangle @ form.basis.T) / form.scale
-        assert np.abs(made - matrix).max() < 1e-11 * np.abs(matrix).max()  # as scales are even within 2^12
-        positive = np.flatnonzero(form.values.imag > 0)
-        real = np.flatnonzero(form.values.imag == 0)
-        for rows, turned, sign in ((form.right, matrix, 1j), (form.left, matrix.T, -1j)):
-            vectors = np.concatenate([rows[positive] + sign * rows[positive + 1], rows[real]])
-            own = form.values[np.concatenate([positive, real])]
-            assert np.abs(vectors @ turned.T - own[:, None] * vectors).max() < 1e-12 * np.abs(matrix).max()
-            assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(own)))
-
-
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 33, 70])
-def test_shifted_triangles_are_solved_for_all_shifts_at_once(n, transposed):
-    generator = np.random.default_rng(n)
-    T = schur(generator.standard_normal((n, n))).triangle
-    shifts = generator.standard_normal(5) + 1j * generator.uniform(3, 4, 5)
-    y = generator.standard_normal((n, 5)) + 1j * generator.standard_normal((n, 5))
-    found = shifted_solutions(T, shifts, y, transposed=transposed)
-    for number, shift in enumerate(shifts):
-        exact = np.linalg.solve(shift * np.eye(n) - (T.T if transposed else T), y[:, number])
-        np.testing.assert_allclose(found[:, number], exact, atol=1e-10 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)

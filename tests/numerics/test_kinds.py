@@ -79,6 +79,26 @@ def test_exact_kind_of_map(matrix, name, stable, unstable, basis):
     assert kind == (name, stable, unstable, 0)
 
 
+@pytest.mark.parametrize(
+    "matrix, flow, name",
+    [
+        ([[0.1, -0.2], [0.2, -0.1]], True, "center"),
+        ([[-0.3, 0.1], [-0.1, -0.1]], True, "stable improper node"),  # (−0.2)² = 4 · 0.1 · 0.1
+        ([[0.7, 0.0], [0.0, 0.7]], False, "stable star"),
+        ([[0.6, -0.8], [0.8, 0.6]], False, "center"),
+        ([[0.1, 0.3], [0.3, 0.9]], False, "line of equilibria"),  # the multipliers 0 and 1
+    ],
+)
+def test_floats_are_the_decimal_numbers_that_they_are_written_as(matrix, flow, name):
+    exact = exact_kind_of_flow if flow else exact_kind_of_map
+    assert exact(matrix).name == exact(np.array(matrix)).name == name
+
+
+def test_exact_zeros_leave_a_saddle_a_saddle():
+    assert kind_of_map([1.5, 0, 0, 0], [1e-15, 0, 0, 0]) == ("saddle", 0, 1, 0)
+    assert kind_of_map([0, 0, 0], 0).name == "undecided, near stable improper node"
+
+
 def test_exact_and_numeric_kinds_agree_wherever_the_numbers_decide():
     generator = np.random.default_rng(0)
     agreed = 0

@@ -175,16 +175,20 @@ def test_eigenvalues_a_billionth_off_the_circle_are_never_decided_wrongly_and_ne
 
 
 def test_the_search_for_fixed_points_says_of_such_matrices_what_the_enclosure_does():
-    """What `dynlab fixed-points` prints without a proof, and with one: one fixed point each, decided, as it is."""
+    """What `dynlab fixed-points` prints without a proof, and with one: never wrong, and decided nearly always."""
+    undecided = 0
     for seed in range(40):
         matrix = nearly_neutral(seed)
         outside, _ = true_counts(matrix)
         ds = fixed_points(LinearMap(matrix.tolist()), starts=2, certify=True)
         decided = int(outside == 0)
-        assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist() == [decided], seed
-        assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
-        assert ds["unstable_directions"].values.tolist() == [outside]
+        assert ds["proved_stable"].values.tolist() == [decided], seed
+        assert ds["proved_unstable_directions"].values.tolist() == [outside]
+        assert int(ds["stable"][0]) in (-1, decided), seed
+        assert int(ds["unstable_directions"][0]) <= outside
+        undecided += int(ds["undecided_directions"][0]) > 0
         assert ds["status"].values.tolist() == ["fixed point"], seed
+    assert undecided <= 4
 
 
 def test_arb_is_at_its_default_precision_again():

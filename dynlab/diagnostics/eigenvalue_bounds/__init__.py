@@ -1,5 +1,5 @@
 """Whether a network holds to bounds on its eigenvalues, gradients and exponents."""
 
-from dynlab.diagnostics.eigenvalue_bounds.diagnostic import eigenvalue_bounds
+from dynlab.diagnostics.eigenvalue_bounds.eigenvalue_bounds import eigenvalue_bounds
 
 __all__ = ["eigenvalue_bounds"]

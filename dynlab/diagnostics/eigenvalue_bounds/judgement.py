@@ -4,15 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dynlab.numerics.arrays import Real
 
 HOLDS, AT_THE_BOUND, VIOLATED, UNDECIDED = "holds", "at the bound", "violated", "undecided"
-# What the whole set is said to be: the first of these that any number of it is.
+# The outcome of the whole set: the first of these that any number of it has.
 WORST_FIRST = (VIOLATED, UNDECIDED, AT_THE_BOUND, HOLDS)
 
 
 def overall(outcomes: Iterable[str], *, strict: bool) -> str:
-    """What all bounds together are: ``violated``, ``undecided`` or ``holds``.
+    """Return what all bounds together are: ``violated``, ``undecided`` or ``holds``.
 
     A value at its bound passes; with `strict` it is undecided, since which side it is on is not known.
     """
@@ -24,16 +25,15 @@ def overall(outcomes: Iterable[str], *, strict: bool) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What becomes of one bound.
+    """The outcome of one bound.
 
     Attributes
     ----------
     outcome : str
-        ``violated`` where at least one number is beyond the bound by more than its error; else ``undecided`` where at
-        least one number, or its error, is not known; else ``at the bound`` where one is within its error of it; else
-        ``holds``.
+        ``violated`` where a number is beyond the bound by more than its error; else ``undecided`` where a number or its
+        error is not known; else ``at the bound`` where a number is within its error of it; else ``holds``.
     index : tuple of int
-        Which number shows it: of those of that outcome the one that lies farthest out, where that is known.
+        The number that shows it: of those of that outcome the one that lies farthest out, where that is known.
     measured, error, margin : float
         That number, its error, and how far inside the bound it lies; negative where it is outside.
     violations, unknown, compared : int
@@ -51,12 +51,7 @@ class Judgement:
 
 
 def judged(
-    values: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    limit: float,
-    is_upper: bool,
-    only_above: bool = False,
-    widest: float = np.inf,
+    values: Real, errors: Real, limit: float, is_upper: bool, only_above: bool = False, widest: float = np.inf
 ) -> Judgement:
     """Judge numbers by an upper bound, or by a lower one.
 
@@ -65,18 +60,14 @@ def judged(
     values : ndarray
         −inf and inf are numbers here: the logarithm of an exact zero is below every bound. NaN is not known.
     errors : ndarray, of the same shape
-        A bound on the error of each; NaN or inf where there is none. Of an infinite value it is not looked at.
+        A bound on the error of each; NaN or inf where there is none. That of an infinite value does not matter.
     limit : float
     is_upper : bool
         Whether values must not be above `limit`; else they must not be below it.
     only_above : bool
         Whether `values` are themselves bounds from above, and nothing is known from below.
     widest : float
-        Times max(1, abs(limit)): a value whose error is larger is not told to be at the bound, but undecided.
-
-    Returns
-    -------
-    Judgement
+        Times max(1, abs(limit)): a value near the bound with a larger error is undecided, not at the bound.
     """
     margins = limit - values if is_upper else values - limit
     known = ~np.isnan(values) & (is_upper & (margins > 0) if only_above else np.isfinite(errors) | np.isinf(values))
@@ -90,17 +81,10 @@ def judged(
             HOLDS: known & (margins > reach),
         }
     outcome = next(name for name in WORST_FIRST if classes[name].any())
-    candidates = np.argwhere(classes[outcome])
-    # of numbers that are NaN themselves none lies farthest out: the first shows it
-    ranked = np.where(np.isnan(margins), np.inf, margins)[classes[outcome]]
-    index = tuple(int(i) for i in candidates[int(np.argmin(ranked))])
-    return Judgement(
-        outcome,
-        index,
-        float(values[index]),
-        float(errors[index]),
-        float(margins[index]),
-        int(classes[VIOLATED].sum()),
-        int(classes[UNDECIDED].sum()),
-        int(values.size),
-    )
+    # among numbers that are NaN themselves none lies farthest out: the first shows it
+    ranked = np.where(classes[outcome], np.where(np.isnan(margins), np.finfo(float).max, margins), np.inf)
+    index = tuple(int(i) for i in np.unravel_index(int(ranked.argmin()), values.shape))
+    if not classes[outcome][index]:  # margins of inf among those that hold
+        index = tuple(int(i) for i in np.argwhere(classes[outcome])[0])
+    shown = (float(values[index]), float(errors[index]), float(margins[index]))
+    return Judgement(outcome, index, *shown, int(classes[VIOLATED].sum()), int(classes[UNDECIDED].sum()), values.size)

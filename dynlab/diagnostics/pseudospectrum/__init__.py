@@ -1,5 +1,5 @@
 """How far a matrix that is not normal may grow before it decays."""
 
-from dynlab.diagnostics.pseudospectrum.diagnostic import pseudospectrum
+from dynlab.diagnostics.pseudospectrum.pseudospectrum import pseudospectrum
 
 __all__ = ["pseudospectrum"]

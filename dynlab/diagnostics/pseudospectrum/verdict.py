@@ -1,24 +1,22 @@
-"""What a pseudospectrum says, in two sentences."""
+"""The verdict on a pseudospectrum: whether A is stable, how far its powers grow, and how small a change undoes it."""
 
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.wording import at_least, at_most, near_one, number, place, power
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
-KINKED = 1e-3  # an eigenvalue is known worse where a unit is on its kink
+WIDE = 1e-3  # an error of an eigenvalue beyond this is told
 ROUNDING = 1e-12  # of a number that is rounded up, so much is what rounding left in it
-HELD = " Its ε-pseudospectrum holds all eigenvalues that A can get by a change of norm up to ε."
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
 def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
-    """Stable or not by eigenvalues, and what the norms do in spite of that.
+    """Return whether A is stable by its eigenvalues, what the norms do in spite of that, and how robust that is.
 
     `input_at` is the input that is held, "zero" or its values. `described` says of which step the Jacobian is, as
     "step 128 of sequence 0"; "" where its place is all that is known.
@@ -26,95 +24,60 @@ def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
     flow = schema.settings(ds)["flow"]
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     beyond = values.real if flow else np.abs(values) - 1
-    leading = int(np.argmax(beyond))
-    side = _side(beyond, errors)
-    size = f"{number(beyond[leading])} per second" if flow else _radius(np.abs(values), errors)
-    at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
-    takes_input = bool(schema.settings(ds)["input"])
-    at = f"{described} (its input, and the state before it, {at if '=' in at else f'h = {at}'})" if described else at
-    first = f"The spectral {which} of the Jacobian A at {at} is {size}"
-    if side == "undecided" or errors.max() > KINKED:
-        first += f", known to {at_most(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
-    if flow:
-        first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
-    first += ": it does not decide whether A is stable" if side == "undecided" else f", so that A is {side}"
-    margin = float((errors - beyond).min())
-    grows = _transient(ds, flow, side)
+    side = "unstable" if (beyond > errors).any() else "stable" if (beyond < -errors).all() else "undecided"
+    growth = _growth(ds, flow, side)
     if described:  # on a trajectory, whose every state has its own Jacobian
-        always = "at all times" if flow else "at every step"
-        grows = f"The network's own Jacobian changes; with this one A {always} {grows[0].lower()}{grows[1:]}"
-    said = f"{first}. {grows}{_nearest(ds, flow, margin) if side == 'stable' else HELD}"
-    return under_input(said, input_at) if takes_input and not described else said
+        growth = f"With A held fixed, {growth if growth[0] == '‖' else growth[0].lower() + growth[1:]}"
+    text = f"{_stability(ds, flow, side, described)}. {growth}."
+    if side == "stable":
+        text += _robustness(ds, flow, float((errors - beyond).min()))
+    return under_input(text, input_at) if schema.settings(ds)["input"] and not described else text
 
 
-def _nearest(ds: xr.Dataset, flow: bool, margin: float) -> str:
-    """How small a change makes a stable A unstable, by its pseudospectra; of a normal A its eigenvalues' margin."""
-    change = float(np.nanmin([float(ds["instability_distance"]), margin]))
-    size, without = at_most(change * (1 - ROUNDING), 3), at_least(margin, 3)
-    unit = " per second" * flow
-    said = f"There is a change E with ‖E‖₂ ≤ {size}{unit} after which A + E is not stable"
-    if number(change, 2) == number(margin, 2):
-        return f" {said}."
-    return f" {said}, as its pseudospectra show; with orthogonal eigenvectors it would take at least {without}{unit}."
-
-
-def _radius(moduli: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
-    """The spectral radius, or a bound on it where it is not told from 0."""
-    leading = int(np.argmax(moduli))
-    if errors[leading] < moduli[leading] or not (moduli + errors).any():
-        return near_one(float(moduli[leading]), 5)
-    return f"at most {at_most(float((moduli + errors).max()), 1)}"
-
-
-def _side(beyond: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
-    if (beyond > errors).any():
-        return "unstable"
-    return "stable" if (beyond < -errors).all() else "undecided"
-
-
-def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
-    growth, when = float(ds["transient_growth"]), float(ds["transient_time"])
-    last = float(ds[schema.TIME].values[-1])
-    norm = "‖exp(tA)‖" if flow else "‖Aᵏ‖"
-    at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
-    kreiss = float(ds["kreiss_constant"])
-    if growth <= NO_GROWTH and np.isnan(ds["log_power_norm"].values).any() and not _back_at_one(ds, when):
-        said = f"How far {norm} grows is not known: rounding, or a kink, hides it"
-    elif growth <= NO_GROWTH and side != "unstable":
-        said = f"{norm} never exceeds 1: nothing grows first"
-    elif growth <= NO_GROWTH:
-        said = (
-            f"{norm} grows by less than {number(NO_GROWTH - 1)} up to the last {'time' if flow else 'power'} computed"
-        )
-    elif np.isnan(ds["log_power_norm"].values).any():
-        said = f"{norm} has grown to {_growth(ds)} by {at}, and rounding drowns it later"
-    elif when == last:
-        said = f"{norm} has grown to {_growth(ds)} by {at}, the last {'time' if flow else 'power'} computed"
-        said += _by_eigenvalues(ds, flow, when)
-    else:
-        # between the times that are looked at a flow's may be larger
-        said = f"{norm} grows to {f'at least {_growth(ds, least=True)}' if flow else _growth(ds)} at {at}"
-        said += _by_eigenvalues(ds, flow, when)
-        said += ", before it decays" if _back_at_one(ds, when) else f", and is {_size(_last(ds))} at the last"
-    if side == "stable" and growth > NO_GROWTH and not _back_at_one(ds, when):
-        on = f"it grows on to at least {at_least(kreiss)}, and " if growth < kreiss < np.inf else ""
-        said += f": {on}{'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
-    if np.isinf(kreiss) and side != "unstable":  # of an unstable A it always is
-        return f"{said}; the Kreiss constant is infinite."
-    if np.isinf(kreiss) or growth <= NO_GROWTH or number(kreiss) == "1":
-        return f"{said}."
-    return f"{said}. The pseudospectra alone show that it reaches at least {at_least(kreiss)} (the Kreiss constant)."
-
-
-def _by_eigenvalues(ds: xr.Dataset, flow: bool, when: float) -> str:
-    """What the leading eigenvalue alone gives for that time; nothing where its radius is not told from 0."""
+def _stability(ds: xr.Dataset, flow: bool, side: str, described: str) -> str:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
+    sizes = values.real if flow else np.abs(values)
+    leading = int(sizes.argmax())
     if flow:
-        return f", where the spectral abscissa α alone gives e^(αt) = {_size(float(values.real.max()) * when)}"
-    leading = int(np.argmax(np.abs(values)))
-    if not errors[leading] < np.abs(values[leading]):
-        return ""
-    return f", where the spectral radius ρ alone gives ρᵏ = {_size(float(np.log(np.abs(values[leading]))) * when)}"
+        size = f"abscissa of the Jacobian A{{}} is {number(sizes[leading])} per second"
+    elif errors[leading] < sizes[leading] or not sizes.any():
+        size = f"radius of the Jacobian A{{}} is {near_one(float(sizes[leading]), 5)}"
+    else:
+        size = f"radius of the Jacobian A{{}} is at most {at_most(float((sizes + errors).max()), 1)}"
+    text = size.format(f" at {described or place(np.array(schema.settings(ds)['state']))}")
+    if side == "undecided" or errors.max() > WIDE:
+        text += f" (error {at_most(errors[leading], 1)})" if np.isfinite(errors[leading]) else " (error not known)"
+    return f"The spectral {text}: {'whether A is stable is undecided' if side == 'undecided' else f'A is {side}'}"
+
+
+def _growth(ds: xr.Dataset, flow: bool, side: str) -> str:
+    """How far the norms grow, and whether they are seen to decay."""
+    growth, when = float(ds["transient_growth"]), float(ds["transient_time"])
+    norm, last = "‖exp(tA)‖" if flow else "‖Aᵏ‖", float(ds[schema.TIME].values[-1])
+    at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
+    drowned, back = bool(np.isnan(ds["log_power_norm"].values).any()), _back_at_one(ds, when)
+    if growth <= NO_GROWTH:
+        if drowned and not back:
+            return f"Rounding, or a kink, hides how far {norm} grows"
+        return f"{norm} never exceeds 1" if side != "unstable" else f"{norm} does not exceed 1 before {at}"
+    size = _size(ds, growth, least=flow)  # between the times that are looked at a flow's may be larger
+    kreiss = float(ds["kreiss_constant"])
+    more = f", and to at least {at_least(kreiss)} later (Kreiss constant)" if growth < kreiss < np.inf else ""
+    if back:
+        return f"{norm} grows to {size} at {at} before it decays"
+    if drowned:
+        return f"{norm} grows to {size} by {at}; rounding hides it later{more}"
+    verb = f"grows to {size} by {at}, the last computed" if when == last else f"grows to {size} at {at}"
+    return f"{norm} {verb}{more}" + (": follow it longer to see it decay" if side == "stable" else "")
+
+
+def _robustness(ds: xr.Dataset, flow: bool, margin: float) -> str:
+    """How small a change makes a stable A unstable; for a normal A it is its eigenvalues' margin."""
+    change, unit = float(np.nanmin([float(ds["instability_distance"]), margin])), " per second" * flow
+    text = f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{unit} can make A unstable"
+    if number(change, 2) == number(margin, 2):
+        return f"{text}."
+    return f"{text}; with orthogonal eigenvectors it would take {at_least(margin, 3)}{unit}."
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:
@@ -124,17 +87,9 @@ def _back_at_one(ds: xr.Dataset, when: float) -> bool:
     return bool(below.any() and not np.isnan(ds["log_power_norm"].values[later][: below.argmax()]).any())
 
 
-def _last(ds: xr.Dataset) -> float:
-    return float(ds["log_power_norm"].values[-1])
-
-
-def _growth(ds: xr.Dataset, *, least: bool = False) -> str:
-    growth = float(ds["transient_growth"])
-    return _size(np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values)), least=least)
-
-
-def _size(log_norm: float, *, least: bool = False) -> str:
-    """A norm; with `least` rounded down, as what a larger one is not below must be."""
-    if log_norm <= READABLE:
-        return (at_least if least else number)(float(np.exp(log_norm)))
-    return power(np.floor(log_norm * 10) / 10 if least else log_norm)
+def _size(ds: xr.Dataset, growth: float, *, least: bool) -> str:
+    """The largest norm; with `least` rounded down, as what a larger one is not below must be."""
+    log_norm = np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values))
+    if log_norm > READABLE:
+        return power(np.floor(log_norm * 10) / 10 if least else log_norm)
+    return f"at least {at_least(growth)}" if least else number(growth)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 import dynlab as dl
 from dynlab.errors import UserError
@@ -20,16 +19,6 @@ from dynlab.systems import from_function
 def test_a_violated_bound_and_its_number_differ_as_they_are_written(factor, limit, words):
     system = from_function(lambda h, x: factor * h, state_size=1)
     assert words in dl.eigenvalue_bounds(system, np.zeros((4, 0)), max_modulus=limit).attrs["verdict"]
-
-
-def test_an_exponent_of_an_orbit_that_its_neighbours_leave_is_said_to_be_one():
-    matrix = torch.tensor([[1.5, -2.5], [-2.5, 1.5]], dtype=torch.float64)  # equal units stay equal, others part
-    system = from_function(lambda h, x: torch.tanh(h @ matrix.T + x), state_size=2, input_size=1)
-    inputs = 0.3 * np.random.default_rng(0).standard_normal((2, 600, 1))
-    said = dl.eigenvalue_bounds(system, inputs, max_exponent=0.0).attrs["verdict"]
-    assert " 2 of 2 orbits stayed on a set that orbits beside it leave" in said
-    elsewhere = dl.eigenvalue_bounds(system, inputs, max_exponent=0.0, initial_state=[1e-6, -1e-6]).attrs["verdict"]
-    assert "beside it" not in elsewhere
 
 
 def test_bounds_that_no_gradient_keeps_are_named_as_options():

@@ -18,13 +18,11 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import (
 from dynlab.diagnostics.eigenvalue_bounds.measurements import (
     BOUNDS,
     ERRORS,
-    LINEARISED,
     Measurement,
     measured,
     measurement,
     option,
 )
-from dynlab.diagnostics.lyapunov.verdict import DRIFT, left_by_neighbours
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
@@ -38,6 +36,10 @@ METHOD = (
 )
 WIDE_ERROR = 1e-3  # of a number: a larger error is told in a sentence
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
+OTHER_ORBIT = (
+    " The exponent is that of an orbit from a random start near 0, all else that of the orbit from where the network "
+    "starts. In Python initial_state= gives all of them one orbit."
+)
 
 
 @checked
@@ -57,7 +59,7 @@ def eigenvalue_bounds(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Hold a network along what drives it against bounds, with the error of every number.
+    """Hold a network to bounds along what drives it, with the error of every number.
 
     Parameters
     ----------
@@ -89,13 +91,12 @@ def eigenvalue_bounds(
     -------
     xarray.Dataset
         Over the dimension ``bound``, the names of those set: ``quantity``, ``unit``, ``limit`` and ``is_upper``.
-        ``measured`` is the number that decides; where ``only_above`` is 1, the true one is at most that. Of large
-        Jacobians it is the largest modulus from powers. That is the same for every bound, also where eigenvalues
-        decide. Beside it stand its ``error`` and its ``margin``, which is negative outside the bound. ``where_sample``,
-        ``where_step`` and ``where_mode`` say where it is, and are −1 where it belongs to none. The ``outcome`` is
-        ``holds``, ``at the bound``, ``violated`` or ``undecided``, and ``reason`` says why the last. ``compared``,
-        ``violations`` and ``unknown`` say how many numbers were compared, are outside and are not known. ``lowest``,
-        ``median`` and ``highest`` are of these numbers.
+        ``measured`` is the number that decides; where ``only_above`` is 1, the true one is at most that. Beside it
+        stand its ``error`` and its ``margin``, which is negative outside the bound. ``where_sample``, ``where_step``
+        and ``where_mode`` say where it is, and are −1 where it belongs to none. The ``outcome`` is ``holds``, ``at the
+        bound``, ``violated`` or ``undecided``, and ``reason`` says why the last. ``compared``, ``violations`` and
+        ``unknown`` say how many numbers were compared, are outside and are not known. ``lowest``, ``median`` and
+        ``highest`` are of these numbers.
 
     Raises
     ------
@@ -124,50 +125,32 @@ def eigenvalue_bounds(
     driven = drive(system, inputs, inputs_description=inputs_description, **options)
     results = measured(system, driven, inputs, asked, times, inputs_description=inputs_description, **options)
     found = {name: measurement(name, results) for name in asked}
-    verdicts = {
+    outcomes = {
         name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper, each.only_above, each.widest)
         for name, each in found.items()
     }
-    variables = _variables(asked, found, verdicts)
+    variables = _variables(asked, found, outcomes)
     ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=driven.settings | given | {"times": times},
-        method=METHOD.format(errors=" ".join(f"Error of {name}: {ERRORS[name]}." for name in asked)),
+        method=METHOD.format(errors=" ".join(f"Error of {name}: {ERRORS[BOUNDS[name].diagnostic]}." for name in asked)),
         coords={schema.BOUND: np.array(list(asked))},
-        flags={
-            name: NOT_KNOWN
-            for name, variable in variables.items()
-            if variable.dtype.kind == "f" and not np.isfinite(variable.values).all()
-        },
+        flags=schema.not_finite(
+            {name: each for name, each in variables.items() if each.dtype.kind == "f"},
+            dict.fromkeys(variables, NOT_KNOWN),
+        ),
     )
-    where, elsewhere = over(driven.steps, inputs_description), _elsewhere(results, driven.settings)
-    looked_at = min([each.sizes[schema.TIME] for name, each in results.items() if name in LINEARISED], default=None)
-    if looked_at is None or looked_at == driven.steps:
-        ds.attrs["verdict"] = _verdict(ds, where) + elsewhere
-        return ds
-    ds.attrs["verdict"] = (
-        f"{_verdict(ds, f'{looked_at:,} of {where}')}{elsewhere} No eigenvalues between these are computed: --times "
-        f"{driven.steps} (times=) takes all steps."
-    )
-    return ds
-
-
-def _elsewhere(results: Mapping[str, xr.Dataset], settings: Mapping[str, Any]) -> str:
-    """What there is to say of the orbit of the exponent: that it still drifts, or is another one than all else's."""
-    if "lyapunov" not in results:
-        return ""
-    drifts = DRIFT in results["lyapunov"].attrs["verdict"]
-    said = " The orbit has not come to where it ends: its exponent is of these steps alone." if drifts else ""
-    said += f" {left_by_neighbours(results['lyapunov'])}".rstrip()
-    start = schema.settings(results["lyapunov"])["initial_state"]
-    if len(results) == 1 or start == settings["initial_state"]:
-        return said
-    return said + (
-        " The exponent is that of an orbit from a random start near 0, all else that of the orbit from where the "
-        "network starts. In Python initial_state= gives all of them one orbit."
-    )
+    where = over(driven.steps, inputs_description)
+    looked_at = results["spectrum"].sizes[schema.TIME] if "spectrum" in results else driven.steps
+    text = _verdict(ds, where if looked_at == driven.steps else f"{looked_at:,} of {where}")
+    if "lyapunov" in results and len(results) > 1:
+        start = schema.settings(results["lyapunov"])["initial_state"]
+        text += OTHER_ORBIT if start != driven.settings["initial_state"] else ""
+    if looked_at != driven.steps:
+        text += f" No eigenvalues between these are computed: --times {driven.steps} (times=) takes all steps."
+    return ds.assign_attrs(verdict=text)
 
 
 def _check(asked: Mapping[str, float]) -> None:
@@ -190,44 +173,39 @@ def _check(asked: Mapping[str, float]) -> None:
 
 
 def _variables(
-    asked: Mapping[str, float], found: Mapping[str, Measurement], verdicts: Mapping[str, Judgement]
+    asked: Mapping[str, float], found: Mapping[str, Measurement], outcomes: Mapping[str, Judgement]
 ) -> dict[str, xr.Variable]:
-    places = [found[name].where(verdict.index) for name, verdict in verdicts.items()]
-    numbers = [each.values if each.told is None else each.told[0] for each in found.values()]
-    spread = [
-        np.quantile(known, [0, 0.5, 1]) if (known := each[np.isfinite(each)]).size else [np.nan] * 3 for each in numbers
+    ones = list(outcomes.values())
+    places = np.array([found[name].where(each.index) for name, each in outcomes.items()])
+    known = [each.values[np.isfinite(each.values)] for each in found.values()]
+    spread = np.array([np.quantile(each, [0, 0.5, 1]) if each.size else [np.nan] * 3 for each in known])
+    reasons = [
+        found[name].reason or "no error estimate" if each.outcome == UNDECIDED else ""
+        for name, each in outcomes.items()
     ]
-    told = [each.largest or (verdicts[name].measured, verdicts[name].error) for name, each in found.items()]
-    unknown = [
-        found[name].reason or "no error estimate" if verdict.outcome == UNDECIDED else ""
-        for name, verdict in verdicts.items()
-    ]
-    columns: dict[str, tuple[str, list[Any]]] = {
+    columns: dict[str, tuple[str, Any]] = {
         "quantity": ("what is bounded", [BOUNDS[name].quantity for name in asked]),
         "unit": ("its units", [BOUNDS[name].units for name in asked]),
-        "is_upper": ("1: an upper bound, 0: a lower one", [np.int8(BOUNDS[name].is_upper) for name in asked]),
+        "is_upper": ("1: an upper bound, 0: a lower one", np.array([BOUNDS[name].is_upper for name in asked], np.int8)),
         "only_above": (
             "1: what was measured is only an upper bound",
-            [np.int8(one.only_above) for one in found.values()],
+            np.array([each.only_above for each in found.values()], np.int8),
         ),
         "limit": ("bound", list(asked.values())),
-        "measured": ("measured", [each[0] for each in told]),
-        "error": ("error of what was measured", [each[1] for each in told]),
-        "margin": (
-            "margin inside the bound, of the number that decides",
-            [verdict.margin for verdict in verdicts.values()],
-        ),
-        "where_sample": ("sample of what was measured, −1: all", [place[0] for place in places]),
-        "where_step": ("step t of what was measured, −1: all", [place[1] for place in places]),
-        "where_mode": ("mode of what was measured, −1: none", [place[2] for place in places]),
-        "outcome": ("outcome", [verdict.outcome for verdict in verdicts.values()]),
-        "reason": ("why it is undecided", unknown),
-        "compared": ("numbers held against the bound", [verdict.compared for verdict in verdicts.values()]),
-        "violations": ("of them beyond it", [verdict.violations for verdict in verdicts.values()]),
-        "unknown": ("of them not known", [verdict.unknown for verdict in verdicts.values()]),
-        "lowest": ("lowest of them", [each[0] for each in spread]),
-        "median": ("median of them", [each[1] for each in spread]),
-        "highest": ("highest of them", [each[2] for each in spread]),
+        "measured": ("measured", [each.measured for each in ones]),
+        "error": ("error of what was measured", [each.error for each in ones]),
+        "margin": ("margin inside the bound, of the number that decides", [each.margin for each in ones]),
+        "where_sample": ("sample of what was measured, −1: all", places[:, 0]),
+        "where_step": ("step t of what was measured, −1: all", places[:, 1]),
+        "where_mode": ("mode of what was measured, −1: none", places[:, 2]),
+        "outcome": ("outcome", [each.outcome for each in ones]),
+        "reason": ("why it is undecided", reasons),
+        "compared": ("numbers held against the bound", [each.compared for each in ones]),
+        "violations": ("of them beyond it", [each.violations for each in ones]),
+        "unknown": ("of them not known", [each.unknown for each in ones]),
+        "lowest": ("lowest of them", spread[:, 0]),
+        "median": ("median of them", spread[:, 1]),
+        "highest": ("highest of them", spread[:, 2]),
     }
     return {name: schema.variable((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
 
@@ -241,7 +219,7 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
 
 
 def _sentence(one: xr.Dataset) -> str:
-    """What is bounded, what was measured, and what becomes of the bound."""
+    """What is bounded, what was measured, and whether it keeps the bound."""
     name, unit = BOUNDS[str(one[schema.BOUND].values)].extreme, unit_after(str(one["unit"].values))
     limit, measured, error = (float(one[each]) for each in ("limit", "measured", "error"))
     bound = f"its bound, {'≤' if one['is_upper'] else '≥'} {number(limit, digits_against(limit, limit))}{unit}"
@@ -253,11 +231,6 @@ def _sentence(one: xr.Dataset) -> str:
     verb = "keeps" if outcome == HOLDS else "violates"
     if not np.isfinite(measured):
         return f"the {name} {verb} {bound}"
-    if not WIDE_ERROR * abs(measured) < error < np.inf:
-        return f"the {name} is {number(measured, digits_against(measured, limit))}{unit} and {verb} {bound}"
-    told = f"{with_error(measured, error)}{unit}"
-    if abs(measured - limit) > error:
-        return f"the {name} is {told} and {verb} {bound}"
-    side = "below" if (outcome == HOLDS) == bool(one["is_upper"]) else "above"  # another computation decides
-    apart = f"about {number(abs(float(one['margin'])), 1)} {side} {bound}"
-    return f"the {name} is {told}, shown to be {apart}, and {verb} it"
+    wide = WIDE_ERROR * abs(measured) < error < np.inf
+    value = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
+    return f"the {name} is {value}{unit} and {verb} {bound}"

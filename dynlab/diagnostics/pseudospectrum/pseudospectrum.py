@@ -5,20 +5,19 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.pseudospectrum import result
-from dynlab.diagnostics.pseudospectrum.followed import flow_followed, map_followed
-from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_constant
-from dynlab.diagnostics.pseudospectrum.nearest import first_touched
+from dynlab.diagnostics.pseudospectrum.border import instability, kreiss_constant
 from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
 from dynlab.diagnostics.pseudospectrum.plane import close_up, on_grid, window
+from dynlab.diagnostics.pseudospectrum.powers import flow_norms, largest_exponential, power_norms
+from dynlab.diagnostics.pseudospectrum.variables import REASONS, variables
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian_and_error
-from dynlab.numerics.arrays import frobenius
+from dynlab.numerics.arrays import Real, frobenius
 from dynlab.numerics.eigenvalues import ARRAYS, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.grids import MEBIBYTE, check_grid
@@ -31,20 +30,15 @@ from dynlab.systems.held import held_input, number_type
 GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second
 MAX_MEMORY, OF_LARGE = 256 * 2**20, 2**31  # bytes; up to the second where the Jacobian of a large state needs them
 LARGEST_GRID = 4096  # points in each direction
-COPIES = 8  # arrays of the size of the whole matrix, beside those of its largest block's discs
+OF_POINT = 8 * 3  # bytes that the Dataset holds of each
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
-    f"{EIGENVALUES}. Resolvent: a real Schur form, then inverse Lanczos with triangular solves for all points of the "
-    "grid. They go on until 1/σ_min² has a relative residual of 1e-10. "
-    "σ_min has an absolute error of about n ε ‖A‖_F besides. The numerical range is found by its "
-    "supporting lines at 180 angles. The Kreiss constant is the largest value over samples "
-    "outside the stable region. The best of them are climbed by windows that shrink, and each has what rounding can "
-    "add taken off, so that it is a lower bound. It is infinite where an eigenvalue is unstable beyond its error. "
-    "Norms of powers come from repeated multiplication in log scale. Of a flow the largest one is looked for between "
-    f"the powers too, at times that resolve every mode that is still there, and refined. Of more than {ALL_UP_TO} "
-    "states norms and supporting lines come from Lanczos's iteration, to residuals of 1e-10 and 1e-8"
+    f"{EIGENVALUES}. Resolvent: a Schur form, then inverse Lanczos with triangular solves for all points of the grid, "
+    "until 1/σ_min² has a relative residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. The "
+    "numerical range comes from its supporting lines. The Kreiss constant is the largest value over samples outside "
+    "the stable region, refined by windows that shrink and less what rounding can add: a lower bound. Norms of powers "
+    "come from repeated multiplication in log scale. The largest norm of a flow is looked for between the powers too"
 )
-KINKED = 1e-3  # of the largest entry: an entry whose error is larger is that of another side of a kink
 
 
 @checked
@@ -64,7 +58,7 @@ def pseudospectrum(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """The resolvent of a Jacobian over the complex plane, its numerical range, and the norms of its powers.
+    """Compute the resolvent of a Jacobian over the complex plane, its numerical range, and the norms of its powers.
 
     Parameters
     ----------
@@ -87,8 +81,8 @@ def pseudospectrum(
         How long a flow is followed, in seconds; eight of its slowest time constants 1/|Re λ| where not given. No rate
         below 0.001 of the largest |λ| is taken for that, or of ‖A‖ where an eigenvalue's error hides the rate.
     max_memory : float, optional
-        Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated. 256
-        MiB where it is not given, and what the Jacobian of a large state needs, up to 2 GiB.
+        Bytes for the points of the grid that are worked on at once, and for the matrix. 256 MiB where it is not given,
+        and what the Jacobian of a large state needs, up to 2 GiB.
     state_description : str
         Of which step of a trajectory these are, for the verdict: "step 128 of sequence 0".
     dtype, device : str
@@ -131,63 +125,69 @@ def pseudospectrum(
     (3.5249, 2.56)
     """
     usual = GRID if system.state_size <= ALL_UP_TO else COARSE_GRID
-    coarser, grid = grid is None and usual < GRID, usual if grid is None else grid
-    max_memory = _allowed(system, grid, max_memory)
-    _check(system, extent, steps, seconds)
+    points = grid or usual
+    max_memory = _allowed(system, points, max_memory)
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, seconds=seconds)
     flow = isinstance(system, Flow)
+    if seconds is not None and not flow:
+        raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
     matrix, wrong, where = _matrix(system, state, at, at_step, dtype, device)
     spectrum = eigenvalues(matrix, wrong, system.blocks)
     if not np.isfinite(spectrum.values).all():
         raise UserError("The eigenvalues of that Jacobian did not converge: its entries differ too much in size.")
     shape = numerical_range(matrix)
-    x, y = window(spectrum.values, shape, grid, extent, flow)
+    x, y = window(spectrum.values, shape.border, points, extent, flow)
     resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
-    touched = first_touched(resolvent, spectrum, flow=flow)
-    followed = (
-        flow_followed(matrix, wrong, spectrum, seconds, steps)
-        if flow
-        else map_followed(matrix, wrong, steps, system.blocks)
+    touched = instability(resolvent, spectrum, flow=flow)
+    if flow:
+        powers = flow_norms(matrix, wrong, spectrum, seconds, steps)
+        largest = largest_exponential(matrix, powers)
+    else:
+        powers = power_norms(matrix, steps, wrong)
+        top = int(np.nan_to_num(powers.log_norm, nan=-np.inf).argmax())
+        largest = float(powers.log_norm[top]), float(top)
+    found = variables(
+        on_grid(resolvent, x, y),
+        spectrum,
+        shape,
+        touched,
+        close_up(resolvent, spectrum.values, touched[1], float(y[-1]), points),
+        powers,
+        largest,
+        kreiss_constant(matrix, spectrum, resolvent, flow=flow, rounding=frobenius(wrong)),
+        flow,
     )
-    variables = (
-        result.of_grid(on_grid(resolvent, x, y))
-        | result.of_spectrum(spectrum, shape, flow)
-        | result.of_border(touched, *close_up(resolvent, spectrum.values, touched, float(y[-1]), grid), flow)
-        | result.of_powers(followed, flow)
-        | result.of_kreiss(kreiss_constant(matrix, spectrum, resolvent, flow=flow, rounding=frobenius(wrong)))
-    )
-    lasts = float(followed.times[-1]) if flow else None
+    lasts, units = float(powers.times[-1]) if flow else None, schema.PER_SECOND if flow else schema.ONE
     ds = schema.dataset(
-        variables,
+        found,
         system=system.name,
         source=system.source,
         settings=where
-        | {"grid": grid, "extent": extent, "steps": steps, "seconds": lasts, "flow": flow}
+        | {"grid": points, "extent": extent, "steps": steps, "seconds": lasts, "flow": flow}
         | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
         verdict=lambda ds: verdict(ds, at, state_description),
         method=METHOD,
-        coords=result.coordinates(x, y, followed.times, flow),
-        flags=result.flags(variables),
+        coords={
+            schema.X: schema.variable((schema.X,), x, "Re z", units),
+            schema.Y: schema.variable((schema.Y,), y, "Im z", units),
+            schema.TIME: schema.time_coordinate(powers.times, schema.SECOND if flow else schema.STEP),
+        },
+        flags=schema.not_finite(found, REASONS),
     )
-    ds.attrs["verdict"] += _remarks(system, bool(np.abs(wrong).max() > KINKED * np.abs(matrix).max()), coarser, grid)
+    if grid is None and usual < GRID:
+        ds.attrs["verdict"] += (
+            f" The window has {usual} points in each direction, as the state has {system.state_size:,} dimensions; "
+            f"a larger --grid (in Python grid=) takes more."
+        )
     return ds
 
 
-def _remarks(system: System, kinked: bool, coarser: bool, grid: int) -> str:
-    """What the verdict adds: that a kink has another side, and that the window has fewer points."""
-    said = " A unit may be on its kink, as a ReLU at 0: the plane is that of one side's Jacobian." if kinked else ""
-    if coarser:
-        said += (
-            f" The state has {system.state_size:,} dimensions, and so the window has {grid} points in each direction; "
-            f"a larger --grid (in Python grid=) takes more."
-        )
-    return said
-
-
 def _allowed(system: System, grid: int, max_memory: float | None) -> float:
-    """How many bytes may be taken; raises for a grid and a matrix that do not fit."""
-    needed = 8 * (ARRAYS * max(system.blocks) ** 2 + COPIES * system.state_size**2 + 3 * grid**2)
+    """Return how many bytes may be taken; raise for a grid and a matrix that do not fit."""
+    needed = 8 * ARRAYS * system.state_size**2 + OF_POINT * grid**2
     allowed = max(MAX_MEMORY, min(needed, OF_LARGE)) if max_memory is None else max_memory
-    check_grid(grid, LARGEST_GRID, 8 * 3, allowed, "points")
+    check_grid(grid, LARGEST_GRID, OF_POINT, allowed, "points")
     if needed > allowed:
         raise UserError(
             f"The Jacobian of {system.state_size:,} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
@@ -196,18 +196,10 @@ def _allowed(system: System, grid: int, max_memory: float | None) -> float:
     return allowed
 
 
-def _check(system: System, extent: float | None, steps: int, seconds: float | None) -> None:
-    """Raise for sizes below what they must be, and for the seconds of a map."""
-    check_at_least(1, steps=steps)
-    check_positive(extent=extent, seconds=seconds)
-    if seconds is not None and not isinstance(system, Flow):
-        raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
-
-
 def _matrix(
     system: System, state: ArrayLike | None, at: str | ArrayLike, t: int, dtype: str, device: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
-    """The Jacobian, a bound on what rounding has left in each entry, and where it was taken, for the settings."""
+) -> tuple[Real, Real, dict[str, Any]]:
+    """Return the Jacobian, a bound on the error of each entry, and where it was taken, for the settings."""
     kind, size = number_type(dtype), system.state_size
     analysed = frozen(system, kind, device)
     array = np.zeros(size) if state is None else np.asarray(state, dtype=float)

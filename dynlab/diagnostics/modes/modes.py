@@ -17,6 +17,7 @@ from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import input_jacobian
+from dynlab.numerics.arrays import Complex
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
@@ -25,13 +26,26 @@ from dynlab.systems.held import Held
 
 METHOD = (
     "Fixed points are found and verified as dynlab.fixed_points does. Right eigenvectors have length 1 and come from "
-    "LAPACK; left ones come from inversion and one step of Newton, of a stack from those of its layers. A mode has "
-    f"vectors of its own where a first-order bound on the angle they may be turned by is below {UNRESOLVED:g}. "
-    "Derivatives by the input and of the read-out are in closed form, or by automatic differentiation"
+    "LAPACK, left ones from inversion. A mode has vectors of its own where a first-order bound on the angle they may "
+    f"be turned by is below {UNRESOLVED:g}. Derivatives by the input and of the read-out are in closed form, or by "
+    "automatic differentiation"
 )
 COPIED = ("fixed_point_state", "residual", "kind", "stable", "status")
-
-Real = NDArray[np.float64]
+ALONE = "NaN for a mode without eigenvectors of its own: its eigenvalue is not told from another"
+REASONS = {
+    "eigenvalue_error": "inf at a kink of the activation, where the Jacobian is that of one side alone",
+    "time_constant": "inf where |μ| is 1 within its error: the mode is undecided",
+    "time_constant_error": "NaN where |μ| is 1 within its error",
+    "doubling_time": "NaN for modes that do not certainly grow",
+    "frequency": "NaN where μ is zero within its error",
+    "vector_error": "inf where eigenvalues are not separated by their errors",
+    "condition": "inf for a defective Jacobian",
+    "right_eigenvector": ALONE,
+    "left_eigenvector": ALONE,
+    "input_drive": ALONE,
+    "input_share": f"{ALONE}; NaN where no input drives it",
+    "output_read": ALONE,
+}
 
 
 @checked
@@ -48,7 +62,7 @@ def modes(
     device: str = "cpu",
     seed: int = 0,
 ) -> xr.Dataset:
-    """Eigenvectors, time constants and frequencies at each fixed point; what drives each mode, and what reads it.
+    """Compute eigenvectors, time constants and frequencies at each fixed point, and what drives and reads each mode.
 
     Parameters
     ----------
@@ -90,8 +104,8 @@ def modes(
     Notes
     -----
     Near h*, h_t − h* = Σ_i r_i μ_i^t l_i (h_0 − h*) + Σ_s Σ_i r_i μ_i^{t−s} l_i B (x_s − x*). r_i is the pattern that a
-    mode keeps, l_i what it selects of state and input, μ_i how long. Without its own l_i, r_i a mode is not
-    interpreted: NaN. What fsolve does not verify is left out.
+    mode keeps, l_i what it selects of state and input, μ_i how long. Modes of equal eigenvalues have time constants,
+    but no l_i, r_i of their own: NaN. Points that fsolve does not verify are left out.
 
     References
     ----------
@@ -117,116 +131,83 @@ def modes(
     points = fixed_points(system, inputs, starts=starts, **search)
     found, held = verified(points), held_map(system, points)
     each = leading_modes(held, found, [count] * found.sizes[schema.FIXED_POINT])
-    variables = {name: found[name].variable for name in COPIED}
-    variables |= _of_eigenvalues(found, count) | _of_vectors(each, system.state_size, count)
-    variables |= _of_inputs(held, found, variables["left_eigenvector"].values)
-    if readout is not None:
-        variables |= _of_outputs(held, found, variables["right_eigenvector"].values, readout)
+    variables = {name: found[name].variable for name in COPIED} | _variables(found, each, count, held, readout)
     asked = {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device}
-    copied = ("at", "input", "at_step", "starts", "given_starts", "config")
+    given = ("at", "input", "at_step", "starts", "given_starts", "config")
     return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
-        settings={name: schema.settings(points)[name] for name in copied} | asked,
+        settings={name: schema.settings(points)[name] for name in given} | asked,
         verdict=lambda ds: (
             (under_input(verdict(ds), at) if system.network_input_size else verdict(ds)) + also_incomplete(points)
         ),
         method=METHOD,
-        flags=_flags(variables),
+        flags=schema.not_finite(variables, REASONS),
     )
 
 
-def _of_eigenvalues(found: xr.Dataset, count: int) -> dict[str, xr.Variable]:
-    mode, of = (schema.FIXED_POINT, schema.MODE), schema.variable
+def _variables(
+    found: xr.Dataset, each: list[Eigenmodes], count: int, held: Held, readout: Callable[[Tensor], Tensor] | None
+) -> dict[str, xr.Variable]:
+    """Return the variables of the Dataset, from the points and the modes at each."""
+    states = torch.as_tensor(found["fixed_point_state"].values)
     values, errors = (found[name].values[:, :count] for name in ("eigenvalue", "eigenvalue_error"))
-    lasts = lasting(values, errors)
-    return {
-        "eigenvalue": of(mode, values, "eigenvalue μ of ∂F/∂h at h*"),
-        "eigenvalue_error": of(mode, errors, "bound on the error of μ"),
-        "fate": of(mode, lasts.fate, "whether the mode decays or grows"),
-        "time_constant": of(mode, lasts.time_constant, "time constant −1/ln |μ|, negative where it grows", schema.STEP),
-        "time_constant_error": of(mode, lasts.error, "bound on the error of the time constant", schema.STEP),
-        "doubling_time": of(mode, lasts.doubling_time, "doubling time ln 2/ln |μ|", schema.STEP),
-        "frequency": of(mode, lasts.frequency, "frequency arg μ/2π", schema.CYCLE_PER_STEP),
-    }
-
-
-def _of_vectors(each: list[Eigenmodes], n: int, count: int) -> dict[str, xr.Variable]:
-    mode, vector, of = (
-        (schema.FIXED_POINT, schema.MODE),
-        (schema.FIXED_POINT, schema.MODE, schema.STATE),
-        schema.variable,
-    )
+    lasts, n = lasting(values, errors), states.shape[1]
 
     def rows(name: str, dtype: Any, *shape: int) -> NDArray[Any]:
-        listed = [getattr(one, name)[:count] for one in each]
-        return np.array(listed, dtype=dtype).reshape(len(each), count, *shape)
+        return np.array([getattr(one, name) for one in each], dtype=dtype).reshape(len(each), count, *shape)
 
     separated = rows("resolved", np.int8)
     right, left = (np.where(separated[..., None] == 1, rows(side, complex, n), np.nan) for side in ("right", "left"))
-    return {
-        "separated": of(mode, separated, "1: the mode has eigenvectors of its own"),
-        "vector_error": of(mode, rows("errors", float), "bound on the angle by which an eigenvector is off"),
-        "condition": of(mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of μ"),
-        "right_eigenvector": of(vector, right, "right eigenvector r_i, what the mode keeps"),
-        "left_eigenvector": of(vector, left, "left eigenvector l_i, what the mode selects"),
+    B, drive, shares = _inputs(held, states, left)
+    mode = (schema.FIXED_POINT, schema.MODE)
+    vector, by_input, by_output = ((*mode, last) for last in (schema.STATE, schema.INPUT, schema.OUTPUT))
+    table: dict[str, tuple[Any, ...]] = {
+        "eigenvalue": (mode, values, "eigenvalue μ of ∂F/∂h at h*"),
+        "eigenvalue_error": (mode, errors, "bound on the error of μ"),
+        "fate": (mode, lasts.fate, "whether the mode decays or grows"),
+        "time_constant": (
+            mode,
+            lasts.time_constant,
+            "time constant −1/ln |μ|, negative where it grows",
+            schema.STEP,
+        ),
+        "time_constant_error": (mode, lasts.error, "bound on the error of the time constant", schema.STEP),
+        "doubling_time": (mode, lasts.doubling_time, "doubling time ln 2/ln |μ|", schema.STEP),
+        "frequency": (mode, lasts.frequency, "frequency arg μ/2π", schema.CYCLE_PER_STEP),
+        "separated": (mode, separated, "1: the mode has eigenvectors of its own"),
+        "vector_error": (mode, rows("errors", float), "bound on the angle by which an eigenvector is off"),
+        "condition": (mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of μ"),
+        "right_eigenvector": (vector, right, "right eigenvector r_i, what the mode keeps"),
+        "left_eigenvector": (vector, left, "left eigenvector l_i, what the mode selects"),
+        "input_jacobian": ((schema.FIXED_POINT, schema.STATE, schema.INPUT), B, "B = ∂F/∂x at h*"),
+        "input_drive": (by_input, drive, "drive |l_i B| of the mode by an input of 1"),
+        "input_share": (by_input, shares, "share of the input in the mode's squared drive"),
     }
+    if readout is not None:
+        C = _output_jacobian(held, states, readout)
+        output = (schema.FIXED_POINT, schema.OUTPUT, schema.STATE)
+        table["output_jacobian"] = (output, C, "C, derivative of the read-out")
+        table["output_read"] = (by_output, np.abs(right @ C.swapaxes(1, 2)), "read-out |C r_i| of the mode")
+    return {name: schema.variable(*row) for name, row in table.items()}
 
 
-def _of_inputs(held: Held, found: xr.Dataset, left: NDArray[np.complex128]) -> dict[str, xr.Variable]:
-    states = torch.as_tensor(found["fixed_point_state"].values)
+def _inputs(held: Held, states: Tensor, left: Complex) -> tuple[NDArray[np.float64], ...]:
+    """Return B = ∂F/∂x at each point, abs(l_i B), and the shares of the inputs in its square."""
     n, m = states.shape[1], held.system.input_size
     x = held.input.expand(len(states), m)
     B = input_jacobian(held.system, states, x, held.t).dense().expand(len(states), n, m).numpy()
     drive = np.abs(left @ B)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = drive**2 / (drive**2).sum(axis=-1, keepdims=True)
-    each, of = (schema.FIXED_POINT, schema.MODE, schema.INPUT), schema.variable
-    return {
-        "input_jacobian": of((schema.FIXED_POINT, schema.STATE, schema.INPUT), B, "B = ∂F/∂x at h*"),
-        "input_drive": of(each, drive, "drive |l_i B| of the mode by an input of 1"),
-        "input_share": of(each, shares, "share of the input in the mode's squared drive"),
-    }
+        return B, drive, drive**2 / (drive**2).sum(axis=-1, keepdims=True)
 
 
-def _of_outputs(
-    held: Held, found: xr.Dataset, right: NDArray[np.complex128], readout: Callable[[Tensor], Tensor]
-) -> dict[str, xr.Variable]:
-    read = readout
-    if isinstance(readout, torch.nn.Module):
-        read = copied(readout).eval().double().cpu()
-    states = torch.as_tensor(found["fixed_point_state"].values)
+def _output_jacobian(held: Held, states: Tensor, readout: Callable[[Tensor], Tensor]) -> NDArray[np.float64]:
+    """Return the derivative of the read-out at each point, shape (fixed_point, output, state)."""
+    read = copied(readout).eval().double().cpu() if isinstance(readout, torch.nn.Module) else readout
     derivative = torch.func.jacrev(lambda h: read(held.system.output(h)).reshape(-1))
     width = read(held.system.output(states.new_zeros(states.shape[1]))).numel()
     with torch.no_grad():
-        C = np.array([derivative(state).numpy() for state in states]).reshape(len(states), width, states.shape[1])
-    amplitude = np.abs(right @ C.swapaxes(1, 2))
-    of = schema.variable
-    return {
-        "output_jacobian": of((schema.FIXED_POINT, schema.OUTPUT, schema.STATE), C, "C, derivative of the read-out"),
-        "output_read": of((schema.FIXED_POINT, schema.MODE, schema.OUTPUT), amplitude, "read-out |C r_i| of the mode"),
-    }
-
-
-def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    alone = "NaN for a mode without eigenvectors of its own: its eigenvalue is not told from another"
-    reasons = {
-        "eigenvalue_error": "inf at a kink of the activation, where the Jacobian is that of one side alone",
-        "time_constant": "inf where |μ| is 1 within its error: the mode is undecided",
-        "time_constant_error": "NaN where |μ| is 1 within its error",
-        "doubling_time": "NaN for modes that do not certainly grow",
-        "frequency": "NaN where μ is zero within its error",
-        "vector_error": "inf where eigenvalues are not separated by their errors",
-        "condition": "inf for a defective Jacobian",
-        "right_eigenvector": alone,
-        "left_eigenvector": alone,
-        "input_drive": alone,
-        "input_share": f"{alone}; NaN where no input drives it",
-        "output_read": alone,
-    }
-    return {
-        name: reason
-        for name, reason in reasons.items()
-        if name in variables and not np.isfinite(variables[name].values).all()
-    }
+        found = np.array([derivative(state).numpy() for state in states])
+    return found.reshape(len(states), width, states.shape[1])
