@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-
 from dynlab.simulation import orbit
 from dynlab.systems import SYSTEMS, Flow, Map, create, frozen
 from dynlab.systems.examples import LENGTH as TIMES

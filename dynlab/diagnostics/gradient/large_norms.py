@@ -17,7 +17,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
 from dynlab.numerics.plain_product import FAILING
 from dynlab.numerics.threads import in_threads
-from dynlab.operators import Operator
+from dynlab.program.jacobian import Operator
 from dynlab.progress import through
 
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain

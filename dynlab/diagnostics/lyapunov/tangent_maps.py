@@ -12,7 +12,7 @@ from dynlab.driven import NUMBERS_IN_CACHE, Driven
 from dynlab.jacobians import jacobian_and_error
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import SAFETY, UNRESOLVED
-from dynlab.operators import Operator
+from dynlab.program.jacobian import Operator
 
 Flags = NDArray[np.bool_]
 
