@@ -281,7 +281,8 @@ def _come_nearer(held: Held, ends: Ends, steps: int, bound: float) -> None:
 
 def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) -> None:
     """Say what orbits are on that do not repeat, one of them at a time; what stays undecided is left."""
-    left, escapes, lengths = ends.live(), 0, STEPS
+    left, escapes = ends.live(), 0
+    lengths: Sequence[int] = STEPS
     for _ in range(MOST_SETS):
         left = left[ends.labels[left] == UNDECIDED]
         if not len(left):

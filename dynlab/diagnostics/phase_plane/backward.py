@@ -163,7 +163,7 @@ def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, half_widt
     curve = np.concatenate(pieces)
     gaps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
     ended = ~(gaps <= WIDEST * half_width) | (np.cumsum(gaps) > LONGEST * half_width)
-    return curve[: np.flatnonzero(ended)[0] + 1] if ended.any() else curve
+    return curve[: max(1, np.flatnonzero(ended)[0] - 1)] if ended.any() else curve
 
 
 def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
