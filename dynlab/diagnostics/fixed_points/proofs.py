@@ -96,7 +96,7 @@ def _write(certificates: list["Certificate"], exact: Held, place: Path) -> None:
     program = exact.system.program(exact.input, exact.t)
     for number, certificate in enumerate(certificates):
         # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
-        if certificate.certified and not (program.rounded and certificate.counts.undecided):
+        if certificate.certified and not (not program.is_exact and certificate.counts.undecided):
             text = json.dumps(document(program, certificate, exact.system.name, exact.system.source))
             write_text(place / f"fixed-point-{number}.json", text)
 
