@@ -27,7 +27,7 @@ from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.simulation import prepare
-from dynlab.systems import Euler, Map, System
+from dynlab.systems import Euler, Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_settings
 from dynlab.wording import number
@@ -210,12 +210,12 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
     seed : int
     """
     held = varied.fixed(value)
-    if held.is_flow:
+    if isinstance(held.system, Flow):
         rest = torch.zeros(held.system.state_size, dtype=torch.float64)
         speed = float(torch.linalg.matrix_norm(held_matrices(held, rest), 2).nan_to_num(1.0))
         held = held.part(Euler(held.system, EULER_STEP / (speed or 1.0)), held.input, slice(None))
     system, visited = held.system, None
-    if isinstance(varied.system, Map) and system.network_input_size and inputs is not None:
+    if isinstance(varied.system, Map) and isinstance(system, Map) and system.network_input_size and inputs is not None:
         visited = driven_states(system, system.drive(prepare(system, inputs)[1]))
     found = search(held, held, count=count or usual_starts(system), visited=visited, seed=seed)
     states = [place.state for place in found.places if place.status == FIXED]

@@ -114,8 +114,17 @@ class Diagram:
                 return length > UNCLEAR
             return refined.splits
 
-        box = {"longest": self.longest, "first": step, "most": most, "origin": origin, "strays": strays}
-        return continuation.follow(curve, first, self.lowest, self.highest, **box)
+        return continuation.follow(
+            curve,
+            first,
+            self.lowest,
+            self.highest,
+            longest=self.longest,
+            first=step,
+            most=most,
+            origin=origin,
+            strays=strays,
+        )
 
     def _switch(self, number: int, direction: Vector, period: int) -> None:
         """Follow what leaves a bifurcation along ±`direction`, of a flip one side: the other is its image."""

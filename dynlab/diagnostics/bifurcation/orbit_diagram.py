@@ -97,7 +97,7 @@ def visited(
         widths.append(width)
         settled.append(told)
     moves = np.nan_to_num(np.concatenate(widths)).mean(axis=(0, 1))
-    if not chosen and moves.max() > MOVES_MORE * moves[coordinate]:
+    if not chosen and moves.max() > MOVES_MORE * moves[coordinate] + UNSEEN * float(scale.max()):
         coordinate = int(moves.argmax())
     collect = _points if is_map else _extrema
     states = [collect(*run(values[part], end), coordinate) for part, end in zip(parts, ends, strict=True)]

@@ -84,7 +84,9 @@ def _limits(
     """Return what limits the answer, the most important first."""
     ends = [end for branch in diagram.branches for end in branch.ends]
     cut, lost = ends.count(LEFT), _lost(diagram)
-    kinked = sum(np.isinf(branch.solutions[len(branch.solutions) // 2].errors).any() for branch in diagram.branches)
+    kinked = sum(
+        bool(np.isinf(branch.solutions[len(branch.solutions) // 2].errors).any()) for branch in diagram.branches
+    )
     orbits_left = 0 if orbits is None else int((orbits.settled == ORBIT_LEFT).all(axis=1).sum())
     moving = 0 if orbits is None else int((orbits.settled == UNSETTLED).any(axis=1).sum())
     table = {
