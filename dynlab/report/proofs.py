@@ -1,4 +1,4 @@
-"""The certificates of a network as a page holds them: shorter ones, with the step that they are about written once."""
+"""The certificates of a network as a page holds them: compressed, with the step that they are about written once."""
 
 import base64
 import gzip
@@ -22,19 +22,15 @@ def packed(files: Sequence[Path], most: int) -> tuple[str, list[str]]:
     Returns
     -------
     tuple of (str, list of str)
-        JSON, compressed and in base64: ``program``, and ``certificates``, which lack it, and their tight ball where
-        that is the ball; and the names of the files that are in it.
+        JSON, compressed and in base64: ``program``, and ``certificates``, which lack it; and the names of the files
+        that are in it.
     """
-    from dynlab.proofs.compact import compact
-
     parts: list[str] = []
     names: list[str] = []
     program, length = "", 0
     for file in files:
-        document = compact(json.loads(file.read_text(encoding="utf-8")))
+        document = json.loads(file.read_text(encoding="utf-8"))
         step = json.dumps(document.pop("program"))
-        if document["ball"] == document["tight_ball"]:
-            del document["tight_ball"]
         part = json.dumps(document)
         length += _length(part) + (0 if program else _length(step))
         if length > most:
