@@ -12,8 +12,9 @@ from flint import acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from dynlab.program import Program
+from dynlab.program.enclosure import doubles, exact_matrix
 from dynlab.proofs.certify import Certificate
-from dynlab.proofs.discs import complex_basis
+from dynlab.proofs.discs import Basis, Counts, ProvedDiscs, complex_basis, count, discs_of
 from dynlab.proofs.krawczyk import Ball
 
 FORMAT = "dynlab certificate 2"
@@ -39,11 +40,12 @@ def document(program: Program, certificate: Certificate, system: str, source: An
         ``program`` holds every stored number; ``digest`` is its SHA-256, the same for every certificate of one
         network, held input and step.
     """
-    ball, tight, discs = certificate.ball, certificate.tight, certificate.discs
-    if ball is None or tight is None or discs is None:
+    ball, tight = certificate.ball, certificate.tight
+    if ball is None or tight is None or certificate.discs is None:
         raise ValueError("a certificate that proves nothing has no document")
     operations = written(program)
     with ctx.workprec(certificate.precision):
+        discs = _shorter(tight, certificate.discs, certificate.counts)
         vectors, inverse = complex_basis(discs.basis)
         floor = arb(2) ** -(certificate.precision // 2)
         radii = [_number(_claimed(radius, floor)) for radius in discs.radii]
@@ -79,6 +81,17 @@ def written(program: Program) -> list[dict[str, Any]]:
         places[number] = place
         found.append(_operation(program, number, places))
     return found
+
+
+def _shorter(ball: Ball, discs: ProvedDiscs, counts: Counts) -> ProvedDiscs:
+    """The discs of eigenvectors in double precision, which take half as many digits, where they decide as much."""
+    columns, inverse, pairs = discs.basis
+    rounded = Basis(exact_matrix(doubles(columns)), exact_matrix(doubles(inverse)), pairs)
+    try:
+        found = discs_of(ball.jacobian, rounded)
+    except (ZeroDivisionError, ValueError):
+        return discs
+    return found if found is not None and count(found) == counts else discs
 
 
 def _claimed(radius: arb, floor: arb) -> arb:

@@ -27,7 +27,7 @@ class Structured(NamedTuple):
 
 
 def jacobian_over_box(program: Program, box: list[arb]) -> tuple[list[arb], Structured]:
-    """Return the step's values and its Jacobian over `box`; a ReLU's slope at its kink is anything from 0 to 1 (Clarke)."""
+    """Return the step's values and its Jacobian over `box`; a ReLU's slope at 0 is anything from 0 to 1 (Clarke)."""
     value, scales = enclosed_scales(program, box, True)
     return value, assembled(linearise(program), scales, StructuredAlgebra())
 
