@@ -353,6 +353,7 @@ BALLS: dict[str, Callable[..., arb]] = {
     "cos": lambda p, kinks: p.cos(),
     "atan": _increasing(lambda p: p.atan()),
     "erf": _increasing(lambda p: p.erf()),
+    "erf_slope": _even(lambda p: 2 / arb.pi().sqrt() * (-p * p).exp()),
     "softplus": _increasing(lambda p: p.exp().log1p() if p < 50 else p + (-p).exp().log1p()),
     "power": _power,
 }

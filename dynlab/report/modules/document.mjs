@@ -25,7 +25,7 @@ const ZERO = { mantissa: 0n, exponent: 0 };
 const KEYS = ["format", "system", "source", "digest", "precision", "size", "program", "ball", "tight_ball"];
 const SHOWS = ["vectors", "inverse", "eigenvalues", "claims"];
 
-class Reader {
+export class Reader {
   characters = 0; // how long the program and the numbers that were read are together
   highest = 0; // bits before the binary point that hold each of them
 
