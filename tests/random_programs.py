@@ -1,4 +1,4 @@
-"""Programs of random operations: all of the table, joined, summed, broadcast, with stored numbers that are not exact."""
+"""Programs of random operations: all of the table, joined, summed, broadcast, with stored numbers not all exact."""
 
 import numpy as np
 import torch
