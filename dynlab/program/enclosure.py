@@ -322,7 +322,10 @@ def _positive(function: Callable[[arb], arb], what: str) -> Callable[[arb, bool]
 
 def _power(p: arb, k: arb, kinks: bool) -> arb:
     if k == int(float(k)):
-        return p ** int(float(k))
+        found, base = arb(1), p if k >= 0 else _divide(arb(1), p, kinks)
+        for digit in f"{abs(int(float(k))):b}":  # Arb's own power of a ball about 0 is no number
+            found = found * found * base if digit == "1" else found * found
+        return found
     if not p > 0:
         raise NonSmooth("non-smooth point: a broken power of 0 may be taken")
     return p**k
