@@ -16,7 +16,7 @@ NEWTON_STEPS = 40
 
 def fixed_point(system, held, start):
     """The end of Newton's method from a state."""
-    state = torch.as_tensor(start, dtype=torch.float64)
+    state = torch.as_tensor(start, dtype=torch.float64).clone()
     identity = torch.eye(len(state), dtype=torch.float64)
     for _ in range(NEWTON_STEPS):
         slopes = jacobian(system, state, held).dense().reshape(identity.shape)

@@ -5,6 +5,7 @@ Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of t
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -122,9 +123,8 @@ def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, met
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:
     """Return the matrices of derivatives by torch's automatic differentiation, shape (..., rows, columns)."""
     batch = batch_shape(state, input, t)
-    states = state.expand(*batch, state.shape[-1]).reshape(-1, state.shape[-1])
-    inputs = input.expand(*batch, input.shape[-1]).reshape(-1, input.shape[-1])
-    numbers = [t] * len(states) if not isinstance(t, Tensor) else list(t.expand(batch).reshape(-1))
+    states, inputs = (a.expand(*batch, a.shape[-1]).reshape(math.prod(batch), a.shape[-1]) for a in (state, input))
+    numbers = [t] * len(states) if not isinstance(t, Tensor) else list(t.expand(batch).reshape(math.prod(batch)))
     own = states if by == "state" else inputs
     rows = []
     with torch.enable_grad():

@@ -187,7 +187,9 @@ class Program:
 
     def held(self, input: Tensor | None, t: int = 0) -> Program:
         """The program of a fixed step number and, unless it is None, a held input: without ``time`` and ``input``."""
-        found = Program(self.size, self.input_size if input is None else 0, constants=list(self.constants), errors=list(self.errors))
+        found = Program(
+            self.size, self.input_size if input is None else 0, constants=list(self.constants), errors=list(self.errors)
+        )
         moved: list[int] = []
         for operation in self.operations:
             match operation.name:

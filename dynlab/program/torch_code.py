@@ -32,7 +32,9 @@ class TorchCode:
         # of numbers alone: Python's own, which torch's functions do not take
         self._bare = [not (state or input) for state, input in zip(*moving[:2], strict=True)]
         needed = program.needed(*outputs)
-        self._names: dict[str, Any] = dict(NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock, tensor=_tensor)
+        self._names: dict[str, Any] = dict(
+            NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock, tensor=_tensor
+        )
         still = [i for i in needed if not varies[i]]
         read = {k for i in needed if varies[i] for k in program.operations[i].reads} | set(outputs)
         folded = [i for i in still if i in read]
