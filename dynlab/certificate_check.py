@@ -64,6 +64,7 @@ READS |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2}
 FUNCTIONS = ("tanh", "sigmoid", "relu", "abs", "modrelu", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "atan")
 FUNCTIONS += ("erf", "softplus", "power")
 READS |= dict.fromkeys(FUNCTIONS, 1)
+SIGNS = {"add": [1, 1], "subtract": [1, -1], "negate": [-1]}
 
 
 USAGE = """usage: python certificate_check.py FILE...
@@ -201,16 +202,16 @@ class Reader:
 
     def held(self, name: str, value: Any, what: str, size: int) -> tuple[Any, int]:
         """What an operation holds, and how many numbers its result has; `size` of what it reads."""
-        if name in ("constant", "modrelu"):
-            numbers = self.vector(value, what)
-            if name == "modrelu" and len(numbers) not in (1, size):
-                raise Malformed(f"{what} combines vectors of different lengths")
-            return [numbers], len(numbers) if name == "constant" else size
         if name == "linear":
             if not size:
                 raise Malformed(f"{what} multiplies no numbers")
             rows = self.matrix(value, what, size)
             return rows, len(rows)
+        if HOLDS[name] == "values":
+            numbers = self.vector(value, what)
+            if name == "modrelu" and len(numbers) not in (1, size):
+                raise Malformed(f"{what} combines vectors of different lengths")
+            return [numbers], size if name == "modrelu" else len(numbers)
         if name == "take":
             index = [self.whole(each, f"a place of {what}", 0, size - 1) for each in self.items(value, what)]
             self.characters += len(index)
@@ -294,19 +295,13 @@ def read(document: Any) -> Certificate:
         raise Rejected("the program's results have more numbers than the file has characters")
     if bits > MOST_BITS:
         raise Rejected(f"the certificate asks for numbers of more than {MOST_BITS} bits")
-    if _work(program, n, bits) > _most_work(reader.characters, n, bits):
+    if _is_too_much(program, n, bits, reader.characters):
         raise Rejected("the certificate asks for far more work than one of its length needs")
     return found._replace(bits=bits + EXTRA_BITS)
 
 
-def _most_work(characters: int, n: int, bits: int) -> float:
-    """The work that a certificate of this length may ask for."""
-    usual = (MOST_WORK[0] + MOST_WORK[1] * n) * max(1.0, bits / USUAL_BITS) ** 1.6 * characters
-    return max(usual, LITTLE_WORK)
-
-
-def _work(program: list[Operation], n: int, bits: int) -> int:
-    """About how many products of digits the check takes."""
+def _is_too_much(program: list[Operation], n: int, bits: int, characters: int) -> bool:
+    """Whether the check would take far more products of digits than one of a certificate of this length."""
     products = 60 * n**3  # ten products of matrices, each of the middles and twice of the radii, and a margin
     for operation in program:
         columns = len(operation.held[0]) if operation.name == "linear" and operation.held else 1
@@ -314,7 +309,9 @@ def _work(program: list[Operation], n: int, bits: int) -> int:
         if operation.name in FUNCTIONS:
             products += 8 * operation.size * bits  # the terms of the series at the ends of two intervals, each twice
     digits = 2 * bits / 30  # numbers are below 2^bits
-    return products * int(30 + digits**1.6)  # 30: what Python itself takes for one; 1.6: Karatsuba's exponent
+    work = products * int(30 + digits**1.6)  # 30: what Python itself takes for one; 1.6: Karatsuba's exponent
+    usual = (MOST_WORK[0] + MOST_WORK[1] * n) * max(1.0, bits / USUAL_BITS) ** 1.6 * characters
+    return work > max(usual, LITTLE_WORK)
 
 
 class Arithmetic:
@@ -631,53 +628,55 @@ def _interval(low: int, high: int) -> Interval:
     return middle, max(high - middle, middle - low)
 
 
-class Result(NamedTuple):
-    """Intervals of an operation's result, and of its derivative by the state, which is None where that is 0."""
-
-    values: Vector
-    slopes: Matrix | None
-
-
 def evaluate(
     arithmetic: Arithmetic, program: list[Operation], box: Vector, slopes: bool = True
 ) -> tuple[Vector, Matrix]:
-    """Intervals of the step, and where `slopes` are asked for of its Jacobian, over a box of states."""
-    state = Result(box, _diagonal(len(box), arithmetic.one) if slopes else None)
-    results: list[Result] = []
+    """Intervals of the step, and where `slopes` are asked for of its Jacobian, over a box of states.
+
+    Each result is a matrix: its first column is the value, the others are its derivative by the state.
+    """
+    columns = range(len(box) if slopes else 0)
+    mids = [[m, *(arithmetic.one * (i == j) for j in columns)] for i, (m, _) in enumerate(box)]
+    state: Matrix = mids, [[r, *(0 for _ in columns)] for _, r in box]
+    results: list[Matrix] = []
     for operation in program:
         found = _operation(arithmetic, operation, [results[index] for index in operation.reads], state)
-        for row in (*found.values, *(row for rows in found.slopes or () for row in rows)):
-            if max(max(row), -min(row)) >> 2 * arithmetic.bits:  # numbers squared again and again would fill any memory
-                raise Rejected(f"a result of the program is beyond 2^{arithmetic.bits}")
+        largest = max((max(max(row), -min(row)) for rows in found for row in rows), default=0)
+        if largest >> 2 * arithmetic.bits:  # numbers that are squared again and again would fill any memory
+            raise Rejected(f"a result of the program is beyond 2^{arithmetic.bits}")
         results.append(found)
-    last = results[-1]
-    return last.values, last.slopes or _zeros(len(box), len(box))
+    mids, rads = results[-1]
+    return _values(results[-1]), ([row[1:] for row in mids], [row[1:] for row in rads])
 
 
-def _operation(arithmetic: Arithmetic, operation: Operation, read: list[Result], state: Result) -> Result:
-    name, size, held = operation.name, operation.size, operation.held
+def _operation(arithmetic: Arithmetic, operation: Operation, read: list[Matrix], state: Matrix) -> Matrix:
+    name, held, size = operation.name, operation.held, operation.size
     if name == "state":
         return state
-    if name == "number":
-        return Result([arithmetic.read(held)], None)
-    if name == "constant":
-        return Result(_vector(arithmetic, operation), None)
-    if name in ("linear", "take", "sum", "join"):
-        return _moved(arithmetic, operation, read, len(state.values))
-    wide = [part if len(part.values) == size else _taken(part, [0] * size) for part in read]
-    values, slopes = [part.values for part in wide], [part.slopes for part in wide]
-    if name in ("add", "subtract", "negate"):
-        signs = {"add": [1, 1], "subtract": [1, -1], "negate": [-1]}[name]
-        return Result([_total(pairs, signs) for pairs in zip(*values, strict=True)], _total_slopes(slopes, signs))
+    if name in ("number", "constant"):
+        values = [arithmetic.read(held)] if name == "number" else _vector(arithmetic, operation)
+        return _with_values(values, _zeros(size, len(state[0][0])))
+    if name == "linear":
+        return arithmetic.product(arithmetic.matrix(held, operation.radius), read[0])
+    if name == "take":
+        return _rows(read[0], held)
+    if name == "join":
+        return [row for mids, _ in read for row in mids], [row for _, rads in read for row in rads]
+    if name == "sum":
+        return _total([_rows(read[0], range(k, size * held, held)) for k in range(held)], [1] * held)
+    wide = [part if len(part[0]) == size else _rows(part, [0] * size) for part in read]
+    if name in SIGNS:
+        return _total(wide, SIGNS[name])
+    first, last = _values(wide[0]), _values(wide[-1])
     if name in ("multiply", "divide"):
-        first, second = values[0], values[1] if name == "multiply" else list(map(arithmetic.inverse, values[1]))
-        found = list(map(arithmetic.times, first, second))
-        partial, sign = (first, 1) if name == "multiply" else (list(map(arithmetic.times, found, second)), -1)
-        parts = [_scaled(arithmetic, second, slopes[0]), _scaled(arithmetic, partial, slopes[1])]
-        return Result(found, _total_slopes(parts, [1, sign]))
-    extra = {"modrelu": lambda: [_vector(arithmetic, operation)], "power": lambda: [[held] * size]}.get(name, list)()
-    pairs = [getattr(arithmetic, name)(*each) for each in zip(*values, *extra, strict=True)]
-    return Result([p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], slopes[0]))
+        factors = last if name == "multiply" else list(map(arithmetic.inverse, last))
+        found = list(map(arithmetic.times, first, factors))
+        other, sign = (first, 1) if name == "multiply" else (list(map(arithmetic.times, found, factors)), -1)
+        slopes = _total([_scaled(arithmetic, factors, wide[0]), _scaled(arithmetic, other, wide[1])], [1, sign])
+        return _with_values(found, slopes)
+    more = [_vector(arithmetic, operation)] if name == "modrelu" else [[held] * size] if name == "power" else []
+    pairs = [getattr(arithmetic, name)(*each) for each in zip(first, *more, strict=True)]
+    return _with_values([p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], wide[0]))
 
 
 def _vector(arithmetic: Arithmetic, operation: Operation) -> Vector:
@@ -687,49 +686,33 @@ def _vector(arithmetic: Arithmetic, operation: Operation) -> Vector:
     return found if len(found) == operation.size else found * operation.size
 
 
-def _moved(arithmetic: Arithmetic, operation: Operation, read: list[Result], n: int) -> Result:
-    """Products with a matrix, and results in another order."""
-    if operation.name == "take":
-        return _taken(read[0], operation.held)
-    if operation.name == "join":
-        parts = [part.slopes or _zeros(len(part.values), n) for part in read]
-        joint = [row for mids, _ in parts for row in mids], [row for _, rads in parts for row in rads]
-        return Result([each for part in read for each in part.values], joint if any(p.slopes for p in read) else None)
-    if operation.name == "sum":
-        length = operation.held
-        groups = [_taken(read[0], range(k, len(read[0].values), length)) for k in range(length)]
-        totals = [_total(each, [1] * length) for each in zip(*(group.values for group in groups), strict=True)]
-        return Result(totals, _total_slopes([group.slopes for group in groups], [1] * length))
-    matrix, (values, slopes) = arithmetic.matrix(operation.held, operation.radius), read[0]
-    mids, rads = arithmetic.product(matrix, ([[m] for m, _ in values], [[r] for _, r in values]))
-    found = [(m, r) for (m,), (r,) in zip(mids, rads, strict=True)]
-    return Result(found, None if slopes is None else arithmetic.product(matrix, slopes))
+def _rows(result: Matrix, index: Sequence[int]) -> Matrix:
+    return [result[0][i] for i in index], [result[1][i] for i in index]
 
 
-def _taken(result: Result, index: Sequence[int]) -> Result:
-    slopes = result.slopes and ([result.slopes[0][i] for i in index], [result.slopes[1][i] for i in index])
-    return Result([result.values[i] for i in index], slopes)
+def _values(result: Matrix) -> Vector:
+    return [(mids[0], rads[0]) for mids, rads in zip(*result, strict=True)]
 
 
-def _total(pairs: Sequence[Interval], signs: list[int]) -> Interval:
-    return sum(sign * m for sign, (m, _) in zip(signs, pairs, strict=True)), sum(r for _, r in pairs)
+def _with_values(values: Vector, result: Matrix) -> Matrix:
+    """The result with this first column."""
+    mids, rads = ([[pair[k], *row[1:]] for pair, row in zip(values, result[k], strict=True)] for k in (0, 1))
+    return mids, rads
 
 
-def _total_slopes(parts: list[Matrix | None], signs: list[int]) -> Matrix | None:
-    total: Matrix | None = None
-    for part, sign in zip(parts, signs, strict=True):
-        if part is not None:
-            total = _sum(total or _zeros(len(part[0]), len(part[0][0]) if part[0] else 0), part, sign)
-    return total
-
-
-def _scaled(arithmetic: Arithmetic, factors: Vector, matrix: Matrix | None) -> Matrix | None:
-    if matrix is None:
-        return None
+def _scaled(arithmetic: Arithmetic, factors: Vector, matrix: Matrix) -> Matrix:
     rows = []
     for factor, mids, rads in zip(factors, *matrix, strict=True):
         rows.append([arithmetic.times(factor, pair) for pair in zip(mids, rads, strict=True)])
     return [[m for m, _ in row] for row in rows], [[r for _, r in row] for row in rows]
+
+
+def _total(parts: list[Matrix], signs: list[int]) -> Matrix:
+    """The sum of matrices, each with its sign."""
+    total = _zeros(len(parts[0][0]), len(parts[0][0][0]) if parts[0][0] else 0)
+    for part, sign in zip(parts, signs, strict=True):
+        total = _sum(total, part, sign)
+    return total
 
 
 def _sum(a: Matrix, b: Matrix, sign: int) -> Matrix:
