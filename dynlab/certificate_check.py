@@ -61,8 +61,21 @@ HOLDS |= {"modrelu": "values", "power": "number"}
 # How many earlier results an operation reads; `join` reads one or more, functions read one.
 READS = {"state": 0, "number": 0, "constant": 0, "join": None, "linear": 1, "take": 1, "sum": 1, "negate": 1}
 READS |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2}
-FUNCTIONS = ("tanh", "sigmoid", "relu", "abs", "modrelu", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "atan")
-FUNCTIONS += ("erf", "softplus", "power")
+FUNCTIONS: list[str] = [
+    "tanh",
+    "sigmoid",
+    "relu",
+    "abs",
+    "modrelu",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+]
+FUNCTIONS += ["atan", "erf", "softplus", "power"]
 READS |= dict.fromkeys(FUNCTIONS, 1)
 SIGNS = {"add": [1, 1], "subtract": [1, -1], "negate": [-1]}
 
@@ -306,8 +319,8 @@ def _is_too_much(program: list[Operation], n: int, bits: int, characters: int) -
     for operation in program:
         columns = len(operation.held[0]) if operation.name == "linear" and operation.held else 1
         products += 6 * operation.size * (n + 1) * columns
-        if operation.name in FUNCTIONS:
-            products += 8 * operation.size * bits  # the terms of the series at the ends of two intervals, each twice
+        # the terms of the series at the ends of two intervals, each twice; those of erf are many and long
+        products += operation.size * bits * {"erf": 200}.get(operation.name, 8 * (operation.name in FUNCTIONS))
     digits = 2 * bits / 30  # numbers are below 2^bits
     work = products * int(30 + digits**1.6)  # 30: what Python itself takes for one; 1.6: Karatsuba's exponent
     usual = (MOST_WORK[0] + MOST_WORK[1] * n) * max(1.0, bits / USUAL_BITS) ** 1.6 * characters
@@ -639,12 +652,16 @@ def evaluate(
     mids = [[m, *(arithmetic.one * (i == j) for j in columns)] for i, (m, _) in enumerate(box)]
     state: Matrix = mids, [[r, *(0 for _ in columns)] for _, r in box]
     results: list[Matrix] = []
-    for operation in program:
+    last = {index: number for number, operation in enumerate(program) for index in operation.reads}
+    for number, operation in enumerate(program):
         found = _operation(arithmetic, operation, [results[index] for index in operation.reads], state)
         largest = max((max(max(row), -min(row)) for rows in found for row in rows), default=0)
         if largest >> 2 * arithmetic.bits:  # numbers that are squared again and again would fill any memory
             raise Rejected(f"a result of the program is beyond 2^{arithmetic.bits}")
         results.append(found)
+        for index in operation.reads:
+            if last[index] == number:  # nothing reads it again
+                results[index] = [], []
     mids, rads = results[-1]
     return _values(results[-1]), ([row[1:] for row in mids], [row[1:] for row in rads])
 

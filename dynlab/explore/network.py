@@ -55,7 +55,8 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
     unknown = [word for word, source in functions.items() if not source]
     if unknown:
         raise UserError(f"The explorer cannot run {name}: a browser has no function {unknown[0]}.")
-    count = sum(program.constants[i].numel() for i in {each.constant for each in operations} - {None})
+    held_numbers = {each.constant for each in operations if each.constant is not None}
+    count = sum(program.constants[i].numel() for i in held_numbers)
     if count > MOST_NUMBERS:
         raise UserError(f"The explorer runs networks of up to {MOST_NUMBERS:,} weights, and {name} has {count:,}.")
     states = ds["fixed_point_state"].values

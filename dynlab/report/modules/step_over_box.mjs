@@ -18,14 +18,16 @@ export function evaluate(arithmetic, program, box, slopes = true) {
   const limit = 1n << (2n * arithmetic.bits);
   const beyond = (row) => row.some((entry) => entry >= limit || -entry >= limit);
   const results = [];
-  for (const operation of program) {
+  const last = new Map(program.flatMap(({ reads }, number) => reads.map((index) => [index, number])));
+  for (const [number, operation] of program.entries()) {
     const found = carriedOut(arithmetic, operation, operation.reads.map((index) => results[index]), state);
     // numbers that are squared again and again would fill any memory
     if (found.mids.some(beyond) || found.rads.some(beyond)) throw new Rejected(`a result of the program is beyond 2^${arithmetic.bits}`);
     results.push(found);
+    for (const index of operation.reads) if (last.get(index) === number) results[index] = null; // nothing reads it again
   }
-  const last = results.at(-1);
-  return { values: valuesOf(last), jacobian: { mids: last.mids.map((row) => row.slice(1)), rads: last.rads.map((row) => row.slice(1)) } };
+  const { mids, rads } = results.at(-1);
+  return { values: valuesOf(results.at(-1)), jacobian: { mids: mids.map((row) => row.slice(1)), rads: rads.map((row) => row.slice(1)) } };
 }
 
 function carriedOut(arithmetic, operation, read, state) {
