@@ -61,20 +61,7 @@ HOLDS |= {"modrelu": "values", "power": "number"}
 # How many earlier results an operation reads; `join` reads one or more, functions read one.
 READS = {"state": 0, "number": 0, "constant": 0, "join": None, "linear": 1, "take": 1, "sum": 1, "negate": 1}
 READS |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2}
-FUNCTIONS: list[str] = [
-    "tanh",
-    "sigmoid",
-    "relu",
-    "abs",
-    "modrelu",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "sqrt",
-    "sin",
-    "cos",
-]
+FUNCTIONS = ["tanh", "sigmoid", "relu", "abs", "modrelu", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos"]
 FUNCTIONS += ["atan", "erf", "softplus", "power"]
 READS |= dict.fromkeys(FUNCTIONS, 1)
 SIGNS = {"add": [1, 1], "subtract": [1, -1], "negate": [-1]}
