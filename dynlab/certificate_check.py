@@ -10,10 +10,11 @@ a list of elementary operations, evaluates them in interval arithmetic on intege
    disc that is claimed; where k claimed discs are connected and touch no other, they hold k eigenvalues together;
 3. as many are outside and inside the unit circle as is claimed; connected discs are counted together.
 
-What is shown is a theorem about the step that is written in the file, in real numbers with those constants. The file
-holds no checkpoint, so that no checker can tell from it whose step this is: the proof belongs to a network only if the
-step of that network, written out again by `dynlab fixed-points NETWORK --certificates`, has the digest that the verdict
-names, at the same held input.
+What is shown is a theorem about the step that is written in the file, in real numbers with those constants. A stored
+vector or matrix may have a radius, as where it was computed with rounding: the theorem then holds for each step whose
+entries are within that radius of the stored ones. The file holds no checkpoint, so that no checker can tell from it
+whose step this is: the proof belongs to a network only if the step of that network, written out again by
+`dynlab fixed-points NETWORK --certificates`, has the digest that the verdict names, at the same held input.
 
 A number is a pair (m, r) of integers: the interval from (m − r) 2^−BITS to (m + r) 2^−BITS. Every rounding widens it.
 """
@@ -24,51 +25,46 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from math import isqrt
 from operator import mul
 from typing import Any, NamedTuple
 
 Interval = tuple[int, int]
+Ends = tuple[int, int]  # integers that a number of the grid lies between
 Vector = list[Interval]
 Rows = list[list[int]]
 Matrix = tuple[Rows, Rows]
 Number = tuple[int, int]  # (mantissa, exponent): mantissa · 2^exponent
 
-FORMAT = "dynlab certificate 1"
+FORMAT = "dynlab certificate 2"
 NUMBER = re.compile("(-?(?:0|[1-9a-f][0-9a-f]{0,39999}))p(-?[0-9]{1,18})")  # a hexadecimal integer, an exponent of 2
 DIGEST = re.compile("[0-9a-f]{64}")
 MOST_BYTES = 2**27  # of a file: about what a proof about 600 units takes
 MOST_DEPTH = 200  # of lists and objects in one another: certificates have 5, and no reader's stack is filled
 TOO_DEEP = f"lists and objects stand more than {MOST_DEPTH} deep in one another"
 MOST_BITS = 2**13  # more would only take time
+MOST_EXPONENT = 1023  # of a power
+MOST_ANGLE = 64  # bits before the binary point of a sine's argument
 EXTRA_BITS = 64  # beyond twice the precision of the proof, so that its own rounding decides what stands
-GUARD = 64  # more bits inside the exponential, whose squarings double the error
-SMALL = 8  # its argument is halved until it is below 2^−SMALL
+GUARD = 64  # more bits inside functions, whose steps double their error
+SMALL = 8  # arguments of series are halved until they are below 2^−SMALL
 USUAL_BITS = 256  # of honest certificates, which take fewer than 1,000 + 50 n products of digits a character
 MOST_WORK = 2000, 200  # of them, for each character of the file, and as many more for each state
-LITTLE_WORK = 5 * 10**9  # half a minute at most, which is never too much for a file that is not too long for it
-MOST_OF_A_CHARACTER = 10**6
+LITTLE_WORK = 5 * 10**9  # half a minute at most, which is never too much
+BESIDE = 24  # characters of an operation besides its name, reads and numbers
 
-# How many earlier results an operation reads; `join` reads one or more.
-READS = {
-    "state": 0,
-    "constant": 0,
-    "linear": 1,
-    "add": 2,
-    "subtract": 2,
-    "multiply": 2,
-    "reciprocal": 1,
-    "sqrt": 1,
-    "tanh": 1,
-    "sigmoid": 1,
-    "relu": 1,
-    "modrelu": 1,
-    "part": 1,
-    "join": None,
-}
-HOLDS = {"constant": "values", "linear": "values", "modrelu": "values", "part": "span"}  # a key beyond name and reads
+# The key of what an operation holds beyond its name and reads; "values" may have a "radius".
+HOLDS = {"number": "number", "constant": "values", "linear": "values", "take": "index", "sum": "length"}
+HOLDS |= {"modrelu": "values", "power": "number"}
+# How many earlier results an operation reads; `join` reads one or more, functions read one.
+READS = {"state": 0, "number": 0, "constant": 0, "join": None, "linear": 1, "take": 1, "sum": 1, "negate": 1}
+READS |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2}
+FUNCTIONS = ["tanh", "sigmoid", "relu", "abs", "modrelu", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos"]
+FUNCTIONS += ["atan", "erf", "softplus", "power"]
+READS |= dict.fromkeys(FUNCTIONS, 1)
+SIGNS = {"add": [1, 1], "subtract": [1, -1], "negate": [-1]}
 
 
 USAGE = """usage: python certificate_check.py FILE...
@@ -87,12 +83,12 @@ class Malformed(Rejected):
 
 
 class Operation(NamedTuple):
-    """One operation of the program: what it reads, its constants, and how many numbers its result has."""
+    """One operation of the program: what it reads, what it holds, and how many numbers its result has."""
 
     name: str
     reads: list[int]
-    numbers: list[list[Number]]
-    span: tuple[int, int]
+    held: Any  # a list of rows of numbers, one number, a list of places, or a length
+    radius: Number  # how far each number that it holds may be from what it stands for
     size: int
 
 
@@ -110,7 +106,7 @@ class Reader:
     Attributes
     ----------
     characters : int
-        How long the numbers that were read are together.
+        How long the program and the numbers that were read are together.
     highest : int
         Bits before the binary point that hold each of them.
     """
@@ -187,31 +183,49 @@ class Reader:
         name = entry.get("name") if type(entry) is dict else None
         if type(name) is not str or name not in READS:
             raise Malformed(f"{what} of the program is an unknown operation")
-        keys = ("name", "reads", HOLDS[name]) if name in HOLDS else ("name", "reads")
+        keys = ["name", "reads", *([HOLDS[name]] if name in HOLDS else [])]
+        keys += ["radius"] if HOLDS.get(name) == "values" and "radius" in entry else []
         _, written, *held = self.fields(entry, keys, what)
         reads = [self.whole(index, f"what {what} reads", 0, len(before) - 1) for index in self.items(written, what)]
         if (len(reads) != READS[name]) if READS[name] is not None else not reads:
             raise Malformed(f"{what} reads {len(reads)} results")
-        self.characters += len(name) + len(reads)
-        sizes = [before[index].size for index in reads] or [n]
-        if name != "join" and sizes[0] != sizes[-1]:
+        self.characters += BESIDE + len(name) + len(reads)
+        sizes = [before[index].size for index in reads]
+        size = sum(sizes) if name == "join" else max(sizes, default=n if name == "state" else 1)
+        if name != "join" and any(each not in (1, size) for each in sizes):
             raise Malformed(f"{what} combines vectors of different lengths")
-        numbers: list[list[Number]] = []
-        span, size = (0, 0), sum(sizes) if name == "join" else sizes[0]
-        if name == "constant":
-            numbers = [self.vector(held[0], what)]
-            size = len(numbers[0])
-        elif name == "linear":
-            numbers = self.matrix(held[0], what, size)
-            size = len(numbers)
-        elif name == "modrelu":
-            numbers = [self.vector(held[0], what, size)]
-        elif name == "part":
-            start, stop = self.items(held[0], f"ends of {what}", 2)
-            start = self.whole(start, f"the start of {what}", 0, size)
-            span = start, self.whole(stop, f"the end of {what}", start, size)
-            size = span[1] - start
-        return Operation(name, reads, numbers, span, size)
+        radius = self.number(held[1], what) if len(held) > 1 else (0, 0)
+        if radius[0] < 0:
+            raise Malformed(f"the radius of {what} is below 0")
+        found, size = self.held(name, held[0], what, size) if held else (None, size)
+        return Operation(name, reads, found, radius, size)
+
+    def held(self, name: str, value: Any, what: str, size: int) -> tuple[Any, int]:
+        """What an operation holds, and how many numbers its result has; `size` of what it reads."""
+        if name == "linear":
+            if not size:
+                raise Malformed(f"{what} multiplies no numbers")
+            rows = self.matrix(value, what, size)
+            return rows, len(rows)
+        if HOLDS[name] == "values":
+            numbers = self.vector(value, what)
+            if name == "modrelu" and len(numbers) not in (1, size):
+                raise Malformed(f"{what} combines vectors of different lengths")
+            return [numbers], size if name == "modrelu" else len(numbers)
+        if name == "take":
+            index = [self.whole(each, f"a place of {what}", 0, size - 1) for each in self.items(value, what)]
+            self.characters += len(index)
+            return index, len(index)
+        if name == "sum":
+            length = self.whole(value, f"the length of {what}", 1, size)
+            if size % length:
+                raise Malformed(f"{what} sums groups of {length} of {size} numbers")
+            return length, size // length
+        mantissa, exponent = self.number(value, what)
+        too_large = mantissa.bit_length() + exponent > MOST_EXPONENT.bit_length() or exponent < -MOST_BITS
+        if name == "power" and mantissa and too_large:
+            raise Rejected(f"the exponent of {what} is beyond {MOST_EXPONENT}, or has far too many digits")
+        return (mantissa, exponent), size
 
 
 class Certificate(NamedTuple):
@@ -281,32 +295,31 @@ def read(document: Any) -> Certificate:
         raise Rejected("the program's results have more numbers than the file has characters")
     if bits > MOST_BITS:
         raise Rejected(f"the certificate asks for numbers of more than {MOST_BITS} bits")
-    if _work(program, n, bits) > _most_work(reader.characters, n, bits):
+    if _is_too_much(program, n, bits, reader.characters):
         raise Rejected("the certificate asks for far more work than one of its length needs")
     return found._replace(bits=bits + EXTRA_BITS)
 
 
-def _most_work(characters: int, n: int, bits: int) -> float:
-    """The work that a certificate of this length may ask for."""
-    more = max(1.0, bits / USUAL_BITS) ** 1.6
-    usual = (MOST_WORK[0] + MOST_WORK[1] * n) * more * characters
-    return min(max(usual, LITTLE_WORK), MOST_OF_A_CHARACTER * characters)
-
-
-def _work(program: list[Operation], n: int, bits: int) -> int:
-    """About how many products of digits the check takes."""
+def _is_too_much(program: list[Operation], n: int, bits: int, characters: int) -> bool:
+    """Whether the check would take far more products of digits than one of a certificate of this length."""
     products = 60 * n**3  # ten products of matrices, each of the middles and twice of the radii, and a margin
     for operation in program:
-        columns = len(operation.numbers[0]) if operation.name == "linear" and operation.numbers else 1
+        columns = len(operation.held[0]) if operation.name == "linear" and operation.held else 1
         products += 6 * operation.size * (n + 1) * columns
-        if operation.name in ("tanh", "sigmoid"):
-            products += 4 * operation.size * bits  # the terms of eight exponentials
+        # the terms of the series at the ends of two intervals, each twice; those of erf are many and long
+        products += operation.size * bits * {"erf": 200}.get(operation.name, 8 * (operation.name in FUNCTIONS))
     digits = 2 * bits / 30  # numbers are below 2^bits
-    return products * int(30 + digits**1.6)  # 30: what Python itself takes for one; 1.6: Karatsuba's exponent
+    work = products * int(30 + digits**1.6)  # 30: what Python itself takes for one; 1.6: Karatsuba's exponent
+    usual = (MOST_WORK[0] + MOST_WORK[1] * n) * max(1.0, bits / USUAL_BITS) ** 1.6 * characters
+    return work > max(usual, LITTLE_WORK)
 
 
 class Arithmetic:
-    """Intervals (m, r) on a grid of 2^−bits; a matrix is a pair of lists of rows, of all m and of all r."""
+    """Intervals (m, r) on a grid of 2^−bits; a matrix is a pair of lists of rows, of all m and of all r.
+
+    Functions of an interval give one of the value and one of the slope. Those that end in ``_at`` are of one integer x,
+    which is the number x 2^−bits, and give two integers that the value lies between.
+    """
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
@@ -329,9 +342,11 @@ class Arithmetic:
             raise Rejected(f"a number of a ball has more digits than {self.bits} bits hold")
         return middle
 
-    def matrix(self, rows: list[list[Number]]) -> Matrix:
+    def matrix(self, rows: list[list[Number]], radius: Number = (0, 0)) -> Matrix:
+        """Intervals of all numbers that are within the radius of those of the file."""
+        more = sum(self.read(radius))
         read = [[self.read(number) for number in row] for row in rows]
-        return [[m for m, _ in row] for row in read], [[r for _, r in row] for row in read]
+        return [[m for m, _ in row] for row in read], [[r + more for _, r in row] for row in read]
 
     def times(self, a: Interval, b: Interval) -> Interval:
         (am, ar), (bm, br) = a, b
@@ -357,35 +372,174 @@ class Arithmetic:
         """Upper bounds on Σ_j |a_ij|, in units of the grid."""
         return [sum(abs(m) + r for m, r in zip(*row, strict=True)) for row in zip(*matrix, strict=True)]
 
-    def exp_minus(self, y: int) -> tuple[int, int]:
-        """Integers that e^(−y 2^−bits) lies between, for y ≥ 0."""
-        if y >> self.bits > self.bits:
+    def inverse(self, x: Interval) -> Interval:
+        """1/x."""
+        least, most = abs(x[0]) - x[1], abs(x[0]) + x[1]
+        if least <= 0:
+            raise Rejected("a quotient by 0 may be taken")
+        m, r = _interval(self.one**2 // most, self.one**2 // least + 1)
+        return (m if x[0] > 0 else -m), r
+
+    def bounded(self, x: Interval) -> Interval:
+        """The interval itself, which is refused where repeated products would fill any memory."""
+        if abs(x[0]) + x[1] >= 1 << 2 * self.bits:
+            raise Rejected(f"a result of the program is beyond 2^{self.bits}")
+        return x
+
+    # Functions of one number
+
+    def exp_at(self, x: int) -> Ends:
+        """The series of e^z for |z| < 2^−SMALL, squared again and again."""
+        whole = abs(x) >> self.bits
+        if whole > self.bits:
+            if x > 0:
+                raise Rejected(f"an exponential of more than {self.bits} is taken")
             return 0, 1
-        q = self.bits + GUARD
-        halvings = max(0, (y >> self.bits).bit_length() + SMALL)
-        z = (y << GUARD) >> halvings
+        q = self.bits + GUARD + (2 * whole if x > 0 else 0)
+        halvings = whole.bit_length() + SMALL
+        z = (abs(x) << (q - self.bits)) >> halvings
         term, total, error, n = 1 << q, 1 << q, 8, 0  # 8: of z, and of all terms left out
         while term:
             n += 1
             term = (term * z >> q) // n
-            total += -term if n % 2 else term
+            total += -term if x < 0 and n % 2 else term
             error += 2  # of the term's two roundings, and of those before it, which shrink
         for _ in range(halvings):
-            total, error = total * total >> q, 2 * error + 3
-        return max(0, (total - error) >> GUARD), ((total + error) >> GUARD) + 1
+            total, error = total * total >> q, ((2 * total + error) * error >> q) + 2
+        return _coarser(total, error, q - self.bits, 0)
 
-    def tanh(self, x: Interval) -> tuple[Interval, Interval]:
-        """An interval of tanh, and one of its derivative 1/cosh²; both are monotone in |x|."""
-        ends = [x[0] - x[1], x[0] + x[1]]
-        low, high = (self._tanh_between(end) for end in ends)
-        nearest = 0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
-        farthest = max(map(abs, ends))
-        return _interval(low[0], high[1]), _interval(self._slope(farthest)[0], self._slope(nearest)[1])
+    def sigmoid_at(self, x: int) -> Ends:
+        low, high = self.exp_at(-abs(x))
+        if x < 0:  # e/(1 + e) grows with e
+            return (low << self.bits) // (self.one + low), (high << self.bits) // (self.one + high) + 1
+        return self.one**2 // (self.one + high), self.one**2 // (self.one + low) + 1
+
+    def sigmoid_slope_at(self, x: int) -> Ends:
+        low, high = self.exp_at(-abs(x))
+        # e/(1 + e)² grows with e up to e = 1
+        least, most = ((e << 2 * self.bits) // (self.one + e) ** 2 for e in (low, min(high, self.one)))
+        return least, most + 1
+
+    def softplus_at(self, x: int) -> Ends:
+        """max(x, 0) + log(1 + e^−|x|)."""
+        low, high = self.exp_at(-abs(x))
+        return max(x, 0) + self.log_at(self.one + low)[0], max(x, 0) + self.log_at(self.one + high)[1]
+
+    def log_at(self, x: int) -> Ends:
+        """The sum k log 2 + 2 artanh((u − 1)/(u + 1)), u = x 2^−k from 1 to 2, for x > 0."""
+        q, power = self.bits + GUARD, 1 << (x.bit_length() - 1)
+        k = x.bit_length() - 1 - self.bits
+        value, error = _odd_series(((x - power) << q) // (x + power), q, 1)
+        log_2, wrong = _odd_series((1 << q) // 3, q, 1)
+        return _coarser(2 * (value + k * log_2), 2 * (error + abs(k) * wrong), GUARD)
+
+    def atan_at(self, x: int) -> Ends:
+        q = self.bits + GUARD
+        size, one = abs(x) << GUARD, 1 << q
+        value, error = _atan(min(size, one * one // max(size, 1)), q)
+        if size > one:
+            quarter, wrong = _atan(one, q)
+            value, error = 2 * quarter - value, 2 * wrong + error
+        return _coarser(value if x > 0 else -value, error, GUARD)
+
+    def erf_at(self, x: int) -> Ends:
+        """2/√π e^(−x²) Σ x (2x²)^n/(1 · 3 ⋯ (2n + 1)), and beside 1 where erfc(x) < e^(−x²) is nothing."""
+        whole = x * x >> 2 * self.bits
+        if whole > self.bits:
+            return (self.one - 1, self.one) if x > 0 else (-self.one, 1 - self.one)
+        inner = Arithmetic(self.bits + GUARD + 3 * whole)  # the sum is up to e^(x²)
+        q, shift = inner.bits, inner.bits - self.bits
+        square = x * x << (q - 2 * self.bits) if q > 2 * self.bits else x * x >> (2 * self.bits - q)
+        term, error, n = abs(x) << shift, 0, 0
+        total, wrong = term, 0
+        while term or 4 * (square + 1) > (2 * n + 3) << q:  # until each term is less than half of the one before
+            error = ((error * 2 * (square + 1) + 2 * term) >> q) // (2 * n + 3) + 4
+            term = (term * 2 * square >> q) // (2 * n + 3)
+            n += 1
+            total, wrong = total + term, wrong + error
+        m, r = inner.times((total, wrong + 2 * error + 2), inner.gaussian((square, 1)))
+        low, high = _coarser(m, r, shift)
+        return (low, min(high, self.one)) if x > 0 else (-min(high, self.one), -low)
+
+    def erf_slope_at(self, x: int) -> Ends:
+        m, r = self.gaussian((x * x >> self.bits, 1))
+        return m - r, m + r
+
+    def gaussian(self, square: Interval) -> Interval:
+        """2/√π e^−square."""
+        quarter, wrong = _atan(1 << self.bits, self.bits)
+        root, _ = self.sqrt((4 * quarter, 4 * wrong))
+        factor = self.times((2 * self.one, 0), self.inverse(root))
+        return self.times(factor, _interval(self.exp_at(-sum(square))[0], self.exp_at(square[1] - square[0])[1]))
+
+    def circle_at(self, x: int) -> tuple[Interval, Interval]:
+        """Intervals of the sine and the cosine: series for |z| < 2^−SMALL, the angle doubled again and again."""
+        doublings = max(0, abs(x).bit_length() - self.bits) + SMALL
+        if doublings > MOST_ANGLE + SMALL:
+            raise Rejected(f"the sine of a number beyond 2^{MOST_ANGLE} is taken")
+        inner = Arithmetic(self.bits + GUARD + 2 * doublings)
+        q, shift = inner.bits, inner.bits - self.bits
+        z = (abs(x) << shift) >> doublings
+        term, sums, n = inner.one, [inner.one, 0], 0
+        while term:
+            n += 1
+            term = (term * z >> q) // n
+            sums[n % 2] += -term if n & 2 else term
+        cosine, sine = ((total, 8 + 2 * n) for total in sums)
+        for _ in range(doublings):
+            square, product = inner.times(sine, sine), inner.times(sine, cosine)
+            sine, cosine = (2 * product[0], 2 * product[1]), (inner.one - 2 * square[0], 2 * square[1])
+        found = _interval(*_coarser(*sine, shift)), _interval(*_coarser(*cosine, shift))
+        return (found[0] if x > 0 else (-found[0][0], found[0][1])), found[1]
+
+    # Functions of an interval
 
     def sigmoid(self, x: Interval) -> tuple[Interval, Interval]:
-        half = (x[0] >> 1, (x[1] >> 1) + 1)
-        (m, r), (sm, sr) = self.tanh(half)
-        return ((self.one + m) >> 1, (r >> 1) + 1), (sm >> 2, (sr >> 2) + 2)
+        return _increasing(self.sigmoid_at, x), _even(self.sigmoid_slope_at, x)
+
+    def tanh(self, x: Interval) -> tuple[Interval, Interval]:
+        """2 σ(2x) − 1, whose slope 4 σ′(2x) does not cancel."""
+        (m, r), (slope, spread) = self.sigmoid((2 * x[0], 2 * x[1]))
+        return (2 * m - self.one, 2 * r), (4 * slope, 4 * spread)
+
+    def exp(self, x: Interval) -> tuple[Interval, Interval]:
+        value = _increasing(self.exp_at, x)
+        return value, value
+
+    def expm1(self, x: Interval) -> tuple[Interval, Interval]:
+        value, slope = self.exp(x)
+        return (value[0] - self.one, value[1]), slope
+
+    def log(self, x: Interval) -> tuple[Interval, Interval]:
+        if x[0] - x[1] <= 0:
+            raise Rejected("a logarithm of 0 may be taken")
+        return _increasing(self.log_at, x), self.inverse(x)
+
+    def log1p(self, x: Interval) -> tuple[Interval, Interval]:
+        return self.log((self.one + x[0], x[1]))
+
+    def atan(self, x: Interval) -> tuple[Interval, Interval]:
+        m, r = self.times(x, x)
+        return _increasing(self.atan_at, x), self.inverse((self.one + max(m, r), r))
+
+    def erf(self, x: Interval) -> tuple[Interval, Interval]:
+        return _increasing(self.erf_at, x), _even(self.erf_slope_at, x)
+
+    def softplus(self, x: Interval) -> tuple[Interval, Interval]:
+        return _increasing(self.softplus_at, x), self.sigmoid(x)[0]
+
+    def sin(self, x: Interval) -> tuple[Interval, Interval]:
+        """By the mean value theorem: |sin(m + r) − sin m| ≤ min(r, |cos m| r + r²)."""
+        sine, cosine = self.circle_at(x[0])
+        return self._spread(sine, cosine, x[1]), self._spread(cosine, sine, x[1])
+
+    def cos(self, x: Interval) -> tuple[Interval, Interval]:
+        (m, r), value = self.sin(x)
+        return value, (-m, r)
+
+    def _spread(self, value: Interval, slope: Interval, radius: int) -> Interval:
+        steep = (abs(slope[0]) + slope[1] + radius) * radius >> self.bits
+        return value[0], value[1] + min(radius, steep + 1)
 
     def relu(self, x: Interval) -> tuple[Interval, Interval]:
         if x[0] - x[1] > 0:
@@ -393,6 +547,11 @@ class Arithmetic:
         if x[0] + x[1] < 0:
             return (0, 0), (0, 0)
         raise Rejected("the argument of a ReLU may be 0: the network is not smooth there")
+
+    def abs(self, x: Interval) -> tuple[Interval, Interval]:
+        if abs(x[0]) <= x[1]:
+            raise Rejected("the modulus of 0 may be taken: the network is not smooth there")
+        return (abs(x[0]), x[1]), (self.one if x[0] > 0 else -self.one, 0)
 
     def modrelu(self, x: Interval, b: Interval) -> tuple[Interval, Interval]:
         """sign(x) max(|x| + b, 0): it may jump at 0 where b > 0, and has kinks at |x| = −b where b < 0."""
@@ -403,34 +562,70 @@ class Arithmetic:
             return (m + bm if m > 0 else m - bm, r + br), (self.one, 0)
         raise Rejected("the argument of a modReLU may be at its border: the network is not smooth there")
 
-    def reciprocal(self, x: Interval) -> tuple[Interval, Interval]:
-        least, most = abs(x[0]) - x[1], abs(x[0]) + x[1]
-        if least <= 0:
-            raise Rejected("a quotient by 0 may be taken")
-        (m, r) = _interval(self.one**2 // most, self.one**2 // least + 1)
-        found = (m if x[0] > 0 else -m), r
-        square = self.times(found, found)
-        return found, (-square[0], square[1])
-
     def sqrt(self, x: Interval) -> tuple[Interval, Interval]:
         if x[0] - x[1] <= 0:
             raise Rejected("a root of 0 may be taken: the network is not smooth there")
         root = _interval(isqrt((x[0] - x[1]) << self.bits), isqrt((x[0] + x[1]) << self.bits) + 1)
-        (m, r), _ = self.reciprocal(root)
+        m, r = self.inverse(root)
         return root, (m >> 1, (r >> 1) + 1)
 
-    def _tanh_between(self, x: int) -> tuple[int, int]:
-        low, high = self.exp_minus(2 * abs(x))
-        # (1 − e)/(1 + e) falls with e
-        least = ((self.one - high) << self.bits) // (self.one + high)
-        most = ((self.one - low) << self.bits) // (self.one + low) + 1
-        return (least, most) if x >= 0 else (-most, -least)
+    def power(self, x: Interval, exponent: Number) -> tuple[Interval, Interval]:
+        """x^k and k x^(k − 1): products for a whole k, else e^(k log x)."""
+        mantissa, shift = exponent
+        if not mantissa:
+            return (self.one, 0), (0, 0)
+        if shift >= 0 or not mantissa & ((1 << -shift) - 1):
+            k = mantissa << shift if shift >= 0 else mantissa >> -shift
+            slope = self._whole_power(x, k - 1)
+            return self._whole_power(x, k), (k * slope[0], abs(k) * slope[1])
+        if x[0] - x[1] <= 0:
+            raise Rejected("a broken power of 0 may be taken: the network is not smooth there")
+        k_interval = self.read(exponent)
+        value = _increasing(self.exp_at, self.times(k_interval, self.log(x)[0]))
+        return value, self.times(self.times(value, k_interval), self.inverse(x))
 
-    def _slope(self, x: int) -> tuple[int, int]:
-        low, high = self.exp_minus(2 * x)
-        # 4 e/(1 + e)² grows with e up to e = 1
-        least, most = (((4 * e) << (2 * self.bits)) // (self.one + e) ** 2 for e in (low, min(high, self.one)))
-        return max(least, 0), most + 1
+    def _whole_power(self, x: Interval, k: int) -> Interval:
+        base, found = self.inverse(x) if k < 0 else x, (self.one, 0)
+        for digit in f"{abs(k):b}":
+            found = self.bounded(self.times(found, found))
+            found = self.bounded(self.times(found, base)) if digit == "1" else found
+        return found
+
+
+def _coarser(value: int, error: int, shift: int, least: int | None = None) -> Ends:
+    """The ends of value ± error in units that are 2^shift times as large."""
+    low, high = (value - error) >> shift, ((value + error) >> shift) + 1
+    return (low if least is None else max(low, least)), high
+
+
+def _odd_series(z: int, q: int, sign: int) -> Interval:
+    """Σ sign^j z^(2j + 1)/(2j + 1) in units of 2^−q, artanh z or arctan z, where z ≤ 1/2 is right to two units."""
+    square, power, total, n = z * z >> q, z, 0, 1
+    while power:
+        total += power // n * (sign if n & 2 else 1)
+        power, n = power * square >> q, n + 2
+    return total, 8 + 3 * n  # 8: of z, and of all terms left out
+
+
+def _atan(z: int, q: int) -> Interval:
+    """2 arctan(z/(1 + √(1 + z²))) in units of 2^−q, for z ≤ 1."""
+    one = 1 << q
+    value, error = _odd_series((z << q) // (one + isqrt(one * one + z * z)), q, -1)
+    return 2 * value, 2 * error
+
+
+def _increasing(function: Callable[[int], Ends], x: Interval) -> Interval:
+    return _interval(function(x[0] - x[1])[0], function(x[0] + x[1])[1])
+
+
+def _even(function: Callable[[int], Ends], x: Interval) -> Interval:
+    """Of an even function that falls with the modulus."""
+    return _interval(function(abs(x[0]) + x[1])[0], function(max(0, abs(x[0]) - x[1]))[1])
+
+
+def _interval(low: int, high: int) -> Interval:
+    middle = (low + high) >> 1
+    return middle, max(high - middle, middle - low)
 
 
 def evaluate(
@@ -444,47 +639,59 @@ def evaluate(
     mids = [[m, *(arithmetic.one * (i == j) for j in columns)] for i, (m, _) in enumerate(box)]
     state: Matrix = mids, [[r, *(0 for _ in columns)] for _, r in box]
     results: list[Matrix] = []
-    for operation in program:
+    last = {index: number for number, operation in enumerate(program) for index in operation.reads}
+    for number, operation in enumerate(program):
         found = _operation(arithmetic, operation, [results[index] for index in operation.reads], state)
-        largest = max((abs(entry) for rows in found for row in rows for entry in row), default=0)
-        if largest.bit_length() > 2 * arithmetic.bits:  # numbers that are squared again and again would fill any memory
+        largest = max((max(max(row), -min(row)) for rows in found for row in rows), default=0)
+        if largest >> 2 * arithmetic.bits:  # numbers that are squared again and again would fill any memory
             raise Rejected(f"a result of the program is beyond 2^{arithmetic.bits}")
         results.append(found)
+        for index in operation.reads:
+            if last[index] == number:  # nothing reads it again
+                results[index] = [], []
     mids, rads = results[-1]
     return _values(results[-1]), ([row[1:] for row in mids], [row[1:] for row in rads])
 
 
 def _operation(arithmetic: Arithmetic, operation: Operation, read: list[Matrix], state: Matrix) -> Matrix:
-    name, width = operation.name, len(state[0][0])
+    name, held, size = operation.name, operation.held, operation.size
     if name == "state":
         return state
-    if name == "constant":
-        values = [arithmetic.read(number) for number in operation.numbers[0]]
-        return _with_values(values, _zeros(len(values), width))
+    if name in ("number", "constant"):
+        values = [arithmetic.read(held)] if name == "number" else _vector(arithmetic, operation)
+        return _with_values(values, _zeros(size, len(state[0][0])))
     if name == "linear":
-        if not read[0][0]:  # a network without input multiplies its input weights with nothing
-            return _zeros(operation.size, width)
-        return arithmetic.product(arithmetic.matrix(operation.numbers), read[0])
-    if name in ("add", "subtract"):
-        return _sum(read[0], read[1], 1 if name == "add" else -1)
-    if name == "part":
-        mids, rads = (rows[slice(*operation.span)] for rows in read[0])
-        return mids, rads
+        return arithmetic.product(arithmetic.matrix(held, operation.radius), read[0])
+    if name == "take":
+        return _rows(read[0], held)
     if name == "join":
-        mids, rads = ([row for block in read for row in block[k]] for k in (0, 1))
-        return mids, rads
-    first, last = _values(read[0]), _values(read[-1])
-    if name == "multiply":
-        slopes = _sum(_scaled(arithmetic, last, read[0]), _scaled(arithmetic, first, read[1]), 1)
-        return _with_values([arithmetic.times(p, q) for p, q in zip(first, last, strict=True)], slopes)
-    if name == "modrelu":
-        thresholds = [arithmetic.read(number) for number in operation.numbers[0]]
-        pairs = [arithmetic.modrelu(p, b) for p, b in zip(first, thresholds, strict=True)]
-    else:
-        function = {"tanh": arithmetic.tanh, "sigmoid": arithmetic.sigmoid, "relu": arithmetic.relu}
-        function |= {"sqrt": arithmetic.sqrt, "reciprocal": arithmetic.reciprocal}
-        pairs = [function[name](p) for p in first]
-    return _with_values([p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], read[0]))
+        return [row for mids, _ in read for row in mids], [row for _, rads in read for row in rads]
+    if name == "sum":
+        return _total([_rows(read[0], range(k, size * held, held)) for k in range(held)], [1] * held)
+    wide = [part if len(part[0]) == size else _rows(part, [0] * size) for part in read]
+    if name in SIGNS:
+        return _total(wide, SIGNS[name])
+    first, last = _values(wide[0]), _values(wide[-1])
+    if name in ("multiply", "divide"):
+        factors = last if name == "multiply" else list(map(arithmetic.inverse, last))
+        found = list(map(arithmetic.times, first, factors))
+        other, sign = (first, 1) if name == "multiply" else (list(map(arithmetic.times, found, factors)), -1)
+        slopes = _total([_scaled(arithmetic, factors, wide[0]), _scaled(arithmetic, other, wide[1])], [1, sign])
+        return _with_values(found, slopes)
+    more = [_vector(arithmetic, operation)] if name == "modrelu" else [[held] * size] if name == "power" else []
+    pairs = [getattr(arithmetic, name)(*each) for each in zip(first, *more, strict=True)]
+    return _with_values([p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], wide[0]))
+
+
+def _vector(arithmetic: Arithmetic, operation: Operation) -> Vector:
+    """The vector that an operation holds; one number of a modReLU serves all."""
+    mids, rads = arithmetic.matrix(operation.held, operation.radius)
+    found = list(zip(mids[0], rads[0], strict=True))
+    return found if len(found) == operation.size else found * operation.size
+
+
+def _rows(result: Matrix, index: Sequence[int]) -> Matrix:
+    return [result[0][i] for i in index], [result[1][i] for i in index]
 
 
 def _values(result: Matrix) -> Vector:
@@ -504,6 +711,14 @@ def _scaled(arithmetic: Arithmetic, factors: Vector, matrix: Matrix) -> Matrix:
     return [[m for m, _ in row] for row in rows], [[r for _, r in row] for row in rows]
 
 
+def _total(parts: list[Matrix], signs: list[int]) -> Matrix:
+    """The sum of matrices, each with its sign."""
+    total = _zeros(len(parts[0][0]), len(parts[0][0][0]) if parts[0][0] else 0)
+    for part, sign in zip(parts, signs, strict=True):
+        total = _sum(total, part, sign)
+    return total
+
+
 def _sum(a: Matrix, b: Matrix, sign: int) -> Matrix:
     mids = [[p + sign * q for p, q in zip(*rows, strict=True)] for rows in zip(a[0], b[0], strict=True)]
     return mids, [[p + q for p, q in zip(*rows, strict=True)] for rows in zip(a[1], b[1], strict=True)]
@@ -515,11 +730,6 @@ def _diagonal(n: int, entry: int) -> Matrix:
 
 def _zeros(rows: int, columns: int) -> Matrix:
     return [[0] * columns for _ in range(rows)], [[0] * columns for _ in range(rows)]
-
-
-def _interval(low: int, high: int) -> Interval:
-    middle = (low + high) >> 1
-    return middle, max(high - middle, middle - low)
 
 
 def check_ball(arithmetic: Arithmetic, program: list[Operation], ball: Ball) -> tuple[Matrix, list[int], int]:
@@ -620,12 +830,14 @@ def check(document: Any) -> str:
             f"{outside} eigenvalues are shown to be outside the unit circle, {inside} inside and "
             f"{n - outside - inside} on neither side, which is not what is claimed"
         )
+    within = any(mantissa for mantissa, _ in (operation.radius for operation in certificate.program))
+    more = " So has each step whose numbers are within the radii that are written beside them." if within else ""
     kind = "unstable" if outside else "stable" if inside == n else "of undecided stability"
     reach = Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(radius), Decimal(arithmetic.one))
     return (
         f"Correct: the step that is written in this file, with the digest {certificate.digest}, has exactly one fixed "
         f"point in the given ball, whose radius is at most {reach:.1e}. It is {kind}: {outside} of {n} directions grow "
-        f"and {inside} decay."
+        f"and {inside} decay.{more}"
     )
 
 

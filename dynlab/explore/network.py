@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.errors import UserError, require_extra
-from dynlab.program import NoProgram, Operation, Program
+from dynlab.program import NoProgram, Program
+from dynlab.program.derived import derived
+from dynlab.program.operations import OPERATIONS
 from dynlab.systems import System, frozen
 from dynlab.wording import at_most
 
@@ -26,7 +28,7 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
     Parameters
     ----------
     system : System
-        A map whose step is written out (`dynlab.systems.base.System.formula`).
+        A map whose step has a program (`dynlab.program`).
     ds : Dataset
         Of `dynlab.geometry` of that system.
     name : str
@@ -39,14 +41,22 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
     Raises
     ------
     UserError
-        For a network whose step is not written out, or that has more than `MOST_NUMBERS` numbers.
+        For a network whose step has no program that a browser can run, or that has more than `MOST_NUMBERS` numbers.
     """
     settings = schema.settings(ds)
+    held, at_step = torch.tensor(settings["input"], dtype=torch.float64), settings["at_step"]
+    exact = frozen(system)
     try:
-        program = frozen(system).program(torch.tensor(settings["input"], dtype=torch.float64), settings["at_step"])
+        program = derived(exact).program.held(None, at_step)
     except NoProgram as error:
         raise UserError(f"The explorer cannot run {name}: {error}.") from error
-    count = sum(0 if operation.values is None else operation.values.size for operation in program.operations)
+    operations = [program.operations[i] for i in program.needed(program.output)]
+    functions = {each.name: OPERATIONS[each.name].scalar for each in operations if each.name in OPERATIONS}
+    unknown = [word for word, source in functions.items() if not source]
+    if unknown:
+        raise UserError(f"The explorer cannot run {name}: a browser has no function {unknown[0]}.")
+    held_numbers = {each.constant for each in operations if each.constant is not None}
+    count = sum(program.constants[i].numel() for i in held_numbers)
     if count > MOST_NUMBERS:
         raise UserError(f"The explorer runs networks of up to {MOST_NUMBERS:,} weights, and {name} has {count:,}.")
     states = ds["fixed_point_state"].values
@@ -58,7 +68,8 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
         "verdict": ds.attrs["verdict"],
         "size": program.size,
         "held": settings["input"],
-        "operations": [_operation(each) for each in program.operations],
+        "operations": written(program),
+        "functions": functions,
         "origin": _packed(ds["origin"].values),
         "directions": _packed(ds["direction"].values),
         "shares": _short(ds["explained_variance"].values[: ds.sizes["axis"]]),
@@ -68,7 +79,7 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
                 "state": _packed(state),
                 "kind": str(ds["kind"].values[i]),
                 "stable": int(ds["stable"].values[i]),
-                "proof": _proof(program, state) if certify else "",
+                "proof": _proof(exact.program(held, at_step), state) if certify else "",
                 "leaves": _leaving(ds["unstable_direction"].values[i]),
             }
             for i, state in enumerate(states)
@@ -91,12 +102,22 @@ def _leaving(directions: np.ndarray) -> list[Any]:
     return [_short(each) for each in directions if np.isfinite(each).all()]
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": operation.name, "reads": operation.reads, "size": operation.size}
-    if operation.values is not None:
-        found["values"] = _packed(operation.values)
-    if operation.name == "part":
-        found["span"] = operation.span
+def written(program: Program) -> list[dict[str, Any]]:
+    """The operations that the step needs, in order; what one reads are places in this list."""
+    places: dict[int, int] = {}
+    found = []
+    for place, number in enumerate(program.needed(program.output)):
+        places[number] = place
+        operation = program.operations[number]
+        one: dict[str, Any] = {"name": operation.name, "reads": [places[i] for i in operation.reads]}
+        one["size"] = operation.size
+        if operation.constant is not None:
+            one["values"] = _packed(program.constants[operation.constant].detach().cpu().double().numpy())
+        if operation.index:
+            one["index"] = operation.index
+        if operation.name in ("number", "power", "sum"):
+            one["number"] = operation.number
+        found.append(one)
     return found
 
 

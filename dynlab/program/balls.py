@@ -103,7 +103,10 @@ def _positive(function: Callable[[arb], arb], what: str) -> Callable[[arb, bool]
 
 def _power(p: arb, k: arb, kinks: bool) -> arb:
     if k == int(float(k)):
-        return p ** int(float(k))
+        found, base = arb(1), p if k >= 0 else _divide(arb(1), p, kinks)
+        for digit in f"{abs(int(float(k))):b}":  # Arb's own power of a ball about 0 is no number
+            found = found * found * base if digit == "1" else found * found
+        return found
     if not p > 0:
         raise NonSmooth("non-smooth point: a broken power of 0 may be taken")
     return p**k
@@ -134,6 +137,7 @@ BALLS: dict[str, Callable[..., arb]] = {
     "cos": lambda p, kinks: p.cos(),
     "atan": _increasing(lambda p: p.atan()),
     "erf": _increasing(lambda p: p.erf()),
+    "erf_slope": _even(lambda p: 2 / arb.pi().sqrt() * (-p * p).exp()),
     "softplus": _increasing(lambda p: p.exp().log1p() if p < 50 else p + (-p).exp().log1p()),
     "power": _power,
 }

@@ -106,6 +106,11 @@ def _power_error(u: float, value: Tensor, a: Bounded, k: float) -> Any:
     return FUNCTION * u * value.abs() + TINY + product(abs(k) * steepest ** (k - 1), e)
 
 
+def _erf_slope_error(u: float, value: Tensor, a: Bounded) -> Any:
+    p, e = a
+    return 2 * FUNCTION * u * value + TINY + value * math_expm1((2 * p.abs() + e) * e + FUNCTION * u * p * p)
+
+
 def _log_error(p: Tensor, e: Any, value: Tensor) -> Any:
     least = p - e
     return torch.where(least > 0, e / least, math.inf)
@@ -139,11 +144,6 @@ def _by(name: str) -> Callable[[Program, int], list[int]]:
 def _second(first: str, factor: Callable[[Program, int], int]) -> Callable[[Program, int], list[int]]:
     """The slope of a slope: the slope itself times a factor of the operand."""
     return lambda p, i: [p.multiply(i, factor(p, p.operations[i].reads[0]))]
-
-
-def _gaussian(p: Program, i: int) -> list[int]:
-    square = p.unary("power", p.operations[i].reads[0], number=2.0)
-    return [p.multiply(p.constant(2 / math.sqrt(math.pi)), p.unary("exp", p.negate(square)))]
 
 
 def _atan_slope(p: Program, i: int) -> list[int]:
@@ -234,7 +234,14 @@ OPERATIONS: dict[str, Function] = {
         lambda p, i: [p.negate(p.unary("sin", p.operations[i].reads[0]))],
     ),
     "atan": Function("torch.atan({0})", "atan({0})", _round(1, lambda p, e, value: e), _atan_slope),
-    "erf": Function("torch.erf({0})", "", _round(1, lambda p, e, value: 1.13 * e), _gaussian),
+    "erf": Function("torch.erf({0})", "", _round(1, lambda p, e, value: 1.13 * e), _by("erf_slope")),
+    # 2/√π e^(−p²): one operation, since the factor is no number that can be stored
+    "erf_slope": Function(
+        "erf_slope({0})",
+        "",
+        _erf_slope_error,
+        _second("erf_slope", lambda p, a: p.multiply(p.constant(-2.0), a)),
+    ),
     "softplus": Function(
         "softplus({0})",
         "(max({0}, 0) + log1p(exp(-abs({0}))))",
@@ -259,6 +266,10 @@ def _tanh_slope(p: Tensor) -> Tensor:
     return 4 * _sigmoid_slope(2 * p)
 
 
+def _erf_slope(p: Tensor) -> Tensor:
+    return 2 / math.sqrt(math.pi) * torch.exp(-p * p)
+
+
 def _step(p: Tensor) -> Tensor:
     return (p > 0).to(p.dtype)
 
@@ -280,6 +291,7 @@ NAMES: dict[str, Any] = {
     "torch": torch,
     "sigmoid_slope": _sigmoid_slope,
     "tanh_slope": _tanh_slope,
+    "erf_slope": _erf_slope,
     "step": _step,
     "modrelu": _modrelu,
     "modrelu_slope": _modrelu_slope,

@@ -185,20 +185,25 @@ class Program:
             found.append(operation.name == leaf or any(found[i] for i in operation.reads))
         return found
 
-    def held(self, input: Tensor, t: int = 0) -> Program:
-        """The program of a held input and a fixed step number: without the leaves ``input`` and ``time``."""
-        found = Program(self.size, 0, constants=list(self.constants), errors=list(self.errors))
+    def held(self, input: Tensor | None, t: int = 0) -> Program:
+        """The program of a fixed step number and, unless it is None, a held input: without ``time`` and ``input``."""
+        found = Program(
+            self.size, self.input_size if input is None else 0, constants=list(self.constants), errors=list(self.errors)
+        )
         moved: list[int] = []
         for operation in self.operations:
             match operation.name:
-                case "input":
+                case "input" if input is not None:
                     moved.append(found.constant(input.detach().double().cpu()))
                 case "time":
                     moved.append(found.constant(float(t)))
                 case "lookup":
                     table = self.constants[operation.constant]
                     row = table[min(int(t), len(table) - 1)]
-                    moved.append(found.constant(row, self.errors[operation.constant]))
+                    share = self.errors[operation.constant]
+                    if share and row.any():  # the share of the table's largest entry as one of the row's
+                        share *= float(table.abs().max() / row.abs().max())
+                    moved.append(found.constant(row, share))
                 case _:
                     reads = tuple(moved[i] for i in operation.reads)
                     new = dataclasses.replace(operation, reads=reads)

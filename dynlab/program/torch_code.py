@@ -14,6 +14,7 @@ from dynlab.program.operations import NAMES, OPERATIONS
 from dynlab.program.program import Program
 
 LEAVES = ("state", "input", "time")
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "negate", "power")  # of Python's numbers too
 
 
 class TorchCode:
@@ -28,8 +29,12 @@ class TorchCode:
     def __init__(self, program: Program, outputs: Sequence[int]) -> None:
         moving = [program.depends_on(leaf) for leaf in LEAVES]
         varies = [any(each[i] for each in moving) for i in range(len(program.operations))]
+        # of numbers alone: Python's own, which torch's functions do not take
+        self._bare = [not (state or input) for state, input in zip(*moving[:2], strict=True)]
         needed = program.needed(*outputs)
-        self._names: dict[str, Any] = dict(NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock)
+        self._names: dict[str, Any] = dict(
+            NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock, tensor=_tensor
+        )
         still = [i for i in needed if not varies[i]]
         read = {k for i in needed if varies[i] for k in program.operations[i].reads} | set(outputs)
         folded = [i for i in still if i in read]
@@ -75,12 +80,14 @@ class TorchCode:
                 return f"{reads[0]}[..., i{i}]"
             case name:
                 held = operation.number if name == "power" else f"c[{operation.constant}]"
+                if name not in ARITHMETIC:
+                    reads = [f"tensor(v{k})" if self._bare[k] else f"v{k}" for k in operation.reads]
                 return OPERATIONS[name].torch.format(*reads, c=held)
 
 
 def _join(parts: list[Any], sizes: list[int]) -> Tensor:
-    like = next(part for part in parts if isinstance(part, Tensor))
-    whole = [part if isinstance(part, Tensor) else like.new_full((1,), part) for part in parts]
+    like = max((part for part in parts if isinstance(part, Tensor)), key=lambda part: part.ndim)
+    whole = [part.to(like) if isinstance(part, Tensor) else like.new_full((1,), part) for part in parts]
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in whole))
     return torch.cat([part.expand(*batch, size) for part, size in zip(whole, sizes, strict=True)], dim=-1)
 
@@ -91,6 +98,10 @@ def _sums(a: Tensor, length: int) -> Tensor:
 
 def _row(table: Tensor, t: Any) -> Tensor:
     return table[t]
+
+
+def _tensor(a: Any) -> Tensor:
+    return a if isinstance(a, Tensor) else torch.tensor(a, dtype=torch.float64)
 
 
 def _clock(t: Any) -> Any:

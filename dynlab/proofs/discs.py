@@ -80,6 +80,11 @@ def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> ProvedDiscs | None:
         basis = _thorough(middle) if thorough else _refined(middle)
     except (ZeroDivisionError, np.linalg.LinAlgError):
         return None
+    return discs_of(jacobian, basis)
+
+
+def discs_of(jacobian: arb_mat, basis: Basis) -> ProvedDiscs | None:
+    """Discs of the eigenvalues of every matrix in `jacobian`, by these approximate eigenvectors; None where none."""
     n = jacobian.nrows()
     missing = _row_sums(_identity(n) - basis.inverse * basis.vectors)
     similar = basis.inverse * (acb_mat(jacobian) * basis.vectors)

@@ -22,8 +22,8 @@ def packed(files: Sequence[Path], most: int) -> tuple[str, list[str]]:
     Returns
     -------
     tuple of (str, list of str)
-        JSON, compressed and in base64: ``program``, and ``certificates``, which lack it, and their tight ball where
-        that is the ball; and the names of the files that are in it.
+        JSON, compressed and in base64: ``program``, and ``certificates``, which lack it; and the names of the files
+        that are in it.
     """
     parts: list[str] = []
     names: list[str] = []
@@ -31,8 +31,6 @@ def packed(files: Sequence[Path], most: int) -> tuple[str, list[str]]:
     for file in files:
         document = json.loads(file.read_text(encoding="utf-8"))
         step = json.dumps(document.pop("program"))
-        if document["ball"] == document["tight_ball"]:
-            del document["tight_ball"]
         part = json.dumps(document)
         length += _length(part) + (0 if program else _length(step))
         if length > most:

@@ -49,9 +49,10 @@ def test_a_netcdf_file_holds_what_is_computed_today_and_is_drawn(system):
     assert dl.plot_fixed_points(old).figure.axes
 
 
-def test_a_certificate_is_checked(capsys):
-    assert certificate_check.main([str(OLD / "fixed-point-0.json")]) == 0
-    assert "exactly one fixed point" in capsys.readouterr().out
+def test_a_certificate_of_the_first_format_is_refused_in_a_sentence(capsys):
+    """Its step was written by hand, in operations that traced steps do not have."""
+    assert certificate_check.main([str(OLD / "fixed-point-0.json")]) == 2
+    assert "this checks the format 'dynlab certificate 2', and the file has another one" in capsys.readouterr().err
 
 
 def test_a_run_is_read_with_its_facts_and_followed(tmp_path, monkeypatch, capsys):

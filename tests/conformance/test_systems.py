@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from dynlab.program.differentiation import jacobian
 from dynlab.simulation import orbit
 from dynlab.systems import SYSTEMS, Flow, Map, create, frozen
 from dynlab.systems.examples import LENGTH as TIMES

@@ -1,59 +1,60 @@
 """A trained network in the explorer: the operations that the browser runs are the network's own step."""
 
 import base64
+import json
 
 import numpy as np
 import pytest
 import torch
+import xarray as xr
+from certificates import fixed_point
 
-import dynlab as dl
 from dynlab import zoo
 from dynlab.checkpoints import read
 from dynlab.errors import UserError
 from dynlab.explore import explorer_page
 from dynlab.explore import network as explorer_network
-from dynlab.explore.network import embedded
+from dynlab.explore.network import embedded, written
 from dynlab.program import NoProgram
-from dynlab.systems import SYSTEMS, Map, create
+from dynlab.program.derived import derived
+from dynlab.program.operations import OPERATIONS
+from dynlab.systems import SYSTEMS, Map, create, from_function, frozen
 from dynlab.systems.examples import example_config
 
 LARGEST = 1_000_000  # bytes
 STEP = 1e-13  # relative, of one step in the browser beside Python's
-RUN = """given.map(({ operations, input, states }) => {
-    const step = program.stepOf(operations);
+RUN = """given.map(({ operations, functions, input, states }) => {
+    const step = program.stepOf(operations, functions);
     return states.map((state) => Array.from(step(Float64Array.from(state), Float64Array.from(input))));
 })"""
+SOURCES = {name: rule.scalar for name, rule in OPERATIONS.items()}
+AT_STEP = 2
 
 
 def unpacked(text):
     return np.frombuffer(base64.b64decode(text), dtype="<f8")
 
 
-def example_of(name, seed=0):
-    torch.manual_seed(seed)
-    return create(name, **example_config(name)).double()
-
-
-def written_out():
-    """Every system whose step is written out, by name."""
+def maps():
+    """Every map of the table whose step has a program, by name."""
     for name in SYSTEMS:
-        system = example_of(name)
+        torch.manual_seed(0)
+        system = frozen(create(name, **example_config(name)))
         if isinstance(system, Map):
             try:
-                yield name, system, system.program(torch.linspace(-1, 1, system.input_size).double())
+                yield name, system, derived(system).program.held(None, AT_STEP)
             except NoProgram:
                 continue
 
 
 def test_one_step_of_every_family_is_pythons(in_node):
     given, truths, names = [], [], []
-    for name, system, program in written_out():
-        generator = np.random.default_rng(0)
-        states = generator.uniform(-0.9, 0.9, size=(3, system.state_size))
-        operations = [explorer_network._operation(each) for each in program.operations]
-        held = np.linspace(-1, 1, system.input_size).tolist()
-        given.append({"operations": operations, "input": held, "states": states.tolist()})
-        truths.append(np.array([program.evaluate(state) for state in states]))
+    for name, system, program in maps():
+        states = torch.from_numpy(np.random.default_rng(0).uniform(-0.9, 0.9, size=(3, system.state_size)))
+        held = torch.linspace(-1, 1, system.input_size).double()
+        one = {"operations": written(program), "functions": SOURCES, "input": held.tolist()}
+        given.append(one | {"states": states.tolist()})
+        truths.append(torch.stack([system.step(state, held, AT_STEP) for state in states]).detach().numpy())
         names.append(name)
     assert {"gru", "lstm", "ernn", "asrnn", "antisymmetric-gated", "henon"} <= set(names)
     for name, truth, found in zip(names, truths, in_node(RUN, given, "program"), strict=True):
@@ -68,8 +69,33 @@ def flipflop():
 
 @pytest.fixture(scope="module")
 def geometry(flipflop):
-    inputs = np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3))
-    return dl.geometry(flipflop, inputs, starts=24, seed=0)
+    """What the page needs of `dynlab.geometry`: driven trajectories, their principal plane, and two fixed points."""
+    inputs = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3)))
+    exact, state, states = frozen(flipflop), torch.zeros(4, 64).double(), []
+    for x in inputs.unbind(1):
+        state = exact.step(state, x)
+        states.append(state)
+    driven = torch.stack(states, dim=1).numpy()
+    origin = driven.mean(axis=(0, 1))
+    direction = np.linalg.svd((driven - origin).reshape(-1, 64), full_matrices=False)[2][:3]
+    nothing = torch.zeros(3).double()
+    for _ in range(500):
+        state = exact.step(state, nothing)
+    settled = [fixed_point(exact, nothing, each).numpy() for each in state[:2]]
+    return xr.Dataset(
+        {
+            "trajectory": (("sample", "time", "axis"), (driven - origin) @ direction.T),
+            "origin": ("state", origin),
+            "direction": (("axis", "state"), direction),
+            "explained_variance": ("axis", [0.5, 0.3, 0.1]),
+            "fixed_point_state": (("fixed_point", "state"), settled),
+            "fixed_point_position": (("fixed_point", "axis"), (np.array(settled) - origin) @ direction.T),
+            "kind": ("fixed_point", ["stable node"] * 2),
+            "stable": ("fixed_point", [1, 1]),
+            "unstable_direction": (("fixed_point", "mode", "axis"), np.full((2, 1, 3), np.nan)),
+        },
+        attrs={"verdict": "It has fixed points.", "settings": json.dumps({"input": [0.0] * 3, "at_step": 0})},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -80,19 +106,22 @@ def page_of_flipflop(flipflop, geometry):
 def test_fixed_points_stay_where_they_are_in_the_browser(page_of_flipflop, geometry, in_node):
     states = [unpacked(point["state"]).tolist() for point in page_of_flipflop["points"]]
     assert np.array_equal(states, geometry["fixed_point_state"].values)
-    given = [{"operations": page_of_flipflop["operations"], "input": page_of_flipflop["held"], "states": states}]
+    given = [{key: page_of_flipflop[key] for key in ("operations", "functions")}]
+    given[0] |= {"input": page_of_flipflop["held"], "states": states}
     (moved,) = in_node(RUN, given, "program")
     assert np.abs(np.array(moved) - states).max() <= 1e-12
 
 
 def test_an_orbit_of_the_browser_is_pythons(flipflop, page_of_flipflop, in_node):
-    start = np.zeros(64)
-    driven = dl.simulate(flipflop, np.ones((1, 20, 3)), initial_state=start[None], dtype="float64")
-    orbit = driven["trajectory"].values[0]
-    expression = "(() => { const step = program.stepOf(given); let h = new Float64Array(64);"
+    """Under an input that is not the one that is held."""
+    exact, state = frozen(flipflop), torch.zeros(64).double()
+    for _ in range(20):
+        state = exact.step(state, torch.ones(3).double())
+    expression = (
+        "(() => { const step = program.stepOf(given.operations, given.functions); let h = new Float64Array(64);"
+    )
     expression += " for (let t = 0; t < 20; t++) h = step(h, new Float64Array(3).fill(1)); return Array.from(h); })()"
-    found = in_node(expression, page_of_flipflop["operations"], "program")
-    assert np.abs(orbit[-1] - found).max() <= 1e-10
+    assert np.abs(state.numpy() - in_node(expression, page_of_flipflop, "program")).max() <= 1e-10
 
 
 def test_the_plane_is_that_of_the_principal_components(page_of_flipflop, geometry, in_node):
@@ -126,9 +155,9 @@ def test_what_is_proved_is_said(flipflop, geometry):
 
 
 def test_what_cannot_be_run_is_one_sentence(flipflop, geometry, monkeypatch):
-    unwritten = dl.from_function(lambda h, x: 0.5 * h + 0 * x.sum(), state_size=64, input_size=3)
-    with pytest.raises(UserError, match="cannot run mine"):
-        embedded(unwritten, geometry, "mine")
+    for step in (lambda h, x: h * (float(h.sum()) > 0), lambda h, x: torch.erf(h)):
+        with pytest.raises(UserError, match="cannot run mine"):
+            embedded(from_function(step, state_size=64, input_size=3), geometry, "mine")
     monkeypatch.setattr(explorer_network, "MOST_NUMBERS", 100)
     with pytest.raises(UserError, match="up to 100 weights"):
         embedded(flipflop, geometry, "gru-flipflop")

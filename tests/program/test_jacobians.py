@@ -119,7 +119,7 @@ def test_the_blocks_along_the_diagonal_are_those_of_the_whole(system, batch):
 
 def test_the_bound_of_the_norm_holds_for_the_entries(system, batch):
     operator, bound = jacobian_and_rounding(system, *batch)
-    matrix, error = jacobian_and_error(system, *batch)
+    matrix, _ = jacobian_and_error(system, *batch)
     apart = torch.linalg.matrix_norm(operator.dense().expand_as(matrix) - matrix, 2)
     assert (apart <= bound).all()
 
@@ -141,7 +141,7 @@ def test_a_closed_gate_keeps_the_digits_of_what_it_lets_through():
             parameter.fill_(0.0)
         cell.bias_hh[1] = 45.0  # z = 1 − 3e-20
         cell.weight_hh[2] = 1.0
-    found, error = jacobian_and_error(cell, torch.zeros(1).double(), torch.zeros(1).double())
+    found, _ = jacobian_and_error(cell, torch.zeros(1).double(), torch.zeros(1).double())
     assert float(found) == 1.0
     candidate = input_jacobian(cell, torch.zeros(1).double(), torch.zeros(1).double()).dense()
     assert float(candidate) == 0.0
@@ -181,7 +181,7 @@ def test_a_step_that_has_no_program_has_estimates():
     from dynlab.systems import from_function
 
     system = from_function(lambda h, x: torch.where(h > 0, torch.tanh(h), 2 * h), 2)
-    with pytest.raises(NoProgram, match="where|gt"):
+    with pytest.raises(NoProgram, match=r"where|gt"):
         derived(frozen(system))
     found, error = jacobian_and_error(frozen(system), torch.tensor([0.5, -1.0]).double(), torch.zeros(0).double())
     torch.testing.assert_close(found, torch.diag(torch.tensor([1 / np.cosh(0.5) ** 2, 2.0]).double()))

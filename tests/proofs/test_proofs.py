@@ -7,14 +7,14 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from certificates import fixed_point
 from flint import acb, acb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynlab import schema, zoo
-from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_map
+from dynlab.program.differentiation import jacobian
 from dynlab.proofs.certify import certify, eigenvalue_radii
 from dynlab.systems import create, frozen
 from dynlab.systems.planar import planar_system
@@ -96,9 +96,7 @@ def test_a_gru_of_64_units_has_one_stable_point_within_rounding():
     assert found.certified
     assert found.radius < 1e-14
     assert tuple(found.counts) == (0, 64, 0)
-    radii = eigenvalue_radii(
-        found, np.linalg.eigvals(system.closed_form_jacobian(state, torch.zeros(2).double()).dense())
-    )
+    radii = eigenvalue_radii(found, np.linalg.eigvals(jacobian(system, state, torch.zeros(2).double()).dense()))
     assert radii.max() < 1e-13
 
 
@@ -140,7 +138,7 @@ def true_counts(matrix):
 PROVED, DECIDED = [], []
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(st.integers(0, 2**32 - 1))
 def never_wrong(seed):
     matrix = nearly_neutral(seed)
@@ -169,66 +167,26 @@ def test_eigenvalues_a_billionth_off_the_circle_are_never_decided_wrongly_and_ne
     PROVED.clear()
     DECIDED.clear()
     never_wrong()
-    assert len(DECIDED) > 300
+    assert len(DECIDED) > 120
     assert np.mean(PROVED) >= 0.95
     assert np.mean(DECIDED) >= 0.95
-
-
-def test_the_search_for_fixed_points_says_of_such_matrices_what_the_enclosure_does():
-    """What `dynlab fixed-points` prints without a proof, and with one: never wrong, and decided nearly always."""
-    undecided = 0
-    for seed in range(40):
-        matrix = nearly_neutral(seed)
-        outside, _ = true_counts(matrix)
-        ds = fixed_points(LinearMap(matrix.tolist()), starts=2, certify=True)
-        decided = int(outside == 0)
-        assert ds["proved_stable"].values.tolist() == [decided], seed
-        assert ds["proved_unstable_directions"].values.tolist() == [outside]
-        assert int(ds["stable"][0]) in (-1, decided), seed
-        assert int(ds["unstable_directions"][0]) <= outside
-        undecided += int(ds["undecided_directions"][0]) > 0
-        assert ds["status"].values.tolist() == ["fixed point"], seed
-    assert undecided <= 4
 
 
 def test_arb_is_at_its_default_precision_again():
     assert ctx.prec == 53
 
 
-@pytest.mark.parametrize("name", ["ernn-har2-k1", "fastrnn-har2", "rnn-har2"])
-def test_every_fixed_point_of_networks_of_the_zoo_is_proved_or_undecided_with_its_reason(name):
-    ds = fixed_points(zoo.load(name), starts=6, certify=True)
-    size = ds.sizes[schema.STATE]
-    told = ds["proved_unstable_directions"].values + ds["proved_stable_directions"].values
-    for certified, reason, directions in zip(
-        ds["certified"].values, ds["certificate_reason"].values.tolist(), told, strict=True
-    ):
-        assert (reason == "proved") == (bool(certified) and directions == size)
-    # none of these happens to be undecided
-    assert (ds["certified"].values == 1).all()
-    # and what was estimated in double precision is what is proved
-    assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist()
-    assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
-    # each estimate is within the disc of an eigenvalue, whose error the estimate's own bound covers
-    assert (ds["eigenvalue_radius"].values <= ds["eigenvalue_error"].values + 1e-14).all()
-
-
 @pytest.mark.parametrize(
     "name, settings, rounded",
-    [
-        ("exprnn", {"init": "henaff"}, True),
-        ("antisymmetric", {}, False),
-        ("vanilla", {}, False),
-    ],
+    [("exprnn", {"init": "henaff"}, True), ("antisymmetric", {}, False), ("vanilla", {}, False)],
 )
-def test_what_the_rounding_of_a_computed_matrix_decides_is_undecided(name, settings, rounded, tmp_path):
+def test_what_the_rounding_of_a_computed_matrix_decides_is_undecided(name, settings, rounded):
     """An orthogonal matrix is neutral by construction, and off the circle by 1e-17 as it was rounded."""
     torch.manual_seed(0)
-    system = create(name, input_size=1, state_size=4, **settings)
-    assert frozen(system).program(torch.zeros(1).double()).rounded == rounded
-    ds = fixed_points(system, at=[0.25], starts=24, certificates=tmp_path)
-    assert ds["certified"].values.tolist() == [1]
-    decided = ds["proved_unstable_directions"].values + ds["proved_stable_directions"].values
-    assert decided.tolist() == [0 if rounded else 4]
-    # no file shows of the rounded matrix what is not proved of the one that it stands for
-    assert len(list(tmp_path.iterdir())) == (0 if rounded else 1)
+    system = frozen(create(name, input_size=1, state_size=4, **settings))
+    held = torch.tensor([0.25]).double()
+    program = system.program(held)
+    assert program.is_exact == (not rounded)
+    found = certify(program, fixed_point(system, held, torch.full((4,), 0.1)).numpy())
+    assert found.certified
+    assert found.counts.undecided == (4 if rounded else 0)

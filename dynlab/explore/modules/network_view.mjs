@@ -29,7 +29,7 @@ const distanceOf = (x, y) => Math.hypot(...x.map((each, i) => each - y[i]));
  */
 export function showNetwork(network, page) {
   const canvas = byId("network-plane");
-  const step = stepOf(network.operations);
+  const step = stepOf(network.operations, network.functions);
   const places = projection(unpacked(network.origin), unpacked(network.directions));
   const points = network.points.map((point) => ({ ...point, state: unpacked(point.state) }));
   for (const point of points) point.place = places.onto(point.state);

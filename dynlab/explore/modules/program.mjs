@@ -6,36 +6,39 @@ export function unpacked(text) {
   return new Float64Array(bytes.buffer);
 }
 
-const entrywise = (combine) => (first, second) => first.map((each, i) => combine(each, second?.[i]));
+/** A function of a number, or two, and a held one from its source in the words of Math. */
+function compiled(source) {
+  const filled = source.replaceAll("{0}", "a").replaceAll("{1}", "b").replaceAll("{c}", "c");
+  return new Function("a", "b", "c", `const { abs, atan, cos, exp, expm1, log, log1p, max, pow, sin, sqrt, tanh } = Math; return ${filled};`);
+}
 
-const OPERATIONS = {
-  add: entrywise((x, y) => x + y),
-  subtract: entrywise((x, y) => x - y),
-  multiply: entrywise((x, y) => x * y),
-  reciprocal: entrywise((x) => 1 / x),
-  sqrt: entrywise(Math.sqrt),
-  tanh: entrywise(Math.tanh),
-  sigmoid: entrywise((x) => 0.5 * (1 + Math.tanh(0.5 * x))),
-  relu: entrywise((x) => Math.max(x, 0)),
-  join: (...parts) => Float64Array.from(parts.flatMap((part) => [...part])),
-};
-
-/** The step (state, input) → state of a list of operations, of which the first is the state and the second the input. */
-export function stepOf(operations) {
-  const ready = operations.map(({ name, reads, size, values, span }) => ({ name, reads, size, span, values: values === undefined ? null : unpacked(values) }));
+/** The step (state, input) → state of a list of operations, with the sources of their functions. */
+export function stepOf(operations, sources) {
+  const functions = Object.fromEntries(Object.entries(sources).map(([name, source]) => [name, compiled(source)]));
+  const ready = operations.map((operation) => ({ ...operation, values: operation.values === undefined ? null : unpacked(operation.values) }));
   return (state, input) => {
     const results = [];
-    ready.forEach((operation, i) => results.push(i === 0 ? state : i === 1 ? input : carriedOut(operation, operation.reads.map((read) => results[read]))));
+    for (const operation of ready) results.push(carriedOut(operation, operation.reads.map((read) => results[read]), functions, state, input));
     return results[results.length - 1];
   };
 }
 
-function carriedOut({ name, size, values, span }, read) {
+function carriedOut({ name, size, values, index, number }, read, functions, state, input) {
+  if (name === "state") return state;
+  if (name === "input") return input;
   if (name === "constant") return values;
-  if (name === "part") return read[0].slice(...span);
-  if (name === "modrelu") return read[0].map((each, i) => Math.sign(each) * Math.max(Math.abs(each) + values[i], 0));
-  if (name !== "linear") return OPERATIONS[name](...read);
-  const [vector, result] = [read[0], new Float64Array(size)];
+  if (name === "number") return Float64Array.of(number);
+  if (name === "take") return Float64Array.from(index, (place) => read[0][place]);
+  if (name === "join") return Float64Array.from(read.flatMap((part) => [...part]));
+  if (name === "linear") return multiplied(values, read[0], size);
+  if (name === "sum") return Float64Array.from({ length: size }, (_, i) => read[0].subarray(i * number, (i + 1) * number).reduce((total, each) => total + each, 0));
+  const [first, second, third] = [read[0], read[1] ?? [0], values ?? [number]];
+  const at = (vector, i) => vector[vector.length === 1 ? 0 : i]; // one number serves all
+  return Float64Array.from({ length: size }, (_, i) => functions[name](at(first, i), at(second, i), at(third, i)));
+}
+
+function multiplied(values, vector, size) {
+  const result = new Float64Array(size);
   const columns = vector.length;
   for (let row = 0; row < size; row++) {
     let sum = 0;

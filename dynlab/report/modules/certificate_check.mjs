@@ -2,11 +2,10 @@
 // It believes nothing that the certificate says, and shares no code with what made it.
 
 import { taken } from "./document.mjs";
-import { Arithmetic, diagonal, modulus, sum } from "./intervals.mjs";
+import { Arithmetic, diagonal, modulus, size, sum } from "./intervals.mjs";
 import { Rejected } from "./rejected.mjs";
 import { evaluate } from "./step_over_box.mjs";
 
-const size = (value) => (value < 0n ? -value : value);
 const most = (values) => values.reduce((a, b) => (a > b ? a : b));
 
 /** The sentence of what is shown, of a document as `strict_json.parsed` gives it.
@@ -23,10 +22,12 @@ export function check(document) {
   if (certificate.claims[0] !== outside || certificate.claims[1] !== inside || certificate.claims[2] !== n - outside - inside) {
     throw new Rejected(`${outside} eigenvalues are shown to be outside the unit circle, ${inside} inside and ${n - outside - inside} on neither side, which is not what is claimed`);
   }
+  const within = certificate.program.some(({ radius }) => radius.mantissa);
+  const more = within ? " So has each step whose numbers are within the radii that are written beside them." : "";
   const kind = outside ? "unstable" : inside === n ? "stable" : "of undecided stability";
   return (
     `Correct: the step that is written in this file, with the digest ${certificate.digest}, has exactly one fixed point in the given ball, ` +
-    `whose radius is at most ${roundedUp(radius, arithmetic.one)}. It is ${kind}: ${outside} of ${n} directions grow and ${inside} decay.`
+    `whose radius is at most ${roundedUp(radius, arithmetic.one)}. It is ${kind}: ${outside} of ${n} directions grow and ${inside} decay.${more}`
   );
 }
 

@@ -1,33 +1,32 @@
 // A certificate taken apart: every type, key, sign and size is looked at before a number is used.
 
+import { FUNCTIONS } from "./functions.mjs";
+import { bitLength } from "./intervals.mjs";
 import { Malformed, Rejected } from "./rejected.mjs";
 import { sha256 } from "./sha256.mjs";
 import { dumped } from "./strict_json.mjs";
 
-const FORMAT = "dynlab certificate 1";
+const FORMAT = "dynlab certificate 2";
 const NUMBER = /^(-?)(0|[1-9a-f][0-9a-f]{0,39999})p(-?[0-9]{1,18})$/; // a hexadecimal integer, an exponent of 2
 const DIGEST = /^[0-9a-f]{64}$/;
 const MOST_BITS = 2 ** 13; // more would only take time
 const EXTRA_BITS = 64; // beyond twice the precision of the proof, so that its own rounding decides what stands
 const USUAL_BITS = 256; // of honest certificates, which take fewer than 1,000 + 50 n products of digits a character
 const MOST_WORK = [2000, 200]; // of them, for each character of the file, and as many more for each state
-const LITTLE_WORK = 5e9; // never too much for a file that is not too long for it
-const MOST_OF_A_CHARACTER = 1e6;
-// How many earlier results an operation reads; `join` reads one or more.
-const READS = new Map(Object.entries({ state: 0, constant: 0, linear: 1, add: 2, subtract: 2, multiply: 2, reciprocal: 1, sqrt: 1, tanh: 1, sigmoid: 1, relu: 1, modrelu: 1, part: 1, join: null }));
-const HOLDS = { constant: "values", linear: "values", modrelu: "values", part: "span" }; // a key beyond name and reads
+const LITTLE_WORK = 5e9; // never too much
+const MOST_EXPONENT_BITS = 10; // of a power, which is up to 1023
+const BESIDE = 24; // characters of an operation besides its name, reads and numbers
+// The key of what an operation holds beyond its name and reads; "values" may have a "radius".
+const HOLDS = { number: "number", constant: "values", linear: "values", take: "index", sum: "length", modrelu: "values", power: "number" };
+// How many earlier results an operation reads; `join` reads one or more, functions read one.
+const ARITHMETIC = { state: 0, number: 0, constant: 0, join: null, linear: 1, take: 1, sum: 1, negate: 1, add: 2, subtract: 2, multiply: 2, divide: 2 };
+const READS = new Map([...Object.entries(ARITHMETIC), ...Object.keys(FUNCTIONS).map((name) => [name, 1])]);
+const ZERO = { mantissa: 0n, exponent: 0 };
 const KEYS = ["format", "system", "source", "digest", "precision", "size", "program", "ball", "tight_ball"];
 const SHOWS = ["vectors", "inverse", "eigenvalues", "claims"];
 
-/** How many binary digits the size of an integer has. */
-export function bitLength(value) {
-  if (value === 0n) return 0;
-  const digits = (value < 0n ? -value : value).toString(16);
-  return 4 * digits.length - Math.clz32(parseInt(digits[0], 16)) + 28;
-}
-
-class Reader {
-  characters = 0; // how long the numbers that were read are together
+export class Reader {
+  characters = 0; // how long the program and the numbers that were read are together
   highest = 0; // bits before the binary point that hold each of them
 
   /** The values of an object that has these keys and no others. */
@@ -98,35 +97,52 @@ class Reader {
   operation(entry, what, before, n) {
     const name = entry instanceof Map ? entry.get("name") : null;
     if (!READS.has(name)) throw new Malformed(`${what} of the program is an unknown operation`);
-    const [, written, held] = this.fields(entry, name in HOLDS ? ["name", "reads", HOLDS[name]] : ["name", "reads"], what);
+    const keys = ["name", "reads", ...(name in HOLDS ? [HOLDS[name]] : [])];
+    if (HOLDS[name] === "values" && entry.has("radius")) keys.push("radius");
+    const [, written, held, around] = this.fields(entry, keys, what);
     const reads = this.items(written, what).map((index) => this.whole(index, `what ${what} reads`, 0, before.length - 1));
     const fits = READS.get(name) === null ? reads.length > 0 : reads.length === READS.get(name);
     if (!fits) throw new Malformed(`${what} reads ${reads.length} results`);
-    this.characters += name.length + reads.length;
-    const sizes = reads.length ? reads.map((index) => before[index].size) : [n];
-    if (name !== "join" && sizes[0] !== sizes.at(-1)) throw new Malformed(`${what} combines vectors of different lengths`);
-    const found = { name, reads, numbers: [], span: [0, 0], size: name === "join" ? sizes.reduce((sum, each) => sum + each, 0) : sizes[0] };
-    this.take(found, held, what, n);
-    return found;
+    this.characters += BESIDE + name.length + reads.length;
+    const sizes = reads.map((index) => before[index].size);
+    const most = sizes.length ? sizes.reduce((a, b) => Math.max(a, b)) : name === "state" ? n : 1;
+    const size = name === "join" ? sizes.reduce((total, each) => total + each, 0) : most;
+    if (name !== "join" && sizes.some((each) => each !== 1 && each !== size)) throw new Malformed(`${what} combines vectors of different lengths`);
+    const radius = around === undefined ? ZERO : this.number(around, what);
+    if (radius.mantissa < 0n) throw new Malformed(`the radius of ${what} is below 0`);
+    return { name, reads, radius, size, ...(name in HOLDS ? this.held(name, held, what, size) : {}) };
   }
 
-  /** The constants that an operation holds, and the size that they give its result. */
-  take(operation, held, what) {
-    const { name, size } = operation;
+  /** What an operation holds, and how many numbers its result has; `size` of what it reads. */
+  held(name, value, what, size) {
     if (name === "constant") {
-      operation.numbers = [this.vector(held, what)];
-      operation.size = operation.numbers[0].length;
-    } else if (name === "linear") {
-      operation.numbers = this.matrix(held, what, size);
-      operation.size = operation.numbers.length;
-    } else if (name === "modrelu") {
-      operation.numbers = [this.vector(held, what, size)];
-    } else if (name === "part") {
-      const [first, last] = this.items(held, `ends of ${what}`, 2);
-      const start = this.whole(first, `the start of ${what}`, 0, size);
-      operation.span = [start, this.whole(last, `the end of ${what}`, start, size)];
-      operation.size = operation.span[1] - start;
+      const numbers = this.vector(value, what);
+      return { held: [numbers], size: numbers.length };
     }
+    if (name === "modrelu") {
+      const numbers = this.vector(value, what);
+      if (numbers.length !== 1 && numbers.length !== size) throw new Malformed(`${what} combines vectors of different lengths`);
+      return { held: [numbers] };
+    }
+    if (name === "linear") {
+      if (!size) throw new Malformed(`${what} multiplies no numbers`);
+      const rows = this.matrix(value, what, size);
+      return { held: rows, size: rows.length };
+    }
+    if (name === "take") {
+      const index = this.items(value, what).map((each) => this.whole(each, `a place of ${what}`, 0, size - 1));
+      this.characters += index.length;
+      return { held: index, size: index.length };
+    }
+    if (name === "sum") {
+      const length = this.whole(value, `the length of ${what}`, 1, size);
+      if (size % length) throw new Malformed(`${what} sums groups of ${length} of ${size} numbers`);
+      return { held: length, size: size / length };
+    }
+    const number = this.number(value, what);
+    const tooLarge = bitLength(number.mantissa) + number.exponent > MOST_EXPONENT_BITS || number.exponent < -MOST_BITS;
+    if (name === "power" && number.mantissa && tooLarge) throw new Rejected(`the exponent of ${what} is beyond 1023, or has far too many digits`);
+    return { held: number };
   }
 }
 
@@ -162,15 +178,16 @@ export function taken(document) {
 /** The work that a certificate of this length may ask for. */
 function mostWork(characters, n, bits) {
   const usual = (MOST_WORK[0] + MOST_WORK[1] * n) * Math.max(1, bits / USUAL_BITS) ** 1.6 * characters;
-  return Math.min(Math.max(usual, LITTLE_WORK), MOST_OF_A_CHARACTER * characters);
+  return Math.max(usual, LITTLE_WORK);
 }
 
 /** About how many products of digits the check takes. */
 function work(program, n, bits) {
   let products = 60 * n ** 3; // ten products of matrices, each of the middles and twice of the radii, and a margin
-  for (const { name, size, numbers } of program) {
-    products += 6 * size * (n + 1) * (name === "linear" ? numbers[0]?.length ?? 1 : 1);
-    if (name === "tanh" || name === "sigmoid") products += 4 * size * bits; // the terms of eight exponentials
+  for (const { name, size, held } of program) {
+    products += 6 * size * (n + 1) * (name === "linear" ? held[0]?.length ?? 1 : 1);
+    // the terms of the series at the ends of two intervals, each twice; those of erf are many and long
+    products += size * bits * (name === "erf" ? 200 : name in FUNCTIONS ? 8 : 0);
   }
   return products * Math.floor(30 + ((2 * bits) / 30) ** 1.6); // as Python counts it, with Karatsuba's exponent
 }

@@ -1,17 +1,17 @@
 // Intervals in exact integers: [m, r] is the interval from (m − r) 2^−bits to (m + r) 2^−bits. Every rounding widens it.
 // A matrix is {mids, rads}, each a list of rows, of all m and of all r.
 
-import { bitLength } from "./document.mjs";
 import { Rejected } from "./rejected.mjs";
 
-const GUARD = 64n; // more bits inside the exponential, whose squarings double the error
-const SMALL = 8; // its argument is halved until it is below 2^−SMALL
+export const size = (value) => (value < 0n ? -value : value);
+export const larger = (a, b) => (a > b ? a : b);
 
-const size = (value) => (value < 0n ? -value : value);
-const larger = (a, b) => (a > b ? a : b);
-
-/** The largest integer that is not above a/b, for b > 0. */
-const floored = (a, b) => (a < 0n ? -((-a + b - 1n) / b) : a / b);
+/** How many binary digits the size of an integer has. */
+export function bitLength(value) {
+  if (value === 0n) return 0;
+  const digits = size(value).toString(16);
+  return 4 * digits.length - Math.clz32(parseInt(digits[0], 16)) + 28;
+}
 
 /** The largest integer whose square is not above `value`. */
 export function rootOf(value) {
@@ -27,7 +27,7 @@ export function rootOf(value) {
 /** The least integer that is not below |real + i imag|, or one more. */
 export const modulus = (real, imag) => (real === 0n && imag === 0n ? 0n : rootOf(real * real + imag * imag) + 1n);
 
-function between(low, high) {
+export function between(low, high) {
   const middle = (low + high) >> 1n;
   return [middle, larger(high - middle, middle - low)];
 }
@@ -81,9 +81,11 @@ export class Arithmetic {
     return middle;
   }
 
-  matrix(rows) {
+  /** Intervals of all numbers that are within the radius of those of the file. */
+  matrix(rows, radius = { mantissa: 0n, exponent: 0 }) {
+    const [middle, more] = this.read(radius);
     const read = rows.map((row) => row.map((number) => this.read(number)));
-    return { mids: read.map((row) => row.map(([m]) => m)), rads: read.map((row) => row.map(([, r]) => r)) };
+    return { mids: read.map((row) => row.map(([m]) => m)), rads: read.map((row) => row.map(([, r]) => r + middle + more)) };
   }
 
   times([am, ar], [bm, br]) {
@@ -108,76 +110,17 @@ export class Arithmetic {
     return mids.map((row, i) => row.reduce((total, m, j) => total + size(m) + rads[i][j], 0n));
   }
 
-  /** Integers that e^(−y 2^−bits) lies between, for y ≥ 0. */
-  expMinus(y) {
-    const whole = y >> this.bits;
-    if (whole > this.bits) return [0n, 1n];
-    const q = this.bits + GUARD;
-    const halvings = bitLength(whole) + SMALL;
-    const z = (y << GUARD) >> BigInt(halvings);
-    let [term, total, error, n] = [1n << q, 1n << q, 8n, 0n]; // 8: of z, and of all terms left out
-    while (term) {
-      n += 1n;
-      term = ((term * z) >> q) / n;
-      total += n % 2n ? -term : term;
-      error += 2n; // of the term's two roundings, and of those before it, which shrink
-    }
-    for (let i = 0; i < halvings; i++) [total, error] = [(total * total) >> q, 2n * error + 3n];
-    return [larger(0n, (total - error) >> GUARD), ((total + error) >> GUARD) + 1n];
-  }
-
-  /** An interval of tanh, and one of its derivative 1/cosh²; both are monotone in |x|. */
-  tanh([m, r]) {
-    const [left, right] = [m - r, m + r];
-    const nearest = left <= 0n && right >= 0n ? 0n : size(left) < size(right) ? size(left) : size(right);
-    const farthest = larger(size(left), size(right));
-    return [between(this.tanhBetween(left)[0], this.tanhBetween(right)[1]), between(this.slope(farthest)[0], this.slope(nearest)[1])];
-  }
-
-  sigmoid([xm, xr]) {
-    const [[m, r], [sm, sr]] = this.tanh([xm >> 1n, (xr >> 1n) + 1n]);
-    return [[(this.one + m) >> 1n, (r >> 1n) + 1n], [sm >> 2n, (sr >> 2n) + 2n]];
-  }
-
-  relu([m, r]) {
-    if (m - r > 0n) return [[m, r], [this.one, 0n]];
-    if (m + r < 0n) return [[0n, 0n], [0n, 0n]];
-    throw new Rejected("the argument of a ReLU may be 0: the network is not smooth there");
-  }
-
-  /** sign(x) max(|x| + b, 0): it may jump at 0 where b > 0, and has kinks at |x| = −b where b < 0. */
-  modrelu([m, r], [bm, br]) {
-    if (size(m) + r + bm + br < 0n) return [[0n, 0n], [0n, 0n]];
-    if (size(m) > r && size(m) - r + bm - br > 0n) return [[m > 0n ? m + bm : m - bm, r + br], [this.one, 0n]];
-    throw new Rejected("the argument of a modReLU may be at its border: the network is not smooth there");
-  }
-
-  reciprocal([xm, xr]) {
-    const [least, most] = [size(xm) - xr, size(xm) + xr];
+  /** 1/x. */
+  inverse([m, r]) {
+    const [least, most] = [size(m) - r, size(m) + r];
     if (least <= 0n) throw new Rejected("a quotient by 0 may be taken");
-    const [m, r] = between(this.one ** 2n / most, this.one ** 2n / least + 1n);
-    const found = [xm > 0n ? m : -m, r];
-    const square = this.times(found, found);
-    return [found, [-square[0], square[1]]];
+    const [middle, radius] = between(this.one ** 2n / most, this.one ** 2n / least + 1n);
+    return [m > 0n ? middle : -middle, radius];
   }
 
-  sqrt([xm, xr]) {
-    if (xm - xr <= 0n) throw new Rejected("a root of 0 may be taken: the network is not smooth there");
-    const root = between(rootOf((xm - xr) << this.bits), rootOf((xm + xr) << this.bits) + 1n);
-    const [[m, r]] = this.reciprocal(root);
-    return [root, [m >> 1n, (r >> 1n) + 1n]];
-  }
-
-  tanhBetween(x) {
-    const [low, high] = this.expMinus(2n * size(x));
-    const least = floored((this.one - high) << this.bits, this.one + high); // (1 − e)/(1 + e) falls with e
-    const most = floored((this.one - low) << this.bits, this.one + low) + 1n;
-    return x >= 0n ? [least, most] : [-most, -least];
-  }
-
-  slope(x) {
-    const [low, high] = this.expMinus(2n * x);
-    const of = (e) => floored((4n * e) << (2n * this.bits), (this.one + e) ** 2n); // 4 e/(1 + e)² grows with e up to 1
-    return [larger(of(low), 0n), of(high < this.one ? high : this.one) + 1n];
+  /** The interval itself, which is refused where repeated products would fill any memory. */
+  bounded([m, r]) {
+    if (size(m) + r >> (2n * this.bits)) throw new Rejected(`a result of the program is beyond 2^${this.bits}`);
+    return [m, r];
   }
 }

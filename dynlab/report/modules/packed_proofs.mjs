@@ -5,5 +5,5 @@ export async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const { program, certificates } = JSON.parse(await new Response(stream).text());
-  return certificates.map((each) => JSON.stringify({ ...each, program, tight_ball: each.tight_ball ?? each.ball }));
+  return certificates.map((each) => JSON.stringify({ ...each, program }));
 }

@@ -1,0 +1,39 @@
+"""What the search for fixed points says of a point, and what is proved of it."""
+
+import pytest
+from proofs.test_proofs import nearly_neutral, true_counts
+
+from dynlab import schema, zoo
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.systems.textbook import LinearMap
+
+
+def test_the_search_for_fixed_points_says_of_such_matrices_what_the_enclosure_does():
+    """What `dynlab fixed-points` prints without a proof, and with one: one fixed point each, decided, as it is."""
+    for seed in range(20):
+        matrix = nearly_neutral(seed)
+        outside, _ = true_counts(matrix)
+        ds = fixed_points(LinearMap(matrix.tolist()), starts=2, certify=True)
+        decided = int(outside == 0)
+        assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist() == [decided], seed
+        assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
+        assert ds["unstable_directions"].values.tolist() == [outside]
+        assert ds["status"].values.tolist() == ["fixed point"], seed
+
+
+@pytest.mark.parametrize("name", ["ernn-har2-k1", "fastrnn-har2", "rnn-har2"])
+def test_every_fixed_point_of_networks_of_the_zoo_is_proved_or_undecided_with_its_reason(name):
+    ds = fixed_points(zoo.load(name), starts=6, certify=True)
+    size = ds.sizes[schema.STATE]
+    told = ds["proved_unstable_directions"].values + ds["proved_stable_directions"].values
+    for certified, reason, directions in zip(
+        ds["certified"].values, ds["certificate_reason"].values.tolist(), told, strict=True
+    ):
+        assert (reason == "proved") == (bool(certified) and directions == size)
+    # none of these happens to be undecided
+    assert (ds["certified"].values == 1).all()
+    # and what was estimated in double precision is what is proved
+    assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist()
+    assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
+    # each estimate is within the disc of an eigenvalue, whose error the estimate's own bound covers
+    assert (ds["eigenvalue_radius"].values <= ds["eigenvalue_error"].values + 1e-14).all()
