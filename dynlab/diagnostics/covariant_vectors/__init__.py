@@ -1,5 +1,5 @@
 """In which directions nearby states separate: covariant Lyapunov vectors."""
 
-from dynlab.diagnostics.covariant_vectors.covariant_vectors import covariant_vectors
+from dynlab.diagnostics.covariant_vectors.ginelli_vectors import covariant_vectors
 
 __all__ = ["covariant_vectors"]

@@ -201,7 +201,7 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
 
 
 def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
-    flags = {}
+    flags: dict[str, str] = {}
     for name, values in found.items():
         missing = SAMPLES[name][2] if name in SAMPLES else NOT_RESOLVED
         reasons = ((ZERO, np.isneginf), ("inf where there is none", np.isposinf), (missing, np.isnan))

@@ -1,5 +1,5 @@
 """How fast nearby states separate: Lyapunov exponents of maps and flows, with their errors."""
 
-from dynlab.diagnostics.lyapunov.lyapunov import lyapunov
+from dynlab.diagnostics.lyapunov.lyapunov_exponents import lyapunov
 
 __all__ = ["lyapunov"]

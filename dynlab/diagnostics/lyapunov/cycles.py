@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynlab.diagnostics.lyapunov.variational import callables
 from dynlab.driven import Driven
@@ -42,7 +43,7 @@ class Ends:
     exponents: Real
     errors: Real
     log_dets: Real
-    drifts: Real
+    drifts: NDArray[np.bool_]
 
 
 def ends_of_map(driven: Driven) -> Ends:
@@ -83,7 +84,7 @@ def repeats(states: Real) -> Index:
     return periods
 
 
-def drifting(periods: Index, states: Real) -> Real:
+def drifting(periods: Index, states: Real) -> NDArray[np.bool_]:
     """Return which orbits (sample, time, state) have not closed and lead mostly one way in their second half."""
     later = states[:, states.shape[1] // 2 :]
     with np.errstate(invalid="ignore", over="ignore"):  # of orbits that have run away

@@ -33,7 +33,7 @@ class Measured:
     """
 
     growth: Growth
-    stops: Real
+    stops: Real | Index
     transient: float
     blocks: int
     finite_time: bool

@@ -9,6 +9,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS, Measured, estimates
 from dynlab.diagnostics.lyapunov.exponents import CONDITION
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags
 from dynlab.diagnostics.lyapunov.verdict import verdict
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import SAFETY
@@ -75,7 +76,7 @@ def dataset(
     settings: dict[str, Any],
     *,
     units: str,
-    lost: Real,
+    lost: Flags,
     averaged: str,
     before: str,
     extra: Mapping[str, xr.Variable],
@@ -134,7 +135,7 @@ def dataset(
     return ds
 
 
-def _why_cut(cut: Real, lost: Real, largest: float, is_flow: bool) -> str:
+def _why_cut(cut: Real, lost: Flags, largest: float, is_flow: bool) -> str:
     """Return what orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
     gone = int(np.isfinite(cut).sum())
     if not gone:

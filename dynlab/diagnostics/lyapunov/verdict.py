@@ -94,7 +94,7 @@ def flow_direction(ds: xr.Dataset, name: str, ends: Ends | None, known: np.ndarr
         return -1
     means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
     zero = np.flatnonzero(np.abs(means) <= errors)
-    moves = not (ends.periods[known] | ends.drifts[known]).any()
+    moves = not ((ends.periods > 0) | ends.drifts)[known].any()
     return int(zero[0]) if moves and len(zero) == 1 and np.isfinite(errors[zero[0]]) else -1
 
 
@@ -114,7 +114,7 @@ def _meaning(ds: xr.Dataset, name: str, ends: Ends | None, known: np.ndarray) ->
     if (np.abs(values) <= np.maximum(bounds, 0)).all():
         return "It is zero to rounding, and nearby orbits keep their distance."
     sign = int(estimates.signs(means, errors)[0])
-    wanders = ends is not None and not (ends.periods | ends.drifts)[known].any()
+    wanders = ends is not None and not ((ends.periods > 0) | ends.drifts)[known].any()
     chaos = ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
     return f"{MEANING[sign]}{steps}{chaos}.{f' {_longer(ds)} may decide it.' * (sign == 0 and name == 'exponent')}"
 
@@ -153,9 +153,9 @@ def _numbers(ds: xr.Dataset, name: str, ends: Ends | None, known: np.ndarray) ->
 
 def differ(ds: xr.Dataset, name: str) -> bool:
     """Return whether samples have exponents of their own: no number lies within the errors of all."""
-    columns = (ds[each].values[:, 0] for each in (name, "exponent_error", "rounding_bound"))
+    values, errors, bounds = (ds[each].values[:, 0] for each in (name, "exponent_error", "rounding_bound"))
     mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
-    return estimates.differ(*columns, mean, error, name != "exponent")
+    return estimates.differ(values, errors, bounds, mean, error, name != "exponent")
 
 
 def _by_sample(ds: xr.Dataset, name: str) -> str:

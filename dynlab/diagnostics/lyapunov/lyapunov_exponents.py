@@ -12,7 +12,7 @@ from dynlab.diagnostics.lyapunov.estimates import Measured
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, renewed
 from dynlab.diagnostics.lyapunov.separation import separation
 from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, why_at_zero
-from dynlab.diagnostics.lyapunov.tangent_maps import jacobian_maps
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags, jacobian_maps
 from dynlab.diagnostics.lyapunov.variables import dataset
 from dynlab.diagnostics.lyapunov.variational import Solution
 from dynlab.driven import Driven
@@ -196,7 +196,7 @@ def _of_map(
     )
 
 
-def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Real, seed: int, frames: int) -> Growth:
+def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Flags, seed: int, frames: int) -> Growth:
     """Return how frames grow after the transient of `start` steps, which aligns them."""
     (samples, _, n), carried = driven.states.shape, _carried(k, driven.states.shape[-1])
     frame = np.stack([random_frame(samples, n, carried, seed + number) for number in range(frames)])
@@ -206,7 +206,7 @@ def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Rea
     return growth_along(jacobian_maps(driven, start, driven.steps, carried, stops, inside), frame)
 
 
-def _driven_variables(driven: Driven, start: int, inside: Real, seed: int) -> dict[str, xr.Variable]:
+def _driven_variables(driven: Driven, start: int, inside: Flags, seed: int) -> dict[str, xr.Variable]:
     """Return what two starts under the same input do."""
     test = separation(driven, start, inside, seed)
     each, words, rate = (schema.SAMPLE,), "of two starts under the same input", schema.NAT_PER_STEP
