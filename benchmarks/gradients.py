@@ -6,8 +6,8 @@ from table import Row, Way
 from torch import Tensor
 
 from dynlab import create, gradient
-from dynlab.jacobians import along
-from dynlab.simulation import orbit, prepare
+from dynlab.program.differentiation import along
+from dynlab.trajectories.simulation import orbit, prepare
 
 STEPS, UNITS, SAMPLES = 784, 128, 128
 LARGE, LARGE_STEPS, LARGE_SAMPLES = 1024, 512, 16

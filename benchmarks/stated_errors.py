@@ -20,8 +20,8 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from dynlab import end_to_end, gradient, schema, spectrum
-from dynlab.simulation import orbit
 from dynlab.systems import Euler, Map, frozen
+from dynlab.trajectories.simulation import orbit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from exact_products import Product, bits_for, precision

@@ -28,7 +28,7 @@ _NAMES = {
     "Map": "dynlab.systems",
     "Flow": "dynlab.systems",
     "Euler": "dynlab.systems",
-    "simulate": "dynlab.simulation",
+    "simulate": "dynlab.trajectories.simulation",
     "driving_inputs": "dynlab.tasks",
     "StabilityMonitor": "dynlab.training.stability_monitor",
     "real_time_recurrent_learning": "dynlab.training.forward_mode",

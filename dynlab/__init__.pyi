@@ -63,7 +63,6 @@ from dynlab.plots.stability import plot_step_region as plot_step_region
 from dynlab.plots.stability_disc import plot_stability_disc as plot_stability_disc
 from dynlab.plots.tangent_map import plot_tangent_map as plot_tangent_map
 from dynlab.plots.theory_bounds import plot_theory_bounds as plot_theory_bounds
-from dynlab.simulation import simulate as simulate
 from dynlab.systems import Euler as Euler
 from dynlab.systems import Flow as Flow
 from dynlab.systems import Map as Map
@@ -72,6 +71,7 @@ from dynlab.systems import from_function as from_function
 from dynlab.tasks import driving_inputs as driving_inputs
 from dynlab.training.forward_mode import real_time_recurrent_learning as real_time_recurrent_learning
 from dynlab.training.stability_monitor import StabilityMonitor as StabilityMonitor
+from dynlab.trajectories.simulation import simulate as simulate
 from dynlab.zoo import load as load
 
 __version__: str

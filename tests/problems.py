@@ -463,7 +463,7 @@ DRIVE = noise(1, 6, 2)
 
 def along(system, inputs):
     """Jacobians by dynlab along the sequence, dense."""
-    from dynlab.jacobians import jacobian
+    from dynlab.program.differentiation import jacobian
 
     found, h = [], torch.zeros(system.state_size, dtype=torch.float64)
     for t, x in enumerate(torch.as_tensor(inputs)):

@@ -8,13 +8,14 @@ import torch
 
 import dynlab
 import problems
-from dynlab import schema, simulation
+from dynlab import schema
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
-from dynlab.simulation import prepare, simulate
 from dynlab.systems import Euler, RungeKutta4, create, from_function
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear, LinearMap, Lorenz
+from dynlab.trajectories import simulation
+from dynlab.trajectories.simulation import prepare, simulate
 
 
 @pytest.mark.parametrize("name", problems.END_STATES)

@@ -10,10 +10,10 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
-from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, step_number
+from dynlab.trajectories.simulation import prepare
 from dynlab.wording import at_most, interval, near_one, number, place
 
 if TYPE_CHECKING:

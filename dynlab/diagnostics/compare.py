@@ -9,7 +9,6 @@ import torch
 import xarray as xr
 
 from dynlab import schema
-from dynlab.driven import drive, in_float64
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
@@ -18,6 +17,7 @@ from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
+from dynlab.trajectories.driven import drive, in_float64
 from dynlab.wording import at_least, counted, number
 
 DELAYS = 1

@@ -8,7 +8,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
 from dynlab.numerics.graded_product import KNOWN, GradedProduct, accumulate, number_from, of_matrix, resolved
@@ -17,6 +16,7 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
+from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.wording import among, capital, factor, over, ranged, typically
 
 SURVIVES = 0.1  # a direction survives where its singular value is at least this

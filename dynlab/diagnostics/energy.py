@@ -13,14 +13,14 @@ from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, entry
-from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.arrays import Real
-from dynlab.simulation import orbit, prepare, prepare_flow, simulate
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
+from dynlab.systems.held_jacobians import check_seconds, held_matrices
 from dynlab.systems.integrators import INTEGRATORS
+from dynlab.trajectories.simulation import orbit, prepare, prepare_flow, simulate
 from dynlab.wording import at_most, interval, joined, number, ranging
 
 ENERGY = "energy H = Σᵢ log cosh((M h + q)ᵢ)"

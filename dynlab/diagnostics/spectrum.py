@@ -8,7 +8,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalue_sets import order
@@ -17,6 +16,7 @@ from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
+from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.wording import at_most, counted, near_one, number, ranging, share, some_of, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"

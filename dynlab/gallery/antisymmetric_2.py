@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
-from dynlab.driven import chosen_steps
 from dynlab.gallery.kept import Results, Script, kept
 from dynlab.gallery.made import Made
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 from dynlab.systems import Map, create
 from dynlab.tasks import driving_inputs
+from dynlab.trajectories.driven import chosen_steps
 from dynlab.wording import joined, power
 
 TASK, INPUTS = "noisy-cifar", 96

@@ -14,11 +14,11 @@ from dynlab import schema
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.simulation import end_of_orbit
 from dynlab.systems import create
 from dynlab.systems.vanilla import Vanilla
 from dynlab.tasks import create as create_task
 from dynlab.training.collapsed_rule import collapsed_rule, collapsed_sensitivities
+from dynlab.trajectories.simulation import end_of_orbit
 from dynlab.wording import joined, number, percent
 
 SEED = 2882  # the tutorial's

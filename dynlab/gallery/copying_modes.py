@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MultipleLocator
 
 from dynlab import io, schema, zoo
-from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.gallery.copying import NAMES
 from dynlab.gallery.made import Made
@@ -24,6 +23,7 @@ from dynlab.plots import style
 from dynlab.systems import Map
 from dynlab.tasks import create
 from dynlab.training.queue.folder import home, run_folder
+from dynlab.trajectories.driven import drive
 from dynlab.wording import joined, power
 
 RECORDED = Path(__file__).parent / "copying_modes.nc"

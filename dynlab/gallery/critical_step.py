@@ -16,8 +16,8 @@ from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.phase_panels import legend_entries
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
-from dynlab.simulation import simulate
 from dynlab.systems.planar import planar_system
+from dynlab.trajectories.simulation import simulate
 
 PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)

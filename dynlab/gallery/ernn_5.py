@@ -14,7 +14,6 @@ from matplotlib.pyplot import subplots
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.ernn.spectrum import EPS
-from dynlab.driven import Driven, drive
 from dynlab.gallery.kept import Results, Script, kept
 from dynlab.gallery.made import Made
 from dynlab.numerics.arrays import Real
@@ -22,6 +21,7 @@ from dynlab.plots import style
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.tasks import create as create_task
+from dynlab.trajectories.driven import Driven, drive
 from dynlab.wording import joined, percent
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}

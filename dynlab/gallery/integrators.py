@@ -18,10 +18,10 @@ from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.energy import LOOKS
 from dynlab.plots.stability import plot_step_region
-from dynlab.simulation import simulate
 from dynlab.systems import Euler
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
+from dynlab.trajectories.simulation import simulate
 from dynlab.wording import at_most, capital, joined, number
 
 TITLE = "Integrators: what each makes of W₀"

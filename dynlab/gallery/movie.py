@@ -17,8 +17,8 @@ from dynlab.gallery.kept import Results, Script, kept
 from dynlab.gallery.made import Made
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
-from dynlab.simulation import end_of_orbit
 from dynlab.tasks import create as create_task
+from dynlab.trajectories.simulation import end_of_orbit
 
 EPOCHS, FEW = 2000, 60
 FRAMES, DRAWN = 26, 18  # epochs that are kept at most, and of them drawn: a GIF below 200 KiB

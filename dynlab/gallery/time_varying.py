@@ -14,9 +14,9 @@ from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.plots import style
-from dynlab.simulation import simulate
 from dynlab.systems import frozen
 from dynlab.systems.textbook import MarkusYamabe
+from dynlab.trajectories.simulation import simulate
 from dynlab.wording import power, ranging
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0

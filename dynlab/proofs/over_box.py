@@ -8,10 +8,10 @@ from flint import arb, ctx
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian, jacobian_and_error
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.program import NoProgram
+from dynlab.program.differentiation import jacobian, jacobian_and_error
 from dynlab.program.enclosure import NonSmooth
 from dynlab.proofs.common_norm import best_weights, proved_bound, weighted
 from dynlab.proofs.structured import jacobian_over_box

@@ -62,7 +62,7 @@ def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str =
 class Held:
     """F(h) = step(h, x, t) of a map, f(h) = velocity(h, x, t) of a flow, with x and t held.
 
-    Its Jacobians are `dynlab.jacobians.held_matrices` and the functions beside it.
+    Its Jacobians are `dynlab.systems.held_jacobians.held_matrices` and the functions beside it.
 
     Attributes
     ----------

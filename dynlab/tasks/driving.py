@@ -256,6 +256,6 @@ def _sequences(inputs: np.ndarray) -> str:
 def _check(driving: Driving, system: System) -> None:
     import torch
 
-    from dynlab.simulation import check_inputs
+    from dynlab.trajectories.simulation import check_inputs
 
     check_inputs(torch.from_numpy(np.ascontiguousarray(driving.inputs)), system)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems.vanilla import Vanilla
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import Map
 
 # (what the system shows, shape (sample, output); the step's number, from 1) -> a scalar

@@ -9,11 +9,11 @@ import torch
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from torch import Tensor
 
-from dynlab.jacobians import along, jacobian
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.program.differentiation import along, jacobian
 from dynlab.program.jacobian import Operator
-from dynlab.simulation import orbit
 from dynlab.systems import Map
+from dynlab.trajectories.simulation import orbit
 
 COLUMNS = 6  # vectors that look for the largest singular value together
 SWEEPS = 12  # forwards and backwards through the sequence at most

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
-from dynlab.jacobians import displacement_matrices
 from dynlab.numerics.arrays import Index, Real
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import displacement_matrices
 from dynlab.trajectories.aperiodic import BESIDE, aperiodic
 from dynlab.trajectories.cycles import CHAOS, REST, Attractor, cycles
 from dynlab.trajectories.following import REPEATS, followed, orbit

@@ -15,12 +15,13 @@ import torch
 from scipy.integrate import solve_ivp
 from torch import Tensor
 
-from dynlab.jacobians import finite_or_zero, held_matrices, jacobian_and_error
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.numerics.roots import tolerance
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import finite_or_zero, held_matrices
 
 REST, CYCLE, CURVE, TORUS, CHAOS = "rest", "cycle", "closed curve", "torus", "chaos"
 WORDS = {1: "stable", 0: "unstable", -1: "undecided"}

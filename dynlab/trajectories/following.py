@@ -15,8 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dynlab.jacobians import finite_or_zero, held_matrices
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import finite_or_zero, held_matrices
 
 REPEATS = 1e-9  # of an orbit's scale: a map's orbit that comes back so near to where it was repeats
 ROUNDED = 8  # roundings: in float32 it comes no nearer

@@ -12,7 +12,7 @@ from torch import nn
 
 from dynlab.checkpoints import describe, read
 from dynlab.errors import UserError
-from dynlab.simulation import simulate
+from dynlab.trajectories.simulation import simulate
 from dynlab.wording import joined
 
 

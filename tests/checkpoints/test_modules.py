@@ -13,8 +13,8 @@ from torch.nn.utils.rnn import pack_sequence
 import dynlab
 from dynlab import from_module
 from dynlab.errors import UserError
-from dynlab.simulation import prepare, simulate
 from dynlab.systems import create
+from dynlab.trajectories.simulation import prepare, simulate
 
 
 def orbit_outputs(system):

@@ -6,10 +6,10 @@ import torch
 from scipy.optimize import linear_sum_assignment
 
 import dynlab as dl
-from dynlab.driven import drive
 from dynlab.systems import SYSTEMS, Map, create, frozen
 from dynlab.systems.examples import LENGTH as STEPS
 from dynlab.systems.examples import example_config
+from dynlab.trajectories.driven import drive
 
 SAMPLES = 2
 ORBIT = 1e-9  # what rounding may move an orbit by, and with it a Jacobian, relatively: 1e-16 and a growth of 1e7

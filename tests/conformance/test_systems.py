@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from dynlab.program.differentiation import jacobian
-from dynlab.simulation import orbit
 from dynlab.systems import SYSTEMS, Flow, Map, create, frozen
 from dynlab.systems.examples import LENGTH as TIMES
 from dynlab.systems.examples import example_config
 from dynlab.training.network import outputs
+from dynlab.trajectories.simulation import orbit
 
 # Every system of the table as its required arguments make it, and what their settings can make of some.
 VARIANTS = [

@@ -12,11 +12,11 @@ from dynlab import schema
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
 from dynlab.diagnostics.covariant_vectors.ginelli import Passes, smallest_angles
 from dynlab.diagnostics.covariant_vectors.tangent_steps import steps_of_map
-from dynlab.driven import drive
 from dynlab.errors import UserError
-from dynlab.jacobians import along
+from dynlab.program.differentiation import along
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.textbook import LinearMap
+from dynlab.trajectories.driven import drive
 
 generator = np.random.default_rng
 

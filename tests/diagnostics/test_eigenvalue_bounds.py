@@ -9,7 +9,7 @@ from torch import nn
 
 import dynlab as dl
 from dynlab.errors import UserError
-from dynlab.jacobians import DOUBT, OF_FUNCTIONS
+from dynlab.program.differentiation import DOUBT, OF_FUNCTIONS
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.textbook import LinearMap
 from problems import CRITICAL_STEP_DIFF, MODULUS_DIFF, PLANAR

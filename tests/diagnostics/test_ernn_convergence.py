@@ -11,8 +11,8 @@ import torch
 from dynlab import io, schema
 from dynlab.diagnostics.ernn.convergence import ernn_convergence
 from dynlab.errors import UserError
-from dynlab.simulation import simulate
 from dynlab.systems import create
+from dynlab.trajectories.simulation import simulate
 
 
 def scalar(u, q, activation):

@@ -12,13 +12,13 @@ from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.at_points import leading_modes
 from dynlab.diagnostics.fixed_points.search import search
-from dynlab.jacobians import held_matrices
 from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
 from dynlab.numerics.roots import solve
 from dynlab.systems import create, frozen
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 GAINS = {"rnn": 2.5, "gru": 4.0, "lstm": 4.0}
 

@@ -10,11 +10,11 @@ from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient, small_norms
 from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
-from dynlab.simulation import orbit
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, from_function, frozen
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.torch_layers import torch_layer
+from dynlab.trajectories.simulation import orbit
 
 
 def close(found, truth):
@@ -363,7 +363,7 @@ def test_an_orthogonal_network_of_real_size_is_told_over_all_its_steps():
     states = orbit(system, torch.from_numpy(pixels), torch.zeros(2, 122, dtype=torch.float64))
     product, known = np.eye(122), dict(zip(found[schema.TIME].values, found["log_norm"].values[1], strict=True))
     for t in range(784, 0, -1):
-        step = system.closed_form_jacobian(states[1:, t - 1], torch.from_numpy(pixels[1:, t - 1]), t - 1)
+        step = jacobian(system, states[1:, t - 1], torch.from_numpy(pixels[1:, t - 1]), t - 1)
         product = product @ step.dense()[0].detach().numpy()
         if t - 1 in known:
             assert known[t - 1] == pytest.approx(np.log(np.linalg.norm(product, 2)), abs=1e-9)

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from automatic import automatic_jacobian
 from products import driven_by, random_products
 
 import problems
@@ -16,15 +17,14 @@ from dynlab.diagnostics.covariant_vectors import covariant_vectors
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.errors import UserError
-from dynlab.jacobians import automatic_jacobian
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, sure
 from dynlab.program.jacobian import Diagonal
-from dynlab.simulation import simulate
 from dynlab.systems import Euler, Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
+from dynlab.trajectories.simulation import simulate
 from dynlab.wording import with_error
 
 ROUNDING = 1e-10  # of sums of exponents, which an exact identity gives; products of condition 1e6 lose some digits

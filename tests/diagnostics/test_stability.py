@@ -10,8 +10,8 @@ import dynlab as dl
 import problems
 from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
 from dynlab.matrices import parse_matrix, planar_matrix
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, frozen
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system

@@ -14,6 +14,7 @@ from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.exact_kinds import exact_kind_of_flow, exact_kind_of_map
+from dynlab.program.differentiation import jacobian
 from dynlab.program.jacobian import Dense
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.vanilla import FeedbackFlow
@@ -147,7 +148,7 @@ def test_gradients(name, followed):
         system = steps_of(name, [cases[i] for i in chosen])
         whole, largest = torch.eye(2).double(), torch.ones(len(chosen)).double()
         for t in range(STEPS):
-            jacobians = system.closed_form_jacobian(torch.tensor(orbits[chosen, t]), torch.zeros(0).double())
+            jacobians = jacobian(system, torch.tensor(orbits[chosen, t]), torch.zeros(0).double())
             factors = jacobians.dense().nan_to_num()
             whole, largest = factors @ whole, largest * torch.linalg.matrix_norm(factors, 2)
             norms, growth = torch.linalg.matrix_norm(whole, 2).numpy(), np.exp(logs[chosen, t + 1])
@@ -311,6 +312,6 @@ def test_fixed_points_of_the_map_alone(rate, in_node):
         nearest = min(found, key=lambda each: np.hypot(each["state"][0] - x, each["state"][1] - y))
         assert nearest["state"] == pytest.approx((x, y), abs=1e-9)
         step = INTEGRATORS["midpoint"](flow_of(state), 1.0)
-        jacobian = step.closed_form_jacobian(torch.tensor([x, y]).double(), torch.zeros(0).double()).dense()
+        jacobian = jacobian(step, torch.tensor([x, y]).double(), torch.zeros(0).double()).dense()
         values = np.linalg.eigvals(jacobian.detach().numpy())
         assert nearest["map"]["unstable"] == (np.abs(values) > 1).sum()

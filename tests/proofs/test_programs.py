@@ -7,12 +7,12 @@ from certificates import certificate
 
 pytest.importorskip("flint")
 
+from automatic import automatic_jacobian
 from flint import arb
 from random_programs import value
 
 from dynlab.certificate_check import Arithmetic, Reader, check, evaluate
 from dynlab.program import NoProgram, Program
-from dynlab.program.differentiation import automatic_jacobian
 from dynlab.program.enclosure import NonSmooth, enclose
 from dynlab.proofs.document import written
 from dynlab.proofs.structured import jacobian_over_box

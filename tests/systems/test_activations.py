@@ -6,9 +6,10 @@ A slope of e^-80 has all its digits: none is the difference of numbers close to 
 import mpmath
 import pytest
 import torch
+from automatic import automatic_jacobian
 from torch import nn
 
-from dynlab.jacobians import automatic_jacobian, jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, from_function, frozen
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.torch_layers import torch_layer

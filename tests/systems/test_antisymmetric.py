@@ -7,9 +7,9 @@ import torch
 from torch.nn.utils import parametrize
 
 import problems
-from dynlab.jacobians import jacobian
-from dynlab.simulation import orbit
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import Euler, create, frozen
+from dynlab.trajectories.simulation import orbit
 
 NAMES = ["antisymmetric", "antisymmetric-gated"]
 

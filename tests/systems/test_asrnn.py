@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
+from automatic import automatic_jacobian
 
-from dynlab.jacobians import automatic_jacobian, jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import entries_of
 from dynlab.tasks.copying import copying

@@ -4,9 +4,9 @@ import inspect
 
 import pytest
 import torch
+from automatic import automatic_jacobian
 
 from dynlab.errors import UserError
-from dynlab.jacobians import automatic_jacobian
 from dynlab.systems import SYSTEMS, Euler, RungeKutta4, create, frozen
 from dynlab.systems.textbook import Linear
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from automatic import automatic_jacobian
 
 from dynlab.errors import UserError
-from dynlab.jacobians import automatic_jacobian, input_jacobian
-from dynlab.simulation import orbit
+from dynlab.program.differentiation import input_jacobian
 from dynlab.systems import create, frozen
+from dynlab.trajectories.simulation import orbit
 
 HOW = {"step_size": 0.1, "gamma": 0.2, "epsilon": 6.4}
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import create
 
 

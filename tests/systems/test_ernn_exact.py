@@ -8,9 +8,9 @@ import scipy.optimize
 import torch
 
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
-from dynlab.simulation import orbit
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, frozen
+from dynlab.trajectories.simulation import orbit
 
 FUNCTIONS = {
     "tanh": np.tanh,

@@ -11,8 +11,8 @@ import dynlab as dl
 from dynlab import from_module
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
 from dynlab.numerics.running_error import RunningErrors, bounded
+from dynlab.program.differentiation import jacobian
 from dynlab.program.jacobian import Diagonal
 from dynlab.systems import Euler, Flow, Map, from_function, frozen
 

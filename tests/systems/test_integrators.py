@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 import torch
+from automatic import automatic_jacobian
 
 import problems
 from dynlab.errors import UserError
-from dynlab.jacobians import automatic_jacobian, input_jacobian, jacobian
 from dynlab.matrices import planar_matrix
+from dynlab.program.differentiation import input_jacobian, jacobian
 from dynlab.program.jacobian import Identity
-from dynlab.simulation import simulate
 from dynlab.systems import Euler, ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear
+from dynlab.trajectories.simulation import simulate
 
 # Order of convergence and stability function R(z), of the textbooks.
 ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4, "implicit-midpoint": 2, "exponential-euler": 1}

@@ -5,11 +5,11 @@ import pytest
 import scipy.linalg
 import torch
 
-from dynlab.jacobians import along
-from dynlab.simulation import orbit
+from dynlab.program.differentiation import along
 from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import entries_of
 from dynlab.systems.orthogonal_rnn import modrelu, modrelu_slope
+from dynlab.trajectories.simulation import orbit
 
 NAMES = ["exprnn", "dtriv", "scornn"]
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import problems
-from dynlab.jacobians import along, jacobian
-from dynlab.simulation import orbit, simulate
+from dynlab.program.differentiation import along, jacobian
 from dynlab.systems import create, frozen
 from dynlab.systems.textbook import Linear, LinearMap
+from dynlab.trajectories.simulation import orbit, simulate
 
 NOTHING = torch.zeros(0, dtype=torch.float64)
 

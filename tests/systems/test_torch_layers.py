@@ -8,11 +8,11 @@ from torch import nn
 
 import dynlab
 from dynlab.errors import UserError
-from dynlab.jacobians import along
-from dynlab.simulation import orbit
+from dynlab.program.differentiation import along, jacobian
 from dynlab.systems import create, frozen
 from dynlab.systems.torch_layers import layer_names, torch_layer
 from dynlab.systems.torch_stacks import DrivenLayer
+from dynlab.trajectories.simulation import orbit
 
 FORWARD = {"rtol": 0, "atol": 1e-12}
 JACOBIAN = {"rtol": 0, "atol": 1e-9}
@@ -193,7 +193,7 @@ def test_parameters_are_copies():
 
 def test_joint_jacobian_has_no_way_down():
     system = frozen(torch_layer(make(KINDS["lstm"], num_layers=2)))
-    matrix = system.closed_form_jacobian(draw(system.state_size), draw(INPUTS)).dense()
+    matrix = jacobian(system, draw(system.state_size), draw(INPUTS)).dense()
     size = 2 * HIDDEN
     assert float(matrix[:size, size:].abs().max()) == 0
     # the new lower h feeds the upper layer

@@ -8,10 +8,10 @@ import scipy.linalg
 import torch
 
 from dynlab.errors import UserError
-from dynlab.simulation import orbit, simulate
 from dynlab.systems import create, frozen
 from dynlab.systems.complex_state import complex_modrelu, real_form, to_complex, to_real
 from dynlab.systems.orthogonal import entries_of
+from dynlab.trajectories.simulation import orbit, simulate
 
 N = 6
 

@@ -7,9 +7,9 @@ from conformance.test_systems import TIMES, TRAINED
 
 import dynlab as dl
 from dynlab.errors import UserError
-from dynlab.simulation import orbit
 from dynlab.training.collapsed_rule import collapsed_rule, collapsed_sensitivities
 from dynlab.training.forward_mode import RealTimeRecurrentLearning, real_time_recurrent_learning
+from dynlab.trajectories.simulation import orbit
 
 
 def backpropagated(system, inputs, loss, every_step):

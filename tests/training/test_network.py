@@ -4,11 +4,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from dynlab import simulation, tasks
+from dynlab import tasks
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.training.network import Network, evaluate, loss_of, metric_of, outputs
 from dynlab.training.unitwise_sequence import STEPS_AT_ONCE
+from dynlab.trajectories import simulation
 
 SIZES = {"input_size": 3}
 SYSTEMS = [

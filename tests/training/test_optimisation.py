@@ -10,12 +10,12 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
 
 from dynlab import checkpoints
-from dynlab.simulation import orbit
 from dynlab.systems import create
 from dynlab.training import Run, Settings, resume, train
 from dynlab.training.batches import Batches
 from dynlab.training.network import outputs
 from dynlab.training.prepare import prepare
+from dynlab.trajectories.simulation import orbit
 
 # Systems that do something with one of the four hooks, so small and often that a short training meets all of it.
 SYSTEMS = {

@@ -14,13 +14,13 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from dynlab import checkpoints, spectrum, tasks
 from dynlab.errors import UserError
-from dynlab.simulation import orbit
 from dynlab.systems import create
 from dynlab.tasks import driving_inputs, ptb
 from dynlab.training import Run, Settings, resume, train
 from dynlab.training.batches import Batches, streams
 from dynlab.training.forward_mode import real_time_recurrent_learning
 from dynlab.training.network import Network, evaluate
+from dynlab.trajectories.simulation import orbit
 
 LINES = {"train": 40, "valid": 9, "test": 11}
 LENGTH = 6

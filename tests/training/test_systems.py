@@ -5,18 +5,18 @@ import math
 import numpy as np
 import pytest
 import torch
+from automatic import automatic_jacobian
 
 from dynlab import checkpoints, tasks
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
-from dynlab.jacobians import automatic_jacobian
-from dynlab.simulation import orbit
 from dynlab.systems import SYSTEMS, frozen
 from dynlab.systems.examples import example, example_config
 from dynlab.systems.orthogonal_rnn import ModReLURNN
 from dynlab.training import Run, Settings, train
 from dynlab.training.network import Network, evaluate
 from dynlab.training.prepare import prepare
+from dynlab.trajectories.simulation import orbit
 
 UNITS = 16
 RATES = 0.03, 0.1  # cells of a small step learn only with the second, with which others diverge

@@ -12,17 +12,17 @@ from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.basins import variables
 from dynlab.diagnostics.basins.plane import plane_of_starts
 from dynlab.diagnostics.basins.verdict import verdict
-from dynlab.driven import drive
 from dynlab.errors import UserError
-from dynlab.jacobians import displacement_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
 from dynlab.numerics.roots import solve
 from dynlab.systems import Euler, Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
+from dynlab.systems.held_jacobians import displacement_matrices
 from dynlab.trajectories.attractors import classify
 from dynlab.trajectories.cycles import Attractor, cycles
+from dynlab.trajectories.driven import drive
 
 STEPS = 2000
 GRID, SMALLEST_GRID, LARGEST_GRID = 151, 4, 4096  # starts in each direction

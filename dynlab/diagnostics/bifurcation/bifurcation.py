@@ -22,14 +22,14 @@ from dynlab.diagnostics.fixed_points.places import FIXED
 from dynlab.diagnostics.fixed_points.starts import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
 from dynlab.errors import UserError
-from dynlab.jacobians import held_matrices
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
-from dynlab.simulation import prepare
 from dynlab.systems import Euler, Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_settings
+from dynlab.systems.held_jacobians import held_matrices
+from dynlab.trajectories.simulation import prepare
 from dynlab.wording import number
 
 SEARCHES = 3  # for fixed points, each at one value of the parameter

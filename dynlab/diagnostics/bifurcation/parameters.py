@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from dynlab.errors import UserError, lookup, unknown
-from dynlab.jacobians import held_matrices
 from dynlab.systems import SYSTEMS, System
 from dynlab.systems.copied import copied
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 INPUT = "input"
 FORM = re.compile(r"(?P<name>[\w.]+)(?P<part>\*|\[[\d,\s]+\])?")

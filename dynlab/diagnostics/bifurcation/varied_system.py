@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from dynlab import simulation
 from dynlab.diagnostics.bifurcation.parameters import Varied, named
 from dynlab.errors import UserError
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.held import Held, held_input, step_number
+from dynlab.trajectories import simulation
 
 LARGEST = 1e100  # of a parameter: squares are still numbers
 NARROWEST = 1e-7  # times the ends of a range, where it is at least so wide

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dynlab import simulation
 from dynlab.diagnostics.covariant_vectors.ginelli import Passes
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
 from dynlab.diagnostics.covariant_vectors.variables import dataset, measured
@@ -15,6 +14,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
+from dynlab.trajectories import simulation
 from dynlab.wording import over
 
 STEPS = 10_000  # of an orbit that nothing drives

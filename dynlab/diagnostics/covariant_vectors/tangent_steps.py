@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Solution
-from dynlab.driven import Driven, in_float64
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Flow
+from dynlab.trajectories.driven import Driven, in_float64
 
 
 @dataclass(frozen=True)

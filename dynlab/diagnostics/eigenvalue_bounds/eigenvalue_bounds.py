@@ -23,10 +23,10 @@ from dynlab.diagnostics.eigenvalue_bounds.measurements import (
     measurement,
     option,
 )
-from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
+from dynlab.trajectories.driven import drive
 from dynlab.wording import capital, digits_against, number, over, unit_after, with_error
 
 METHOD = (

@@ -10,10 +10,10 @@ from dynlab import schema
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.spectrum import spectrum, usual_times
-from dynlab.driven import Driven
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Map
+from dynlab.trajectories.driven import Driven
 
 
 class Bound(NamedTuple):

@@ -26,10 +26,10 @@ from dynlab.diagnostics.ernn.inner_flow import (
     theorem_2,
 )
 from dynlab.errors import UserError
-from dynlab.simulation import orbit, prepare
 from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
+from dynlab.trajectories.simulation import orbit, prepare
 from dynlab.wording import counted, joined, number, share
 
 METHOD = (

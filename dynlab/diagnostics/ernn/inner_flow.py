@@ -8,13 +8,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.driven import NUMBERS_AT_ONCE
 from dynlab.numerics import fsolve_check, merging
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems.ernn import ERNN
+from dynlab.trajectories.driven import NUMBERS_AT_ONCE
 
 ONE, SEVERAL, NOT_ISOLATED, NONE = "one equilibrium", "several equilibria", "not isolated", "none found"
 # Random states to begin at, beside where the iteration starts and where it ends. Of 196 equilibria of nets with 3 to 7

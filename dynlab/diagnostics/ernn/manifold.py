@@ -8,13 +8,14 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from dynlab import schema, simulation
+from dynlab import schema
 from dynlab.diagnostics.ernn.inner_flow import InnerFlow, inner_equilibria
 from dynlab.errors import UserError
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
+from dynlab.trajectories import simulation
 from dynlab.wording import at_most, counted, number
 
 CURVE_POINTS = 401

@@ -8,7 +8,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.driven import Driven, chosen_steps, drive, in_float64
 from dynlab.errors import UserError
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import eigenvalues
@@ -16,6 +15,7 @@ from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
+from dynlab.trajectories.driven import Driven, chosen_steps, drive, in_float64
 from dynlab.wording import interval, number, over, share
 
 ROUNDING = 4.0  # times ε ‖∇F‖_F: what rounding leaves in the entries of ∇F

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from dynlab.diagnostics.fixed_points.places import FIXED, NOT_ISOLATED, Place, equations, is_gated
-from dynlab.jacobians import jacobian_and_error
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems.held import Held
 
 # How far from 0, times max(1, |F(0)|), the Jacobian is looked at, at PROBES states each: a unit leaves its bend there.

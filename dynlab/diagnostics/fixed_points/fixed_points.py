@@ -20,10 +20,10 @@ from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, ver
 from dynlab.diagnostics.fixed_points.verification import order, records
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
-from dynlab.simulation import prepare
 from dynlab.systems import Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
+from dynlab.trajectories.simulation import prepare
 
 LARGEST_START = 1e100  # whose squares are still numbers
 METHOD = (

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from scipy.spatial.distance import cdist
 
-from dynlab.jacobians import displacement_matrices, ungated_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.isolation import SEVERAL, Equations, isolation
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import displacement_matrices, ungated_matrices
 
 FIXED, SLOW = "fixed point", "slow point"
 NOT_ISOLATED = "not isolated"  # I − J is singular within its error: a line of points, a multiple one, or a near miss

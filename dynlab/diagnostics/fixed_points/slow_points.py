@@ -21,10 +21,10 @@ from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.by_layers import Found, Layer, Point
 from dynlab.diagnostics.fixed_points.places import SLOW, Place
 from dynlab.diagnostics.fixed_points.search import GIVEN, VISITED, Starts, outside
-from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import displacement_matrices
 
 FLAT = 1e-9  # times its largest modulus: an eigenvalue of q's Hessian below that is not told from zero
 STATIONARY = 1e-6  # times q: a decrement ½ gᵀ|H|⁻¹g below that leaves nothing to gain

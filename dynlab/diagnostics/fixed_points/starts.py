@@ -7,12 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.jacobians import held_matrices
-from dynlab.simulation import orbit
 from dynlab.systems import Map, System
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 from dynlab.systems.torch_cells import Cell
 from dynlab.systems.torch_stacks import DrivenLayer, Stack
+from dynlab.trajectories.simulation import orbit
 
 # Random starts of a round unless told otherwise; above LARGE dimensions (LARGE/n)⁵ times as many, but FEWEST: n³ for a
 # factorisation, the rest for the more steps that roots take, and so that a layer of 256 is searched in seconds.

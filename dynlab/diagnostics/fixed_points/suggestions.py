@@ -6,7 +6,6 @@ from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.places import Places, equations, is_gated
-from dynlab.jacobians import held_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.homotopy import end_of_path
@@ -14,6 +13,7 @@ from dynlab.numerics.isolation import Equations
 from dynlab.numerics.roots import solve
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 MOST_BETWEEN, FEW_BETWEEN = 1024, 128  # pairs of points in a round; the second where no point is missing for sure
 MOST_SADDLES = 32  # new points of a round beside which starts lie

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.by_layers import Layer, Point
 from dynlab.diagnostics.fixed_points.places import AT_KINK, FIXED, NOT_ISOLATED, SLOW, STATUSES, UNVERIFIED, equations
-from dynlab.jacobians import held_matrices, jacobian_and_error
 from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.numerics.roots import ROUNDINGS, rounding, tolerance
 from dynlab.numerics.threads import in_threads
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate

@@ -17,7 +17,6 @@ from dynlab.diagnostics.geometry.unstable_manifold import (
     usual_steps,
 )
 from dynlab.diagnostics.geometry.verdict import verdict
-from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import Components, principal_components
@@ -25,6 +24,7 @@ from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
+from dynlab.trajectories.driven import drive
 from dynlab.wording import over
 
 COMPONENTS = 3  # a picture has no more

@@ -11,11 +11,11 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.fixed_points.verification import UNDECIDED_AT_KINK
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian_and_error
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_map
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems import Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input

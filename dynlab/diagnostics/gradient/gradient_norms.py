@@ -15,13 +15,13 @@ from dynlab.diagnostics.gradient.large_norms import METHOD as METHOD_LARGE
 from dynlab.diagnostics.gradient.large_norms import Chain, large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.diagnostics.gradient.small_norms import METHOD, small_norms
-from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.program.jacobian import Dense, Operator
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
+from dynlab.trajectories.driven import Driven, drive
 from dynlab.wording import counted, number, over, resized
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth

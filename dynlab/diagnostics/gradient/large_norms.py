@@ -12,13 +12,13 @@ from torch.linalg import vector_norm
 
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.small_norms import NAMES
-from dynlab.driven import NUMBERS_AT_ONCE, Driven
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
 from dynlab.numerics.plain_product import FAILING
 from dynlab.numerics.threads import in_threads
 from dynlab.program.jacobian import Operator
 from dynlab.progress import through
+from dynlab.trajectories.driven import NUMBERS_AT_ONCE, Driven
 
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
 MOST = 24  # products with the chain and its transpose; a norm without a gap below it takes some 12

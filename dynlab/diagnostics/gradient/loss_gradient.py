@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.linalg import vector_norm
 from torch.nn.functional import cross_entropy, mse_loss
 
-from dynlab.driven import in_float64
 from dynlab.errors import UserError
 from dynlab.program.jacobian import Operator
 from dynlab.systems import System
 from dynlab.systems.copied import copied
+from dynlab.trajectories.driven import in_float64
 
 
 def log_loss_gradient(

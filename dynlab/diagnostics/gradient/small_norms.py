@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.end_to_end import SURVIVES
-from dynlab.driven import Driven, in_float64
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_product import KNOWN, GradedProduct, identity, multiply, number_from, resolved
 from dynlab.numerics.plain_product import ENOUGH, FAILING, log_norms, plain_products, plain_singular_values
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
+from dynlab.trajectories.driven import Driven, in_float64
 
 NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80

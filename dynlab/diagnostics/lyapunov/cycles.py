@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.lyapunov.variational import callables
-from dynlab.driven import Driven
 from dynlab.numerics.arrays import Index, Real
-from dynlab.simulation import LONGEST_PERIOD
 from dynlab.systems import Flow
+from dynlab.trajectories.driven import Driven
+from dynlab.trajectories.simulation import LONGEST_PERIOD
 
 REPEATED = 64 * np.finfo(float).eps  # of the state's size: an orbit that returns so near has closed
 NEAR = 1e-9  # likewise: Newton's step from where a flow rests

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dynlab import schema, simulation
+from dynlab import schema
 from dynlab.diagnostics.lyapunov.cycles import ends_of_flow, ends_of_map
 from dynlab.diagnostics.lyapunov.estimates import Measured
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, renewed
@@ -15,7 +15,6 @@ from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, 
 from dynlab.diagnostics.lyapunov.tangent_maps import Flags, jacobian_maps
 from dynlab.diagnostics.lyapunov.variables import dataset
 from dynlab.diagnostics.lyapunov.variational import Solution
-from dynlab.driven import Driven
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import random_frame
@@ -23,6 +22,8 @@ from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
+from dynlab.trajectories import simulation
+from dynlab.trajectories.driven import Driven
 from dynlab.wording import over
 
 STEPS = 10_000  # of an orbit that nothing drives

@@ -7,11 +7,11 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.utils import parametrize
 
-from dynlab import simulation
-from dynlab.driven import Driven
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.progress import through
+from dynlab.trajectories import simulation
+from dynlab.trajectories.driven import Driven
 
 FAR = 1.0  # distance of the second start: as large as the states of a network with saturating units are
 MET = float(np.log(1e-6))  # two starts whose distance shrinks that much have met

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dynlab import simulation
-from dynlab.driven import Driven, drive
 from dynlab.systems import Map, System
+from dynlab.trajectories import simulation
+from dynlab.trajectories.driven import Driven, drive
 
 Found = TypeVar("Found")
 

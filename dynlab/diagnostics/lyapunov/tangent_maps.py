@@ -8,11 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.driven import NUMBERS_IN_CACHE, Driven
-from dynlab.jacobians import jacobian_and_error
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import SAFETY, UNRESOLVED
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.program.jacobian import Operator
+from dynlab.trajectories.driven import NUMBERS_IN_CACHE, Driven
 
 Flags = NDArray[np.bool_]
 

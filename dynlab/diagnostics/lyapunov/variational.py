@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
-from dynlab.jacobians import jacobian
 from dynlab.numerics.arrays import Real
-from dynlab.simulation import Evaluations
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import Flow
+from dynlab.trajectories.simulation import Evaluations
 
 RELATIVE_TOLERANCE = 1e-9  # of a step: of the state's largest size so far, and of the tangent map's norm
 FIRST_STEP = 0.1  # in units of 1/‖J‖ at the start

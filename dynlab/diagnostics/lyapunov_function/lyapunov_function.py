@@ -14,7 +14,6 @@ from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.diagnostics.lyapunov_function.verdict import NO_SET, NOT_STABLE, PROVED, SAMPLED, UNDECIDED, verdict
 from dynlab.errors import UserError, require_extra
-from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.threads import one_thread_each
@@ -22,6 +21,7 @@ from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
 LARGEST_PROVED = 256

@@ -16,9 +16,9 @@ from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.jacobians import input_jacobian
 from dynlab.numerics.arrays import Complex
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
+from dynlab.program.differentiation import input_jacobian
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.systems.copied import copied

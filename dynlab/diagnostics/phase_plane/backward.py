@@ -11,10 +11,10 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.phase_plane.equilibria import Equilibrium
 from dynlab.diagnostics.phase_plane.field import field
-from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 OFF = 0.01  # of half the window: where a flow's separatrix starts on the eigenvector, which it leaves by the square
 NEAR = 1e-3  # likewise of a map's

@@ -17,7 +17,6 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.field import field
-from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
@@ -25,6 +24,7 @@ from dynlab.numerics.exact_kinds import Matrix, euler_matrix
 from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import displacement_matrices, held_matrices
 from dynlab.trajectories.cycles import Attractor, cycles
 
 STARTS = 33  # in each direction of the window; odd, so that the origin is one

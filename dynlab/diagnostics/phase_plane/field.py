@@ -8,12 +8,12 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import exact_origin
-from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import System
 from dynlab.systems.activations import log_cosh
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 
 def without_input(system: System) -> Held:

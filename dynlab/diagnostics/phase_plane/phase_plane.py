@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from dynlab import schema, simulation
+from dynlab import schema
 from dynlab.diagnostics.phase_plane import backward, exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import equilibria, equilibrium_variables
 from dynlab.diagnostics.phase_plane.field import field_variables, without_input
@@ -15,14 +15,15 @@ from dynlab.diagnostics.phase_plane.long_orbits import KEPT, long_orbits
 from dynlab.diagnostics.phase_plane.long_orbits import STEPS as LONGEST
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, number_type
+from dynlab.systems.held_jacobians import check_seconds, held_matrices
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
 from dynlab.systems.textbook import Linear, LinearMap
+from dynlab.trajectories import simulation
 
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
 NARROWEST, SMALL_UNITS = 1.0, 10.0  # half the width of the smallest window, and that in parts of the largest start

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
+from dynlab.trajectories.driven import drive
 
 
 def on_trajectory(

@@ -16,13 +16,13 @@ from dynlab.diagnostics.pseudospectrum.powers import flow_norms, largest_exponen
 from dynlab.diagnostics.pseudospectrum.variables import REASONS, variables
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian_and_error
 from dynlab.numerics.arrays import Real, frobenius
 from dynlab.numerics.eigenvalues import ARRAYS, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.grids import MEBIBYTE, check_grid
 from dynlab.numerics.resolvent import Resolvent
 from dynlab.numerics.singular_values import ALL_UP_TO
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems import Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, number_type

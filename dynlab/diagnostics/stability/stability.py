@@ -18,17 +18,17 @@ from dynlab.diagnostics.stability.diffusion_plane import (
 from dynlab.diagnostics.stability.methods import METHODS, Method, region
 from dynlab.diagnostics.stability.multipliers import NO_FLOW, Rates, Steps, judged, of_integrators, of_steps, rates_of
 from dynlab.diagnostics.stability.verdict import verdict
-from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.errors import UserError, entry
-from dynlab.jacobians import jacobian
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.threads import one_torch_thread
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import Euler, Map
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
+from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.wording import place
 
 METHOD = (

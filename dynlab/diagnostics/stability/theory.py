@@ -19,7 +19,6 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED
 from dynlab.diagnostics.ernn.inner_flow import InnerFlow, corollary_1, iterates, theorem_2
-from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.program.jacobian import Jacobian, Operator
 from dynlab.systems import Euler, Map, frozen
@@ -28,6 +27,7 @@ from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.systems.fastrnn import FastRNN
+from dynlab.trajectories.driven import NUMBERS_AT_ONCE, Driven, in_float64
 
 NO_BOUND = "no bound"
 SMALLEST_FACTOR = -0.25  # the infimum of σ'(p) tanh(q) + σ(p) (1 − tanh²(q)); its supremum is 1

@@ -4,17 +4,17 @@ import numpy as np
 import torch
 
 from dynlab import io, schema, zoo
-from dynlab.driven import Driven
 from dynlab.gallery import ernn_2, ernn_5, ernn_6, zoo_comparison
 from dynlab.gallery.audit.claim import CONDITION, FAILS, HOLDS, UNDECIDED, Claim, Numbers
 from dynlab.gallery.kept import kept
-from dynlab.jacobians import along
 from dynlab.numerics.singular_values import singular_values
-from dynlab.simulation import orbit
+from dynlab.program.differentiation import along
 from dynlab.systems import frozen
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastrnn import FastRNN
 from dynlab.tasks import driving_inputs
+from dynlab.trajectories.driven import Driven
+from dynlab.trajectories.simulation import orbit
 from dynlab.wording import number, power, share
 
 TRAINED = {1: "ernn-har2-k1", 3: "ernn-har2-k3", 5: "ernn-har2-k5"}

@@ -12,13 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab import simulation
 from dynlab.errors import UserError
-from dynlab.jacobians import diagonal_blocks_and_errors, jacobian, jacobian_and_error, jacobian_and_rounding
 from dynlab.numerics.threads import slices
+from dynlab.program.differentiation import (
+    diagonal_blocks_and_errors,
+    jacobian,
+    jacobian_and_error,
+    jacobian_and_rounding,
+)
 from dynlab.program.jacobian import Operator
 from dynlab.progress import through
 from dynlab.systems import Map, System
+from dynlab.trajectories import simulation
 
 NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float64
 NUMBERS_IN_CACHE = 2**19  # entries of Jacobians that are multiplied soon after they are made
