@@ -44,7 +44,7 @@ def bounded_values(
             case "input":
                 found[i] = input, 0.0
             case "time":
-                found[i] = torch.as_tensor(_clock(t), dtype=state.dtype), 0.0
+                found[i] = torch.as_tensor(_clock(t, state), dtype=state.dtype), 0.0
             case "number":
                 found[i] = state.new_tensor(operation.number), 0.0
             case "constant":

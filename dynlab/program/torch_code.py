@@ -59,7 +59,7 @@ class TorchCode:
             case "input":
                 return "x"
             case "time":
-                return "clock(t)"
+                return "clock(t, h)"
             case "number":
                 return repr(operation.number)
             case "constant":
@@ -104,5 +104,5 @@ def _tensor(a: Any) -> Tensor:
     return a if isinstance(a, Tensor) else torch.tensor(a, dtype=torch.float64)
 
 
-def _clock(t: Any) -> Any:
-    return t.unsqueeze(-1) if isinstance(t, Tensor) else t
+def _clock(t: Any, like: Tensor) -> Any:
+    return t.to(like.dtype).unsqueeze(-1) if isinstance(t, Tensor) else t

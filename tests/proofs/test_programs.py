@@ -13,10 +13,11 @@ from random_programs import value
 
 from dynlab.certificate_check import Arithmetic, Reader, check, evaluate
 from dynlab.program import NoProgram, Program
+from dynlab.program.differentiation import automatic_jacobian, jacobian
 from dynlab.program.enclosure import NonSmooth, enclose
 from dynlab.proofs.document import written
 from dynlab.proofs.structured import jacobian_over_box
-from dynlab.systems import SYSTEMS, ExplicitMidpoint, Flow, RungeKutta4, create, from_function, frozen
+from dynlab.systems import SYSTEMS, ExplicitMidpoint, Flow, Map, RungeKutta4, create, from_function, frozen
 from dynlab.systems.examples import example_config
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
 from dynlab.systems.held import Held
@@ -38,10 +39,27 @@ MADE = {
     "midpoint": lambda: ExplicitMidpoint(FeedbackFlow(2, 3), 0.3),
     "Runge-Kutta": lambda: RungeKutta4(Lorenz(), 0.01),
     "three steps": lambda: Iterated(Held(frozen(Vanilla(2, 3)), torch.tensor([0.5, -1.0]).double()), 3),
+    "a clock": lambda: Clocked(2, 1),
     "layer norm": lambda: from_function(normalised, 4, 2),
     "GELU and softmax": lambda: from_function(attending, 4, 2),
 }
 BITS = 200
+
+
+class Clocked(Map):
+    """A step that functions of its number move."""
+
+    def step(self, state, input, t=0):
+        t = torch.as_tensor(t, dtype=state.dtype)
+        return torch.tanh(state * torch.sin(0.3 * t) + torch.cos(t)) + input * torch.exp(-t)
+
+
+def test_a_batch_of_step_numbers_is_each_of_them():
+    system, state, held = frozen(Clocked(2, 1)), torch.randn(4, 2).double(), torch.ones(4, 1).double()
+    numbers = torch.arange(4)
+    found = jacobian(system, state, held, numbers).dense()
+    for one, h, x, t in zip(found, state, held, numbers.tolist(), strict=True):
+        torch.testing.assert_close(one, automatic_jacobian(system.evolve, h, x, t, "state"))
 
 
 def normalised(h, x):
