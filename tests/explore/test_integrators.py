@@ -312,6 +312,6 @@ def test_fixed_points_of_the_map_alone(rate, in_node):
         nearest = min(found, key=lambda each: np.hypot(each["state"][0] - x, each["state"][1] - y))
         assert nearest["state"] == pytest.approx((x, y), abs=1e-9)
         step = INTEGRATORS["midpoint"](flow_of(state), 1.0)
-        jacobian = jacobian(step, torch.tensor([x, y]).double(), torch.zeros(0).double()).dense()
+        matrix = jacobian(step, torch.tensor([x, y]).double(), torch.zeros(0).double()).dense()
         values = np.linalg.eigvals(jacobian.detach().numpy())
         assert nearest["map"]["unstable"] == (np.abs(values) > 1).sum()

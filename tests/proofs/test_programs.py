@@ -7,7 +7,6 @@ from certificates import certificate
 
 pytest.importorskip("flint")
 
-from automatic import automatic_jacobian
 from flint import arb
 from random_programs import value
 
