@@ -138,7 +138,7 @@ class Linear:
             ]
             for blocks in self.layout
         ]
-        return Jacobian(knots, self.linear.columns, state, len(batch))
+        return Jacobian(knots, self.linear.columns, state)
 
     def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Jacobian, Jacobian, Jacobian]:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
