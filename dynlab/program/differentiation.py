@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dynlab.errors import UserError
 from dynlab.program.derived import Steps, batch_shape, derived
 from dynlab.program.jacobian import Dense, Operator
 from dynlab.program.program import NoProgram
@@ -19,7 +20,7 @@ from dynlab.program.program import NoProgram
 DOUBT = 4.0
 FUNCTIONS = 8  # an activation, its slope and products with it round so often
 STATED = "stated_jacobian"  # the method of an implicit step, which no list of operations computes
-LARGE = 1e150  # errors from here on are unbounded
+LARGE = 0.48  # errors above this power of the largest number are unbounded
 
 
 def jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
@@ -132,11 +133,18 @@ def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tenso
     rows = []
     with torch.enable_grad():
         for h, x, step in zip(states, inputs, numbers, strict=True):
-            if by == "state":
-                found = torch.autograd.functional.jacobian(lambda h, x=x, step=step: evolve(h, x, step), h)
-            else:
-                found = torch.autograd.functional.jacobian(lambda x, h=h, step=step: evolve(h, x, step), x)
-            rows.append(found.detach())
+
+            def moved(one: Tensor, h: Tensor = h, x: Tensor = x, step: int | Tensor = step) -> Tensor:
+                found: Tensor = evolve(one, x, step) if by == "state" else evolve(h, one, step)
+                return found
+
+            try:
+                rows.append(torch.autograd.functional.jacobian(moved, h if by == "state" else x).detach())
+            except RuntimeError as error:
+                reason = str(error).partition(":")[0]
+                raise UserError(
+                    f"torch cannot differentiate the step ({reason}): compute a new tensor in place of writing on one."
+                ) from error
     whole = torch.stack(rows) if rows else state.new_zeros(0, state.shape[-1], own.shape[-1])
     return whole.reshape(*batch, *whole.shape[1:])
 
@@ -154,7 +162,8 @@ def _dense(
     value, most = found.dense(), larger.dense()
     error = (most - moduli.dense()).clamp(min=0) + terms * torch.finfo(value.dtype).eps * most
     shape = (*batch, *value.shape[-2:])
-    return value.expand(shape), torch.where(error > LARGE, torch.inf, error).expand(shape)
+    bounded = error <= torch.finfo(value.dtype).max ** LARGE
+    return value.expand(shape), torch.where(bounded, error, torch.inf).expand(shape)
 
 
 def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:

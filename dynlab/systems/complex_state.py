@@ -35,5 +35,7 @@ def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
     smallest = torch.finfo(state.dtype).tiny ** SHARE
     square = x.square() + y.square() + smallest
     modulus = square.sqrt()
-    factor = torch.relu(modulus + b) / modulus * (1 - b.new_full((), smallest) / square)  # the last is 0 at z = 0, else 1
+    factor = (
+        torch.relu(modulus + b) / modulus * (1 - b.new_full((), smallest) / square)
+    )  # the last is 0 at z = 0, else 1
     return torch.cat([factor * x, factor * y], dim=-1)

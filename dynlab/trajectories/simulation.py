@@ -174,13 +174,19 @@ def prepare_flow(system: Flow, initial_state: Any = None) -> tuple[Flow, Tensor]
     Raises
     ------
     UserError
-        For initial states of the wrong width, or not finite.
+        For initial states of the wrong width, or not finite, and for a velocity that changes with time.
     """
     learned = system.initial_state()
     start = np.zeros(system.state_size) if learned is None else learned
     initial = _tensor("initial state", start if initial_state is None else initial_state, torch.float64, "cpu")
     _check_initial(initial, system.state_size)
-    return frozen(system), initial.reshape(-1, system.state_size)
+    system, initial = frozen(system), initial.reshape(-1, system.state_size)
+    first, later = (system.velocity(initial, initial.new_zeros(len(initial), system.input_size), t) for t in (0, 1))
+    if not torch.equal(first.nan_to_num(), later.nan_to_num()):
+        raise UserError(
+            f"The velocity of {system.name} changes with time: make the time a state of its own, with rate 1."
+        )
+    return system, initial
 
 
 def _tensor(name: str, values: Any, dtype: torch.dtype, device: str) -> Tensor:

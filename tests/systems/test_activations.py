@@ -10,7 +10,7 @@ from automatic import automatic_jacobian
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from dynlab.program.differentiation import jacobian
+from dynlab.program.differentiation import jacobian, jacobian_and_error
 from dynlab.systems import create, from_function, frozen
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.torch_layers import torch_layer
@@ -86,7 +86,7 @@ def test_saturated_entries_are_those_of_automatic_differentiation_with_exact_slo
 
 
 @pytest.mark.parametrize("kind", CELLS)
-def test_a_cell_of_torch_in_a_function_is_as_precise_as_the_same_layer(kind):
+def test_a_cell_of_torch_in_a_function_is_the_same_layer_within_the_errors(kind):
     torch.manual_seed(8)
     cell = CELLS[kind](2, 3).double().requires_grad_(False)
     for parameter in cell.parameters():
@@ -100,7 +100,9 @@ def test_a_cell_of_torch_in_a_function_is_as_precise_as_the_same_layer(kind):
     layer = frozen(torch_layer(cell))
     own = from_function(step, layer.state_size, 2)
     h, x = torch.randn(20, layer.state_size).double(), torch.randn(20, 2).double()
-    torch.testing.assert_close(jacobian(own, h, x).dense(), jacobian(layer, h, x).dense(), rtol=1e-10, atol=1e-290)
+    (one, error), (other, other_error) = (jacobian_and_error(system, h, x) for system in (own, layer))
+    assert bool(((one - other).abs() <= error + other_error).all())
+    assert float(error.max()) < 1e-11 * float(one.abs().max())
     torch.testing.assert_close(own.step(h, x), layer.step(h, x), rtol=0, atol=1e-13)
 
 
