@@ -16,6 +16,7 @@ from dynlab.errors import UserError
 from dynlab.program.derived import Steps, batch_shape, derived
 from dynlab.program.jacobian import Dense, Operator
 from dynlab.program.program import NoProgram
+from dynlab.program.rounding import bounded_values
 
 DOUBT = 4.0
 FUNCTIONS = 8  # an activation, its slope and products with it round so often
@@ -74,6 +75,22 @@ def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Ten
     except NoProgram:
         return _estimated(_by(system, state, input, t, "state", "evolve").dense())
     return _dense(*linear.bounded(state, input, t), linear.terms, batch_shape(state, input, t))
+
+
+def step_and_error(
+    system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve"
+) -> tuple[Tensor, Tensor] | None:
+    """Return what the method computes and a bound on each entry's error, shape (..., rows); None without a program.
+
+    Parameters are those of `jacobian`. Products with matrices are computed to twice the digits.
+    """
+    try:
+        made = derived(system, method)
+    except NoProgram:
+        return None
+    ((value, error),) = bounded_values(made.program, [made.program.output], made.constants, state, input, t)
+    shape = (*batch_shape(state, input, t), made.program.operations[made.program.output].size)
+    return value.expand(shape), torch.as_tensor(error, dtype=value.dtype).expand(shape)
 
 
 def diagonal_blocks_and_errors(
