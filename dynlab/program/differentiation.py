@@ -108,7 +108,8 @@ def diagonal_blocks_and_errors(
         whole, error = jacobian_and_error(system, state, input, t)
         return [(whole[..., part, part], error[..., part, part]) for part in parts]
     made, batch = linear.bounded(state, input, t), batch_shape(state, input, t)
-    return [_dense(*(each.block(part, part) for each in made), linear.terms, batch) for part in parts]
+    blocks = [[each.block(part, part) for each in made] for part in parts]
+    return [_dense(found, moduli, larger, linear.terms, batch) for found, moduli, larger in blocks]
 
 
 def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:

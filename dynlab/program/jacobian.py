@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -98,12 +98,8 @@ class Jacobian(Operator):
         total: Tensor | None = None
         owned = False  # whether `total` may be written on
         for term in whole:
-            matrix = term.matrix
-            if term.knot:
-                below = found[term.knot - 1]
-                below = below if _is_all(term.entries, sizes[term.knot]) else below[..., term.entries, :]
-                matrix = below if matrix is None else folded_product(matrix, below)
-            if owned and isinstance(term.scale, Tensor):
+            matrix = _factor(term, found, sizes)
+            if owned and total is not None and isinstance(term.scale, Tensor):
                 total.addcmul_(term.scale.unsqueeze(-1), matrix)
                 continue
             part = _times(term.scale, matrix)
@@ -183,6 +179,15 @@ class Jacobian(Operator):
             return super().log_abs_det()
         scale, matrix = found
         return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
+
+
+def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
+    """What the scale multiplies, over all columns."""
+    if not term.knot:
+        return cast(Tensor, term.matrix)  # it has one
+    below = found[term.knot - 1]
+    below = below if _is_all(term.entries, sizes[term.knot]) else below[..., term.entries, :]
+    return below if term.matrix is None else folded_product(term.matrix, below)
 
 
 def _within(term: Term, columns: slice, size: int) -> Term | None:
