@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -27,6 +28,9 @@ class Steps(Protocol):
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """Its parameters."""
+
+    def buffers(self) -> Iterator[Tensor]:
+        """Its other tensors."""
 
 
 def traced(system: Steps, method: str = "evolve") -> tuple[Program, Recorder]:
@@ -59,7 +63,8 @@ def traced(system: Steps, method: str = "evolve") -> tuple[Program, Recorder]:
 
 def _point(system: Steps, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    like = next((p for p in system.parameters() if p.is_floating_point()), torch.zeros((), dtype=torch.float64))
+    numbers = itertools.chain(system.parameters(), system.buffers())
+    like = next((each for each in numbers if each.is_floating_point()), torch.zeros((), dtype=torch.float64))
     drawn = [
         torch.randn(n, generator=generator, dtype=torch.float64).to(like)
         for n in (system.state_size, system.input_size)

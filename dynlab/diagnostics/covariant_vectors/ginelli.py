@@ -130,9 +130,11 @@ def _stretch(start: int, count: int, maps: Real, frames: Real, coefficients: Rea
     vectors = np.moveaxis(frames[: count + 1] @ coefficients[: count + 1], 0, 2)
     images = maps[:, :count] @ vectors[0][:, :-1]
     sizes = np.linalg.norm(images, axis=-2)
-    residuals = np.linalg.norm(images / sizes[..., None, :] - vectors[0][:, 1:], axis=-2)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the map takes a vector to 0
+        residuals = np.linalg.norm(images / sizes[..., None, :] - vectors[0][:, 1:], axis=-2)
+        growth = np.log(sizes)
     after = np.moveaxis(coefficients[1 : count + 1], 0, 2)
-    return Stretch(start, start + count, vectors[:, :, 1:], after, np.log(sizes), residuals)
+    return Stretch(start, start + count, vectors[:, :, 1:], after, growth, residuals)
 
 
 def smallest_angles(coefficients: Real, unstable: int, stable: int) -> Real:
