@@ -29,9 +29,9 @@ LARGEST_START = 1e100  # whose squares are still numbers
 METHOD = (
     "An affine map's fixed points come from linear algebra. Of any other map damped Newton steps on exact Jacobians "
     "begin at every start; Levenberg–Marquardt and then pseudo-transient continuation follow where they stop. Starts "
-    "come in rounds until one finds nothing new and the index sum does not say that points are missing: states along "
-    "trajectories and random ones, later also states halfway between points, beside saddles, away from known points by "
-    "deflation, and at the ends of homotopies. A stack is searched layer by layer, an LSTM without its memory, which "
+    "come in rounds until one finds nothing new and the index sum does not say that points are missing. They are "
+    "states along trajectories and random ones, later also states away from known points by deflation, and at the ends "
+    "of homotopies. A stack is searched layer by layer, an LSTM without its memory, which "
     "is a function of the rest at a fixed point. Roots within ten of Newton's errors are one. Each is verified by "
     "scipy.optimize.fsolve, started beside it with the exact Jacobian and xtol 1e-13. Errors of eigenvalues bound what "
     "rounding and the root's position change. Other fixed points may exist that no start reached."
