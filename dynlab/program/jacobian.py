@@ -165,18 +165,10 @@ class Jacobian(Operator):
             return Term(scale(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
 
         knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
-        like = shared(self._like)
-        batch = next(
-            (
-                t.scale.ndim - 1
-                for b in knots
-                for _, ts in b
-                for t in ts
-                if isinstance(t.scale, Tensor) and t.scale.ndim > 1
-            ),
-            0,
-        )
-        return Jacobian(knots, self.columns, like, batch)
+        # a Jacobian that is the same at all states has no batched scale, and stays one of several states
+        is_constant = self.batch > 0 and not _batched_scales(self.knots)
+        batch = self.batch if is_constant else max((s.ndim - 1 for s in _batched_scales(knots)), default=0)
+        return Jacobian(knots, self.columns, shared(self._like), batch)
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
         """Return d and M of an operator diag(d) M; None where it is made otherwise."""
@@ -196,6 +188,11 @@ class Jacobian(Operator):
             return super().log_abs_det()
         scale, matrix = found
         return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
+
+
+def _batched_scales(knots: list[Blocks]) -> list[Tensor]:
+    scales = [term.scale for blocks in knots for _, terms in blocks for term in terms]
+    return [scale for scale in scales if isinstance(scale, Tensor) and scale.ndim > 1]
 
 
 def _within(term: Term, columns: slice, size: int) -> Term | None:

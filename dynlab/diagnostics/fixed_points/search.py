@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starts as where
-from dynlab.diagnostics.fixed_points.affine import affine_place
+from dynlab.diagnostics.fixed_points.affine import affine_place, is_affine
 from dynlab.diagnostics.fixed_points.places import FIXED, NOWHERE, Place, Places, equations
 from dynlab.diagnostics.fixed_points.suggestions import path_ends, suggested
 from dynlab.numerics import merging
@@ -118,10 +118,9 @@ def search(
         States along driven trajectories, or along orbits of the map from random states.
     generator : numpy.random.Generator
     """
-    place = affine_place(exact)
-    if place is not None:
+    if is_affine(exact):
         begun = visited[generator.integers(len(visited), size=count)] if given is None else given
-        return _of_affine(exact, place[0], begun, VISITED if given is None else GIVEN)
+        return _of_affine(exact, begun, VISITED if given is None else GIVEN)
     places = Places(exact)
     if given is not None:
         return Search(places.found, _ended(frozen, places, given, GIVEN))
@@ -200,8 +199,9 @@ def outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
     return np.asarray((states.abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy())
 
 
-def _of_affine(exact: Held, place: Place | None, starts: Tensor, origin: str) -> Search:
+def _of_affine(exact: Held, starts: Tensor, origin: str) -> Search:
     """Return what an affine map's starts come to: its one set of fixed points, in one step."""
+    place = affine_place(exact)
     outcome, begun = LOST if place is None else place.status, starts.to(exact.input)
     moved = exact.displacement(begun).norm(dim=-1)
     taken = (moved > tolerance(begun)).numpy().astype(np.int64)

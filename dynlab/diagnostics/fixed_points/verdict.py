@@ -14,7 +14,7 @@ from dynlab.wording import agree, at_most, counted, joined, number, of_map, plac
 
 # What is said of points of each other status.
 OTHERS = {
-    AT_KINK: "{} at a kink of the activation ({})",
+    AT_KINK: "{} at a kink of the activation, whose stability is undecided",
     NOT_ISOLATED: "{} that rounding does not isolate ({} is singular in {})",
     UNVERIFIED: "{} that fsolve does not verify",
     SLOW: "{}",
@@ -117,7 +117,5 @@ def _other(status: str, rows: list[Record], noun: str) -> str:
     if not rows:
         return ""
     count = counted(len(rows), "slow point" if status == SLOW else noun)
-    if status == AT_KINK:
-        return OTHERS[status].format(count, "stable by the norm of J" if rows[0].kind.stable == 1 else "undecided")
     dimension = counted(max(row.dimension for row in rows), "direction")
     return OTHERS[status].format(count, "J" if noun == "equilibrium" else "I − J", dimension)
