@@ -143,8 +143,8 @@ def _verdict(certificates: list["Certificate"]) -> str:
     told = [f"{codes.count(code)} {kind}" for code, kind in kinds.items() if code in codes]
     rest = f"; {len(missing)} {agree(len(missing))} not proved ({missing[0]})" if missing else ""
     return (
-        f" Ball arithmetic proves {len(proved)} of {len(certificates)} ({joined(told)}), each alone within "
-        f"{at_most(max(c.radius for c in proved), 1)}{rest}."
+        f" Ball arithmetic proves {len(proved)} of {len(certificates)} ({joined(told)}), each alone in a ball of "
+        f"radius {at_most(max(c.radius for c in proved), 1)}{rest}."
     )
 
 

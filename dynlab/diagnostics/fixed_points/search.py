@@ -140,13 +140,13 @@ def _rounds(
     frozen: Held, places: Places, batches: list[Starts], count: int, reach: Tensor, generator: np.random.Generator
 ) -> Confidence:
     """Run round after round until one finds nothing new, and the index sum does not say that points are missing."""
-    rounds, tried, new, complete, stuck = 1, 0, 0, False, False
+    rounds, new, complete, stuck = 1, 0, False, False
     most, pursued = (MOST_OF_LARGE, PURSUED_OF_LARGE) if _is_large(frozen) else (MOST_ROUNDS, PURSUED)
     while rounds < most and len(places.found) <= MOST_PLACES and not complete:
-        rounds, before, points = rounds + 1, len(places.found), len(places.isolated())
-        further = suggested(frozen, places, tried, stuck, reach, generator)
+        rounds, before = rounds + 1, len(places.found)
+        further = suggested(frozen, places, stuck, reach, generator)
         batches.append(_ended(frozen, places, further, SUGGESTED, pursued))
-        tried, known = points, len(places.found)
+        known = len(places.found)
         random = where.random_starts(frozen, count, reach, generator)
         batches.append(_ended(frozen, places, random, RANDOM, 0))
         new, stuck = int((batches[-1].assignment >= known).sum()), len(places.found) == before

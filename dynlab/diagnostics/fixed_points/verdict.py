@@ -75,7 +75,7 @@ def coverage(found: Found) -> str:
         missing = f"{_missing(sure)} missing"
         return f"{missing}: the indices of a bounded map's fixed points sum to 1, these to {sure.index_sum}."
     share = at_most(100 * sure.bound, 2)
-    said = f"Points that are missing attract at most {share} % of random searches (95 %)."
+    said = f"Missing points, if any, attract at most {share} % of random searches (95 % confidence)."
     return said if sure.complete else f"The search stopped while it still found new points. {said}"
 
 
