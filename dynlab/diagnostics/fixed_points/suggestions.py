@@ -14,6 +14,7 @@ from dynlab.numerics.roots import solve
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
 
+MOST_BETWEEN = 128  # pairs of points in a round
 DEFLATED, DEFLATIONS = 32, 30  # random starts of a round that are led away from known points, by so many steps
 LONGEST, CLOSE = 1.0, 1e-12  # of such a step, times max(1, max |h_i|); squared distances are this at least
 FAR, MOST_FAR = 64, 12  # starts of all sizes, of a map without bounds; more roots than that have no end
@@ -23,7 +24,7 @@ MOST_PATHS, PATHS, BESIDE = 24, 3, 0.3
 
 
 def suggested(held: Held, places: Places, stuck: bool, reach: Tensor, generator: np.random.Generator) -> Tensor:
-    """Return states (k, n) away from known points, far out, and at the ends of paths that surely lead to a root.
+    """Return states (k, n) between and away from known points, far out, and at the ends of paths that surely lead to a root.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def suggested(held: Held, places: Places, stuck: bool, reach: Tensor, generator:
     generator : numpy.random.Generator
     """
     points, usual = places.isolated(), where.usual_count(held.system.state_size)
-    parts, large = [_far(held, generator)], usual < where.USUAL
+    parts, large = [between(points, generator)[: 4 * usual], _far(held, generator)], usual < where.USUAL
     if len(points) and not large:
         random = where.random_starts(held, DEFLATED, reach, generator)
         parts.append(deflated(equations(held), random, torch.as_tensor(points).to(random)).double().cpu().numpy())
@@ -50,6 +51,13 @@ def suggested(held: Held, places: Places, stuck: bool, reach: Tensor, generator:
         begun = torch.as_tensor(points[picked]) if len(points) else None
         parts.append(path_ends(places.held, centers, begun))
     return torch.as_tensor(np.concatenate(parts)).to(reach)
+
+
+def between(points: Real, generator: np.random.Generator) -> Real:
+    """Return the midpoints of pairs of points (k, n), of many pairs of some."""
+    first, second = np.triu_indices(len(points), 1)
+    some = generator.permutation(len(first))[:MOST_BETWEEN]
+    return np.asarray((points[first[some]] + points[second[some]]) / 2)
 
 
 def deflated(equations: Equations, starts: Tensor, known: Tensor) -> Tensor:
