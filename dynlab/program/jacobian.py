@@ -190,7 +190,7 @@ class Jacobian(Operator):
         return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
 
 
-def _batched_scales(knots: list[Blocks]) -> list[Tensor]:
+def _batched_scales(knots: Sequence[Blocks]) -> list[Tensor]:
     scales = [term.scale for blocks in knots for _, terms in blocks for term in terms]
     return [scale for scale in scales if isinstance(scale, Tensor) and scale.ndim > 1]
 

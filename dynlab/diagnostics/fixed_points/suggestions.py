@@ -24,7 +24,7 @@ MOST_PATHS, PATHS, BESIDE = 24, 3, 0.3
 
 
 def suggested(held: Held, places: Places, stuck: bool, reach: Tensor, generator: np.random.Generator) -> Tensor:
-    """Return states (k, n) between and away from known points, far out, and at the ends of paths that surely lead to a root.
+    """Return states (k, n) between known points and away from them, far out, and at the ends of sure paths to roots.
 
     Parameters
     ----------
