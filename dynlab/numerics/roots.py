@@ -91,11 +91,12 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
     found = _in_chunks(lambda rows: _newton(f, jacobian, starts[rows], rows), starts)
     lost = (~found.converged & torch.isfinite(starts).all(-1)).nonzero()[:, 0]
     lost = lost[found.residuals[lost].argsort()[:most]]
-    led = _in_chunks(lambda rows: _levenberg_marquardt(f, jacobian, starts[lost[rows]], lost[rows]), starts[lost])
-    better = led.residuals < found.residuals[lost]
-    for old, new in zip(found[:3], led[:3], strict=True):
-        old[lost[better]] = new[better]
-    found.iterations[lost] += led.iterations
+    if len(lost):
+        led = _in_chunks(lambda rows: _levenberg_marquardt(f, jacobian, starts[lost[rows]], lost[rows]), starts[lost])
+        better = led.residuals < found.residuals[lost]
+        for old, new in zip(found[:3], led[:3], strict=True):
+            old[lost[better]] = new[better]
+        found.iterations[lost] += led.iterations
     near = (~found.converged & (found.residuals <= STEEP * tolerance(found.states))).nonzero()[:, 0]
     if len(near):
         points = found.states[near]
