@@ -100,9 +100,7 @@ def lyapunov(
         128 dimensions. ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with
         ``…_error(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under
         the same input meet, by the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast
-        nearby starts separate, to be held against the largest exponent. ``neighbours_leave(sample)`` is 1 where states
-        separate along this orbit, and one that starts 1e-6 beside leaves it and ends where they approach each other.
-        They do so at the ``neighbour_rate(sample)``, over the second half of the steps.
+        nearby starts separate, to be held against the largest exponent.
 
     Raises
     ------
@@ -215,10 +213,6 @@ def _driven_variables(driven: Driven, start: int, inside: Flags, seed: int) -> d
         "echo_state": schema.variable(each, test.outcome, f"what becomes {words}"),
         "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
         "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", rate),
-        "neighbour_rate": schema.variable(
-            each, test.neighbour_rate, "separation rate along an orbit beside, second half", rate
-        ),
-        "neighbours_leave": schema.variable(each, test.left, "1: orbits beside this one leave it"),
     }
 
 
