@@ -48,12 +48,10 @@ class Jacobian(Operator):
     columns : int
     like : Tensor
         Of the dtype and device of the numbers.
-    batch : int
-        How many leading dimensions the scales of a batch have.
     """
 
-    def __init__(self, knots: Sequence[Blocks], columns: int, like: Tensor, batch: int) -> None:
-        self.knots, self.columns, self.batch = knots, columns, batch
+    def __init__(self, knots: Sequence[Blocks], columns: int, like: Tensor) -> None:
+        self.knots, self.columns = knots, columns
         self._like = like
         self.rows = sum(size for size, _ in knots[-1])
 
@@ -153,30 +151,19 @@ class Jacobian(Operator):
             knots.append(kept)
             if not any(terms for _, terms in kept):
                 empty.add(number)
-        return Jacobian(knots, columns.stop - columns.start, self._like, self.batch)
+        return Jacobian(knots, columns.stop - columns.start, self._like)
 
     def mapped(self, batched: Function, shared: Function) -> Jacobian:
         def scale(value: Any) -> Any:
             if isinstance(value, Tensor):
-                return batched(value) if value.ndim > 1 or self.batch == 0 else shared(value)
+                return batched(value) if value.ndim > 1 else shared(value)
             return shared(value) if isinstance(value, float) else value
 
         def term(t: Term) -> Term:
             return Term(scale(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
 
         knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
-        like = shared(self._like)
-        batch = next(
-            (
-                t.scale.ndim - 1
-                for b in knots
-                for _, ts in b
-                for t in ts
-                if isinstance(t.scale, Tensor) and t.scale.ndim > 1
-            ),
-            0,
-        )
-        return Jacobian(knots, self.columns, like, batch)
+        return Jacobian(knots, self.columns, shared(self._like))
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
         """Return d and M of an operator diag(d) M; None where it is made otherwise."""

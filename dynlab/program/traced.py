@@ -109,5 +109,5 @@ def _close(found: Any, asked: Tensor, least: float = 0.0) -> bool:
     """Whether two results agree to half of the digits of the largest entry, or of `least` where that is larger."""
     value = torch.as_tensor(found, dtype=asked.dtype).expand(asked.shape)
     reach = float(torch.finfo(asked.dtype).eps ** 0.5)
-    largest = float(asked.abs().max()) if asked.numel() else 0.0
+    largest = float(asked.nan_to_num().abs().max()) if asked.numel() else 0.0
     return torch.allclose(value, asked, rtol=reach, atol=reach * max(largest, least), equal_nan=True)
