@@ -157,7 +157,7 @@ def test_a_nilpotent_product_is_zero():
 @pytest.mark.parametrize(
     "factors, words",
     [
-        ((0.0, 0.0), "is exactly 0. In every sample none of the 2 singular values"),
+        ((0.0, 0.0), "is exactly 0. None of the 2 singular values"),
         ((0.0, 0.5), "is exactly 0 in 1 of 2 samples, in the others e^−2.08 ≈ 0.1"),
         ((0.5, 0.5), "is e^−2.08 ≈ 0.1"),
     ],

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.diagnostics.gradient.survival import SURVIVES
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_product import KNOWN, GradedProduct, identity, multiply, number_from, resolved
 from dynlab.numerics.plain_product import ENOUGH, FAILING, log_norms, plain_products, plain_singular_values
