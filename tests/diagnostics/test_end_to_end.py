@@ -196,7 +196,7 @@ def test_times_are_spread_and_hold_the_last():
 def test_the_verdict_has_the_numbers():
     system = from_function(lambda h, x: h * h.new_tensor([0.5, 1.0]), state_size=2)
     ds = end_to_end(system, np.zeros((4, 0)), inputs_description="nothing")
-    assert numbers_in(ds.attrs["verdict"]) == [4, 0, 2, 0.1, 2, 2]
+    assert numbers_in(ds.attrs["verdict"]) == [4, 0, 1, 2, 0.1, 2, 2]
 
 
 @pytest.mark.parametrize("kind", ["euler", "orthogonal"])

@@ -43,4 +43,4 @@ def surviving(kept: Real, n: int) -> str:
         return f"How many of the {n:,} {values} are at least {SURVIVES} is undecided"
     some = f" (known in {known.size:,} of {kept.size:,} samples)" if known.size < kept.size else ""
     count = f"{ranged(known, 0)} of the {n:,}" if known.any() else "None of the" + f" {n:,}" * (n > 1)
-    return f"{count} {values} {agree(int(known.max()) or n)} at least {SURVIVES}{some}"
+    return f"{count} {values} {agree(int(known.max()) or 1)} at least {SURVIVES}{some}"
