@@ -186,7 +186,7 @@ def _by_graded_products(
     """
     generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
-    found = []
+    found: list[list[NDArray[Any]]] = []
 
     def factors() -> Any:
         nonlocal total

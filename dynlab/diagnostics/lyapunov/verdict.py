@@ -1,7 +1,10 @@
 """Lyapunov exponents in one to three sentences."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.cycles import Ends
@@ -170,7 +173,7 @@ def _numbers(ds: xr.Dataset, own: int, attracts: bool) -> str:
     return f"{text}."
 
 
-def _counts(outcomes: Real, words: dict[int, str] | dict[str, str]) -> str:
+def _counts(outcomes: NDArray[Any], words: dict[int, str] | dict[str, str]) -> str:
     """Return in how many samples which outcome was found: "separate in 1 and meet in 1 of 2 samples"."""
     said = [f"{word} {int((outcomes == each).sum())}" for each, word in words.items() if (outcomes == each).any()]
     return f"{joined(said)} of {counted(len(outcomes), 'sample')}"
