@@ -205,7 +205,8 @@ def _by_graded_products(
                 np.where(sharper, each[:, place], own) for each, own in zip(plain, (value, error), strict=True)
             )
             with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known
-                upper = np.minimum.accumulate(np.nan_to_num(value + error, nan=np.inf, posinf=np.inf, neginf=-np.inf), axis=-1)
+                above = value + error
+            upper = np.minimum.accumulate(np.where(np.isnan(above), np.inf, above), axis=-1)
             found.append(list(_analysed(product, value, error, upper, total.numpy(), generator)))
             told = found[-1][SURVIVING]
             found[-1][SURVIVING] = np.where(np.isnan(told), surviving[:, place], told)
