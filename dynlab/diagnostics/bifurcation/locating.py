@@ -18,6 +18,8 @@ from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 SEVERAL = "several"
 TINY = 1e-100  # a state of 0 is known as well as one of that size: beside a kink there the Jacobian is another
 FARTHEST = 1e-3  # of arclength: the error of a state is at most taken to be that
+JUMP = 1e-6  # times ‖J‖: where it changes by more within the error of the state, it has a kink there
+SURE = 2.0  # times the first-order estimate of the error of a state: where a kink lies within, its slopes differ
 NEARLY = 0.2  # times how far an eigenvalue is from the border at the sides: what may come nearer is looked at closer
 BORDER_COLLISION = "border collision"
 PARTS = (0.4571, 0.6183)  # of an interval: a second part where the branch is not solved for at the first
@@ -109,13 +111,15 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
     _, sigma, right = np.linalg.svd(np.vstack([curve.derivative(point.z), point.tangent]))
     state, p = curve.tensors(point.z)
     known = max(float(np.linalg.norm(residual)), eps * max(TINY, float(state.norm())))
-    away = torch.from_numpy(right[-1][:-1] * curve.scale * min(known / max(sigma[-1], eps), FARTHEST))
-    matrix, *beside = curve.equation.jacobian(torch.stack([state, state + away, state - away]), p).numpy()
-    size = float(np.linalg.norm(matrix))
-    error += (
-        max(float(np.linalg.norm(each - matrix)) for each in beside) + curve.equation.period * len(matrix) * eps * size
-    )
-    values, errors, _ = eigenvalues(matrix, error)
+    known *= SURE
+    critical = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
+    away = torch.from_numpy(curve.scale * np.stack([critical, np.linspace(1, 2, len(critical)) * min(known, FARTHEST)]))
+    places = torch.cat([state[None], state + away, state - away])
+    matrix, *beside = curve.equation.jacobian(places, p).numpy()
+    size, changes = float(np.linalg.norm(matrix)), [float(np.linalg.norm(each - matrix)) for each in beside]
+    values, errors, _ = eigenvalues(matrix, error + max(changes) + curve.equation.period * len(matrix) * eps * size)
+    if max(changes[1::2]) > JUMP * size:  # as of a ReLU at its kink
+        errors = np.full_like(errors, np.inf)
     kind = (kind_of_map if is_map else kind_of_flow)(values, errors)
     sign = (
         0
