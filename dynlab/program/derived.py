@@ -18,7 +18,7 @@ from dynlab.program.torch_code import TorchCode
 from dynlab.program.traced import Steps, traced, verify
 
 PLAIN = (int, float, str, bool, type(None))
-LARGE_ERROR = 1e200  # stands for inf in products, where inf · 0 would be no number
+LARGE_ERROR = 0.65  # the power of the largest number that stands for inf in products: inf · 0 would be no number
 
 
 class Derived:
@@ -145,7 +145,8 @@ class Linear:
         found = bounded_values(self.linear.program, self.scales, self.constants, state, input, t)
         values = dict(zip(self.scales, (value for value, _ in found), strict=True))
         larger = {
-            d: value.abs() + torch.as_tensor(error, dtype=value.dtype).clamp(max=LARGE_ERROR)
+            d: value.abs()
+            + torch.as_tensor(error, dtype=value.dtype).clamp(max=torch.finfo(value.dtype).max ** LARGE_ERROR)
             for d, (value, error) in zip(self.scales, found, strict=True)
         }
         operator = self._made(values, state, input, t)
