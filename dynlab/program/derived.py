@@ -138,7 +138,7 @@ class Linear:
             ]
             for blocks in self.layout
         ]
-        return Jacobian(knots, self.linear.columns, state, len(batch))
+        return Jacobian(knots, self.linear.columns, state)
 
     def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Jacobian, Jacobian, Jacobian]:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
@@ -170,7 +170,7 @@ def batch_shape(state: Tensor, input: Tensor, t: Any) -> torch.Size:
     shapes = [state.shape[:-1], input.shape[:-1]]
     if isinstance(t, Tensor):
         shapes.append(t.shape)
-    return np.broadcast_shapes(*shapes)
+    return torch.Size(np.broadcast_shapes(*shapes))
 
 
 def _rows(matrix: Tensor, rows: tuple[int, ...] | None) -> Tensor:
