@@ -3,7 +3,6 @@
 import mpmath
 import numpy as np
 
-from dynlab.program.jacobian import Dense
 from dynlab.systems import Map
 
 FIRST_DIGITS = 200
@@ -18,9 +17,6 @@ class MatrixDriven(Map):
 
     def step(self, state, input, t=0):
         return (self._matrix(input) @ state.unsqueeze(-1)).squeeze(-1)
-
-    def closed_form_jacobian(self, state, input, t=0):
-        return Dense(self._matrix(input))
 
     def _matrix(self, input):
         return input.unflatten(-1, (self.state_size, self.state_size))

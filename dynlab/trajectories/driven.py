@@ -54,11 +54,6 @@ class Driven:
     def steps(self) -> int:
         return self.inputs.shape[1]
 
-    @property
-    def has_closed_form(self) -> bool:
-        """Whether Jacobians come as structured factors, and not as matrices."""
-        return self.system.closed_form_jacobian(self.states[:, 0], self.inputs[:, 0]) is not None
-
     def blocks(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
         """∂step/∂state (of a map; ∂velocity/∂state of a flow) at h_{t−1}, x_t for each t of `steps`, in that order.
 
