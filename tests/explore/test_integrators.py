@@ -313,5 +313,5 @@ def test_fixed_points_of_the_map_alone(rate, in_node):
         assert nearest["state"] == pytest.approx((x, y), abs=1e-9)
         step = INTEGRATORS["midpoint"](flow_of(state), 1.0)
         matrix = jacobian(step, torch.tensor([x, y]).double(), torch.zeros(0).double()).dense()
-        values = np.linalg.eigvals(jacobian.detach().numpy())
+        values = np.linalg.eigvals(matrix.detach().numpy())
         assert nearest["map"]["unstable"] == (np.abs(values) > 1).sum()
