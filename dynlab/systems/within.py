@@ -22,6 +22,7 @@ class Within(Map):
 
     Examples
     --------
+    >>> import torch
     >>> from dynlab.systems import from_function
     >>> shrinks_and_grows = from_function(lambda h, x: h * torch.tensor([0.5, 2.0]).to(h), state_size=2)
     >>> held = Held(shrinks_and_grows.double(), torch.zeros(0).double())
