@@ -18,7 +18,7 @@ from dynlab.program.torch_code import TorchCode
 from dynlab.program.traced import Steps, traced, verify
 
 PLAIN = (int, float, str, bool, type(None))
-LARGE_ERROR = 1e200  # stands for inf in products, where inf · 0 would be no number
+LARGE_ERROR = 0.65  # the power of the largest number that stands for inf in products: inf · 0 would be no number
 
 
 class Derived:
@@ -138,14 +138,15 @@ class Linear:
             ]
             for blocks in self.layout
         ]
-        return Jacobian(knots, self.linear.columns, state, len(batch))
+        return Jacobian(knots, self.linear.columns, state)
 
     def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Jacobian, Jacobian, Jacobian]:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
         found = bounded_values(self.linear.program, self.scales, self.constants, state, input, t)
         values = dict(zip(self.scales, (value for value, _ in found), strict=True))
+        large = torch.finfo(state.dtype).max ** LARGE_ERROR
         larger = {
-            d: value.abs() + torch.as_tensor(error, dtype=value.dtype).clamp(max=LARGE_ERROR)
+            d: value.abs() + torch.as_tensor(error, dtype=value.dtype).clamp(max=large)
             for d, (value, error) in zip(self.scales, found, strict=True)
         }
         operator = self._made(values, state, input, t)
@@ -173,7 +174,7 @@ def batch_shape(state: Tensor, input: Tensor, t: Any) -> torch.Size:
     shapes = [state.shape[:-1], input.shape[:-1]]
     if isinstance(t, Tensor):
         shapes.append(t.shape)
-    return np.broadcast_shapes(*shapes)
+    return torch.Size(np.broadcast_shapes(*shapes))
 
 
 def _rows(matrix: Tensor, rows: tuple[int, ...] | None) -> Tensor:

@@ -85,7 +85,7 @@ def verify(system: Steps, method: str, program: Program, linear: Any) -> None:
     """
     code, evolve = TorchCode(program, [program.output]), getattr(system, method)
     folded = code.fold(program.constants)
-    tables = [len(program.constants[o.constant]) for o in program.operations if o.name == "lookup"]
+    tables = [len(program.constants[o.slot]) for o in program.operations if o.name == "lookup"]
     for seed in range(1, 1 + TRIALS):
         h, x, t = _point(system, seed)
         t = t.clamp(max=min(tables, default=2) - 1)
@@ -109,5 +109,5 @@ def _close(found: Any, asked: Tensor, least: float = 0.0) -> bool:
     """Whether two results agree to half of the digits of the largest entry, or of `least` where that is larger."""
     value = torch.as_tensor(found, dtype=asked.dtype).expand(asked.shape)
     reach = float(torch.finfo(asked.dtype).eps ** 0.5)
-    largest = float(asked.abs().max()) if asked.numel() else 0.0
+    largest = float(asked.nan_to_num().abs().max()) if asked.numel() else 0.0
     return torch.allclose(value, asked, rtol=reach, atol=reach * max(largest, least), equal_nan=True)
