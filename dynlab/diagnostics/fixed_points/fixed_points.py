@@ -101,8 +101,8 @@ def fixed_points(
 
         `status` is "fixed point", or one of four others. "not isolated": I − J is singular within its error, as on a
         line of fixed points or at a multiple one, and ``dimension`` eigenvalues are 1 within their errors; one point
-        stands for all of these. "at a kink" of an activation, where J is that of one side and eigenvalues decide
-        nothing; it is stable where the moduli of all sides contract. "unverified": fsolve ends at another root or at
+        stands for all of these. "at a kink" of an activation, where J is that of one side and stability is
+        undecided. "unverified": fsolve ends at another root or at
         none. "slow point": no root.
 
     Raises
@@ -177,9 +177,10 @@ def _prepared(system: System, inputs: Any, dtype: str, device: str) -> tuple[Sys
     """Return a frozen copy, what its steps are given, shape (sample, time, input), and the shape of the inputs."""
     if not isinstance(system, Map):
         return frozen(system, number_type(dtype), device), _nothing(system, dtype, device), None
-    given = np.zeros((1, system.network_input_size)) if inputs is None or not system.network_input_size else inputs
+    driven = inputs is not None and system.network_input_size > 0
+    given = inputs if driven else np.zeros((1, system.network_input_size))
     analysed, driving, _ = prepare(system, given, None, dtype, device)
-    return analysed, analysed.drive(driving), None if inputs is None else list(driving.shape)
+    return analysed, analysed.drive(driving), list(driving.shape) if driven else None
 
 
 def _nothing(system: System, dtype: str, device: str) -> Tensor:

@@ -1,0 +1,49 @@
+"""Scalar code of small states: the step and the Jacobian that torch computes."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.program.compiled import LARGEST, compiled
+from dynlab.program.derived import derived
+from dynlab.program.differentiation import jacobian
+from dynlab.systems import create, from_function, frozen
+
+pytest.importorskip("numba")
+MADE = {
+    "henon": lambda: create("henon"),
+    "lorenz": lambda: create("lorenz"),
+    "gated": lambda: create("gru", input_size=1, hidden_size=3),
+    "one's own": lambda: from_function(lambda h, x: torch.stack([h[1], torch.sin(h[0]) - 0.1 * h[1]]), 2),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_compiled_code_is_the_step_and_its_jacobian(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    system = frozen(MADE[name]())
+    given, state = torch.full((system.input_size,), 0.3).double(), np.linspace(-0.4, 0.7, system.state_size)
+    found = compiled(derived(system).program.held(given))
+    n = system.state_size
+    work, value, matrix = np.empty(found.workspace), np.empty(n), np.empty((n, n))
+    found.step(state, found.numbers, work, value)
+    found.jacobian(state, found.numbers, work, matrix)
+    at = torch.from_numpy(state)
+    np.testing.assert_allclose(value, system.evolve(at, given).detach(), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(matrix, jacobian(system, at, given).dense(), rtol=1e-14, atol=1e-15)
+
+
+def test_one_compilation_serves_all_numbers(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first, second = (compiled(derived(frozen(create("henon", a=a))).program.held(torch.zeros(0))) for a in (1.4, 1.2))
+    assert first.step is second.step
+    value, work = np.empty(2), np.empty(second.workspace)
+    second.step(np.array([0.5, 0.1]), second.numbers, work, value)
+    np.testing.assert_allclose(value, [1 - 1.2 * 0.25 + 0.1, 0.15])
+
+
+def test_a_large_state_is_not_compiled():
+    assert (
+        compiled(derived(frozen(create("vanilla", input_size=1, state_size=LARGEST + 1))).program.held(torch.zeros(1)))
+        is None
+    )
