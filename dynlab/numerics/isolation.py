@@ -34,10 +34,13 @@ class Equations(NamedTuple):
         Shape (k, n).
     matrix : callable
         Shape (k, n, n).
+    bounded : callable
+        f and a bound on the rounding in it, of shape (k, n) each; None where no bound is known.
     """
 
     value: Callable[..., Tensor]
     matrix: Callable[..., Tensor]
+    bounded: Callable[[Tensor], tuple[Tensor, Tensor] | None] = lambda points: None
 
 
 class Isolation(NamedTuple):
@@ -73,6 +76,9 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     inverse = (v.mT / torch.where(regular[:, None], sigma, torch.inf).unsqueeze(1)) @ u.mT
     noise = rounding(points, values, matrices)
     slack = values.abs() + NOISE * noise
+    bounded = equations.bounded(points)
+    if bounded is not None:  # f may consist of large terms that cancel
+        slack = torch.maximum(slack, (bounded[0].abs() + bounded[1]).nan_to_num(0.0, posinf=0.0))
     off = (inverse.abs() @ slack.unsqueeze(-1)).squeeze(-1).nan_to_num(0.0, posinf=0.0)
     box = off.clamp_min(eps)
     probes = points[:, None] + SEVERAL * box[:, None] * _corners(v[:, -1])

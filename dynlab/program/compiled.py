@@ -158,10 +158,10 @@ class _Text:
             case "number":
                 return [f"w[{at}] = c[{self._place(('number', i), [operation.number])}]"]
             case "constant":
-                return self._loop(operation.size, f"w[{at} + i] = c[{self._constant(operation.constant)} + i]")
+                return self._loop(operation.size, f"w[{at} + i] = c[{self._constant(operation.slot)} + i]")
             case "linear":
                 size = p.operations[operation.reads[0]].size
-                matrix, source = self._constant(operation.constant), self.at[operation.reads[0]]
+                matrix, source = self._constant(operation.slot), self.at[operation.reads[0]]
                 inner = f"    total += c[{matrix} + i * {size} + j] * w[{source} + j]"
                 return self._loop(
                     operation.size, "total = 0.0", f"for j in range({size}):", inner, f"w[{at} + i] = total"
@@ -184,7 +184,7 @@ class _Text:
             case name:
                 held = repr(operation.number)
                 if operation.constant is not None:
-                    held = f"c[{self._constant(operation.constant)} + i]"
+                    held = f"c[{self._constant(operation.slot)} + i]"
                 return self._loop(operation.size, f"w[{at} + i] = {OPERATIONS[name].scalar.format(*reads, c=held)}")
 
     def _moved(self, at: int, source: int, index: Index) -> list[str]:

@@ -170,7 +170,7 @@ def batch_shape(state: Tensor, input: Tensor, t: Any) -> torch.Size:
     shapes = [state.shape[:-1], input.shape[:-1]]
     if isinstance(t, Tensor):
         shapes.append(t.shape)
-    return np.broadcast_shapes(*shapes)
+    return torch.Size(np.broadcast_shapes(*shapes))
 
 
 def _rows(matrix: Tensor, rows: tuple[int, ...] | None) -> Tensor:

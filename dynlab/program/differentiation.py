@@ -12,14 +12,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dynlab.errors import UserError
 from dynlab.program.derived import Steps, batch_shape, derived
 from dynlab.program.jacobian import Dense, Operator
 from dynlab.program.program import NoProgram
+from dynlab.program.rounding import bounded_values
 
 DOUBT = 4.0
 FUNCTIONS = 8  # an activation, its slope and products with it round so often
 STATED = "stated_jacobian"  # the method of an implicit step, which no list of operations computes
-LARGE = 1e150  # errors from here on are unbounded
+LARGE = 0.48  # errors above this power of the largest number are unbounded
 
 
 def jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
@@ -75,6 +77,22 @@ def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Ten
     return _dense(*linear.bounded(state, input, t), linear.terms, batch_shape(state, input, t))
 
 
+def step_and_error(
+    system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve"
+) -> tuple[Tensor, Tensor] | None:
+    """Return what the method computes and a bound on each entry's error, shape (..., rows); None without a program.
+
+    Parameters are those of `jacobian`. Products with matrices are computed to twice the digits.
+    """
+    try:
+        made = derived(system, method)
+    except NoProgram:
+        return None
+    ((value, error),) = bounded_values(made.program, [made.program.output], made.constants, state, input, t)
+    shape = (*batch_shape(state, input, t), made.program.operations[made.program.output].size)
+    return value.expand(shape), torch.as_tensor(error, dtype=value.dtype).expand(shape)
+
+
 def diagonal_blocks_and_errors(
     system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0
 ) -> list[tuple[Tensor, Tensor]]:
@@ -90,7 +108,8 @@ def diagonal_blocks_and_errors(
         whole, error = jacobian_and_error(system, state, input, t)
         return [(whole[..., part, part], error[..., part, part]) for part in parts]
     made, batch = linear.bounded(state, input, t), batch_shape(state, input, t)
-    return [_dense(*(each.block(part, part) for each in made), linear.terms, batch) for part in parts]
+    blocks = [[each.block(part, part) for each in made] for part in parts]
+    return [_dense(found, moduli, larger, linear.terms, batch) for found, moduli, larger in blocks]
 
 
 def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
@@ -132,11 +151,18 @@ def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tenso
     rows = []
     with torch.enable_grad():
         for h, x, step in zip(states, inputs, numbers, strict=True):
-            if by == "state":
-                found = torch.autograd.functional.jacobian(lambda h, x=x, step=step: evolve(h, x, step), h)
-            else:
-                found = torch.autograd.functional.jacobian(lambda x, h=h, step=step: evolve(h, x, step), x)
-            rows.append(found.detach())
+
+            def moved(one: Tensor, h: Tensor = h, x: Tensor = x, step: int | Tensor = step) -> Tensor:
+                found: Tensor = evolve(one, x, step) if by == "state" else evolve(h, one, step)
+                return found
+
+            try:
+                rows.append(torch.autograd.functional.jacobian(moved, h if by == "state" else x).detach())
+            except RuntimeError as error:
+                reason = str(error).partition(":")[0]
+                raise UserError(
+                    f"torch cannot differentiate the step ({reason}): compute a new tensor in place of writing on one."
+                ) from error
     whole = torch.stack(rows) if rows else state.new_zeros(0, state.shape[-1], own.shape[-1])
     return whole.reshape(*batch, *whole.shape[1:])
 
@@ -154,7 +180,8 @@ def _dense(
     value, most = found.dense(), larger.dense()
     error = (most - moduli.dense()).clamp(min=0) + terms * torch.finfo(value.dtype).eps * most
     shape = (*batch, *value.shape[-2:])
-    return value.expand(shape), torch.where(error > LARGE, torch.inf, error).expand(shape)
+    bounded = error <= torch.finfo(value.dtype).max ** LARGE
+    return value.expand(shape), torch.where(bounded, error, torch.inf).expand(shape)
 
 
 def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:

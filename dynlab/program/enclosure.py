@@ -87,10 +87,10 @@ def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], 
             case "number":
                 found[i] = [arb(operation.number)]
             case "constant":
-                found[i] = stored(program, operation.constant).entries()
+                found[i] = stored(program, operation.slot).entries()
             case "linear":
                 vector = arb_mat(len(reads[0]), 1, reads[0])
-                found[i] = (stored(program, operation.constant) * vector).entries()
+                found[i] = (stored(program, operation.slot) * vector).entries()
             case "take":
                 found[i] = [reads[0][k] for k in operation.index]
             case "join":
@@ -102,7 +102,7 @@ def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], 
             case name:
                 held = [arb(operation.number)] if name == "power" else None
                 if operation.constant is not None:
-                    held = stored(program, operation.constant).entries()
+                    held = stored(program, operation.slot).entries()
                 columns = [
                     part * (operation.size if len(part) == 1 else 1) for part in (*reads, *([held] if held else []))
                 ]

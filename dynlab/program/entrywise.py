@@ -68,7 +68,7 @@ def _modrelu(r: Recorder, a: int, b: int) -> int | None:
     return None
 
 
-def _reversed_subtract(r: Recorder, a: Any, b: Any, alpha: float = 1) -> int:
+def _reversed_subtract(r: Recorder, a: Any, b: Any, alpha: float = 1) -> int | Node:
     return _binary("subtract")(r, b, a, alpha=alpha)
 
 
@@ -92,7 +92,7 @@ def _abs(p: Any, a: int) -> int:
     return p.append("abs", a)
 
 
-def _power(p: Any, a: int, k: float) -> int:
+def _power(p: Any, a: int, k: Any) -> int:
     if isinstance(k, Tensor):
         raise NoProgram("it takes a power that is not a fixed number")
     if k == 2:
@@ -180,7 +180,7 @@ def _lerp(r: Recorder, a: Tensor, b: Tensor, weight: Any) -> int:
     return p.add(p.multiply(rest, first), p.multiply(share, second))
 
 
-def _add(r: Recorder, a: Any, b: Any, *, alpha: float = 1) -> int:
+def _add(r: Recorder, a: Any, b: Any, *, alpha: float = 1) -> int | Node:
     """A sum; c + z (h − c) with a gate z = σ(p) becomes σ(−p) c + z h, so that 1 − z does not cancel in its slope."""
     p, x, y = r.program, r.node(a), r.node(b)
     if alpha == 1 and x.shape == y.shape:

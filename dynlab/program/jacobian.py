@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -98,12 +98,8 @@ class Jacobian(Operator):
         total: Tensor | None = None
         owned = False  # whether `total` may be written on
         for term in whole:
-            matrix = term.matrix
-            if term.knot:
-                below = found[term.knot - 1]
-                below = below if _is_all(term.entries, sizes[term.knot]) else below[..., term.entries, :]
-                matrix = below if matrix is None else folded_product(matrix, below)
-            if owned and isinstance(term.scale, Tensor):
+            matrix = _factor(term, found, sizes)
+            if owned and total is not None and isinstance(term.scale, Tensor):
                 total.addcmul_(term.scale.unsqueeze(-1), matrix)
                 continue
             part = _times(term.scale, matrix)
@@ -163,7 +159,18 @@ class Jacobian(Operator):
             return Term(scale(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
 
         knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
+<<<<<<< HEAD
         return Jacobian(knots, self.columns, shared(self._like))
+=======
+<<<<<<< HEAD
+        return Jacobian(knots, self.columns, shared(self._like))
+=======
+        # a Jacobian that is the same at all states has no batched scale, and stays one of several states
+        is_constant = self.batch > 0 and not _batched_scales(self.knots)
+        batch = self.batch if is_constant else max((s.ndim - 1 for s in _batched_scales(knots)), default=0)
+        return Jacobian(knots, self.columns, shared(self._like), batch)
+>>>>>>> t2
+>>>>>>> prog
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
         """Return d and M of an operator diag(d) M; None where it is made otherwise."""
@@ -183,6 +190,21 @@ class Jacobian(Operator):
             return super().log_abs_det()
         scale, matrix = found
         return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
+
+
+<<<<<<< HEAD
+def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
+    """What the scale multiplies, over all columns."""
+    if not term.knot:
+        return cast(Tensor, term.matrix)  # it has one
+    below = found[term.knot - 1]
+    below = below if _is_all(term.entries, sizes[term.knot]) else below[..., term.entries, :]
+    return below if term.matrix is None else folded_product(term.matrix, below)
+=======
+def _batched_scales(knots: Sequence[Blocks]) -> list[Tensor]:
+    scales = [term.scale for blocks in knots for _, terms in blocks for term in terms]
+    return [scale for scale in scales if isinstance(scale, Tensor) and scale.ndim > 1]
+>>>>>>> t2
 
 
 def _within(term: Term, columns: slice, size: int) -> Term | None:

@@ -109,12 +109,11 @@ class _Differentiation:
         match operation.name:
             case "linear":
                 knot, entries = self._source(parts[0], p.operations[operation.reads[0]].size)
-                return {Place(operation.constant, None, knot, entries): ONE}
+                return {Place(operation.slot, None, knot, entries): ONE}
             case "take":
                 return self._taken(parts[0], operation.index)
             case "join":
-                knot = Knot(p.sizes(operation.reads), parts)
-                self.knots.append(knot)
+                self.knots.append(Knot(p.sizes(operation.reads), parts))
                 return {Place(ONE, None, len(self.knots) - 1, None): ONE}
             case "sum":
                 return self._summed(parts[0], operation.size, int(operation.number))

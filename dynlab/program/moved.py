@@ -52,6 +52,8 @@ MOVING = frozenset(
         "triu",
         "unbind",
         "unfold",
+        "unsafe_chunk",
+        "unsafe_split",
         "unsqueeze",
         "unsqueeze_",
         "view",

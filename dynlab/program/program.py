@@ -45,6 +45,13 @@ class Operation:
     index: Index = ()
     number: float = 0.0
 
+    @property
+    def slot(self) -> int:
+        """The number of the stored vector or matrix, of an operation that holds one."""
+        if self.constant is None:
+            raise ValueError(f"{self.name} holds no stored numbers")
+        return self.constant
+
 
 @dataclass
 class Program:
@@ -198,9 +205,9 @@ class Program:
                 case "time":
                     moved.append(found.constant(float(t)))
                 case "lookup":
-                    table = self.constants[operation.constant]
+                    table = self.constants[operation.slot]
                     row = table[min(int(t), len(table) - 1)]
-                    share = self.errors[operation.constant]
+                    share = self.errors[operation.slot]
                     if share and row.any():  # the share of the table's largest entry as one of the row's
                         share *= float(table.abs().max() / row.abs().max())
                     moved.append(found.constant(row, share))

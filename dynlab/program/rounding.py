@@ -51,12 +51,12 @@ def bounded_values(
             case "number":
                 found[i] = state.new_tensor(operation.number), 0.0
             case "constant":
-                found[i] = _stored(program, constants, operation.constant)
+                found[i] = _stored(program, constants, operation.slot)
             case "lookup":
-                table, error = _stored(program, constants, operation.constant, flat=False)
+                table, error = _stored(program, constants, operation.slot, flat=False)
                 found[i] = table[t], error
             case "linear":
-                found[i] = _linear(unit, reads[0], *_stored(program, constants, operation.constant, flat=False))
+                found[i] = _linear(unit, reads[0], *_stored(program, constants, operation.slot, flat=False))
             case "take":
                 index = torch.tensor(operation.index, dtype=torch.long)
                 value, error = reads[0]
@@ -75,7 +75,7 @@ def bounded_values(
                 rule = OPERATIONS[name]
                 held: Any = operation.number
                 if operation.constant is not None:
-                    held = _stored(program, constants, operation.constant)
+                    held = _stored(program, constants, operation.slot)
                 value = _function(name)(*(v for v, _ in reads), held if name == "power" else _value(held))
                 extra = () if name != "power" and operation.constant is None else (held,)
                 error = rule.error(unit, value, *reads, *extra)

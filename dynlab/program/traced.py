@@ -85,7 +85,7 @@ def verify(system: Steps, method: str, program: Program, linear: Any) -> None:
     """
     code, evolve = TorchCode(program, [program.output]), getattr(system, method)
     folded = code.fold(program.constants)
-    tables = [len(program.constants[o.constant]) for o in program.operations if o.name == "lookup"]
+    tables = [len(program.constants[o.slot]) for o in program.operations if o.name == "lookup"]
     for seed in range(1, 1 + TRIALS):
         h, x, t = _point(system, seed)
         t = t.clamp(max=min(tables, default=2) - 1)

@@ -1,4 +1,4 @@
-"""What evolves: every system, one family a file, with its own closed-form Jacobian. The table is `SYSTEMS`."""
+"""What evolves: every system, one family a file. The table is `SYSTEMS`."""
 
 from typing import Any
 

@@ -25,8 +25,6 @@ from dynlab.systems.unitwise import Unitwise
 class Diffusing(nn.Module):
     """M = W − Wᵀ − γ I of a strictly upper triangular W, whose n (n − 1) / 2 entries are the parameter, row by row."""
 
-    exact = True  # of the three terms of an entry two are 0, so that nothing is rounded
-
     def __init__(self, size: int, gamma: float) -> None:
         super().__init__()
         self.skew = SkewSymmetric(size)
@@ -107,7 +105,7 @@ class GatedFlow(Flow):
         self.b_h = nn.Parameter(torch.zeros(state_size))
 
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        p_z, p_h, _ = self._preactivations(state, input)
+        p_z, p_h = self._preactivations(state, input)
         return torch.sigmoid(p_z) * torch.tanh(p_h)
 
     def unitwise(self, inputs: Tensor) -> Unitwise:
@@ -123,10 +121,9 @@ class GatedFlow(Flow):
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return _zero_of(self.M, linear(input, self.V_h, self.b_h)) if self.gamma else None
 
-    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        M = self.M
-        turning = linear(state, M)
-        return turning + linear(input, self.V_z, self.b_z), turning + linear(input, self.V_h, self.b_h), M
+    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
+        turning = linear(state, self.M)
+        return turning + linear(input, self.V_z, self.b_z), turning + linear(input, self.V_h, self.b_h)
 
 
 def antisymmetric(

@@ -23,7 +23,7 @@ LARGEST_STEP = 1e300  # beyond it products with a rate of 1e8 are no numbers, an
 
 
 class System(nn.Module, abc.ABC):
-    """What `Map` and `Flow` share: sizes, bounds, and closed forms where there are any.
+    """What `Map` and `Flow` share: sizes, bounds, and what a step cannot tell.
 
     Systems are batched over leading dimensions: a state has shape (..., state_size), an input (..., input_size),
     a step number `t` is an int or an integer tensor that broadcasts with the leading dimensions. A system without

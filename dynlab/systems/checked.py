@@ -20,6 +20,7 @@ R = TypeVar("R")
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, that refuses misspelt arguments, and values of another kind, in one sentence."""
     takes = inspect.signature(function, eval_str=True).parameters
+    checked_call: Callable[..., R] = function
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -39,7 +40,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             _check_finite(system, dtype)
         # weights may be in training where derivatives are asked for, or the call in a place where they are off for good
         with torch.inference_mode(False), torch.no_grad():
-            return function(**given)  # type: ignore[call-arg]
+            return checked_call(**given)
 
     return call
 

@@ -9,7 +9,9 @@ The constants that public codes add to the modulus are left out: they shrink the
 import torch
 from torch import Tensor
 
-SMALLEST = 1e-300  # below the squares of all states: without it z = 0 had no modulus to be divided by
+# What is added to abs(z)², so that z = 0 has a modulus to be divided by: the smallest number to this power, 1e-231, or
+# 1e-28 in float32, far below the squares of all states, while its own inverse still is a number.
+SHARE = 0.75
 
 
 def to_complex(state: Tensor) -> Tensor:
@@ -30,13 +32,10 @@ def real_form(W: Tensor) -> Tensor:
 def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
     """Of z, z max(abs(z) + b, 0) / abs(z), and 0 at z = 0; `state` of shape (..., 2 n), `b` of shape (n,)."""
     x, y = state.chunk(2, dim=-1)
-    modulus = (x.square() + y.square() + SMALLEST).sqrt()
-    factor = torch.relu(modulus + b) / modulus
+    smallest = torch.finfo(state.dtype).tiny ** SHARE
+    square = x.square() + y.square() + smallest
+    modulus = square.sqrt()
+    factor = (
+        torch.relu(modulus + b) / modulus * (1 - b.new_full((), smallest) / square)
+    )  # the last is 0 at z = 0, else 1
     return torch.cat([factor * x, factor * y], dim=-1)
-
-
-def _modulus(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """abs(x + i y), and where it is not 0; 1 where it is, so that nothing divides by it."""
-    square = x.square() + y.square()
-    nonzero = square > 0
-    return torch.where(nonzero, square, torch.ones_like(square)).sqrt(), nonzero

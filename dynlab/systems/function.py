@@ -50,6 +50,7 @@ class Function(Map):
 
     def _next(self, state: Tensor, input: Tensor) -> Tensor:
         """The state that follows, of states (n,) or (rows, n)."""
+        state = state.clone()  # `f` may write on what it is given
         whole = state.split(self.sizes, dim=-1) if self.is_tuple else [state]
         parts = tuple(to_complex(part) if self.complex_state else part for part in whole)
         f: Callable[..., Any] = torch.func.vmap(self.f) if self.by_row and state.ndim == ROWS else self.f
@@ -77,20 +78,32 @@ class Function(Map):
         return torch.cat([to_real(part) if self.complex_state else part for part in found], dim=-1)
 
     def mixes_rows(self) -> bool:
-        """Whether `f` is one of one state alone, as of h.norm() and h[0], which are others of a batch."""
+        """Whether `f` is one of one state alone, as of h.norm() and h[0], which are others of a batch.
+
+        Raises
+        ------
+        UserError
+            Where it fails at random states and at 0, or gives two answers to one state.
+        """
         generator = torch.Generator().manual_seed(0)
-        like = next(self.parameters(), torch.zeros((), dtype=torch.float64))
+        like = next(self.parameters(), torch.zeros((), dtype=torch.float64)).detach().real
         drawn = [torch.randn(SOME, size, generator=generator).to(like) for size in (self.state_size, self.input_size)]
         with torch.no_grad():
             try:
-                alone = torch.stack([self._next(*row) for row in zip(*drawn, strict=True)])
+                alone, again = (torch.stack([self._next(*row) for row in zip(*drawn, strict=True)]) for _ in range(2))
             except UserError:
+                self._next(*(torch.zeros_like(part[0]) for part in drawn))
                 return False
+            if not _close(alone, again):
+                raise UserError(
+                    f"{self.name} gives two answers to one state and input: put modules with dropout in it in eval "
+                    f"mode, module.eval(), and draw no random numbers."
+                )
             try:
                 beside = self._next(*drawn)
             except UserError:
                 return True
-        return beside.shape != alone.shape or not torch.allclose(beside, alone, rtol=1e-3, atol=1e-5, equal_nan=True)
+        return beside.shape != alone.shape or not _close(beside, alone)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Function":
         """Complex parameters stay complex where all others become float64: torch would drop their imaginary parts."""
@@ -105,6 +118,8 @@ class Function(Map):
         """What to do about an error of the function's own."""
         if "numpy" in reason:
             return f"{self.name} computes with numpy: write it with torch, as torch.tanh in place of numpy.tanh."
+        if "in-place" in reason:
+            return f"{self.name} cannot be differentiated ({reason}): compute a new tensor in place of writing on one."
         if "dtype" in reason:
             return (
                 f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "
@@ -157,7 +172,8 @@ def from_function(
     Raises
     ------
     UserError
-        For another order, a function of other arguments, and sizes that are not the function's.
+        For another order, a function of other arguments, sizes that are not the function's, and one that gives two
+        answers to one state.
 
     Examples
     --------
@@ -182,6 +198,10 @@ def from_function(
     found.eval()
     found.by_row = found.mixes_rows()
     return found
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    return torch.allclose(one, other, rtol=1e-3, atol=1e-5, equal_nan=True)
 
 
 def _name(f: Callable[..., Any]) -> str:

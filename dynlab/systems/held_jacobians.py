@@ -1,26 +1,19 @@
-"""Jacobians of a system whose input is held: as matrices, of its layers, of its displacement."""
+"""Jacobians of a system whose input is held: as matrices, of its displacement."""
 
 import torch
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.numerics.block_triangular import parts_of
 from dynlab.program.differentiation import jacobian
 from dynlab.systems.held import Held
 
 MATRIX = 2  # dimensions
-MOST_TIMES = 5000  # of a flow's own time scale, 1/‖∂f/∂h‖₂ in the best units, that it is solved for: about two minutes
+MOST_TIMES = 5000  # of a flow's own time scale, 1/‖∂f/∂h‖₂, that it is solved for: about two minutes
 
 
 def held_matrices(held: Held, states: Tensor) -> Tensor:
     """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n), of its own memory: (..., n, n)."""
     return _own(jacobian(held.system, *held.given(states)).dense(), states)
-
-
-def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
-    """The blocks along the diagonal of `held_matrices` that have all eigenvalues: of a stack one for each layer."""
-    found = jacobian(held.system, *held.given(states))
-    return [_own(found.block(part, part).dense(), states) for part in parts_of(held.system.blocks)]
 
 
 def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -44,12 +37,7 @@ def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
     """Raise where a flow that is as fast as at one of the `states` would take minutes to be solved for that long."""
-    matrices = finite_or_zero(held_matrices(held, states))
-    speeds = torch.linalg.matrix_norm(matrices, 2)
-    if float(speeds.max()) * seconds > MOST_TIMES:
-        # the Perron root of |J| is the smallest norm of rows that coordinates in units of their own can give it
-        speeds = torch.minimum(speeds, torch.linalg.eigvals(matrices.abs()).abs().amax(-1))
-    speed = float(speeds.max())
+    speed = float(torch.linalg.matrix_norm(finite_or_zero(held_matrices(held, states)), 2).max())
     if speed * seconds > MOST_TIMES:
         raise UserError(
             f"{seconds:g} s are {speed * seconds:,.6g} times the flow's own time scale of {1 / speed:.2g} s, "

@@ -106,9 +106,9 @@ class InnerIteration(Map):
         numbers = torch.as_tensor(t, device=self.eta.device)
         try:
             return self.eta.index_select(1, numbers.reshape(-1)).reshape(-1, *numbers.shape)
-        except IndexError as error:
+        except (IndexError, RuntimeError) as error:  # torch has raised either
             raise UserError(
-                f"ERNN learned its η for T = {self.length} steps, and another one is asked for: "
+                f"ERNN learned its η for T = {self.length} steps, and this step is not one of them: "
                 f"give sequences of at most {self.length} steps."
             ) from error
 

@@ -32,14 +32,6 @@ def modrelu(z: Tensor, b: Tensor) -> Tensor:
     return torch.sign(z) * torch.relu(z.abs() + b)
 
 
-def modrelu_slope(z: Tensor, b: Tensor) -> Tensor:
-    """Its derivative: 1 where abs(z) + b > 0, else 0; at z = 0, where it jumps if b > 0, the 0 of torch's derivative.
-
-    Errors of Jacobians tell a comparison's other side where both sides are equal, as at z = 0 and b ≥ 0.
-    """
-    return ((z.abs() + b > 0) & (z.abs() > 0)).to(z.dtype)
-
-
 MODRELU_REACH = 0.01  # the range of modReLU's b at the start, on both sides of 0
 
 

@@ -1,4 +1,4 @@
-"""One layer of torch's RNN, GRU and LSTM as a map, with torch's parameters and closed-form Jacobians.
+"""One layer of torch's RNN, GRU and LSTM as a map, with torch's parameters.
 
 The equations are those of the documentation of `torch.nn.RNN`, `torch.nn.GRU` and `torch.nn.LSTM`.
 """
@@ -17,7 +17,7 @@ PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 class Cell(Map):
-    """What the three share: parameters under torch's names, copied, and a closed form by the input, for stacks.
+    """What the three share: parameters under torch's names, copied.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class GRUCell(Cell):
         self.name = "gru"
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        _, p_z, p_n, _, _ = self._parts(state, input)
+        p_z, p_n = self._preactivations(state, input)
         z = torch.sigmoid(p_z)
         return (1 - z) * torch.tanh(p_n) + z * state
 
@@ -89,15 +89,13 @@ class GRUCell(Cell):
         return self.weight_hh.new_ones(self.state_size)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return state - torch.tanh(self._parts(state, input)[2])
+        return state - torch.tanh(self._preactivations(state, input)[1])
 
-    def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """The pre-activations of r, of z and of the candidate n, with r and q."""
+    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
+        """The pre-activations of z and of the candidate n."""
         x_r, x_z, x_n = linear(input, self.weight_ih, self.bias_ih).chunk(3, dim=-1)
         h_r, h_z, q = linear(state, self.weight_hh, self.bias_hh).chunk(3, dim=-1)
-        p_r = x_r + h_r
-        r = torch.sigmoid(p_r)
-        return p_r, x_z + h_z, x_n + r * q, r, q
+        return x_z + h_z, x_n + torch.sigmoid(x_r + h_r) * q
 
 
 class LSTMCell(Cell):

@@ -94,7 +94,7 @@ def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real
         with np.errstate(divide="ignore"):
             growth.append(np.log(np.abs(np.diagonal(triangle))))
     counted = np.array(growth[int(ALIGNED * len(growth)) :])
-    elapsed = (2 * dt if held.is_flow else 1.0) * np.arange(1, len(counted) + 1)
+    elapsed: Real = ((2 * dt if held.is_flow else 1.0) * np.arange(1, len(counted) + 1)).astype(np.float64)
     total: Real = counted.cumsum(axis=0).astype(np.float64)
     with np.errstate(invalid="ignore"):
         errors = sure(BLOCKS) * standard_errors(total[None], elapsed, BLOCKS)[0]

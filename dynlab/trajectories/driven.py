@@ -54,10 +54,9 @@ class Driven:
     def steps(self) -> int:
         return self.inputs.shape[1]
 
-    @property
-    def has_closed_form(self) -> bool:
-        """Whether Jacobians come as structured factors, and not as matrices."""
-        return self.system.closed_form_jacobian(self.states[:, 0], self.inputs[:, 0]) is not None
+    def of(self, samples: slice | NDArray[np.int64]) -> Driven:
+        """Return some of the trajectories."""
+        return dataclasses.replace(self, inputs=self.inputs[samples], states=self.states[samples])
 
     def blocks(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
         """∂step/∂state (of a map; ∂velocity/∂state of a flow) at h_{t−1}, x_t for each t of `steps`, in that order.
@@ -67,40 +66,8 @@ class Driven:
         Tensor, shape (sample, some of the steps, state, state)
             NaN where h_{t−1} is not finite: comparisons with NaN are false, so that a ReLU's slope would be 0 there.
         """
-        samples, _, n = self.states.shape
-        at_once = max(1, NUMBERS_AT_ONCE // (samples * n * n))
-        for start in through(range(0, len(steps), at_once)):
-            before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
-            states = self.states[:, before]
-            dense = jacobian(of, states, self.inputs[:, before], before).dense().expand(samples, len(before), n, n)
-            lost = ~torch.isfinite(states).all(dim=-1)
-            yield dense.masked_fill(lost[..., None, None], torch.nan) if bool(lost.any()) else dense
-
-    def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: int) -> Iterator[Operator]:
-        """∂step/∂state at h_{t−1}, x_t for each t of `steps`, in that order, `at_once` of them at a time, in float64.
-
-        Yields
-        ------
-        Operator
-            With leading dimensions (sample, some of the steps). Where h_{t−1} is not finite it may be anything.
-        """
-        for start in through(range(0, len(steps), at_once)):
-            before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
-            found = jacobian(self.system, self.states[:, before], self.inputs[:, before], before)
-            yield found.mapped(_number_in_float64, _number_in_float64)
-
-    def blocks_with_errors(
-        self, of: System, steps: Sequence[int] | NDArray[np.int64]
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `blocks` yields, each with the bound of `jacobian_and_error` on its entries' errors, of its shape."""
-        samples, _, n = self.states.shape
-        at_once = max(1, NUMBERS_AT_ONCE // (ARRAYS * samples * n * n))
-        for start in through(range(0, len(steps), at_once)):
-            before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
-            states, shape = self.states[:, before], (samples, len(before), n, n)
-            dense, error = jacobian_and_error(of, states, self.inputs[:, before], before)
-            lost = ~torch.isfinite(states).all(dim=-1)[..., None, None]
-            yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
+        for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / self._entries):
+            yield _masked(jacobian(of, *given).dense(), lost)
 
     def diagonal_blocks(
         self, of: System, steps: Sequence[int] | NDArray[np.int64]
@@ -112,50 +79,73 @@ class Driven:
         list of (ndarray, ndarray), shape (sample, some of the steps, block, block)
             One for each of `System.blocks`; NaN where h_{t−1} is not finite. As many steps as of `blocks`.
         """
-        samples, _, n = self.states.shape
-        for some in slices(len(steps), NUMBERS_AT_ONCE // (samples * n * n)):
-            before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
-            states = self.states[:, before]
-            lost = ~torch.isfinite(states).all(dim=-1)[..., None, None]
-            found = diagonal_blocks_and_errors(of, states, self.inputs[:, before], before)
-            shape = samples, len(before)
+        for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / self._entries):
+            found = diagonal_blocks_and_errors(of, *given)
+            yield [(_in_numpy(_masked(block, lost)), _in_numpy(_masked(error, lost))) for block, error in found]
 
-            def known(part: Tensor, lost: Tensor = lost, shape: tuple[int, int] = shape) -> NDArray[np.float64]:
-                whole = in_float64(part.expand(*shape, *part.shape[-2:]))
-                return np.asarray((whole.masked_fill(lost, torch.nan) if bool(lost.any()) else whole).cpu().numpy())
+    def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: float) -> Iterator[Operator]:
+        """∂step/∂state at h_{t−1}, x_t for each t of `steps`, in that order, `at_once` of them at a time, in float64.
 
-            yield [(known(block), known(wrong)) for block, wrong in found]
+        Yields
+        ------
+        Operator
+            With leading dimensions (sample, some of the steps). Where h_{t−1} is not finite it may be anything.
+        """
+        for given, _ in self._pieces(steps, at_once):
+            yield jacobian(self.system, *given).mapped(_number_in_float64, _number_in_float64)
 
-    def operators_with_rounding(self, steps: Sequence[int], at_once: float) -> Iterator[tuple[Operator, Tensor]]:
+    def operators_with_rounding(
+        self, steps: Sequence[int] | NDArray[np.int64], at_once: float
+    ) -> Iterator[tuple[Operator, Tensor]]:
         """What `operators` yields, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
 
         The bounds are NaN where h_{t−1} is not finite.
         """
-        for some in through(slices(len(steps), at_once)):
-            before = torch.as_tensor(steps[some], device=self.states.device) - 1
-            states = self.states[:, before]
-            found, rounding = jacobian_and_rounding(self.system, states, self.inputs[:, before], before)
-            lost = ~torch.isfinite(states).all(dim=-1)
-            rounding = in_float64(rounding).expand(lost.shape).masked_fill(lost.to(rounding.device), torch.nan)
+        for given, lost in self._pieces(steps, at_once):
+            found, rounding = jacobian_and_rounding(self.system, *given)
+            rounding = in_float64(_masked(rounding.expand(lost.shape[:-2])[..., None, None], lost)[..., 0, 0])
             yield found.mapped(_number_in_float64, _number_in_float64), rounding
 
     def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
-        """The same as matrices (sample, some of the steps, state, state)."""
-        samples, _, n = self.states.shape
-        each = samples * n * n
-        for found, rounding in self.operators_with_rounding(steps, NUMBERS_AT_ONCE / (ARRAYS * each)):
-            for part in slices(rounding.shape[1], NUMBERS_IN_CACHE / each):
+        """What `operators_with_rounding` yields as matrices (sample, some of the steps, state, state)."""
+        for found, rounding in self.operators_with_rounding(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
+            for part in slices(rounding.shape[1], NUMBERS_IN_CACHE / self._entries):
                 wrong = rounding[:, part]
-                yield found[:, part].dense().expand(*wrong.shape, n, n), wrong
-
-    def of(self, samples: slice | NDArray[np.int64]) -> Driven:
-        """Some of the trajectories."""
-        return dataclasses.replace(self, inputs=self.inputs[samples], states=self.states[samples])
+                yield found[:, part].dense().expand(*wrong.shape, *self._matrix), wrong
 
     def jacobians_with_errors(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `blocks_with_errors` yields, step by step, each of shape (sample, state, state), in float64."""
-        for block, error in self.blocks_with_errors(self.system, steps):
-            yield from zip(in_float64(block).unbind(dim=1), in_float64(error).unbind(dim=1), strict=True)
+        """The Jacobians step by step, and bounds on their entries' errors, each (sample, state, state), in float64."""
+        for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
+            both = [in_float64(_masked(part, lost)) for part in jacobian_and_error(self.system, *given)]
+            yield from zip(both[0].unbind(dim=1), both[1].unbind(dim=1), strict=True)
+
+    @property
+    def _matrix(self) -> tuple[int, int]:
+        return self.states.shape[-1], self.states.shape[-1]
+
+    @property
+    def _entries(self) -> int:
+        """The number of entries of one step's Jacobians."""
+        return len(self.states) * self.states.shape[-1] ** 2
+
+    def _pieces(
+        self, steps: Sequence[int] | NDArray[np.int64], at_once: float
+    ) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor]]:
+        """What `at_once` of the steps are given at a time, and where h_{t−1} is not finite, (sample, step, 1, 1)."""
+        for some in through(slices(len(steps), at_once)):
+            before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
+            states = self.states[:, before]
+            yield (states, self.inputs[:, before], before), ~torch.isfinite(states).all(dim=-1)[..., None, None]
+
+
+def _masked(matrices: Tensor, lost: Tensor) -> Tensor:
+    """Matrices for every sample and step, NaN where `lost` is."""
+    whole = matrices.expand(*lost.shape[:-2], *matrices.shape[-2:])
+    return whole.masked_fill(lost, torch.nan) if bool(lost.any()) else whole
+
+
+def _in_numpy(values: Tensor) -> NDArray[np.float64]:
+    return np.asarray(in_float64(values).cpu().numpy())
 
 
 def in_float64(values: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, count, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,10 +20,7 @@ from dynlab.systems.held import number_type
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
-# An absolute error below which no step is refused: smaller numbers have too few digits left to meet a relative one.
-LEAST_TOLERANCE = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
 MOST_EVALUATIONS = 1_500_000  # of a velocity along one solution: a minute at 40 µs each
-LOOKED_AT = 100_000  # evaluations after which their pace is held against that: seconds, more than a fast start takes
 PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
 LONGEST_PERIOD = 64  # steps: what repeats after more is not told from what does not repeat
 
@@ -177,13 +174,19 @@ def prepare_flow(system: Flow, initial_state: Any = None) -> tuple[Flow, Tensor]
     Raises
     ------
     UserError
-        For initial states of the wrong width, or not finite.
+        For initial states of the wrong width, or not finite, and for a velocity that changes with time.
     """
     learned = system.initial_state()
     start = np.zeros(system.state_size) if learned is None else learned
     initial = _tensor("initial state", start if initial_state is None else initial_state, torch.float64, "cpu")
     _check_initial(initial, system.state_size)
-    return frozen(system), initial.reshape(-1, system.state_size)
+    system, initial = frozen(system), initial.reshape(-1, system.state_size)
+    first, later = (system.velocity(initial, initial.new_zeros(len(initial), system.input_size), t) for t in (0, 1))
+    if not torch.equal(first.nan_to_num(), later.nan_to_num()):
+        raise UserError(
+            f"The velocity of {system.name} changes with time: make the time a state of its own, with rate 1."
+        )
+    return system, initial
 
 
 def _tensor(name: str, values: Any, dtype: torch.dtype, device: str) -> Tensor:
@@ -237,11 +240,11 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     starts = initial.numpy()
     zero = torch.zeros(system.input_size, dtype=torch.float64)
 
-    def solve(start: np.ndarray, unit: float) -> np.ndarray:
-        evaluations = Evaluations(system, seconds[0], seconds[-1])
+    def solve(start: np.ndarray) -> np.ndarray:
+        evaluations = count(1)
 
         def velocity(t: float, h: np.ndarray) -> np.ndarray:
-            evaluations.add(1, t)
+            check_evaluations(system, next(evaluations), t, seconds[-1])
             return system.velocity(torch.from_numpy(h), zero).numpy()
 
         # A solution that runs off to infinity ends early and is flagged; its overflow is no warning besides.
@@ -256,52 +259,25 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
                 method="DOP853",
                 t_eval=seconds,
                 rtol=RELATIVE_TOLERANCE,
-                atol=max(ABSOLUTE_TOLERANCE * unit, LEAST_TOLERANCE),
+                atol=ABSOLUTE_TOLERANCE,
             )
         return found.y.T
 
     states = np.full((len(starts), len(seconds), system.state_size), np.nan)
     for sample, begin in enumerate(starts):
-        unit = unit_of_solution(system, initial[sample], seconds[-1] - seconds[0])  # a velocity may be of one state
-        solved = solve(begin, unit.item())
+        solved = solve(begin)
         states[sample, : len(solved)] = solved
     settings = {"initial_state": starts.tolist(), "relative_tolerance": RELATIVE_TOLERANCE}
     return _trajectory_dataset(system, states, seconds, schema.SECOND, settings)
 
 
-class Evaluations:
-    """Counts the evaluations of a flow's velocity along a solution from `begin` to `end` in seconds.
-
-    A solution is given up where its last `LOOKED_AT` evaluations got it so little on that the whole way would take more
-    than `MOST_EVALUATIONS`.
-    """
-
-    def __init__(self, system: Flow, begin: float, end: float) -> None:
-        self.name, self.since, self.whole, self.count = system.name, begin, end - begin, 0
-
-    def add(self, count: int, t: float) -> None:
-        """Count some more, at `t` seconds.
-
-        Raises
-        ------
-        UserError
-            Where a solution takes too many.
-        """
-        self.count += count
-        if self.count < LOOKED_AT:
-            return
-        if (t - self.since) * MOST_EVALUATIONS < self.count * self.whole:
-            raise UserError(
-                f"{self.name} has taken {self.count:,} evaluations to get from {self.since:.4g} to {t:.4g} s of the "
-                f"{self.whole:.4g} s asked for: its velocity jumps, or changes within much less than that time. "
-                f"Take fewer seconds, or Euler(flow, step_size)."
-            )
-        self.count, self.since = 0, t
-
-
-def unit_of_solution(system: Flow, initial: Tensor, seconds: float) -> Tensor:
-    """Return the unit of a solution's absolute error, (..., 1): 1."""
-    return torch.ones_like(initial[..., :1])
+def check_evaluations(system: System, taken: int, t: float, end: float) -> None:
+    """Raise where a solution has taken too many evaluations of the velocity on its way to `end`, at `t` seconds."""
+    if taken > MOST_EVALUATIONS:
+        raise UserError(
+            f"{system.name} has taken {taken:,} evaluations to get to {t:.4g} s of the {end:.4g} s asked for: it is "
+            f"stiff, or its velocity jumps. Take fewer seconds, or Euler(flow, step_size)."
+        )
 
 
 def _trajectory_dataset(

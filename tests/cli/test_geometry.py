@@ -32,7 +32,7 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
 def test_the_tangent_map_of_a_fixed_point(folder, printed_json):
     options = ["--inputs", "inputs.npy", "--starts", "8", "--tangent", "0", "--json", "--quiet"]
     document = printed_json(["geometry", "gru.pt", *options])
-    assert document["verdict"].startswith("With the input held at zero: the state is a fixed point to")
+    assert document["verdict"].startswith("With the input held at zero: the state is a fixed point (stable node)")
     assert "linear_error" in document["variables"]
     assert (folder / "figures" / "geometry-gru-tangent-0.png").exists()
 

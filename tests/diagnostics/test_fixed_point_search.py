@@ -69,7 +69,7 @@ def test_the_flip_flop_has_27_points_for_every_command():
     assert ds.sizes["fixed_point"] == 27
     assert (ds["stable"].values == 1).sum() == 8
     assert "27 fixed points (8 stable and 19 saddles)" in ds.attrs["verdict"]
-    assert "attract at most 1.5 % of random searches (95 %)" in ds.attrs["verdict"]
+    assert "attract at most 1.5 % of random searches (95 % confidence)" in ds.attrs["verdict"]
     assert float(ds["unseen_share_bound"]) < 0.03
     np.testing.assert_array_equal(modes(system)["fixed_point_state"], ds["fixed_point_state"])
 

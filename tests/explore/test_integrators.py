@@ -15,7 +15,6 @@ from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.exact_kinds import exact_kind_of_flow, exact_kind_of_map
 from dynlab.program.differentiation import jacobian
-from dynlab.program.jacobian import Dense
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.vanilla import FeedbackFlow
 
@@ -36,48 +35,36 @@ FOLLOWED = """given.map((state) => {
 })"""
 
 
-class ManyFlows(dl.Flow):
-    """The flows h' = tanh(W h) of several cases at once, one state for each."""
+class GivenFlow(dl.Flow):
+    """h' = tanh(W h), where W is the input: cases with matrices of their own are one batch."""
 
-    def __init__(self, matrices):
-        super().__init__(2, 0)
-        self.W = torch.tensor(np.array(matrices))
+    def __init__(self):
+        super().__init__(2, 4)
 
     def velocity(self, state, input, t=0):
-        return torch.tanh((self.W @ state.unsqueeze(-1)).squeeze(-1))
-
-    def closed_form_jacobian(self, state, input, t=0):
-        return Dense(slopes(self.W, state) * self.W)
+        return torch.tanh((input.unflatten(-1, (2, 2)) @ state.unsqueeze(-1)).squeeze(-1))
 
 
-class ManyExponentialSteps(dl.Map):
-    """h + (e^{εW} − I) W⁻¹ tanh(W h): exponential Euler's steps with SciPy's exponential of [[εW, εI], [0, 0]]."""
+class GivenExponentialStep(dl.Map):
+    """h + (e^{εW} − I) W⁻¹ tanh(W h), where W and that weight are the input."""
 
-    def __init__(self, matrices, step):
-        super().__init__(2, 0)
-        blocks = np.zeros((len(matrices), 4, 4))
-        blocks[:, :2, :2], blocks[:, :2, 2:] = matrices, np.eye(2)
-        self.W = torch.tensor(np.array(matrices))
-        self.weights = torch.tensor(scipy.linalg.expm(step * blocks)[:, :2, 2:])
+    def __init__(self):
+        super().__init__(2, 8)
 
     def step(self, state, input, t=0):
-        rate = torch.tanh((self.W @ state.unsqueeze(-1)).squeeze(-1))
-        return state + (self.weights @ rate.unsqueeze(-1)).squeeze(-1)
-
-    def closed_form_jacobian(self, state, input, t=0):
-        return Dense(torch.eye(2).double() + self.weights @ (slopes(self.W, state) * self.W))
-
-
-def slopes(W, state):
-    """Those of tanh, as a column: 1 − tanh² would cancel where a unit saturates."""
-    return torch.cosh(W @ state.unsqueeze(-1)) ** -2
+        W, weight = input.unflatten(-1, (2, 2, 2)).unbind(-3)
+        return state + (weight @ torch.tanh(W @ state.unsqueeze(-1))).squeeze(-1)
 
 
 def steps_of(name, cases):
-    matrices, step = [array(state) for state in cases], cases[0]["step"]
-    if name == "exponential-euler":
-        return ManyExponentialSteps(matrices, step)
-    return INTEGRATORS[name](ManyFlows(matrices), step)
+    """One system of all cases, which have one step size, and the input (case, m) that each is under."""
+    matrices, step = np.array([array(state) for state in cases]), cases[0]["step"]
+    if name != "exponential-euler":
+        return INTEGRATORS[name](GivenFlow(), step), torch.tensor(matrices.reshape(-1, 4))
+    blocks = np.zeros((len(cases), 4, 4))  # SciPy's exponential of [[εW, εI], [0, 0]] holds (e^{εW} − I) W⁻¹
+    blocks[:, :2, :2], blocks[:, :2, 2:] = matrices, np.eye(2)
+    weights = scipy.linalg.expm(step * blocks)[:, :2, 2:]
+    return GivenExponentialStep(), torch.tensor(np.stack([matrices, weights], axis=1).reshape(-1, 8))
 
 
 def flow_of(state):
@@ -131,8 +118,9 @@ def test_orbits(name, followed):
     cases, found = followed(name)
     orbits, logs = (padded([each[key] for each in found], STEPS + 1) for key in ("orbit", "growth"))
     for chosen in alike(cases):
-        system, starts = steps_of(name, [cases[i] for i in chosen]), [cases[i]["starts"][0] for i in chosen]
-        truth = dl.simulate(system, initial_state=np.array(starts), steps=STEPS)["trajectory"].values
+        system, given = steps_of(name, [cases[i] for i in chosen])
+        starts, inputs = np.array([cases[i]["starts"][0] for i in chosen]), given[:, None].expand(-1, STEPS, -1)
+        truth = dl.simulate(system, inputs.numpy(), initial_state=starts)["trajectory"].values
         assert np.array_equal(np.isnan(truth), np.isnan(orbits[chosen]))
         reached = np.fmax.accumulate(np.exp(np.fmax(0, logs[chosen])), axis=1)
         bounds = ORBIT * np.maximum(reached, np.linalg.norm(truth, axis=2))
@@ -145,10 +133,10 @@ def test_gradients(name, followed):
     cases, found = followed(name)
     orbits, logs = (padded([each[key] for each in found], STEPS + 1) for key in ("orbit", "growth"))
     for chosen in alike(cases):
-        system = steps_of(name, [cases[i] for i in chosen])
+        system, given = steps_of(name, [cases[i] for i in chosen])
         whole, largest = torch.eye(2).double(), torch.ones(len(chosen)).double()
         for t in range(STEPS):
-            jacobians = jacobian(system, torch.tensor(orbits[chosen, t]), torch.zeros(0).double())
+            jacobians = jacobian(system, torch.tensor(orbits[chosen, t]), given)
             factors = jacobians.dense().nan_to_num()
             whole, largest = factors @ whole, largest * torch.linalg.matrix_norm(factors, 2)
             norms, growth = torch.linalg.matrix_norm(whole, 2).numpy(), np.exp(logs[chosen, t + 1])
@@ -235,14 +223,14 @@ def test_equilibria_away_from_the_origin(name, in_node):
         for point in points:
             h, none = torch.tensor(point["state"], dtype=torch.float64), torch.zeros(0).double()
             found = np.sort_complex(as_complex(point["multipliers"]))
-            values = eigenvalues(INTEGRATORS[name](flow, state["step"]).closed_form_jacobian(h, none).dense().numpy())
+            values = eigenvalues(jacobian(INTEGRATORS[name](flow, state["step"]), h, none).dense().numpy())
             assert np.abs(found - np.sort_complex(values.values)).max() <= 1e-7 * max(1, np.abs(values.values).max())
             critical = float(point["criticalStep"])
             if not 0 < critical < np.inf:
                 continue
             finite += 1
             for share, inside in ((0.999, True), (1.001, False)):
-                step = INTEGRATORS[name](flow, share * critical).closed_form_jacobian(h, none).dense()
+                step = jacobian(INTEGRATORS[name](flow, share * critical), h, none).dense()
                 assert (np.abs(np.linalg.eigvals(step.numpy())).max() <= 1) == inside, state
     assert finite >= (0 if name == "implicit-midpoint" else 3)
 
@@ -256,10 +244,6 @@ class Leaking(dl.Flow):
 
     def velocity(self, state, input, t=0):
         return torch.tanh(state @ self.W.mT + self.b) - state
-
-    def closed_form_jacobian(self, state, input, t=0):
-        slope = 1 - torch.tanh(state @ self.W.mT + self.b) ** 2
-        return Dense(slope.unsqueeze(-1) * self.W - torch.eye(2).double())
 
 
 def ratio(name, matrix, step):

@@ -76,11 +76,11 @@ def test_as_many_shares_are_drawn_as_the_verdict_names_and_the_ratio_has_its_dig
     inputs = np.random.default_rng(0).standard_normal((8, 200, 20))
     ds = geometry(from_function(lambda h, x: x, 20, 20), inputs, starts=4)
     figure = plot_geometry(ds).figure
-    named = int(ds.attrs["verdict"].partition("It takes ")[2].split()[0])
+    named = int(ds.attrs["verdict"].partition("(participation ratio). ")[2].split()[0])
     assert named > 12
     assert len(figure.axes[-1].patches) == named
     (said,) = [text.get_text() for text in figure.legends[0].get_texts() if "ratio" in text.get_text()]
-    known = ds.attrs["verdict"].partition("take up ")[2].partition(" of 20 dimensions (participation ratio, one")[0]
+    known = ds.attrs["verdict"].partition("take up ")[2].partition(" of 20 dimensions")[0]
     assert said == f"participation ratio {known}"
     plt.close("all")
 

@@ -19,8 +19,6 @@ from dynlab.proofs.structured import jacobian_over_box
 from dynlab.systems import SYSTEMS, ExplicitMidpoint, Flow, Map, RungeKutta4, create, from_function, frozen
 from dynlab.systems.examples import example_config
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
-from dynlab.systems.held import Held
-from dynlab.systems.iterated import Iterated
 from dynlab.systems.textbook import LinearMap, Lorenz
 from dynlab.systems.torch_layers import torch_layer
 from dynlab.systems.vanilla import FeedbackFlow, Vanilla
@@ -37,7 +35,6 @@ MADE = {
     "flow of a FastRNN": lambda: FastRNNFlow(FastRNN(2, 3)),
     "midpoint": lambda: ExplicitMidpoint(FeedbackFlow(2, 3), 0.3),
     "Runge-Kutta": lambda: RungeKutta4(Lorenz(), 0.01),
-    "three steps": lambda: Iterated(Held(frozen(Vanilla(2, 3)), torch.tensor([0.5, -1.0]).double()), 3),
     "a clock": lambda: Clocked(2, 1),
     "layer norm": lambda: from_function(normalised, 4, 2),
     "GELU and softmax": lambda: from_function(attending, 4, 2),

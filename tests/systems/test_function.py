@@ -5,15 +5,12 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
 import dynlab as dl
 from dynlab import from_module
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
-from dynlab.numerics.running_error import RunningErrors, bounded
 from dynlab.program.differentiation import jacobian
-from dynlab.program.jacobian import Diagonal
 from dynlab.systems import Euler, Flow, Map, from_function, frozen
 
 
@@ -47,9 +44,8 @@ def test_a_module_is_copied_and_put_in_eval_mode_and_float64():
 
 def test_a_function_around_a_float32_module_says_what_to_do():
     cell = nn.GRUCell(1, 3)
-    system = from_function(lambda h, x: cell(x, h), 3, 1)
     with pytest.raises(UserError, match="give a module itself"):
-        system.step(torch.zeros(1, 3).double(), torch.zeros(1, 1).double())
+        from_function(lambda h, x: cell(x, h), 3, 1)
 
 
 def test_shapes_that_do_not_fit_are_told_with_the_order_of_the_arguments():
@@ -58,10 +54,11 @@ def test_shapes_that_do_not_fit_are_told_with_the_order_of_the_arguments():
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")
 def test_a_function_of_numpy_says_that_it_must_be_torchs():
     system = from_function(lambda h, x: np.tanh(h), 2)
     with pytest.raises(UserError, match=r"computes with numpy.*torch\.tanh"):
-        jacobian(system, torch.zeros(1, 2), torch.zeros(1, 0)).dense()
+        jacobian(system, torch.zeros(1, 2).double(), torch.zeros(1, 0).double()).dense()
 
 
 def test_a_function_that_returns_another_size_is_refused():
@@ -87,7 +84,8 @@ class Swapped(nn.Module):
 
 
 @pytest.mark.parametrize(
-    "f, width", [(Swapped(), 1), (Swapped().forward, 1), (lambda inp, hidden: hidden, 2), (nn.GRUCell(2, 2), 2)]
+    "f, width",
+    [(Swapped(), 1), (Swapped().double().eval().forward, 1), (lambda inp, hidden: hidden, 2), (nn.GRUCell(2, 2), 2)],
 )
 def test_a_function_named_the_other_way_round_is_refused_until_its_order_is_said(f, width):
     with pytest.raises(UserError, match="input before the state: say order='xh'"):
@@ -178,27 +176,6 @@ def test_what_is_not_the_next_state_is_refused(size, f, sentence):
         from_function(f, size).step(torch.zeros(4 if isinstance(size, tuple) else size), torch.zeros(0))
 
 
-@pytest.mark.parametrize("sizes", [1, (1, 2)])
-def test_its_rounding_is_known(sizes):
-    """Of a step of one state, and of several: what a state far from 0 loses is within the bound, and is not much."""
-    far = 1e7
-    count = np.sum(sizes)
-
-    def near(h, x):
-        return far + torch.tanh(2 * (h - far))
-
-    step = near if isinstance(sizes, int) else lambda h, x: tuple(near(part, x) for part in h)
-    system = from_function(step, state_size=sizes)
-    state = torch.full((3, count), far + 0.3, dtype=torch.float64)
-    with RunningErrors():
-        following = system.step(state, torch.zeros(0).double())
-    value, error = bounded(following)
-    with mpmath.workdps(30):
-        truth = float(mpmath.tanh(2 * (mpmath.mpf(float(state[0, 0])) - int(far))))
-    assert ((value - far - truth).abs() <= error).all()
-    assert (error < 1e-8).all()
-
-
 @pytest.mark.parametrize("name", ["lyapunov", "covariant_vectors", "simulate", "spectrum"])
 def test_a_function_around_a_module_that_is_being_trained_gives_what_the_module_gives(name):
     torch.manual_seed(0)
@@ -241,39 +218,14 @@ class Around(dl.Flow):
         return state @ self.held[0].T
 
 
-class Counting:
-    """A step that knows how often it was called."""
-
-    def __init__(self, change):
-        self.calls, self.change = 0, change
-
-    def __call__(self, h, x):
-        self.calls += 1
-        return h / 2 + self.change * (self.calls % 2)
-
-
 DROPOUT = nn.Dropout(0.1)
 
 
-def in_training_mode(h, x):
-    """Around a module that nobody puts in eval mode."""
-    return torch.tanh(DROPOUT(h))
-
-
-@pytest.mark.parametrize(
-    "f, arrays",
-    [
-        (Counting(0.1), "torch"),
-        (Counting(1e-6), "torch"),
-        (in_training_mode, "torch"),
-        (lambda h, x: h / 2 + 1e-5 * torch.randn(1), "torch"),
-        (lambda h, x: h / 2 + 1e-5 * np.random.default_rng().standard_normal(), "numpy"),
-    ],
-)
-@pytest.mark.parametrize("diagnostic", [dl.fixed_points, dl.lyapunov, dl.modes])
-def test_what_gives_two_answers_to_one_state_is_no_map(diagnostic, f, arrays):
-    with pytest.raises(UserError, match=r"two answers to one state and input, so it is no map.*eval\(\)"):
-        diagnostic(from_function(f, state_size=1, arrays=arrays))
+@pytest.mark.parametrize("change", [lambda h: torch.tanh(DROPOUT(h)), lambda h: h / 2 + 0.1 * torch.randn(1)])
+def test_what_gives_two_answers_to_one_state_is_no_map(change):
+    """Around a module that nobody puts in eval mode, and of random numbers."""
+    with pytest.raises(UserError, match=r"two answers to one state and input.*eval\(\)"):
+        from_function(lambda h, x: change(h), state_size=8)
 
 
 def only_below_1(h, x):
@@ -281,13 +233,10 @@ def only_below_1(h, x):
     return h / 2 + 0 * torch.linalg.cholesky((1 - h[..., :1].square()).unsqueeze(-1))[..., 0]
 
 
-@pytest.mark.parametrize("f", [Counting(1e-15), only_below_1, Own()])
-def test_what_differs_by_rounding_or_fails_elsewhere_is_a_map(f):
-    """Λ of h/2 is −ln 2; of the module whatever it is, without its dropout."""
-    own = isinstance(f, Own)
-    ds = dl.lyapunov(from_function(f, 2, 1 if own else 0), steps=200, initial_state=[0.5, 0.3])
-    expected = ds["exponent"][0] if own else np.full(2, -np.log(2))
-    np.testing.assert_allclose(ds["exponent"][0], expected, atol=1e-9)
+def test_a_function_that_fails_elsewhere_is_a_map():
+    """Λ of h/2 is −ln 2."""
+    ds = dl.lyapunov(from_function(only_below_1, 2), steps=200, initial_state=[0.5, 0.3])
+    np.testing.assert_allclose(ds["exponent"][0], -np.log(2), atol=1e-9)
 
 
 def test_a_function_may_write_on_what_it_took_the_tanh_of():
@@ -308,15 +257,13 @@ def _halved_in_place(h, x):
     return h
 
 
-def test_a_function_that_torch_cannot_differentiate_is_refused_with_the_reason():
-    with pytest.raises(UserError, match="compute a new tensor"):
-        dl.fixed_points(from_function(_halved_in_place, 2))
-
-    def again(h, x):
-        return checkpoint(lambda v: torch.tanh(2 * v), h, use_reentrant=False)
-
-    with pytest.raises(UserError, match="call the function without it"):
-        dl.fixed_points(from_function(again, 2))
+def test_a_function_may_write_on_its_argument():
+    state = torch.tensor([0.3, -0.2], dtype=torch.float64)
+    system = from_function(_halved_in_place, 2)
+    torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tensor([0.15, -0.0775]).double())
+    assert state.tolist() == [0.3, -0.2]
+    with pytest.raises(UserError, match="compute a new tensor"):  # torch needs what was written over
+        dl.fixed_points(system)
 
 
 class Keeping(nn.Module):
@@ -370,39 +317,11 @@ def test_fixed_points_of_a_function_of_one_state_are_found():
     np.testing.assert_allclose(points.sum(axis=1), 0, atol=1e-9)
 
 
-def test_a_function_written_in_c_says_how_one_is_written():
+def test_a_function_of_one_argument_is_refused():
     with pytest.raises(
-        UserError, match=r"tanh cannot be called as f\(state, input\).*lambda state, input: tanh\(state\)"
+        UserError, match=r"tanh fails when it is called as f\(state, input\).*takes 1 positional argument"
     ):
-        dl.fixed_points(from_function(torch.tanh, state_size=2))
-
-
-class Noisy(dl.Map):
-    """Around a layer that nobody puts in eval mode, since a list holds it."""
-
-    def __init__(self, layer):
-        super().__init__(4, 0)
-        self.hidden = [layer]
-
-    def step(self, state, input, t=0):
-        return torch.tanh(self.hidden[0](state))
-
-
-class NoisyFlow(dl.Flow):
-    def __init__(self, layer):
-        super().__init__(4, 0)
-        self.hidden = [layer]
-
-    def velocity(self, state, input, t=0):
-        return torch.tanh(self.hidden[0](state)) - state
-
-
-@pytest.mark.parametrize("layer", [nn.Dropout(0.1), nn.BatchNorm1d(4).double()], ids=["dropout", "batch normalisation"])
-@pytest.mark.parametrize("kind", [Noisy, NoisyFlow, lambda layer: from_function(lambda h, x: layer(h), 4)])
-def test_a_system_of_ones_own_is_checked_as_a_function_is(kind, layer):
-    system = kind(layer.train())
-    with pytest.raises(UserError, match=r"two answers to one state and input.*eval\(\)"):
-        dl.fixed_points(dl.Euler(system, 0.1) if isinstance(system, dl.Flow) else system)
+        from_function(torch.tanh, state_size=2)
 
 
 def _henon_of_one_state(h, x):
@@ -481,47 +400,6 @@ def test_a_scripted_function_is_the_function_it_was_made_of():
     assert dl.fixed_points(system).sizes["fixed_point"] == 9
 
 
-class StraightThrough(torch.autograd.Function):
-    """sign(h), with the gradient of h."""
-
-    @staticmethod
-    def forward(ctx, h):
-        return torch.sign(h)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient
-
-
-class WrongForm(dl.systems.Map):
-    """h ↦ sin(h), with the closed form of 2 sin(h)."""
-
-    def __init__(self):
-        super().__init__(state_size=3, input_size=0)
-
-    def step(self, state, input, t=0):
-        return torch.sin(state)
-
-    def closed_form_jacobian(self, state, input, t=0):
-        return Diagonal(2 * torch.cos(state))
-
-
-OTHER_SLOPES = {
-    "detached": lambda: from_function(lambda h, x: torch.tanh(h.detach()), 2),
-    "without gradients": lambda: from_function(torch.no_grad()(lambda h, x: torch.tanh(2 * h)), 2),
-    "half of it detached": lambda: from_function(lambda h, x: h / (1 + h.square()).detach(), 2),
-    "straight through": lambda: from_function(lambda h, x: 0.5 * h + StraightThrough.apply(h), 2),
-    "closed form": WrongForm,
-}
-
-
-@pytest.mark.parametrize("made", OTHER_SLOPES.values(), ids=OTHER_SLOPES)
-def test_a_derivative_that_is_not_that_of_the_values_is_refused(made):
-    for diagnostic in (dl.fixed_points, dl.lyapunov):
-        with pytest.raises(UserError, match="has another slope than its derivative says, at 16 of 16"):
-            diagnostic(made())
-
-
 @pytest.mark.parametrize(
     "f",
     [
@@ -544,13 +422,13 @@ def test_slopes_that_are_steep_or_missing_or_rounded_are_believed(f):
 @pytest.mark.parametrize(
     "f, sentence",
     [
-        (lambda h, x: h.int(), r"returns torch\.int32 where states are real"),
+        (lambda h, x: h.int(), r"returns torch\.int32 for a state of torch\.float64: compute in the type"),
         (
             lambda h, x: torch.tanh(h.float()),
-            r"torch\.float32 for a state of torch\.float64, whose other digits are lost",
+            r"torch\.float32 for a state of torch\.float64: compute in the type",
         ),
         (lambda h, x: h * (1 + 1j), "say complex_state=True"),
-        (lambda h, x: torch.stack([0.5 * float(h[0]) + 0 * h[0], h[1]]), r"as h\[0\] in place of float\(h\[0\]\)"),
+        (lambda h, x: torch.stack([0.5 * float(h[0]) + 0 * h[0], h[1]]), r"fails when it is called.*\.item\(\)"),
     ],
 )
 def test_what_is_no_real_state_is_refused_with_what_to_do(f, sentence):
@@ -579,7 +457,7 @@ def test_sizes_are_whole_numbers():
 
 def test_a_module_in_double_says_what_it_takes():
     system = from_module(torch.nn.RNNCell(2, 3), order="xh", state_size=3, input_size=2)
-    with pytest.raises(UserError, match=r"computes in float64 and got a state in torch\.float32: give it states and"):
+    with pytest.raises(UserError, match=r"cannot compute in torch\.float32"):
         system.step(torch.zeros(3), torch.zeros(2))
 
 
@@ -621,26 +499,3 @@ def test_where_derivatives_are_off_for_good_results_are_the_same():
     for one, other in zip(inside, outside, strict=True):
         np.testing.assert_array_equal(one["fixed_point_state"], other["fixed_point_state"])
         np.testing.assert_array_equal(one["eigenvalue_error"], other["eigenvalue_error"])
-
-
-MIXING_LATE = {
-    "scaled by the largest": lambda h, x: 2 * h / torch.clamp(h.abs().max() / 100, min=1),
-    "projected on a ball": lambda h, x: 2 * h * torch.clamp(100 / (2 * h).norm(), max=1),
-    "small ones summed": lambda h, x: h / 2 + torch.clamp(1e-3 - h.abs().min(), min=0),
-}
-
-
-@pytest.mark.parametrize("name", MIXING_LATE)
-def test_a_function_that_mixes_rows_of_other_sizes_alone_is_given_each_by_itself(name):
-    f = MIXING_LATE[name]
-    rows = torch.tensor([[200.0, 0.0], [1.0, 1.0], [1e-6, 2.0]], dtype=torch.float64)
-    found = from_function(f, state_size=2).step(rows, torch.zeros(3, 0))
-    torch.testing.assert_close(found, torch.stack([f(row, None) for row in rows]))
-
-
-def test_a_function_that_mixes_rows_of_large_batches_alone_is_given_each_by_itself():
-    def f(h, x):
-        found = torch.tanh(1.5 * h)
-        return found + 0.1 * h.mean(0) if h.ndim > 1 and len(h) > 64 else found
-
-    assert fixed_points(from_function(f, state_size=2)).sizes["fixed_point"] == 9

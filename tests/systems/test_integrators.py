@@ -9,8 +9,7 @@ import problems
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.program.differentiation import input_jacobian, jacobian
-from dynlab.program.jacobian import Identity
-from dynlab.systems import Euler, ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
+from dynlab.systems import ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear
@@ -71,7 +70,7 @@ def test_a_step_of_a_linear_flow_multiplies_by_the_stability_function(name, rate
 
 @pytest.mark.parametrize("derivative, by", [(jacobian, 0), (input_jacobian, 1)])
 @pytest.mark.parametrize("name", INTEGRATORS)
-def test_closed_form_jacobians_are_the_quotients_of_differences(name, derivative, by):
+def test_jacobians_are_the_quotients_of_differences(name, derivative, by):
     system = frozen(INTEGRATORS[name](gated(), 0.4))
     generator = torch.Generator().manual_seed(2)
     at = [torch.randn(2, 4, size, generator=generator, dtype=torch.float64) for size in (5, 3)]
@@ -79,12 +78,12 @@ def test_closed_form_jacobians_are_the_quotients_of_differences(name, derivative
     for e in 1e-5 * torch.eye(at[by].shape[-1], dtype=torch.float64):
         ahead, behind = ([each + sign * e if k == by else each for k, each in enumerate(at)] for sign in (1, -1))
         columns.append((system.step(*ahead) - system.step(*behind)) / 2e-5)
-    closed = derivative(system, *at).dense()
-    torch.testing.assert_close(closed, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
+    found = derivative(system, *at).dense()
+    torch.testing.assert_close(found, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["midpoint", "rk4"])
-def test_closed_form_is_the_automatic_jacobian(name):
+def test_the_jacobian_is_the_automatic_one(name):
     system = frozen(INTEGRATORS[name](gated(), 0.4))
     generator = torch.Generator().manual_seed(2)
     states, inputs = (torch.randn(6, size, generator=generator, dtype=torch.float64) for size in (5, 3))
@@ -148,31 +147,33 @@ def test_what_each_integrator_makes_of_a_rotation_that_tanh_saturates():
     assert abs(drift["implicit-midpoint"]) < 5e-3
 
 
-def test_a_flow_without_a_closed_form_is_refused_by_name():
-    class Cubic(Flow):
-        def velocity(self, state, input, t=0):
-            return -(state**3)
+class Cubic(Flow):
+    """h' = x − h³, a user's own: nothing but a velocity."""
 
-    for make in (ImplicitMidpoint, ExponentialEuler):
-        with pytest.raises(UserError, match="closed_form_jacobian"):
-            make(Cubic(1, 0), 0.1).step(torch.ones(1), torch.zeros(0))
-    assert INTEGRATORS["rk4"](Cubic(1, 0), 0.1).closed_form_jacobian(torch.ones(1), torch.zeros(0)) is None
-    for make in INTEGRATORS.values():
-        with pytest.raises(UserError, match="positive number"):
-            make(Cubic(1, 0), -0.1)
-    assert Euler(Cubic(1, 0), 0.1).step(torch.ones(1), torch.zeros(0)).item() == pytest.approx(0.9)
+    def velocity(self, state, input, t=0):
+        return input - state**3
 
 
-def test_the_implicit_rule_names_what_its_input_jacobian_lacks():
-    class Damped(Flow):
-        def velocity(self, state, input, t=0):
-            return input - state
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_a_users_own_flow_needs_only_its_velocity(name):
+    system = INTEGRATORS[name](Cubic(1, 1), 0.1)
+    states, inputs = torch.tensor([[1.0], [-0.7], [0.2]]).double(), torch.tensor([[0.5], [0.0], [-1.0]]).double()
+    for by, derivative in enumerate((jacobian, input_jacobian)):
+        ahead, behind = (
+            [each + sign * 1e-5 * (k == by) for k, each in enumerate((states, inputs))] for sign in (1, -1)
+        )
+        quotient = (system.step(*ahead) - system.step(*behind)) / 2e-5
+        torch.testing.assert_close(
+            derivative(system, states, inputs).dense()[..., 0].expand(3, 1), quotient, rtol=0, atol=1e-9
+        )
 
-        def closed_form_jacobian(self, state, input, t=0):
-            return -1.0 * Identity(self.state_size, state)
 
-    one = torch.ones(1)
-    with pytest.raises(UserError, match="give it closed_form_input_jacobian"):
-        input_jacobian(ImplicitMidpoint(Damped(1, 1), 0.1), one, one)
-    nothing = input_jacobian(ImplicitMidpoint(Linear([[1.0]]), 0.1), one.double(), NOTHING)
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_step_sizes_are_positive(name):
+    with pytest.raises(UserError, match="positive number"):
+        INTEGRATORS[name](Cubic(1, 1), -0.1)
+
+
+def test_without_input_the_input_jacobian_has_no_columns():
+    nothing = input_jacobian(ImplicitMidpoint(Linear([[1.0]]), 0.1), torch.ones(1).double(), NOTHING)
     assert nothing.dense().shape == (1, 0)

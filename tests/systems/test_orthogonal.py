@@ -13,7 +13,6 @@ from torch.nn.utils import parametrizations, parametrize
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
 from dynlab.systems import create, frozen
-from dynlab.systems.function import has_users_code
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, cayley, entries_of, polar_factor, skew_start
 
 N = 6
@@ -357,8 +356,3 @@ def test_the_matrix_of_ones_own_module_is_always_made_anew():
     entries_of(system, "B").data.zero_()
     torch.testing.assert_close(system.recurrent(), torch.eye(8))
     assert spectrum(system, np.zeros((1, 3, 2)), times=2).eigenvalue.shape[-1] == 8
-
-
-@pytest.mark.parametrize("name", ["exprnn", "scornn", "asrnn", "nnrnn", "antisymmetric"])
-def test_a_class_that_torch_made_for_a_constrained_matrix_is_no_users_code(name):
-    assert not has_users_code(create(name, input_size=2, state_size=4))

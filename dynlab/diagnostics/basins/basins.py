@@ -38,9 +38,9 @@ METHOD = (
     "Every start is followed for the steps that the settings name, and longer while it comes nearer to an attractor. "
     "Fixed points and cycles are those to which Newton's method leads from ends that repeat within 1e-9, and stable "
     "fixed points that it finds from starts in the box. A start belongs to one within 1e-6 of its scale, or within "
-    "1e-3 where it comes nearer. Of orbits that do not repeat one is followed for 4,096 steps: a positive exponent is "
-    "chaos, a zero and negative ones are a closed curve where the states lie on one, two zeros are a torus, beyond "
-    "the error. Chaos from which orbits reach another attractor is none. An orbit drifts where h + s (F(h) − h) "
+    "1e-3 where it comes nearer. One of the orbits that do not repeat is followed for 4,096 steps. A positive exponent "
+    "is chaos, a zero and negative ones are a closed curve where the states lie on one, two zeros are a torus. Chaos "
+    "from which orbits reach another attractor is none. An orbit drifts where h + s (F(h) − h) "
     "moves by the same step up to s = 1e6 (1 + ‖h‖)/‖F(h) − h‖. All else is undecided"
 )
 

@@ -45,8 +45,8 @@ MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour
 EULER_STEP = 0.1  # times a flow's own time, 1/‖∂f/∂h‖ at 0: of the map whose fixed points are its equilibria
 METHOD = (
     "Branches are followed by pseudo-arclength continuation in units of the range of the parameter and of the size of "
-    "the states, with steps of at most 0.01 (0.02 beyond 8 dimensions) that turn by at most acos 0.97. A fold turns "
-    "the parameter around, a branch point changes the sign of det [∂G/∂z; tangent], a flip that of det (J + 1), and a "
+    "the states. Steps are at most 0.01 long (0.02 beyond 8 dimensions) and turn by at most acos 0.97. A fold turns "
+    "the parameter around, a branch point changes the sign of det [∂G/∂z; tangent], a flip that of det (J + 1). A "
     "pair of eigenvalues crosses the border of stability at a Neimark–Sacker or Hopf point. Each is the regular root "
     "of a minimally extended system, which Newton's method finds; its error is the first-order bound. At branch points "
     "the other branch follows from the algebraic branching equation, at flips the orbit of twice the period is "

@@ -29,9 +29,9 @@ LARGEST_START = 1e100  # whose squares are still numbers
 METHOD = (
     "An affine map's fixed points come from linear algebra. Of any other map damped Newton steps on exact Jacobians "
     "begin at every start; Levenberg–Marquardt and then pseudo-transient continuation follow where they stop. Starts "
-    "come in rounds until one finds nothing new and the index sum does not say that points are missing: states along "
-    "trajectories and random ones, later also states halfway between points, beside saddles, away from known points by "
-    "deflation, and at the ends of homotopies. A stack is searched layer by layer, an LSTM without its memory, which "
+    "come in rounds until one finds nothing new and the index sum does not say that points are missing. They are "
+    "states along trajectories and random ones, later also states away from known points by deflation, and at the ends "
+    "of homotopies. A stack is searched layer by layer, an LSTM without its memory, which "
     "is a function of the rest at a fixed point. Roots within ten of Newton's errors are one. Each is verified by "
     "scipy.optimize.fsolve, started beside it with the exact Jacobian and xtol 1e-13. Errors of eigenvalues bound what "
     "rounding and the root's position change. Other fixed points may exist that no start reached."
@@ -101,8 +101,8 @@ def fixed_points(
 
         `status` is "fixed point", or one of four others. "not isolated": I − J is singular within its error, as on a
         line of fixed points or at a multiple one, and ``dimension`` eigenvalues are 1 within their errors; one point
-        stands for all of these. "at a kink" of an activation, where J is that of one side and eigenvalues decide
-        nothing; it is stable where the moduli of all sides contract. "unverified": fsolve ends at another root or at
+        stands for all of these. "at a kink" of an activation, where J is that of one side and stability is
+        undecided. "unverified": fsolve ends at another root or at
         none. "slow point": no root.
 
     Raises
@@ -177,9 +177,10 @@ def _prepared(system: System, inputs: Any, dtype: str, device: str) -> tuple[Sys
     """Return a frozen copy, what its steps are given, shape (sample, time, input), and the shape of the inputs."""
     if not isinstance(system, Map):
         return frozen(system, number_type(dtype), device), _nothing(system, dtype, device), None
-    given = np.zeros((1, system.network_input_size)) if inputs is None or not system.network_input_size else inputs
+    driven = inputs is not None and system.network_input_size > 0
+    given = inputs if driven else np.zeros((1, system.network_input_size))
     analysed, driving, _ = prepare(system, given, None, dtype, device)
-    return analysed, analysed.drive(driving), None if inputs is None else list(driving.shape)
+    return analysed, analysed.drive(driving), list(driving.shape) if driven else None
 
 
 def _nothing(system: System, dtype: str, device: str) -> Tensor:

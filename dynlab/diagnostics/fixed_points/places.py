@@ -6,10 +6,12 @@ from functools import partial
 import numpy as np
 import torch
 from scipy.spatial.distance import cdist
+from torch import Tensor
 
 from dynlab.numerics import merging
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.isolation import SEVERAL, Equations, isolation
+from dynlab.program.differentiation import step_and_error
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import displacement_matrices, ungated_matrices
 
@@ -146,8 +148,16 @@ class Places:
 def equations(held: Held) -> Equations:
     """Return the ungated residual of a map that has one, with its derivative; else F(h) − h with J − I, or f with J."""
     if is_gated(held):
-        return Equations(held.ungated, partial(ungated_matrices, held))
-    return Equations(held.displacement, partial(displacement_matrices, held))
+        return Equations(held.ungated, partial(ungated_matrices, held), partial(_bounded, held, "ungated_residual"))
+    return Equations(held.displacement, partial(displacement_matrices, held), partial(_bounded, held, "evolve"))
+
+
+def _bounded(held: Held, method: str, points: Tensor) -> tuple[Tensor, Tensor] | None:
+    found = step_and_error(held.system, *held.given(points), method=method)
+    if found is None or held.is_flow or method != "evolve":
+        return found
+    value, error = found
+    return value - points, error + torch.finfo(points.dtype).eps * (value - points).abs()
 
 
 def is_gated(held: Held) -> bool:

@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.places import FIXED, NOT_ISOLATED, SLOW
+from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
-from dynlab.wording import at_most, joined
+from dynlab.wording import agree, at_most, joined
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
@@ -32,9 +32,10 @@ FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: 
 
 
 def proved(exact: Held, rows: list[Record]) -> list[Record]:
-    """Return the rows with a certificate each; what is proved to be the only fixed point in a ball is a "fixed point".
+    """Return the rows with a certificate each; a point that is proved to be alone in a ball is a "fixed point".
 
-    The proof is about the step with the numbers as stored: it tells a point from a line where rounding does not.
+    The proof is about the step with the numbers as stored: it tells a point from a line where rounding does not. Its
+    eigenvalue discs replace the estimated errors where they are smaller.
 
     Raises
     ------
@@ -54,10 +55,10 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     for row in rows:
         slow = "a slow point is no fixed point" if row.status == SLOW else ""
         certificate = refused(size, reason or slow) if reason or slow else certify(program, row.state)
-        if certificate.certified and row.status == NOT_ISOLATED:
+        if certificate.certified:
             errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
-            row = row._replace(errors=errors, kind=kind_of_map(row.eigenvalues, errors), dimension=0)
-        row = row._replace(status=FIXED) if certificate.certified else row
+            kind = kind_of_map(row.eigenvalues, errors)
+            row = row._replace(status=FIXED, errors=errors, kind=kind, dimension=0)
         found.append(row._replace(certificate=certificate))
     return found
 
@@ -140,10 +141,10 @@ def _verdict(certificates: list["Certificate"]) -> str:
     codes = [_stable(c) for c in proved]
     kinds = {1: "stable", 0: "unstable", -1: "of undecided stability"}
     told = [f"{codes.count(code)} {kind}" for code, kind in kinds.items() if code in codes]
-    rest = f"; {len(missing)} are not ({missing[0]})" if missing else ""
+    rest = f"; {len(missing)} {agree(len(missing))} not proved ({missing[0]})" if missing else ""
     return (
-        f" Ball arithmetic proves {len(proved)} of {len(certificates)} ({joined(told)}), each alone within "
-        f"{at_most(max(c.radius for c in proved), 1)}{rest}."
+        f" Ball arithmetic proves {len(proved)} of {len(certificates)} ({joined(told)}), each alone in a ball of "
+        f"radius {at_most(max(c.radius for c in proved), 1)}{rest}."
     )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starts as where
-from dynlab.diagnostics.fixed_points.affine import affine_place
+from dynlab.diagnostics.fixed_points.affine import affine_place, is_affine
 from dynlab.diagnostics.fixed_points.places import FIXED, NOWHERE, Place, Places, equations
 from dynlab.diagnostics.fixed_points.suggestions import path_ends, suggested
 from dynlab.numerics import merging
@@ -118,10 +118,9 @@ def search(
         States along driven trajectories, or along orbits of the map from random states.
     generator : numpy.random.Generator
     """
-    place = affine_place(exact)
-    if place is not None:
+    if is_affine(exact):
         begun = visited[generator.integers(len(visited), size=count)] if given is None else given
-        return _of_affine(exact, place[0], begun, VISITED if given is None else GIVEN)
+        return _of_affine(exact, begun, VISITED if given is None else GIVEN)
     places = Places(exact)
     if given is not None:
         return Search(places.found, _ended(frozen, places, given, GIVEN))
@@ -141,13 +140,13 @@ def _rounds(
     frozen: Held, places: Places, batches: list[Starts], count: int, reach: Tensor, generator: np.random.Generator
 ) -> Confidence:
     """Run round after round until one finds nothing new, and the index sum does not say that points are missing."""
-    rounds, tried, new, complete, stuck = 1, 0, 0, False, False
+    rounds, new, complete, stuck = 1, 0, False, False
     most, pursued = (MOST_OF_LARGE, PURSUED_OF_LARGE) if _is_large(frozen) else (MOST_ROUNDS, PURSUED)
     while rounds < most and len(places.found) <= MOST_PLACES and not complete:
-        rounds, before, points = rounds + 1, len(places.found), len(places.isolated())
-        further = suggested(frozen, places, tried, stuck, reach, generator)
+        rounds, before = rounds + 1, len(places.found)
+        further = suggested(frozen, places, stuck, reach, generator)
         batches.append(_ended(frozen, places, further, SUGGESTED, pursued))
-        tried, known = points, len(places.found)
+        known = len(places.found)
         random = where.random_starts(frozen, count, reach, generator)
         batches.append(_ended(frozen, places, random, RANDOM, 0))
         new, stuck = int((batches[-1].assignment >= known).sum()), len(places.found) == before
@@ -200,8 +199,9 @@ def outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
     return np.asarray((states.abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy())
 
 
-def _of_affine(exact: Held, place: Place | None, starts: Tensor, origin: str) -> Search:
+def _of_affine(exact: Held, starts: Tensor, origin: str) -> Search:
     """Return what an affine map's starts come to: its one set of fixed points, in one step."""
+    place = affine_place(exact)
     outcome, begun = LOST if place is None else place.status, starts.to(exact.input)
     moved = exact.displacement(begun).norm(dim=-1)
     taken = (moved > tolerance(begun)).numpy().astype(np.int64)

@@ -13,13 +13,8 @@ from dynlab.numerics.isolation import Equations
 from dynlab.numerics.roots import solve
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
 
-MOST_BETWEEN, FEW_BETWEEN = 1024, 128  # pairs of points in a round; the second where no point is missing for sure
-MOST_SADDLES = 32  # new points of a round beside which starts lie
-ASIDE = (0.05, 0.5)  # times max(1, ‖h‖): starts beside a saddle, along each of its growing directions
-LED = 20  # steps of the map from beside a saddle
-MOST_DIRECTIONS = 4  # that grow, of each saddle
+MOST_BETWEEN = 128  # pairs of points in a round
 DEFLATED, DEFLATIONS = 32, 30  # random starts of a round that are led away from known points, by so many steps
 LONGEST, CLOSE = 1.0, 1e-12  # of such a step, times max(1, max |h_i|); squared distances are this at least
 FAR, MOST_FAR = 64, 12  # starts of all sizes, of a map without bounds; more roots than that have no end
@@ -28,18 +23,15 @@ FAR, MOST_FAR = 64, 12  # starts of all sizes, of a map without bounds; more roo
 MOST_PATHS, PATHS, BESIDE = 24, 3, 0.3
 
 
-def suggested(
-    held: Held, places: Places, tried: int, stuck: bool, reach: Tensor, generator: np.random.Generator
-) -> Tensor:
-    """Return states halfway between points, beside saddles, at the ends of paths, far out, and away from known points.
+def suggested(held: Held, places: Places, stuck: bool, reach: Tensor, generator: np.random.Generator) -> Tensor:
+    """Return states (k, n) between known points and away from them, far out, and at the ends of sure paths to roots.
 
     Parameters
     ----------
     held : Held
         In the dtype and on the device of the search.
     places : Places
-        The points found, of which the first `tried` had their turn in an earlier round.
-    tried : int
+        The points found.
     stuck : bool
         Whether the round before found nothing new.
     reach : Tensor, shape (n,)
@@ -47,12 +39,9 @@ def suggested(
     generator : numpy.random.Generator
     """
     points, usual = places.isolated(), where.usual_count(held.system.state_size)
-    lacking, large = places.index_sum() != 1, usual < where.USUAL
-    most = min(MOST_BETWEEN if lacking else FEW_BETWEEN, 4 * usual)
-    fresh = generator.permutation(points[tried:])[: min(MOST_SADDLES, usual)]
-    parts = [between(points, tried, most, generator), beside_saddles(held, fresh), _far(held, generator)]
+    parts, large = [between(points, generator)[: 4 * usual], _far(held, generator)], usual < where.USUAL
     if len(points) and not large:
-        random = where.random_starts(held, min(DEFLATED, usual), reach, generator)
+        random = where.random_starts(held, DEFLATED, reach, generator)
         parts.append(deflated(equations(held), random, torch.as_tensor(points).to(random)).double().cpu().numpy())
     bound = places.held.system.state_bound()
     if bound is not None and (large or stuck or not len(points)):
@@ -64,34 +53,11 @@ def suggested(
     return torch.as_tensor(np.concatenate(parts)).to(reach)
 
 
-def between(points: Real, tried: int, most: int, generator: np.random.Generator) -> Real:
-    """Return the midpoints of at most so many pairs of points (k, n), of which the first `tried` are not new."""
+def between(points: Real, generator: np.random.Generator) -> Real:
+    """Return the midpoints of pairs of points (k, n), of many pairs of some."""
     first, second = np.triu_indices(len(points), 1)
-    fresh = np.flatnonzero(second >= tried)
-    if len(fresh) > most:
-        fresh = generator.choice(fresh, most, replace=False)
-    return np.asarray((points[first[fresh]] + points[second[fresh]]) / 2)
-
-
-def beside_saddles(held: Held, points: Real) -> Real:
-    """Return states on both sides of each point along its growing directions, and where the map leads from there."""
-    starts = []
-    for point in points:
-        matrix = held_matrices(held, torch.as_tensor(point).to(held.input)[None])[0].double().cpu().numpy()
-        if not np.isfinite(matrix).all():
-            continue
-        values, vectors = np.linalg.eig(matrix)
-        growth = values.real if held.is_flow else np.abs(values) - 1
-        for mode in np.argsort(-growth, kind="stable")[:MOST_DIRECTIONS]:
-            if growth[mode] > 0:
-                direction = vectors[:, mode].real + vectors[:, mode].imag
-                unit = float(merging.scale(point)) / max(float(np.linalg.norm(direction)), np.finfo(float).tiny)
-                starts += [point + side * aside * unit * direction for side in (-1, 1) for aside in ASIDE]
-    if not starts:
-        return points[:0]
-    first = torch.as_tensor(np.array(starts)).to(held.input)
-    led = where.led_on(held, first, np.full(len(first), LED))
-    return np.asarray(torch.cat([first, led]).double().cpu().numpy())
+    some = generator.permutation(len(first))[:MOST_BETWEEN]
+    return np.asarray((points[first[some]] + points[second[some]]) / 2)
 
 
 def deflated(equations: Equations, starts: Tensor, known: Tensor) -> Tensor:

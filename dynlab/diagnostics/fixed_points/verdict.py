@@ -14,7 +14,7 @@ from dynlab.wording import agree, at_most, counted, joined, number, of_map, plac
 
 # What is said of points of each other status.
 OTHERS = {
-    AT_KINK: "{} at a kink of the activation ({})",
+    AT_KINK: "{} at a kink of the activation, whose stability is undecided",
     NOT_ISOLATED: "{} that rounding does not isolate ({} is singular in {})",
     UNVERIFIED: "{} that fsolve does not verify",
     SLOW: "{}",
@@ -75,7 +75,7 @@ def coverage(found: Found) -> str:
         missing = f"{_missing(sure)} missing"
         return f"{missing}: the indices of a bounded map's fixed points sum to 1, these to {sure.index_sum}."
     share = at_most(100 * sure.bound, 2)
-    said = f"Points that are missing attract at most {share} % of random searches (95 %)."
+    said = f"Missing points, if any, attract at most {share} % of random searches (95 % confidence)."
     return said if sure.complete else f"The search stopped while it still found new points. {said}"
 
 
@@ -117,7 +117,5 @@ def _other(status: str, rows: list[Record], noun: str) -> str:
     if not rows:
         return ""
     count = counted(len(rows), "slow point" if status == SLOW else noun)
-    if status == AT_KINK:
-        return OTHERS[status].format(count, "stable by the norm of J" if rows[0].kind.stable == 1 else "undecided")
     dimension = counted(max(row.dimension for row in rows), "direction")
     return OTHERS[status].format(count, "J" if noun == "equilibrium" else "I − J", dimension)

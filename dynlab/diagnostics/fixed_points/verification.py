@@ -23,11 +23,8 @@ if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
 
 UNDECIDED_AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # the Jacobian is that of one side alone
-STABLE_AT_KINK = Kind("stable, at a kink", 1, 0, 0)  # by the norm of all sides' Jacobians
 TWICE = 2.0  # times Newton's error: a bound on the distance to the root, where Newton's map contracts by a half
 NEARER = (1.0, 1e-3, 1e-6)  # parts of its first distance at which fsolve starts, until it comes back to the root
-BESIDE = 1e-6  # times max(1, ‖h‖): where the sides of a kink are looked at
-CONTRACTS = 1e-9  # by so much at least a step shortens the vector that the modulus of all sides' Jacobians shortens
 
 
 class Record(NamedTuple):
@@ -46,13 +43,12 @@ class Record(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Of one layer: eigenvalues and their errors, where fsolve ended, the status, and whether the norm says stable."""
+    """Eigenvalues of one layer with their errors, where fsolve ended, and the status."""
 
     eigenvalues: Complex
     errors: Real
     end: fsolve_check.Check
     status: str
-    contracts: bool
 
 
 def records(exact: Held, points: list[Point], direction: Real) -> list[Record]:
@@ -91,11 +87,9 @@ def _part(layer: Layer, direction: Real) -> _Part:
         end, status = fsolve_check.Check(layer.place.state, np.nan, np.nan), SLOW
     else:
         end, status = _checked(layer, direction[:size] / np.linalg.norm(direction[:size]))
-    contracts = False
-    if np.isinf(errors).any():
-        status = AT_KINK if status in (FIXED, NOT_ISOLATED) else status
-        contracts = not layer.whole.is_flow and _contracts(layer.whole, layer.state, direction)
-    return _Part(values, errors, end, status, contracts)
+    if np.isinf(errors).any() and status in (FIXED, NOT_ISOLATED):
+        status = AT_KINK
+    return _Part(values, errors, end, status)
 
 
 def _record(exact: Held, point: Point, parts: list[_Part]) -> Record:
@@ -107,8 +101,7 @@ def _record(exact: Held, point: Point, parts: list[_Part]) -> Record:
     kind = kind_of_flow(values, errors) if is_flow else kind_of_map(values, errors)
     dimension = 0
     if status == AT_KINK:
-        known = [part.contracts or kind_of_map(part.eigenvalues, part.errors).stable == 1 for part in parts]
-        kind = STABLE_AT_KINK if all(known) else UNDECIDED_AT_KINK._replace(undecided=len(state))
+        kind = UNDECIDED_AT_KINK._replace(undecided=len(state))
     elif point.status == NOT_ISOLATED:
         own = sum(layer.place.dimension for layer in point.layers)
         dimension = own or max(1, int((np.abs(values - (0 if is_flow else 1)) <= errors).sum()))
@@ -139,21 +132,6 @@ def _eigenvalues(layer: Layer, direction: Real) -> tuple[Complex, Real]:
         return values, np.full(len(values), np.inf)
     found = eigenvalues(matrices[-1], wrong)
     return found.values, found.errors
-
-
-def _contracts(held: Held, state: torch.Tensor, direction: Real) -> bool:
-    """Return whether the step contracts about a kink on whichever side of it: by the moduli of its sides' Jacobians.
-
-    With |J| ≤ M on every side, a vector w > 0 with M w < w makes the step shorter in the norm max |h_i|/w_i. What
-    one side of a ReLU leaves out is there at the opposite state.
-    """
-    away = torch.as_tensor(BESIDE * max(1.0, float(state.norm())) * direction[: len(state)])
-    moduli = held_matrices(held, torch.stack([state, state + away, state - away])).abs().amax(dim=0).numpy()
-    if not np.isfinite(moduli).all():
-        return False
-    ones = np.ones(len(moduli))
-    w = np.linalg.lstsq(np.eye(len(moduli)) - moduli, ones, rcond=None)[0]
-    return bool((w > 0).all() and (moduli @ w <= (1 - CONTRACTS) * w).all())
 
 
 def _checked(layer: Layer, direction: Real) -> tuple[fsolve_check.Check, str]:

@@ -120,19 +120,21 @@ def unstable_manifolds(
     states, values, errors = (found[name].values for name in ("fixed_point_state", "eigenvalue", "eigenvalue_error"))
     count, n = states.shape
     curves, leads_to = np.full((count, 2, KEPT, n), np.nan), np.full((count, 2), -1)
-    growing = _grow(found).sum(axis=1)
-    unsure = (np.abs(np.abs(values) - 1) <= errors).any(axis=1)
-    chosen = np.flatnonzero((growing == 1) & ~unsure & (found["status"].values == "fixed point"))
-    leading = [modes for point in chosen if (modes := each[point]) is not None]
-    directions = [modes.right[0].real if modes.resolved[0] else np.full(n, np.nan) for modes in leading]
-    alone = np.isfinite(np.array(directions).reshape(-1, n)).all(axis=1)
-    chosen = chosen[alone]
-    if len(chosen) == 0:
+    isolated = found["status"].values == "fixed point"
+    sure = (np.abs(np.abs(values) - 1) > errors).all(axis=1)
+    alone = isolated & sure & (_grow(found).sum(axis=1) == 1)
+    directions = {
+        point: modes.right[0].real
+        for point, modes in enumerate(each)
+        if modes is not None and alone[point] and modes.resolved[0]
+    }
+    if not directions:
         return Manifolds(curves, leads_to)
-    both = np.array(directions)[alone, None] * np.array(SIDES)[:, None]
+    chosen = np.array(list(directions))
+    both = np.array(list(directions.values()))[:, None] * np.array(SIDES)[:, None]
     starts = _starts(states[chosen], both, np.abs(values[chosen, 0]))
     noted, ends = _followed(held, starts.reshape(-1, *starts.shape[2:]), largest_state, steps)
-    stable = np.flatnonzero((found["stable"].values == 1) & (found["status"].values == "fixed point"))
+    stable = np.flatnonzero((found["stable"].values == 1) & isolated)
     for number, (curve, end) in enumerate(zip(noted, ends, strict=True)):
         point, side = chosen[number // 2], number % 2
         curves[point, side] = _evenly(np.concatenate([states[point][None], curve]))
@@ -154,22 +156,17 @@ def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tup
 
     def work(some: slice) -> tuple[list[Real], Real]:
         h = torch.tensor(starts[some])
-        last, moving = h.clone(), torch.arange(len(h))
-        noted = [[curve] for curve in last.clone()]
+        last, noted = h.clone(), [[curve] for curve in h]
         for step in range(0, steps, 2):
-            before = h[moving]
-            moved = held.moved(held.moved(before.flatten(0, 1))).reshape(before.shape)
-            inside = (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)
-            moving, before, moved = moving[inside], before[inside], moved[inside]
-            size = 1 + moved.norm(dim=-1)
-            far = ((moved - last[moving]).norm(dim=-1) > NOTED * size).any(dim=-1)
-            for number, curve in zip(moving[far].tolist(), moved[far], strict=True):
-                noted[number].append(curve)
-            last[moving[far]] = moved[far]
-            h[moving] = moved
-            if step % LOOK == 0:
-                moving = moving[((moved - before).norm(dim=-1) > SETTLED * size).any(dim=-1)]
-            if not len(moving):
+            moved = held.moved(held.moved(h.flatten(0, 1))).reshape(h.shape)
+            inside = (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)[:, None, None]
+            before, h = h, torch.where(inside, moved, h)
+            size = 1 + h.norm(dim=-1)
+            far = ((h - last).norm(dim=-1) > NOTED * size).any(dim=-1)
+            for number in far.nonzero()[:, 0].tolist():
+                noted[number].append(h[number])
+            last = torch.where(far[:, None, None], h, last)
+            if step % LOOK == 0 and ((h - before).norm(dim=-1) <= SETTLED * size).all():
                 break
         return [torch.cat([*points, end]).numpy() for points, end in zip(noted, h, strict=True)], h[:, 0].numpy()
 

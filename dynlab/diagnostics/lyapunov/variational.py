@@ -13,7 +13,7 @@ from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
 from dynlab.numerics.arrays import Real
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import Flow
-from dynlab.trajectories.simulation import Evaluations
+from dynlab.trajectories.simulation import check_evaluations
 
 RELATIVE_TOLERANCE = 1e-9  # of a step: of the state's largest size so far, and of the tangent map's norm
 FIRST_STEP = 0.1  # in units of 1/‖J‖ at the start
@@ -56,7 +56,7 @@ class Solution:
         self.t, self.state, self.largest, self.end = 0.0, state, largest_state, end
         self.cut, self.lost = np.full(len(state), np.inf), np.zeros(len(state), dtype=bool)
         self.visited = [state[0]]
-        self._tableau, self._evaluations = Tableau(), Evaluations(system, 0.0, end)
+        self._tableau, self._system, self._evaluations = Tableau(), system, 0
         self._scale = np.abs(state).max(axis=1, keepdims=True)
         self._rates = self.velocity(state)
         with np.errstate(all="ignore"):
@@ -87,7 +87,8 @@ class Solution:
                 error = self._error(h, rates, new, tangents, alive)
             change = max(SMALLEST_CHANGE, SAFETY * error ** (-1 / ORDER)) if error != 0 else LARGEST_CHANGE
             inside = (np.abs(new) <= self.largest).all(axis=1) | ~alive
-            self._evaluations.add(len(rates) - 1, self.t)
+            self._evaluations += len(rates) - 1
+            check_evaluations(self._system, self._evaluations, self.t, self.end)
             if error < 1 and inside.all():
                 longer = h * min(1.0 if refused else LARGEST_CHANGE, change)
                 self._length = longer if h == self._length else max(self._length, longer)

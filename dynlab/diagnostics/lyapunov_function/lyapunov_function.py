@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.at_points import also_incomplete
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.diagnostics.lyapunov_function.verdict import NO_SET, NOT_STABLE, PROVED, SAMPLED, UNDECIDED, verdict
@@ -103,7 +104,7 @@ def lyapunov_function(
     stepped: Any = Euler(flow, 1.0) if flow is not None else system
     proving = stepped.state_size <= LARGEST_PROVED if prove is None else prove
     found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
-    every = found["fixed_point_state"].values
+    every_point, every = found, found["fixed_point_state"].values
     found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
     chosen = schema.settings(found)
     held = torch.tensor(chosen["input"], dtype=torch.float64)
@@ -128,7 +129,8 @@ def lyapunov_function(
         flags=schema.not_finite(variables, dict.fromkeys(set(variables) - {"status"}, NOT_PROVED)) | FLAGS,
     )
     said = verdict(ds, system, found)
-    return ds.assign_attrs(verdict=under_input(said, at) if system.network_input_size else said)
+    said = under_input(said, at) if system.network_input_size else said
+    return ds.assign_attrs(verdict=said + also_incomplete(every_point))
 
 
 def _flow(system: System, kind: str | None) -> Flow | None:

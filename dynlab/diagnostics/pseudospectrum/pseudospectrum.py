@@ -34,7 +34,7 @@ OF_POINT = 8 * 3  # bytes that the Dataset holds of each
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
     f"{EIGENVALUES}. Resolvent: a Schur form, then inverse Lanczos with triangular solves for all points of the grid, "
-    "until 1/σ_min² has a relative residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. The "
+    "until 1/σ_min² has a relative residual of 1e-10. Besides, σ_min has an absolute error of about n ε ‖A‖_F. The "
     "numerical range comes from its supporting lines. The Kreiss constant is the largest value over samples outside "
     "the stable region, refined by windows that shrink and less what rounding can add: a lower bound. Norms of powers "
     "come from repeated multiplication in log scale. The largest norm of a flow is looked for between the powers too"

@@ -4,13 +4,6 @@ import { overOne, rational } from "./kinds.mjs";
 import { toFragment } from "./state.mjs";
 
 const FUNCTIONS = { tanh: "torch.tanh", relu: "torch.relu", sigmoid: "torch.sigmoid", identity: "" };
-
-const SLOPES = {
-  tanh: "1 - torch.tanh(p) ** 2",
-  relu: "(p > 0).to(p)",
-  sigmoid: "torch.sigmoid(p) * torch.sigmoid(-p)",
-  identity: "torch.ones_like(p)",
-};
 const CLASSES = { midpoint: "ExplicitMidpoint", rk4: "RungeKutta4", "implicit-midpoint": "ImplicitMidpoint", "exponential-euler": "ExponentialEuler" };
 
 /** The difference of two decimals, without the rounding that a difference of doubles has before it is one. */
@@ -29,10 +22,9 @@ export function pythonLines(state) {
   const gate = state.gated ? `torch.sigmoid(state @ self.M.mT + self.q + ${state.gateBias}) * ` : "";
   const kept = state.leak === 0 ? "" : ` - ${state.leak} * state`;
   const made = CLASSES[state.integrator];
-  const solves = ["implicit-midpoint", "exponential-euler"].includes(state.integrator);
   return `import torch
 import dynlab as dl
-${state.starts.length ? "" : PARTS}${solves ? "from dynlab.operators import Dense\n" : ""}${made ? `from dynlab.systems import ${made}\n` : ""}
+${state.starts.length ? "" : PARTS}${made ? `from dynlab.systems import ${made}\n` : ""}
 class Cell(dl.Flow):
     """h' = ${state.gated ? "σ(M h + q + b_z) " : ""}φ(M h + q) − κ h with M = W − γ I and q = x + b."""
 
@@ -43,7 +35,8 @@ class Cell(dl.Flow):
 
     def velocity(self, state, input, t=0):
         return ${gate}${candidate}${kept}
-${solves ? jacobianLines(state) : ""}
+
+
 system = ${made ?? "dl.Euler"}(Cell(), ${state.step})
 ${state.starts.length ? withOrbits(state) : withoutOrbits(state)}`;
 }
@@ -70,18 +63,6 @@ ax.set(aspect="equal", xlim=(-${half}, ${half}), ylim=(-${half}, ${half}), xlabe
 ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
 figure.savefig("phase-plane.png", bbox_inches="tight")
 `;
-
-/** The flow's Jacobian in closed form, with which some integrators solve. */
-function jacobianLines({ activation, gated, gateBias, leak }) {
-  const gate = `        gate = torch.sigmoid(p + ${gateBias})\n`;
-  const product = `gate * (${SLOPES[activation]} + (1 - gate) * ${FUNCTIONS[activation]}(p))`;
-  return `
-    def closed_form_jacobian(self, state, input, t=0):
-        p = state @ self.M.mT + self.q
-${gated ? gate : ""}        slope = ${gated ? product : SLOPES[activation]}
-        return Dense(slope.unsqueeze(-1) * self.M${leak === 0 ? "" : ` - ${leak} * torch.eye(2, dtype=torch.float64)`})
-`;
-}
 
 /** `dynlab phase` where it has the system; else the command that writes this page in this state. */
 export function commandLine(state) {
