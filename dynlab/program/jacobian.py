@@ -159,18 +159,7 @@ class Jacobian(Operator):
             return Term(scale(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
 
         knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
-<<<<<<< HEAD
         return Jacobian(knots, self.columns, shared(self._like))
-=======
-<<<<<<< HEAD
-        return Jacobian(knots, self.columns, shared(self._like))
-=======
-        # a Jacobian that is the same at all states has no batched scale, and stays one of several states
-        is_constant = self.batch > 0 and not _batched_scales(self.knots)
-        batch = self.batch if is_constant else max((s.ndim - 1 for s in _batched_scales(knots)), default=0)
-        return Jacobian(knots, self.columns, shared(self._like), batch)
->>>>>>> t2
->>>>>>> prog
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
         """Return d and M of an operator diag(d) M; None where it is made otherwise."""
@@ -192,7 +181,6 @@ class Jacobian(Operator):
         return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
 
 
-<<<<<<< HEAD
 def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
     """What the scale multiplies, over all columns."""
     if not term.knot:
@@ -200,11 +188,6 @@ def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
     below = found[term.knot - 1]
     below = below if _is_all(term.entries, sizes[term.knot]) else below[..., term.entries, :]
     return below if term.matrix is None else folded_product(term.matrix, below)
-=======
-def _batched_scales(knots: Sequence[Blocks]) -> list[Tensor]:
-    scales = [term.scale for blocks in knots for _, terms in blocks for term in terms]
-    return [scale for scale in scales if isinstance(scale, Tensor) and scale.ndim > 1]
->>>>>>> t2
 
 
 def _within(term: Term, columns: slice, size: int) -> Term | None:
