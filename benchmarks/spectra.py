@@ -9,6 +9,7 @@ from torch import nn
 from dynlab import fixed_points, load
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.numerics.threads import in_threads
+from dynlab.program.differentiation import jacobian
 from dynlab.systems.torch_layers import torch_layer
 
 LAYERS, UNITS, JACOBIANS = 3, 64, 8
@@ -22,7 +23,7 @@ def _stacks() -> np.ndarray:
     """One-step Jacobians of a random stack of LSTM layers, (matrix, n, n)."""
     system = torch_layer(nn.LSTM(3, UNITS, num_layers=LAYERS).double())
     states = torch.randn(JACOBIANS, system.state_size, dtype=torch.float64)
-    found = system.closed_form_jacobian(states, torch.zeros(JACOBIANS, 3, dtype=torch.float64))
+    found = jacobian(system, states, torch.zeros(JACOBIANS, 3, dtype=torch.float64))
     return np.asarray(found.dense().detach())
 
 

@@ -47,7 +47,7 @@ class Derived:
             (vars(part), name, value)
             for part in system.modules()
             for name, value in vars(part).items()
-            if isinstance(value, PLAIN) and name != "training"
+            if isinstance(value, (*PLAIN, Tensor)) and name != "training"
         ]
         self.places = [
             (table, name, tensor)
@@ -63,7 +63,7 @@ class Derived:
     def is_current(self) -> bool:
         """Whether the parameters' numbers and the attributes are still those that were traced."""
         return all(leaf._version == version for leaf, version in self.watched) and all(
-            table.get(name) == value for table, name, value in self.attributes
+            _same(table.get(name), value) for table, name, value in self.attributes
         )
 
     def moved(self) -> dict[int, Tensor]:
@@ -144,9 +144,9 @@ class Linear:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
         found = bounded_values(self.linear.program, self.scales, self.constants, state, input, t)
         values = dict(zip(self.scales, (value for value, _ in found), strict=True))
-        large = torch.finfo(state.dtype).max ** LARGE_ERROR
         larger = {
-            d: value.abs() + torch.as_tensor(error, dtype=value.dtype).clamp(max=large)
+            d: value.abs()
+            + torch.as_tensor(error, dtype=value.dtype).clamp(max=torch.finfo(value.dtype).max ** LARGE_ERROR)
             for d, (value, error) in zip(self.scales, found, strict=True)
         }
         operator = self._made(values, state, input, t)
@@ -163,6 +163,10 @@ class Linear:
                 (m.shape[1] for _, terms in blocks for _, m, knot, *_ in terms if knot and m is not None), default=0
             )
         return total
+
+
+def _same(now: Any, then: Any) -> bool:
+    return now is then or (isinstance(now, PLAIN) and isinstance(then, PLAIN) and now == then)
 
 
 def batch_shape(state: Tensor, input: Tensor, t: Any) -> torch.Size:

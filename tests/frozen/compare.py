@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 RELATIVE = 1e-9  # of a variable's largest value, beside the errors that both Datasets state
+ROUNDING = 1e-12  # a distance of a point to itself and the like: below, numbers are rounding
 # Found by searches that a better search may improve on, or settle elsewhere: relative differences that are let pass.
 LOOSE = {
     "norm_bound": 0.2,
@@ -26,6 +27,11 @@ LOOSE = {
     "angle_bound": 0.05,
     "between_runs": 0.2,
     "within_runs": 0.2,
+    "smallest_angle": 1e-3,  # along a chaotic orbit, which the solver's own error leads away
+    "median_angle": 1e-3,
+    "log_power_norm_bound": 1e-5,  # holds for weights within their errors
+    "bifurcation_state": 1e-4,  # at a border collision: as far as the parameter's error moves it
+    "bifurcation_observed": 1e-4,
 }
 UNDECIDED = ("-1", "undecided", "unverified", "unknown", "not ", "sampled", "nan")
 NEAR = 1e-6  # between the keys of one fixed point, relative to their size
@@ -51,7 +57,7 @@ def numbers_changed(name, then, now):
     old, new = np.array(then["values"]), np.array(now["values"])
     scale = max(then["scale"], now["scale"])
     below, above = widths(then), widths(now)
-    slack = max(RELATIVE, LOOSE.get(name.removeprefix("Re "), 0.0)) * scale
+    slack = max(RELATIVE, LOOSE.get(name.removeprefix("Re "), 0.0)) * scale + ROUNDING
     gap = np.maximum((new - above[:, 0]) - (old + below[:, 1]), (old - below[:, 0]) - (new + above[:, 1]))
     wrong = [
         f"sorted value {k}: {old[i]:.12g} (−{below[i, 0]:.2g} +{below[i, 1]:.2g}) then, {new[i]:.12g} "

@@ -127,6 +127,7 @@ ERRORS = {  # where the error of a variable is not called <variable>_error
 OTHER_ERRORS = {"exponent": "standard_error", "mean_local_rate": "standard_error"}  # where there is no such variable
 # Rounding itself, the course of a search, random draws, and vectors whose sign or basis is free: none has a truth.
 WITHOUT_TRUTH = """
+    displacement linear_displacement bifurcation_residual bifurcation_iterations
     residual fsolve_residual fsolve_distance end_residual equilibrium_residual lyapunov_residual lanczos_residual
     covariance_residual balance starts assignment converged outcome origin iterations lanczos_iterations
     equilibrium_iterations unseen_share unseen_share_bound alignment_error rounding_bound running_exponent
@@ -143,6 +144,7 @@ WITHOUT_TRUTH = """
 LEFT_OUT = {*WITHOUT_TRUTH.split(), *ERRORS.values(), *OTHER_ERRORS.values()}
 STATUS_NAMES = "stable determined dependent settled maps_into_itself certified proved_stable is_upper only_above"
 STATUSES = frozenset(STATUS_NAMES.split())
+SEARCHED = {"fixed_point", "point"}  # dimensions whose length the course of a search decides
 POINTS = 24  # of a list of fixed points, those nearest to 0
 PICKED = 3  # at either end of the sorted values
 
@@ -227,7 +229,7 @@ def reduced(ds):
     if states is not None and len(states) and states.ndim == 2:
         kept["points"] = points(ds, states)
     for name, variable in ds.data_vars.items():
-        if name in LEFT_OUT or name.endswith("_error") or "fixed_point" in variable.dims or not variable.size:
+        if name in LEFT_OUT or name.endswith("_error") or SEARCHED & {*variable.dims} or not variable.size:
             continue
         values = variable.values
         if values.dtype.kind in "USOb" or name in STATUSES:
