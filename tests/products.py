@@ -16,10 +16,8 @@ class MatrixDriven(Map):
         self.name = "matrix-driven"
 
     def step(self, state, input, t=0):
-        return (self._matrix(input) @ state.unsqueeze(-1)).squeeze(-1)
-
-    def _matrix(self, input):
-        return input.unflatten(-1, (self.state_size, self.state_size))
+        matrix = input.unflatten(-1, (self.state_size, self.state_size))
+        return (matrix @ state.unsqueeze(-1)).squeeze(-1)
 
 
 def driven_by(diagnostic, matrices, **settings):

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
 from dynlab.numerics.graded_product import KNOWN, GradedProduct, accumulate, number_from, of_matrix, resolved
@@ -17,9 +18,8 @@ from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
-from dynlab.wording import among, capital, factor, over, ranged, typically
+from dynlab.wording import over, ranged
 
-SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
 LONG_NAMES = {  # of the variables, in the order in which they are computed
     "log_singular_value": "ln σ, singular values of ∂h_t/∂h_0",
@@ -186,7 +186,7 @@ def _by_graded_products(
     """
     generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
-    found = []
+    found: list[list[NDArray[Any]]] = []
 
     def factors() -> Any:
         nonlocal total
@@ -204,7 +204,9 @@ def _by_graded_products(
             value, error = (
                 np.where(sharper, each[:, place], own) for each, own in zip(plain, (value, error), strict=True)
             )
-            upper = np.minimum.accumulate(np.where(np.isnan(value + error), np.inf, value + error), axis=-1)
+            with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known
+                above = value + error
+            upper = np.minimum.accumulate(np.where(np.isnan(above), np.inf, above), axis=-1)
             found.append(list(_analysed(product, value, error, upper, total.numpy(), generator)))
             told = found[-1][SURVIVING]
             found[-1][SURVIVING] = np.where(np.isnan(told), surviving[:, place], told)
@@ -274,67 +276,10 @@ def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     last = ds.isel({schema.TIME: -1})
-    samples, n = last["log_singular_value"].shape
+    n = last.sizes[schema.MODE]
     if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps:,}."
     size = sized(last["log_singular_value"].values[:, 0])
-    survive = last["surviving"].values
-    told = survive[np.isfinite(survive)]
-    kept = surviving(told, n) if told.size else f"How many of its {n:,} are at least {SURVIVES} is undecided"
-    where = f" This is known in {told.size:,} of {samples:,} samples." if 0 < told.size < samples else ""
-    return (
-        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. {kept}.{where} "
-        f"Rounding leaves {ranged(last['resolved'].values, 0)} of {n:,} known."
-    )
-
-
-def sized(exponents: Real) -> str:
-    """Return how large numbers are whose logarithms (sample,) are given, those that are exactly 0 counted.
-
-    Examples
-    --------
-    >>> sized(np.array([-3.0])), sized(np.array([-np.inf, -3.0])), sized(np.array([np.nan]))
-    ('e^−3.00 ≈ 0.05', 'exactly 0 in 1 of 2 samples, in the others e^−3.00 ≈ 0.05', 'not known')
-    """
-    finite, zeros, samples = exponents[np.isfinite(exponents)], int(np.isneginf(exponents).sum()), len(exponents)
-    if zeros == samples:
-        return "exactly 0"
-    unknown = int(np.isnan(exponents).sum())
-    size = f"{factor(float(np.median(finite)))}{among(finite, samples - zeros)}" if finite.size else "not known"
-    others = "the others" if finite.size or not unknown else f"{unknown} others"
-    return f"exactly 0 in {zeros} of {samples} samples, in {others} {size}" if zeros else size
-
-
-def surviving(kept: NDArray[np.float64], n: int) -> str:
-    """Return how many of the `n` singular values of ∂h_T/∂h_0 are at least `SURVIVES`, without a full stop.
-
-    Parameters
-    ----------
-    kept : ndarray, shape (sample,)
-        How many are, in each sample.
-    n : int
-
-    Examples
-    --------
-    >>> surviving(np.array([1.0, 0.0, 0.0]), 3)
-    'In 1 of 3 samples one of the 3 singular values of ∂h_T/∂h_0 is at least 0.1, in the other 2 none is'
-    >>> surviving(np.array([2.0, 3.0]), 3)
-    'Of the 3 singular values of ∂h_T/∂h_0, 2.5 in the median (range 2 to 3) are at least 0.1'
-    """
-    of = "∂h_T/∂h_0"
-    values = f"the {n:,} singular values of {of}"
-    samples, some = len(kept), int((kept > 0).sum())
-    least, most = int(kept.min()), int(kept.max())
-    one = f"one of {values}" if n > 1 else f"the one singular value of {of}"
-    if least < most == 1:
-        rest = f"the other {samples - some:,}" if samples - some > 1 else "the other one"
-        return f"In {some:,} of {samples:,} samples {one} is at least {SURVIVES}, in {rest} none is"
-    if least < most:
-        return f"Of {values}, {typically(kept, 0).removeprefix('is ')} are at least {SURVIVES}"
-    if most == 0:
-        said = f"none of {values} is" if n > 1 else f"no singular value of {of} is"
-    elif most == n > 1:
-        said = f"all {n:,} singular values of {of} are"
-    else:
-        said = f"{most:,} of {values} are" if most > 1 else f"{one} is"
-    return f"{f'In every sample {said}' if samples > 1 else capital(said)} at least {SURVIVES}"
+    text = f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}."
+    text += f" {surviving(last['surviving'].values, n)}."
+    return f"{text} Rounding leaves {ranged(last['resolved'].values, 0)} of {n:,} known."

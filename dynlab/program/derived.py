@@ -144,9 +144,9 @@ class Linear:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
         found = bounded_values(self.linear.program, self.scales, self.constants, state, input, t)
         values = dict(zip(self.scales, (value for value, _ in found), strict=True))
-        large = torch.finfo(state.dtype).max ** LARGE_ERROR
         larger = {
-            d: value.abs() + torch.as_tensor(error, dtype=value.dtype).clamp(max=large)
+            d: value.abs()
+            + torch.as_tensor(error, dtype=value.dtype).clamp(max=torch.finfo(value.dtype).max ** LARGE_ERROR)
             for d, (value, error) in zip(self.scales, found, strict=True)
         }
         operator = self._made(values, state, input, t)

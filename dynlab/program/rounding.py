@@ -19,6 +19,9 @@ from dynlab.program.operations import NAMES, OPERATIONS, Bounded
 from dynlab.program.program import Program
 from dynlab.program.torch_code import _clock, _join, _sums
 
+# Operations whose results are never 0 but by underflow; a product is 0 where a factor is.
+UNDERFLOWS = {"exp", "sigmoid", "tanh_slope", "sigmoid_slope", "erf_slope", "multiply"}
+
 
 def bounded_values(
     program: Program, outputs: Sequence[int], constants: Sequence[Tensor], state: Tensor, input: Tensor, t: Any
@@ -75,8 +78,18 @@ def bounded_values(
                     held = _stored(program, constants, operation.slot)
                 value = _function(name)(*(v for v, _ in reads), held if name == "power" else _value(held))
                 extra = () if name != "power" and operation.constant is None else (held,)
-                found[i] = value, rule.error(unit, value, *reads, *extra)
+                error = rule.error(unit, value, *reads, *extra)
+                found[i] = value, error + _underflow(name, value, reads) if name in UNDERFLOWS else error
     return [found[i] for i in outputs]
+
+
+def _underflow(name: str, value: Tensor, reads: Sequence[Bounded]) -> Tensor:
+    """Return the smallest normal number where a result may have fallen below it, which is then no certain zero."""
+    tiny = torch.finfo(value.dtype).tiny
+    small = value.abs() < tiny
+    if name == "multiply":
+        small = small & (reads[0][0] != 0) & (reads[1][0] != 0)
+    return tiny * small.to(value.dtype)
 
 
 def _value(held: Any) -> Any:

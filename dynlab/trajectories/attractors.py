@@ -5,7 +5,6 @@ and otherwise it is followed on. A transient is no attractor: chaos from which o
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -16,62 +15,33 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import displacement_matrices
 from dynlab.trajectories.aperiodic import BESIDE, aperiodic
-from dynlab.trajectories.cycles import CHAOS, REST, Attractor, cycles
+from dynlab.trajectories.assignment import (
+    FIRST,
+    LEAVES,
+    NEAR,
+    UNDECIDED,
+    Ends,
+    add,
+    assign,
+    assign_drifts,
+    distances,
+    nearest,
+    number_of,
+    representatives,
+    scale_of,
+)
+from dynlab.trajectories.cycles import CHAOS, Attractor, cycles
 from dynlab.trajectories.following import REPEATS, followed, orbit
 
-LEAVES, UNDECIDED, DRIFTS = -1, -2, -3  # in place of an attractor's number; −4, −5, … drift in other directions
-FIRST = 64  # steps after which orbits are looked at first; then after 128, 256, …
-NEAR = 1e-6  # of an orbit's scale: an end so near to a point or cycle belongs to it
 COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed on while it halves its distance
 LONGER = 10  # times `steps`: so long an orbit is followed that still comes nearer to an attractor
-MOST_REFINED, MOST_SHOT = 64, 3  # ends that repeat are refined at a look; periodic orbits of a flow
+MOST_SHOT = 3  # periodic orbits of a flow that are refined at a look
 MOST_SETS, MOST_ESCAPES = 6, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
 STEPS = (4096, 16384)  # that one is followed for, the latter where the former do not decide
 SAMPLED, WATCHED = 256, 8192  # orbits in chaos that are followed on, and for how many steps
 LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
 CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
-STEADY, FAR, DISTANCES = (
-    1e-3,
-    1e6,
-    12,
-)  # a drift's step changes by less of its length, so far out, at so many places
-ALIKE, MOST_DRIFTS = 1e-2, 16  # of its length: steps of one direction differ by less; directions are listed
-
-
-@dataclass
-class Ends:
-    """Where orbits ended.
-
-    Attributes
-    ----------
-    attractors : list of Attractor
-        The known ones first.
-    labels : ndarray of int, shape (start,)
-        The number of the attractor, `LEAVES`, `UNDECIDED`, `DRIFTS` or below.
-    states : ndarray, shape (start, state)
-        The last states.
-    steps : ndarray of int, shape (start,)
-        How many were taken until the end was known.
-    size : float
-        Of the starts, 1 at most: distances are relative to it, or to the size of a larger state.
-    fast : Held
-        What orbits are followed by.
-    drifts : list of ndarray, shape (state,)
-        The step (velocity) of those that drift: the k-th of the label `DRIFTS` − k.
-    """
-
-    attractors: list[Attractor]
-    labels: Index
-    states: Real
-    steps: Index
-    size: float
-    fast: Held
-    drifts: list[Real] = field(default_factory=list)
-
-    def live(self) -> Index:
-        """The orbits about which nothing is known yet."""
-        return np.flatnonzero(self.labels == UNDECIDED)
 
 
 def classify(
@@ -126,7 +96,7 @@ def classify(
             _stretch(held, ends, ends.live(), length, bound)
             age += length
         _come_nearer(held, ends, steps, bound)
-        _assign(ends, ends.live(), REPEATS, attracting=False)
+        assign(ends, ends.live(), REPEATS, attracting=False)
         if sets:
             _follow_sets(held, ends, steps, bound, seed)
     return ends
@@ -137,44 +107,22 @@ def _stretch(held: Held, ends: Ends, some: Index, count: int, bound: float) -> N
     if not len(some):
         return
     begin = torch.as_tensor(ends.states[some]).to(ends.fast.input)
-    found = followed(ends.fast, begin, count, bound, torch.as_tensor(_scale(ends, some)).to(begin))
+    found = followed(ends.fast, begin, count, bound, torch.as_tensor(scale_of(ends, some)).to(begin))
     ends.states[some] = found.states.double().cpu().numpy()
     ends.steps[some] += found.taken.cpu().numpy()
     gone = found.gone.cpu().numpy()
     ends.labels[some[gone]] = LEAVES
     some, period = some[~gone], found.period.double().cpu().numpy()[~gone]
-    _assign(ends, some, NEAR)
+    assign(ends, some, NEAR)
     for p, members in _repeating(held, ends, some, period):
         _refine(held, ends, p, members)
-    _assign_drifts(held, ends, some)
-
-
-def _scale(ends: Ends, some: Index) -> Real:
-    """What distances between states are relative to."""
-    return np.maximum(np.abs(ends.states[some]).max(axis=1, initial=0.0), ends.size)
-
-
-def _distances(one: Attractor, states: Real) -> Real:
-    """How far each of the states (k, n) is from the attractor's."""
-    return np.asarray(cKDTree(one.states).query(states)[0])
-
-
-def _assign(ends: Ends, some: Index, near: float, attracting: bool = True) -> None:
-    """Say of ends which attractor each is within `near` of, the nearest; those that do not attract too if asked."""
-    some = some[ends.labels[some] == UNDECIDED]
-    nearest, scale = np.full(len(some), np.inf), _scale(ends, some)
-    for number, one in enumerate(ends.attractors):
-        if len(some) and (one.stable == 1 or not attracting):
-            away = _distances(one, ends.states[some])
-            here = (away <= np.maximum(near * scale, one.near)) & (away < nearest)
-            nearest[here] = away[here]
-            ends.labels[some[here]] = number
+    assign_drifts(held, ends, some)
 
 
 def _repeating(held: Held, ends: Ends, some: Index, period: Real) -> Iterator[tuple[float, Index]]:
     """Periods, and the undecided orbits that repeat after each; of a flow 0 and those at rest, then one by one."""
     if held.is_flow:
-        yield 0.0, some[_at_rest(held, ends.states[some], _scale(ends, some))]
+        yield 0.0, some[_at_rest(held, ends.states[some], scale_of(ends, some))]
         for place in np.flatnonzero(period > 0)[:MOST_SHOT]:
             if ends.labels[some[place]] == UNDECIDED:
                 yield float(period[place]), some[place : place + 1]
@@ -197,12 +145,12 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     members = members[ends.labels[members] == UNDECIDED]
     if not len(members):
         return
-    few = members[_representatives(ends.states[members], _scale(ends, members))]
+    few = members[representatives(ends.states[members], scale_of(ends, members))]
     found = cycles(held, period, ends.states[few], 0.0)
     for one in found:
         if one is not None:
-            _add(ends, one)
-    _assign(ends, members, NEAR)
+            add(ends, one)
+    assign(ends, members, NEAR)
     left = [one for one, label in zip(found, ends.labels[few], strict=True) if label == UNDECIDED and one is not None]
     if any(not one.isolated for one in left) and all(not one.isolated or one.stable == 0 for one in left):
         alike = [(one.period > 0) == (period > 0) if held.is_flow else one.period == period for one in ends.attractors]
@@ -210,70 +158,19 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
         ends.labels[members[ends.labels[members] == UNDECIDED]] = loose[0]
 
 
-def _representatives(states: Real, scale: Real) -> Index:
-    """One of each group of states that are nearly equal, of the largest groups."""
-    rounded = np.round(states / (NEAR * scale.max()))
-    _, first, counts = np.unique(rounded, axis=0, return_index=True, return_counts=True)
-    return np.asarray(first[np.argsort(-counts, kind="stable")[:MOST_REFINED]])
-
-
-def _add(ends: Ends, one: Attractor) -> None:
-    """List an attractor that is not listed yet; those of one period that are not isolated are one continuum."""
-    size = NEAR * max(float(np.abs(one.states).max()), ends.size)
-    for number, other in enumerate(ends.attractors):
-        if other.form == one.form and np.isclose(other.period, one.period, rtol=NEAR):
-            if _distances(other, one.states[:1])[0] <= max(size, other.near):
-                return
-            if not other.isolated and not one.isolated:
-                states = np.concatenate([other.states, one.states])
-                what = "fixed points" if one.form == REST else f"period-{one.period:g} orbits"
-                ends.attractors[number] = replace(other, states=states, kind=f"continuum of {what}", stable=-1)
-                return
-    ends.attractors.append(one)
-
-
-def _assign_drifts(held: Held, ends: Ends, some: Index) -> None:
-    """Say which orbits move by one step for ever: h + s v moves by the same v however far out."""
-    some = some[ends.labels[some] == UNDECIDED]
-    h = torch.as_tensor(ends.states[some]).to(held.input)
-    step = held.displacement(h)
-    length = step.abs().amax(-1)
-    reach = FAR * (1 + h.abs().amax(-1))
-    drifts = length > REPEATS * torch.as_tensor(_scale(ends, some)).to(h)
-    for part in torch.linspace(0, 1, DISTANCES).tolist():
-        ahead = held.displacement(h + (reach / length)[:, None] ** part * step)
-        drifts &= (ahead - step).abs().amax(-1) <= STEADY * length
-    for place in drifts.nonzero()[:, 0].tolist():
-        way = step[place].double().cpu().numpy()
-        apart = [float(np.abs(way - other).max()) for other in ends.drifts]
-        if not apart or (min(apart) > ALIKE * np.abs(way).max() and len(apart) < MOST_DRIFTS):
-            ends.drifts.append(way)
-            apart.append(0.0)
-        ends.labels[some[place]] = DRIFTS - int(np.argmin(apart))
-
-
-def _nearest(ends: Ends, some: Index) -> Real:
-    """The distance of ends from the nearest attractor."""
-    found = np.full(len(some), np.inf)
-    for one in ends.attractors:
-        if one.stable == 1 and len(some):
-            found = np.minimum(found, _distances(one, ends.states[some]))
-    return found
-
-
 def _come_nearer(held: Held, ends: Ends, steps: int, bound: float) -> None:
     """Follow on what comes nearer to an attractor, for `LONGER` times as many steps in all."""
     some = ends.live()
     for _ in range(LONGER - 1):
-        before = _nearest(ends, some)
+        before = nearest(ends, some)
         if not np.isfinite(before).any():
             return
         _stretch(held, ends, some, steps, bound)
         left = ends.labels[some] == UNDECIDED
         some, before = some[left], before[left]
-        nearer = _nearest(ends, some) < before
-        _assign(ends, some[nearer], COMING)
-        some = some[nearer & (_nearest(ends, some) <= HALVED * before)]
+        nearer = nearest(ends, some) < before
+        assign(ends, some[nearer], COMING)
+        some = some[nearer & (nearest(ends, some) <= HALVED * before)]
         some = some[ends.labels[some] == UNDECIDED]
         if not len(some):
             return
@@ -295,7 +192,7 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
             if coming or found:
                 break
         if coming:
-            _add(ends, coming)
+            add(ends, coming)
             _come_nearer(held, ends, steps, bound)
             continue
         if found is None:
@@ -303,28 +200,19 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
             width = UNSEEN * float(np.ptp(trail, axis=0).max())
             left = left[~(cKDTree(np.nan_to_num(trail)).query(ends.states[left])[0] <= width)]
             continue
-        on_it = left[_distances(found, ends.states[left]) <= found.near]
+        on_it = left[distances(found, ends.states[left]) <= found.near]
         if found.form == CHAOS and _some_escape(held, ends, on_it, bound):
             if escapes >= MOST_ESCAPES:
                 return
             escapes += 1
             _stretch(held, ends, left, WATCHED, bound)
             continue
-        number = _number(ends, found)
+        number = number_of(ends, found)
         ends.labels[on_it] = number
         ends.labels[left[len(left) // 2]] = number
         left = left[ends.labels[left] == UNDECIDED]
         if len(left):  # what comes to the same set more slowly
             _stretch(held, ends, left, 2 * length, bound)
-
-
-def _number(ends: Ends, found: Attractor) -> int:
-    """The number of a set, which is listed if none of its form is near its last states."""
-    for number, one in enumerate(ends.attractors):
-        if one.form == found.form and np.median(_distances(one, found.states[-FIRST:])) <= max(one.near, found.near):
-            return number
-    ends.attractors.append(found)
-    return len(ends.attractors) - 1
 
 
 def _with_neighbour(held: Held, begin: Real, length: int, seed: int) -> tuple[Real, Real, float]:
@@ -348,7 +236,7 @@ def _coming(held: Held, trail: Real) -> Attractor | None:
     for lag in (np.flatnonzero(near) + 1)[:LAGS].tolist():
         for one in cycles(held, lag, trail[-1:], 0.0):
             if one is not None and one.stable == 1:
-                late, early = (_distances(one, part).max() for part in (trail[-FIRST:], trail[:half]))
+                late, early = (distances(one, part).max() for part in (trail[-FIRST:], trail[:half]))
                 if late <= CLOSEST * width and (late < HALVED * early or late <= NEAR * width):
                     return one
     return None

@@ -61,7 +61,6 @@ def test_a_system_by_name_and_a_matrix(folder, capsys, pictures):
     assert run(["lyapunov", "--system", "lorenz", "--seconds", "2", "--set", "rho=0.5", "--quiet"]) == 0
     said = capsys.readouterr().out  # the origin attracts: ΣΛ = −(σ + 1 + β)
     assert "Over the last 1.8 of 2 s from a random start near 0 the largest" in said
-    assert "the sum of all exponents is −13.6667 nat/s, and so is" in said
     assert run(["lyapunov", "--matrix", "minus", "--steps", "200", "--quiet"]) == 0
     assert "nearby orbits approach each other" in capsys.readouterr().out
 
@@ -102,7 +101,7 @@ def test_what_does_not_fit_together_is_one_sentence(arguments, sentence, refused
 def test_covariant_vectors(folder, capsys, pictures):
     options = ["--inputs", "inputs.npy", "--covariant", "-k", "3", "--transient", "20", "--data", "b.nc"]
     assert run(["lyapunov", "gru.pt", *options]) == 0
-    assert ", without the first 20 and the last 20 of 60, " in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("Over 20 of 60 steps of 4 sequences of inputs.npy ")
     *_, rates = pictures["lyapunov-gru-covariant.png"].axes  # no angle of these orbits is known
     mean = io.shipped("b.nc")["exponent"].mean("sample").values
     assert set(np.concatenate([line.get_ydata() for line in rates.lines])) >= set(mean)

@@ -122,8 +122,8 @@ def test_a_loop_of_equilibria_begins_and_ends_in_a_pitchfork_without_a_change_of
 
     ds = bifurcation(Loops(), parameter="r", lowest=-1.0, highest=10.0, values=0, max_period=1)
     np.testing.assert_allclose(at(ds, "pitchfork"), np.pi * np.arange(4), atol=EXACT)
-    assert ds.attrs["verdict"].count("The origin") == 3
-    assert "An equilibrium" not in ds.attrs["verdict"]
+    assert ds.attrs["verdict"].lower().count("the origin") == 3
+    assert "an equilibrium" not in ds.attrs["verdict"].lower()
 
 
 def test_an_input_breaks_the_pitchfork():

@@ -7,7 +7,7 @@ from torch import nn
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
-from dynlab.diagnostics.gradient import gradient, small_norms
+from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
@@ -189,9 +189,8 @@ def test_a_dead_state_lets_nothing_through():
     assert "exactly zero" in schema.flags(ds)["log_norm"]
 
 
-def test_units_that_are_all_off_at_one_step_need_no_graded_product(monkeypatch):
-    """The plain product knows that a factor of zeros leaves nothing; a graded one takes twenty times as long."""
-    monkeypatch.setattr(small_norms, "_by_graded_products", None)
+def test_units_that_are_all_off_at_one_step_leave_nothing():
+    """A factor of zeros makes the product zero for certain."""
     system = from_function(lambda h, x: torch.relu(h + x), state_size=3, input_size=3)
     inputs = np.ones((2, 9, 3))
     inputs[0, 3] = -100
@@ -217,9 +216,8 @@ def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(name, b):
     assert b < 0 or np.isfinite(ds["log_norm"].values[0, 3:]).all()
 
 
-def test_samples_beside_a_kink_are_told_apart_from_others(monkeypatch):
+def test_samples_beside_a_kink_are_told_apart_from_others():
     """One of three passes 0, where a ReLU's slope is neither 0 nor 1: no way of multiplying knows more of it."""
-    monkeypatch.setattr(small_norms, "_by_graded_products", None)
     system = from_function(lambda h, x: torch.relu(0.9 * h + x), state_size=2, input_size=2)
     inputs = np.ones((3, 8, 2))
     inputs[1, :4] = 0

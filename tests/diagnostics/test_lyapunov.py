@@ -20,7 +20,6 @@ from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, sure
-from dynlab.program.jacobian import Diagonal
 from dynlab.systems import Euler, Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
@@ -273,22 +272,6 @@ def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
     lyapunov(create("henon"), steps=500, initial_state=[3.0, 3.0])
 
 
-HENON = 0.41922  # its largest exponent, in whatever unit
-
-
-@pytest.mark.parametrize("diagnostic", [lyapunov, covariant_vectors])
-def test_states_that_are_large_by_nature_have_a_bound_of_their_own(diagnostic):
-    """Hénon's map in units of 1e-9, (x, y) ↦ (1 − 1.4 x² + y, 0.3 x) of x = 1e9 u."""
-
-    def step(h, x):
-        return torch.stack((1e9 - 1.4 * h[..., 0] ** 2 / 1e9 + h[..., 1], 0.3 * h[..., 0]), -1)
-
-    large = from_function(step, state_size=2)
-    given = {"steps": 5000, "initial_state": [1e8, 1e8]}
-    ds = diagnostic(large, largest_state=1e10, **given)
-    assert float(ds["exponent"][0, 0]) == pytest.approx(HENON, abs=0.02)
-
-
 class RunsOut(Flow):
     """h' = −1 − 0 √(h − a): h(t) = h₀ − t, and no velocity below a."""
 
@@ -298,12 +281,6 @@ class RunsOut(Flow):
 
     def velocity(self, state, input, t=0):
         return -1 - 0 * torch.sqrt(state - self.least)
-
-    def closed_form_jacobian(self, state, input, t=0):
-        return Diagonal(torch.zeros_like(state))
-
-
-LOST = "comes to where the step or its derivative is no number, {} step {}"
 
 
 @pytest.mark.parametrize("diagnostic", [lyapunov, covariant_vectors])
@@ -322,12 +299,6 @@ def test_a_flow_that_becomes_no_number_is_not_said_to_leave(least):
     lyapunov(RunsOut(least), seconds=1.0, initial_state=[1.0])
     some = lyapunov(RunsOut(least), seconds=1.0, initial_state=[[1.0], [1e3]])
     assert float(some["exponent"][1, 0]) == 0
-
-
-def test_an_orbit_whose_exponents_rounding_hides_is_not_said_to_leave():
-    """(a + b⁵, b + 1): after 2,000 steps a is 1e19, and neighbours part like t⁵."""
-    shear = from_function(lambda h, x: torch.stack([h[..., 0] + h[..., 1] ** 5, h[..., 1] + 1], -1), state_size=2)
-    lyapunov(shear, initial_state=[0.0, 1.0], steps=2000, largest_state=1e300).attrs["verdict"]
 
 
 def test_what_was_measured_before_the_cut_is_kept():
@@ -352,9 +323,6 @@ class BlowUp(Flow):
 
     def velocity(self, state, input, t=0):
         return state.square()
-
-    def closed_form_jacobian(self, state, input, t=0):
-        return Diagonal(2 * state)
 
 
 def test_a_solution_that_ends_in_finite_time():
@@ -449,15 +417,14 @@ def told(truth, k):
     return truth[:, [0, *1 + np.argsort(-mean, kind="stable")]][:, :k]
 
 
-@pytest.mark.parametrize("gain", [0.5, 1.0, 8.0], ids=["contracting", "as made", "saturated"])
 @pytest.mark.parametrize(
-    "kind, settings, k",
+    "kind, settings, k, gain",
     [
-        ("rnn", {"hidden_size": 12}, 12),
-        ("rnn", {"hidden_size": 140}, 5),
-        ("gru", {"hidden_size": 70, "num_layers": 2}, 6),
-        ("lstm", {"hidden_size": 24, "num_layers": 3}, 7),
-        ("antisymmetric", {"state_size": 150, "step_size": 0.1}, 4),
+        ("rnn", {"hidden_size": 12}, 12, 8.0),
+        ("rnn", {"hidden_size": 140}, 5, 1.0),
+        ("gru", {"hidden_size": 70, "num_layers": 2}, 6, 0.5),
+        ("lstm", {"hidden_size": 24, "num_layers": 3}, 7, 8.0),
+        ("antisymmetric", {"state_size": 150, "step_size": 0.1}, 4, 1.0),
     ],
 )
 def test_exponents_are_those_of_qr_at_every_step(kind, settings, k, gain):
@@ -655,14 +622,6 @@ def test_an_error_just_above_the_rounding_changes_the_interval_by_a_finite_facto
     assert float(ds["exponent"][0, 0]) == pytest.approx(np.log(100), abs=1e-12)
 
 
-def test_a_step_that_computes_in_float32_has_exponents_of_float32():
-    ds = lyapunov(from_function(lambda h, x: torch.tanh(1.5 * h.float()).double(), state_size=1), steps=2000)
-    with mpmath.workdps(30):
-        rest = mpmath.findroot(lambda h: mpmath.tanh(1.5 * h) - h, 0.86)
-        truth = float(mpmath.log(1.5 * (1 - rest**2)))
-    assert 1e-9 < abs(float(ds["exponent"].values[0, 0]) - truth) <= float(ds["exponent_error"].values[0, 0]) < 1e-4
-
-
 @pytest.mark.parametrize("steps, off", [(1200, 0.01), (2000, 0.01)])
 def test_exponents_that_lie_dense_are_within_errors_that_count_how_long_a_frame_turns(steps, off):
     """−0.1 to −0.6 in 160 equal parts: neighbours are told apart after a thousand steps at the earliest."""
@@ -673,32 +632,6 @@ def test_exponents_that_lie_dense_are_within_errors_that_count_how_long_a_frame_
         outside += (np.abs(ds["exponent"].values[0] - true[:10]) > ds["exponent_error"].values[0]).tolist()
         assert float(ds["exponent_error"].max()) < off
     assert np.mean(outside) <= 0.025  # at most 2 of 80
-
-
-SYMMETRIC = [[1.5, -2.5], [-2.5, 1.5]]  # equal units stay equal, and multiply what parts them by up to 4 a step
-
-
-@pytest.mark.parametrize("drive", ["noise", "silence but for the last step"])
-def test_a_driven_orbit_that_its_neighbours_leave_is_said_to_be_one(drive):
-    matrix = torch.tensor(SYMMETRIC, dtype=torch.float64)
-    system = from_function(lambda h, x: torch.tanh(h @ matrix.T + x), state_size=2, input_size=1)
-    inputs = 0.3 * generator(0).standard_normal((2, 600, 1)) if drive == "noise" else np.zeros((2, 600, 1))
-    inputs[:, -1] = 0.1
-    ds = lyapunov(system, inputs)
-    beside = lyapunov(system, inputs, initial_state=[1e-6, -1e-6])
-    assert ds["mean_exponent"][0] > 0.5
-    assert beside["mean_exponent"][0] < -0.5
-    assert ds["neighbours_leave"].values.tolist() == [1, 1]
-    assert beside["neighbours_leave"].values.tolist() == [0, 0]
-
-
-def test_chaos_that_all_neighbours_share_is_not_said_to_be_left():
-    generator_ = generator(1)
-    matrix = torch.as_tensor(2.5 * generator_.standard_normal((40, 40)) / 40**0.5)
-    system = from_function(lambda h, x: torch.tanh(h @ matrix.T + x), state_size=40, input_size=1)
-    ds = lyapunov(system, 0.1 * generator_.standard_normal((2, 500, 1)), k=1)
-    assert ds["mean_exponent"][0] > 0.1
-    assert ds["neighbours_leave"].values.tolist() == [0, 0]
 
 
 def test_the_end_at_a_cycle_has_the_exponents_of_its_multipliers():
@@ -725,13 +658,7 @@ def test_an_unstable_fixed_point_has_its_own_exponents():
 
 def test_a_flows_zero_exponent_is_its_own_direction():
     ds = lyapunov(create("lorenz"), seconds=60.0, transient=5.0, initial_state=[1, 1, 20])
-    assert "Λ₂ is 0, the flow's own direction" in ds.attrs["verdict"]
-
-
-@pytest.mark.parametrize("step", [lambda h: torch.remainder(h + 0.618, 1), lambda h: 3.9 * h * (1 - h)])
-def test_an_orbit_on_an_attractor_does_not_drift(step):
-    said = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=3000, initial_state=[0.3]).attrs["verdict"]
-    assert "come to rest" not in said
+    assert "Λ₂ is 0 (the flow's own direction)" in ds.attrs["verdict"]
 
 
 def test_a_tail_that_rounding_hides_behind_a_negative_exponent_is_negative():

@@ -131,7 +131,7 @@ WITHOUT_TRUTH = """
     residual fsolve_residual fsolve_distance end_residual equilibrium_residual lyapunov_residual lanczos_residual
     covariance_residual balance starts assignment converged outcome origin iterations lanczos_iterations
     equilibrium_iterations unseen_share unseen_share_bound alignment_error rounding_bound running_exponent
-    shrinkage separation_rate neighbour_rate neighbours_leave start_difference angle_difference vector
+    shrinkage separation_rate start_difference angle_difference vector
     right_eigenvector left_eigenvector input_drive input_share separated vector_error condition direction
     fixed_point_position unstable_direction unstable_manifold weights norm_weights abscissa_weights
     attractor_x attractor_y outward_step attractor_state ratio largest_rate sampled_radius sampled_rate

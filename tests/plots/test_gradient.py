@@ -81,7 +81,7 @@ def test_one_time_is_still_to_be_seen(shrinking):
 
 
 def test_unresolved_modes_are_told(shrinking):
-    ds = end_to_end(from_function(lambda h, x: h * h.new_tensor([1.0, 1e-14]), state_size=2), np.zeros((9, 0)))
+    ds = end_to_end(from_function(lambda h, x: h @ h.new_full((2, 2), 0.5), state_size=2), np.zeros((9, 0)))
     assert "rounding leaves 1 of 2 σ" in plot_end_to_end(ds).get_title(loc="left")
 
 

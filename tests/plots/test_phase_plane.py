@@ -35,7 +35,7 @@ def test_orbits_starts_and_equilibria_are_drawn_where_they_are(diff):
     assert marked(ax, "flow: stable focus").get_xydata().tolist() == [[0.0, 0.0]]
     curve = [c.get_offsets() for c in ax.collections if len(c.get_offsets()) == 1200]
     np.testing.assert_array_equal(curve[0], diff["long_orbit"].values.reshape(-1, 2))
-    assert "invariant closed curve (steps 2,001 to 2,400)" in labels(ax)
+    assert "invariant closed curve (steps 4,401 to 4,800)" in labels(ax)
 
 
 @pytest.mark.parametrize("kind, whose", [("feedback", "Euler's map"), ("flow", "the flow"), ("vanilla", "the map")])

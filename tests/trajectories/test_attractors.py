@@ -9,7 +9,8 @@ from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, Map, frozen
 from dynlab.systems.held import Held
 from dynlab.systems.planar import planar_system
-from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, classify
+from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
+from dynlab.trajectories.attractors import classify
 from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS, cycles
 
 

@@ -9,7 +9,7 @@ from dynlab import schema
 from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.diagnostics.basins.plane import Plane
 from dynlab.numerics.arrays import Index, Real
-from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, Ends
+from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED, Ends
 from dynlab.trajectories.cycles import REST, Attractor
 
 DRAWN = 512  # states of each attractor that are kept

@@ -7,7 +7,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED
+from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
 from dynlab.wording import agree, counted, joined, number, of_map, share, with_error
 
 SURE = 3.0  # standard errors

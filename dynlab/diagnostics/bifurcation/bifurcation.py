@@ -1,6 +1,7 @@
 """How fixed points, periodic orbits and equilibria change with one parameter: branches and their bifurcations."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Euler, Flow, Map, System
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held, held_settings
+from dynlab.systems.held import held_settings
 from dynlab.systems.held_jacobians import held_matrices
 from dynlab.trajectories.simulation import prepare
 from dynlab.wording import number
@@ -213,7 +214,7 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
     if isinstance(held.system, Flow):
         rest = torch.zeros(held.system.state_size, dtype=torch.float64)
         speed = float(torch.linalg.matrix_norm(held_matrices(held, rest), 2).nan_to_num(1.0))
-        held = Held(Euler(held.system, EULER_STEP / (speed or 1.0)), held.input)
+        held = replace(held, system=Euler(held.system, EULER_STEP / (speed or 1.0)))
     system, visited = held.system, None
     if isinstance(varied.system, Map) and isinstance(system, Map) and system.network_input_size and inputs is not None:
         visited = driven_states(system, system.drive(prepare(system, inputs)[1]))

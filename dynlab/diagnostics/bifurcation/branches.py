@@ -7,12 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dynlab.diagnostics.bifurcation import extended, locating, normal_form
-from dynlab.diagnostics.bifurcation.branch_points import DEGENERATE, PITCHFORK, meeting
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector
-from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, PAIR, Refined
-from dynlab.diagnostics.bifurcation.locating import Found
-from dynlab.diagnostics.bifurcation.normal_form import Coefficient
-from dynlab.diagnostics.bifurcation.stability import Solution, solution
+from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, PAIR
+from dynlab.diagnostics.bifurcation.locating import Bifurcation, Solution, solution
+from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, PITCHFORK, meeting
 from dynlab.numerics import continuation
 from dynlab.numerics.continuation import Point
 
@@ -31,18 +29,6 @@ ENOUGH, UPRIGHT = 10, 1e-9  # a branch whose first points differ in p by less th
 UNCLEAR = 1e-5  # of arclength: a shorter step on which the orientation changes is let be
 BESIDE = 3.0  # times a step's length: a branch point farther from its middle is another one
 MOST_BRANCHES = 64
-
-
-class Bifurcation(NamedTuple):
-    """A bifurcation: what it is, where, on which branch it was found, and the error of its parameter."""
-
-    kind: str
-    z: Vector
-    period: int
-    branch: int
-    refined: Refined | None
-    error: float
-    coefficient: Coefficient | None = None
 
 
 class Branch(NamedTuple):
@@ -178,9 +164,8 @@ class Diagram:
             solutions.append(solution(curve, point, solutions[-1] if solutions else None))
         dense = locating.without_critical(locating.denser(curve, solutions))
         passed = dense[:1]
-        for number, (left, right) in enumerate(itertools.pairwise(dense)):
-            found = locating.touches(curve, *dense[number - 1 : number + 2]) if number else []
-            for one in found + locating.bifurcations(curve, left, right):
+        for left, right in itertools.pairwise(dense):
+            for one in locating.bifurcations(curve, left, right):
                 if curve.equation.period > 1 and self._halves(curve, one.z):
                     return passed
                 if passed[-1].bifurcation >= 0:
@@ -191,7 +176,7 @@ class Diagram:
             passed.append(right)
         return passed
 
-    def _halfway(self, curve: SolutionCurve, first: Solution, second: Found) -> list[Solution]:
+    def _halfway(self, curve: SolutionCurve, first: Solution, second: Bifurcation) -> list[Solution]:
         """Return a solution between two bifurcations, none where they are too near to each other."""
         chord = second.z - first.z
         if np.linalg.norm(chord) <= SAME_ROOT:
@@ -210,7 +195,7 @@ class Diagram:
         iterations = found.refined.iterations if found.refined else 0
         return solution(curve, Point(found.z, tangent, 0.0, iterations), None, error)._replace(bifurcation=number)
 
-    def _note(self, curve: SolutionCurve, found: Found, branch: int) -> int:
+    def _note(self, curve: SolutionCurve, found: Bifurcation, branch: int) -> int:
         """Return the number of this bifurcation; a new one is waited on for the branches that leave it."""
         period = curve.equation.period
         for number, one in enumerate(self.bifurcations):
@@ -230,7 +215,8 @@ class Diagram:
             scaled = np.append(refined.null.real / curve.scale, 0.0)
             self.waiting.append((number, scaled / np.linalg.norm(scaled), 2 * period))
         cubic = normal_form.coefficient(curve, refined) if refined is not None and kind in CUBIC else None
-        self.bifurcations.append(Bifurcation(kind, found.z, period, branch, refined, found.error, cubic))
+        noted = found._replace(kind=kind, refined=refined, period=period, branch=branch, coefficient=cubic)
+        self.bifurcations.append(noted)
         return number
 
     def _halves(self, curve: SolutionCurve, z: Vector) -> bool:

@@ -1,16 +1,26 @@
-"""The bifurcations between neighbouring solutions of a branch, each solved for as the root of an extended system."""
+"""Solutions on a branch with their eigenvalues, and the bifurcations between two of them as roots."""
 
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import extended
-from dynlab.diagnostics.bifurcation.branch_points import DEGENERATE
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector
-from dynlab.diagnostics.bifurcation.extended import Refined
-from dynlab.diagnostics.bifurcation.stability import SEVERAL, Solution, happened, may_return, solution
+from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, FOLD, PAIR, Refined, beyond
+from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, Coefficient
 from dynlab.numerics import continuation
+from dynlab.numerics.continuation import Point
+from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 
+SEVERAL = "several"
+TINY = 1e-100  # a state of 0 is known as well as one of that size: beside a kink there the Jacobian is another
+FARTHEST = 1e-3  # of arclength: the error of a state is at most taken to be that
+JUMP = 1e-6  # times ‖J‖: where it changes by more within the error of the state, it has a kink there
+SURE = 2.0  # times the first-order estimate of the error of a state: where a kink lies within, its slopes differ
+NEARLY = 0.2  # times how far an eigenvalue is from the border at the sides: what may come nearer is looked at closer
 BORDER_COLLISION = "border collision"
 PARTS = (0.4571, 0.6183)  # of an interval: a second part where the branch is not solved for at the first
 SHORTEST = 1e-6  # of arclength: a shorter interval is not parted
@@ -22,19 +32,63 @@ ROUNDED = 1e-8  # times ‖J‖: a smaller change is no jump
 AT_ONCE = 1e-3  # of arclength: nearer to each other a fold and a branch point may be one pitchfork of a bent branch
 
 
-class Found(NamedTuple):
-    """A bifurcation between two solutions.
+class Solution(NamedTuple):
+    """One solution on a branch.
+
+    Attributes
+    ----------
+    z, tangent : ndarray, shape (n + 1,)
+    orientation : float
+        As in `dynlab.numerics.continuation.Point`.
+    iterations : int
+    residual : float
+        ‖G‖₂.
+    eigenvalues, errors : ndarray, shape (n,)
+    kind : Kind
+    flip : int
+        The sign of det (J + 1) of a map; where its error does not tell that of the solution before, at first 0.
+    unstable : int
+        How many eigenvalues lie beyond the border of stability, in the same way, at first −1.
+    bifurcation : int
+        The number of the bifurcation that it is, or −1.
+    """
+
+    z: Vector
+    tangent: Vector
+    orientation: float
+    iterations: int
+    residual: float
+    eigenvalues: NDArray[np.complex128]
+    errors: Vector
+    kind: Kind
+    flip: int
+    unstable: int
+    bifurcation: int = -1
+
+    @property
+    def point(self) -> Point:
+        """The point of the curve."""
+        return Point(self.z, self.tangent, self.orientation, self.iterations)
+
+
+class Bifurcation(NamedTuple):
+    """A bifurcation.
 
     Attributes
     ----------
     kind : str
-        Of `extended`; "border collision" where the Jacobian jumps; "degenerate" where several things happen at once.
+        Between two solutions of `extended`; "border collision" where the Jacobian jumps; "degenerate" where several
+        things happen at once.
     z, tangent : ndarray, shape (n + 1,)
         Refined, or the middle of the last interval, and the tangent of the branch close by.
     refined : Refined or None
         None where no extended system has a regular root here.
     error : float
         Of the parameter: over the last interval where nothing is refined.
+    period, branch : int
+        The period, and the number, of the branch on which it was found first.
+    coefficient : Coefficient or None
+        The cubic one of its normal form.
     """
 
     kind: str
@@ -42,11 +96,91 @@ class Found(NamedTuple):
     tangent: Vector
     refined: Refined | None
     error: float
+    period: int = 1
+    branch: int = -1
+    coefficient: Coefficient | None = None
+
+
+def solution(curve: SolutionCurve, point: Point, before: Solution | None = None, error: float = 0.0) -> Solution:
+    """Return the solution at a point of a branch, which continues `before`.
+
+    `error` is what its Jacobian is wrong by beside rounding and what the error of the state makes of it.
+    """
+    is_map, eps = curve.equation.is_map, float(np.finfo(np.float64).eps)
+    residual = curve.residual(point.z)
+    _, sigma, right = np.linalg.svd(np.vstack([curve.derivative(point.z), point.tangent]))
+    state, p = curve.tensors(point.z)
+    known = max(float(np.linalg.norm(residual)), eps * max(TINY, float(state.norm())))
+    known *= SURE
+    critical = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
+    away = torch.from_numpy(curve.scale * np.stack([critical, np.linspace(1, 2, len(critical)) * min(known, FARTHEST)]))
+    places = torch.cat([state[None], state + away, state - away])
+    matrix, *beside = curve.equation.jacobian(places, p).numpy()
+    size, changes = float(np.linalg.norm(matrix)), [float(np.linalg.norm(each - matrix)) for each in beside]
+    values, errors, _ = eigenvalues(matrix, error + max(changes) + curve.equation.period * len(matrix) * eps * size)
+    if max(changes[1::2]) > JUMP * size:  # as of a ReLU at its kink
+        errors = np.full_like(errors, np.inf)
+    kind = (kind_of_map if is_map else kind_of_flow)(values, errors)
+    sign = (
+        0
+        if not is_map or (np.abs(values + 1) <= errors).any()
+        else 1 - 2 * int(((values.imag == 0) & (values.real < -1)).sum() % 2)
+    )
+    return Solution(
+        point.z,
+        point.tangent,
+        point.orientation,
+        point.iterations,
+        float(np.linalg.norm(residual)),
+        values,
+        errors,
+        kind,
+        sign or (before.flip if before else 0),
+        kind.unstable if not kind.undecided else before.unstable if before else -1,
+    )
+
+
+def happened(left: Solution, right: Solution) -> list[str]:
+    """Return the bifurcations between two solutions: folds, branch points, flips, pairs that cross, or several at once.
+
+    A fold turns p around, a branch point changes the orientation, a flip det (J + 1). Where more or fewer eigenvalues
+    have crossed the border of stability than these explain, by two, a complex pair has.
+    """
+    turns, meets = bool(left.tangent[-1] * right.tangent[-1] < 0), left.orientation != right.orientation
+    flips = left.flip * right.flip < 0
+    found = [BRANCH_POINT] * meets + [FOLD] * turns + [FLIP] * flips
+    if min(left.unstable, right.unstable) >= 0:
+        rest = abs(right.unstable - left.unstable) - (turns != meets) - flips
+        found += [PAIR] * (abs(rest) == 2) + [SEVERAL] * (abs(rest) not in (0, 2))
+    return found
+
+
+def nearest(one: Solution, is_map: bool) -> float:
+    """Return how far the eigenvalue nearest to the border of stability lies beyond it, 0 within its error."""
+    excess = beyond(one.eigenvalues, is_map)
+    first = int(np.abs(excess).argmin())
+    return float(excess[first]) if abs(excess[first]) > one.errors[first] else 0.0
+
+
+def may_return(three: tuple[Solution, Solution, Solution], is_map: bool) -> bool:
+    """Return whether the eigenvalue nearest to the border may cross it and come back between the outer two of three.
+
+    So it may where it is nearest in the middle, on one side of it at all three, and the parabola through them gets
+    across or nearly so.
+    """
+    at = [nearest(one, is_map) for one in three]
+    if not at[0] * at[2] > 0 or not (0 <= at[1] / at[0] < 1 and 0 <= at[1] / at[2] <= 1):
+        return False
+    left, right = (float(np.linalg.norm(one.z - three[1].z)) for one in (three[0], three[2]))
+    slope = ((at[2] - at[1]) * left / right + (at[1] - at[0]) * right / left) / (left + right)
+    bend = ((at[2] - at[1]) / right + (at[0] - at[1]) / left) / (left + right)
+    lowest = at[1] - slope**2 / (4 * bend) if bend else at[1]
+    return bool(lowest * np.sign(at[0]) < NEARLY * max(abs(at[0]), abs(at[2])))
 
 
 def between(curve: SolutionCurve, left: Solution, right: Solution) -> Solution | None:
     """Return a solution of the branch between two neighbouring ones."""
-    points = (continuation.between(curve, _point(left), _point(right), part) for part in PARTS)
+    points = (continuation.between(curve, left.point, right.point, part) for part in PARTS)
     found = next((each for each in points if each is not None), None)
     return None if found is None else solution(curve, found, left)
 
@@ -66,7 +200,7 @@ def _denser(curve: SolutionCurve, before: Solution, one: Solution, after: Soluti
     if left is None or right is None:
         return [one]
     five = [before, left, one, right, after]
-    middle = min((1, 2, 3), key=lambda number: float(np.abs(extended.beyond(five[number].eigenvalues, is_map)).min()))
+    middle = min((1, 2, 3), key=lambda number: float(np.abs(beyond(five[number].eigenvalues, is_map)).min()))
     return five[1:middle] + _denser(curve, *five[middle - 1 : middle + 2]) + five[middle + 1 : 4]
 
 
@@ -77,15 +211,7 @@ def without_critical(solutions: list[Solution]) -> list[Solution]:
     return solutions[:1] + inner + solutions[1:][-1:]
 
 
-def touches(curve: SolutionCurve, before: Solution, one: Solution, after: Solution) -> list[Found]:
-    """Return a degenerate point where an eigenvalue comes to the border of stability and goes back."""
-    near = _length(before, after) < SHORTEST and may_return((before, one, after), curve.equation.is_map)
-    if not near or happened(before, after):
-        return []
-    return [Found(DEGENERATE, one.z, one.tangent, None, curve.width * abs(float(after.z[-1] - before.z[-1])))]
-
-
-def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: float = np.inf) -> list[Found]:
+def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: float = np.inf) -> list[Bifurcation]:
     """Return the bifurcations between two solutions, in their order.
 
     `tried` is the length of the last interval around this one in which nothing was solved for.
@@ -94,14 +220,14 @@ def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: f
     if not events:
         return []
     length = _length(left, right)
-    if events == [extended.BRANCH_POINT, extended.FOLD] and length < AT_ONCE:
+    if events == [BRANCH_POINT, FOLD] and length < AT_ONCE:
         events = events[:1]
     if len(events) == 1 and events[0] != SEVERAL and length <= AGAIN * tried:
         tried = length
         refined = extended.refine(curve, events[0], 0.5 * (left.z + right.z))
         if refined is not None and not refined.splits and _inside(refined, left, right):
             kind = DEGENERATE if refined.degenerate else events[0]
-            return [Found(kind, refined.z, left.tangent, None if refined.degenerate else refined, refined.error)]
+            return [Bifurcation(kind, refined.z, left.tangent, None if refined.degenerate else refined, refined.error)]
     middle = between(curve, left, right) if length > SHORTEST else None
     if middle is not None:
         parts = bifurcations(curve, left, middle, tried) + bifurcations(curve, middle, right, tried)
@@ -110,7 +236,7 @@ def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: f
     steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both ends
     error = curve.width * (abs(float(right.z[-1] - left.z[-1])) + float(steep) * length)
     kind = BORDER_COLLISION if length < NEAR and _jumps(curve, left.z, right.z) else DEGENERATE
-    return [Found(kind, 0.5 * (left.z + right.z), left.tangent, None, error)]
+    return [Bifurcation(kind, 0.5 * (left.z + right.z), left.tangent, None, error)]
 
 
 def _jumps(curve: SolutionCurve, left: Vector, right: Vector) -> bool:
@@ -132,7 +258,3 @@ def _inside(refined: Refined, left: Solution, right: Solution) -> bool:
 
 def _length(left: Solution, right: Solution) -> float:
     return float(np.linalg.norm(right.z - left.z))
-
-
-def _point(one: Solution) -> continuation.Point:
-    return continuation.Point(one.z, one.tangent, one.orientation, one.iterations)

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from dynlab.errors import UserError, lookup, unknown
+from dynlab.program.differentiation import STATED
 from dynlab.systems import SYSTEMS, System
 from dynlab.systems.copied import copied
 from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
 
 INPUT = "input"
 FORM = re.compile(r"(?P<name>[\w.]+)(?P<part>\*|\[[\d,\s]+\])?")
@@ -134,7 +134,17 @@ class Varied(nn.Module):
     def forward(self, method: str, states: Tensor, input: Tensor) -> Tensor:
         """Call `method` of the system at `states` (..., n); for `functional_call`."""
         held = replace(self.held, input=input)
-        return held_matrices(held, states) if method == "jacobian" else held.moved(states)
+        if method != "jacobian":
+            return held.moved(states)
+        stated = getattr(self.system, STATED, None)
+        if stated is not None:
+            found: Tensor = stated(*held.given(states), "state")
+            return found
+        matrices = torch.func.jacrev(held.moved)  # not of the program, in which numbers are constants
+        for _ in states.shape[:-1]:
+            matrices = torch.func.vmap(matrices)
+        jacobian: Tensor = matrices(states)
+        return jacobian
 
     def at(self, values: Tensor, method: str, states: Tensor) -> Tensor:
         """Return ``step``, ``velocity`` or ``jacobian`` at `states` (..., n) and parameters `values` (parameter,)."""

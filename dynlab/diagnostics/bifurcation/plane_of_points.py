@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynlab.diagnostics.bifurcation.locating import JUMP, TINY
 from dynlab.diagnostics.bifurcation.orbit_diagram import batched, cut
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.eigenvalues import eigenvalues
@@ -26,8 +27,6 @@ MISSED = 1e-6  # times the way and the size: so near Newton's method leads back 
 TRANSIENT = 2000  # steps before an orbit is looked at
 RETURNS = 1e-7  # times the size: an orbit that comes back so near repeats
 STAYS_AWAY = 1e-3  # likewise: one that never comes so near has no period up to the longest
-TINY = 1e-100  # a state of 0 is known as well as one of that size
-JUMP = 1e-6  # times ‖J‖: where it changes by more within the error of the state, it has a kink there
 APERIODIC, CUT, UNDECIDED = 0, -1, -2  # in place of a period
 COPIES = 8  # of a Jacobian and a state that a step holds at once
 

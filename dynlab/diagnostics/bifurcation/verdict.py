@@ -4,14 +4,12 @@ from collections import Counter
 
 import numpy as np
 
-from dynlab.diagnostics.bifurcation.branch_points import DEGENERATE
-from dynlab.diagnostics.bifurcation.branches import CONTINUUM, HOPF, OF_ORBITS, Bifurcation, Diagram
+from dynlab.diagnostics.bifurcation.branches import CONTINUUM, HOPF, OF_ORBITS, Diagram
 from dynlab.diagnostics.bifurcation.extended import FOLD
-from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
-from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED
+from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION, Bifurcation, Solution
+from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, UNDECIDED
 from dynlab.diagnostics.bifurcation.orbit_diagram import LEFT as ORBIT_LEFT
 from dynlab.diagnostics.bifurcation.orbit_diagram import UNSETTLED, Visited
-from dynlab.diagnostics.bifurcation.stability import Solution
 from dynlab.numerics.continuation import LEFT, LOST
 from dynlab.wording import article, at_most, capital, counted, joined, number, plural_of, to_error, with_error
 

@@ -8,7 +8,7 @@ import xarray as xr
 from dynlab.diagnostics.covariant_vectors.ginelli import Passes
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
 from dynlab.diagnostics.covariant_vectors.variables import dataset, measured
-from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, why_at_zero
+from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, orbit_inputs, why_at_zero
 from dynlab.diagnostics.lyapunov.variational import callables
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
@@ -17,7 +17,6 @@ from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.wording import over
 
-STEPS = 10_000  # of an orbit that nothing drives
 SECONDS = 100.0
 TRANSIENT = 0.2  # of the whole, at each end
 TIME_SCALES = 3.0  # of a flow's Jacobian at the start, between two orthonormalisations
@@ -136,7 +135,7 @@ def covariant_vectors(
                 raise UserError(
                     "seconds= and interval= are for a Flow; for a Map give inputs, or steps= without input."
                 )
-            inputs = _inputs(system, inputs, steps)
+            inputs = orbit_inputs(system, inputs, steps)
             how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
             how |= {"inputs_description": inputs_description}
             driven, _, origin = driven_orbit(system, inputs, initial_state, largest_state, **how)
@@ -175,17 +174,6 @@ def _of_flow(
         system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cut).any())
     )
     return tangent, settings, origin
-
-
-def _inputs(system: Map, inputs: Any, steps: int | None) -> Any:
-    if inputs is not None and steps is not None:
-        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
-    if inputs is not None or (steps is None and system.recorded_inputs is not None):
-        return inputs
-    length = STEPS if steps is None else steps
-    if not (0 < length < np.inf and length == int(length)):
-        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
-    return np.zeros((int(length), system.network_input_size))
 
 
 def _window(count: int, transient: int | None, backward: int | None) -> tuple[int, int]:

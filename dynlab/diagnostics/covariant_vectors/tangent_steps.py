@@ -70,7 +70,7 @@ def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
 
 def steps_of_flow(system: Flow, initial: Real, count: int, interval: float, largest_state: float) -> TangentSteps:
     """Return the solutions of the variational equation over `count` intervals, from `initial` (sample, state)."""
-    marks = interval * np.arange(1, count + 1)
+    marks: Real = interval * np.arange(1, count + 1, dtype=np.float64)
     solution = Solution(system, initial, float(marks[-1]), largest_state)
     matrices, states = [], [initial]
     for maps in solution.maps(marks):

@@ -177,7 +177,8 @@ def _verdict(ds: xr.Dataset, steps: TangentSteps, averaged: str, settings: dict[
     angles = ds["median_angle"].values[inside]
     if np.isfinite(angles).any():
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
-        least = np.nanmin(np.maximum(ds["smallest_angle"] - ds["angle_difference"], 0).values[inside])
+        smallest, wrong = (ds[name].values[inside] for name in ("smallest_angle", "angle_difference"))
+        least = np.nanmin(np.maximum(smallest - wrong, 0))
         text += (
             f" The angle between the unstable subspace (dimension {dims[0]}) and the stable one (dimension {dims[1]}) "
             f"is {_degrees(np.nanmedian(angles))} in the median and at least {_degrees(least)}."

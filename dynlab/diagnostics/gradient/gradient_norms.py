@@ -10,11 +10,11 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
-from dynlab.diagnostics.end_to_end import SURVIVES, sized, surviving
 from dynlab.diagnostics.gradient.large_norms import METHOD as METHOD_LARGE
 from dynlab.diagnostics.gradient.large_norms import Chain, large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.diagnostics.gradient.small_norms import METHOD, small_norms
+from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
@@ -240,9 +240,8 @@ def _kept(ds: xr.Dataset, kept: Real, n: int, steps: int) -> str:
     told = kept[np.isfinite(kept)]
     if not told.size:
         return f"How many of its {n:,} singular values are at least {SURVIVES} is left to --end-to-end."
-    others = f" In {(told == 0).sum()} of them {when}." if (told == 0).any() else ""
-    known = f" This is known in {told.size:,} of {kept.size:,} samples." if told.size < kept.size else ""
-    return f"{surviving(told, n)}.{others}{known}"
+    others = f" In {(told == 0).sum()} samples {when}." if (told == 0).any() else ""
+    return f"{surviving(kept, n)}.{others}"
 
 
 def _median(values: Real) -> str:

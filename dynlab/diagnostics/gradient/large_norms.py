@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.small_norms import NAMES
+from dynlab.diagnostics.gradient.survival import SURVIVES
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
 from dynlab.numerics.plain_product import FAILING

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dynlab.diagnostics.lyapunov.variational import callables
 from dynlab.numerics.arrays import Index, Real
@@ -17,7 +16,6 @@ NEAR = 1e-9  # likewise: Newton's step from where a flow rests
 MOST = 256  # dimensions of the eigenvalue problem
 SMALL = 1e-3  # of ‖J‖: an equilibrium's eigenvalue with a larger error is not resolved
 RESOLVED = 0.1  # of a multiplier: an error beyond it leaves its logarithm unknown
-ONE_WAY = 0.5  # of the length of its path: an orbit that ends farther from where the path began drifts
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,6 @@ class Ends:
         ln abs(μ)/p of the cycle's multipliers μ, Re λ of an equilibrium, decreasing; NaN where it is not resolved.
     log_dets : ndarray, shape (sample,)
         Mean ln abs(det J) over the cycle; the trace of an equilibrium's Jacobian.
-    drifts : ndarray of bool, shape (sample,)
-        Whether most of the second half of an orbit that has not closed leads one way.
     """
 
     periods: Index
@@ -43,7 +39,6 @@ class Ends:
     exponents: Real
     errors: Real
     log_dets: Real
-    drifts: NDArray[np.bool_]
 
 
 def ends_of_map(driven: Driven) -> Ends:
@@ -51,7 +46,7 @@ def ends_of_map(driven: Driven) -> Ends:
     states = driven.states.double().cpu().numpy()
     periods = repeats(states)
     found = [_of_cycle(driven, sample, int(period)) for sample, period in enumerate(periods)]
-    return Ends(periods, states[:, -1], *map(np.stack, zip(*found, strict=True)), drifting(periods, states))
+    return Ends(periods, states[:, -1], *map(np.stack, zip(*found, strict=True)))
 
 
 def ends_of_flow(system: Flow, visited: Real) -> Ends:
@@ -70,7 +65,7 @@ def ends_of_flow(system: Flow, visited: Real) -> Ends:
             order = np.argsort(-values.real)
             known = errors[order] <= SMALL * np.linalg.norm(J)
             found[sample] = np.where(known, values.real[order], np.nan), errors[order], np.asarray(np.trace(J))
-    return Ends(periods, last, *map(np.stack, zip(*found, strict=True)), drifting(periods, visited))
+    return Ends(periods, last, *map(np.stack, zip(*found, strict=True)))
 
 
 def repeats(states: Real) -> Index:
@@ -82,15 +77,6 @@ def repeats(states: Real) -> Index:
             away = [np.abs(states[:, -1 - times * p] - last).max(axis=1) for times in (1, 2)]
             periods[(np.maximum(*away) <= REPEATED * scale)] = p
     return periods
-
-
-def drifting(periods: Index, states: Real) -> NDArray[np.bool_]:
-    """Return which orbits (sample, time, state) have not closed and lead mostly one way in their second half."""
-    later = states[:, states.shape[1] // 2 :]
-    with np.errstate(invalid="ignore", over="ignore"):  # of orbits that have run away
-        way = np.linalg.norm(np.diff(later, axis=1), axis=2).sum(axis=1)
-        led = np.linalg.norm(later[:, -1] - later[:, 0], axis=1) > ONE_WAY * way
-    return np.asarray((periods == 0) & led & np.isfinite(way))
 
 
 def eigenvalues(matrix: Real, error: float) -> tuple[Real, Real]:

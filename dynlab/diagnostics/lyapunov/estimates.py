@@ -130,23 +130,14 @@ def _of_cycles(ends: Ends, exponent: Real, margin: Real, error: Real, rounding: 
     return [*(np.where(known, new, old) for new, old in replaced), np.where(whole, ends.log_dets, log_det)]
 
 
-def differ(values: Real, errors: Real, bounds: Real, mean: float, mean_error: float, finite_time: bool) -> bool:
-    """Return whether samples have exponents of their own: no number lies within the errors (sample,) of all."""
-    values = with_signs(values, bounds)
-    if np.isneginf(values).any():
-        return not np.isneginf(values).all()
-    known = not finite_time and np.isfinite(mean + mean_error)
-    return bool(known and (values - errors).max() > (values + errors).min())
-
-
 def signs(values: Real, errors: Real) -> NDArray[np.int64]:
-    """Return 1, 0 or −1 for exponents (mode,) that are positive, undecided or negative.
+    """Return 1, 0 or −1 for exponents (..., mode) that are positive, undecided or negative.
 
     One that is not known is negative behind a negative one: it shrinks too much beside that to be resolved.
     """
     with np.errstate(invalid="ignore"):
         found = np.where(values > errors, 1, np.where((values < -errors) | np.isneginf(values), -1, 0))
-    after = np.logical_or.accumulate(found < 0)
+    after = np.logical_or.accumulate(found < 0, axis=-1)
     return np.where(np.isnan(values) & after, -1, found)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynlab.diagnostics.lyapunov.tangent_maps import TangentMaps
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import growth, orthonormal, random_frame
 
@@ -85,18 +85,19 @@ def renewed(columns: Real, seed: int) -> Real:
     gone = (columns == 0).all(axis=-2, keepdims=True)
     if not gone.any():
         return columns
-    return np.asarray(np.linalg.qr(np.where(gone, random_frame(1, *columns.shape[-2:], seed), columns))[0])
+    n, k = columns.shape[-2:]
+    return np.asarray(np.linalg.qr(np.where(gone, random_frame(1, n, k, seed), columns))[0])
 
 
 def _modes(frame: Real) -> tuple[int, ...]:
     return (*frame.shape[:-2], frame.shape[-1])
 
 
-def _gone(logs: Real) -> Real:
-    return np.isneginf(logs)
+def _gone(logs: Real) -> Flags:
+    return np.asarray(np.isneginf(logs))
 
 
-def _seen(Q: Real, maps: TangentMaps, index: int) -> tuple[Real, Real]:
+def _seen(Q: Real, maps: TangentMaps, index: int) -> tuple[Real, Flags]:
     """Return the frame without what a map's columns of zeros take away, and which directions that leaves empty.
 
     The projection is a factor of its own, so that a lost dimension is an exact 0 on the diagonal of R.
@@ -110,7 +111,7 @@ def _seen(Q: Real, maps: TangentMaps, index: int) -> tuple[Real, Real]:
     return np.where(lost[..., None, :], 0.0, new @ np.where(lost[..., None, :], 0.0, R)), lost
 
 
-def _limited(logs: Real, errors: Real, gone: Real, maps: TangentMaps, last: int) -> tuple[Real, Real]:
+def _limited(logs: Real, errors: Real, gone: Flags, maps: TangentMaps, last: int) -> tuple[Real, Real]:
     """Return growth and error with what is exactly gone as −inf ± 0, and a map that drowned in its error as a bound."""
     gone = gone | (_gone(logs) & maps.zeros[:, last, None])
     drowned = maps.drowned[:, last, None] & ~gone

@@ -11,7 +11,7 @@ from dynlab.diagnostics.lyapunov.cycles import ends_of_flow, ends_of_map
 from dynlab.diagnostics.lyapunov.estimates import Measured
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, renewed
 from dynlab.diagnostics.lyapunov.separation import separation
-from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, why_at_zero
+from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, orbit_inputs, why_at_zero
 from dynlab.diagnostics.lyapunov.tangent_maps import Flags, jacobian_maps
 from dynlab.diagnostics.lyapunov.variables import dataset
 from dynlab.diagnostics.lyapunov.variational import Solution
@@ -26,7 +26,6 @@ from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
 from dynlab.wording import over
 
-STEPS = 10_000  # of an orbit that nothing drives
 SECONDS = 100.0
 TRANSIENT = 0.1  # of the whole
 SHORT = 1000  # driven sequences of fewer steps tell finite-time exponents, whose error is taken between samples
@@ -100,9 +99,7 @@ def lyapunov(
         128 dimensions. ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with
         ``…_error(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under
         the same input meet, by the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast
-        nearby starts separate, to be held against the largest exponent. ``neighbours_leave(sample)`` is 1 where states
-        separate along this orbit, and one that starts 1e-6 beside leaves it and ends where they approach each other.
-        They do so at the ``neighbour_rate(sample)``, over the second half of the steps.
+        nearby starts separate, to be held against the largest exponent.
 
     Raises
     ------
@@ -136,8 +133,6 @@ def lyapunov(
     count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
     if not 1 <= count <= n:
         raise UserError(f"k counts exponents: from 1 to the state's {n:,} dimensions, got {k}.")
-    if steps is not None and steps < 1:
-        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
     asked = {"k": count, "largest_state": float(largest_state)}
@@ -152,7 +147,7 @@ def lyapunov(
         else:
             if seconds is not None or not isinstance(system, Map):
                 raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
-            given = _inputs(system, inputs, steps)
+            given = orbit_inputs(system, inputs, steps)
             how = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
             orbit = driven_orbit(system, given, initial_state, asked["largest_state"], **how)
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
@@ -215,10 +210,6 @@ def _driven_variables(driven: Driven, start: int, inside: Flags, seed: int) -> d
         "echo_state": schema.variable(each, test.outcome, f"what becomes {words}"),
         "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
         "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", rate),
-        "neighbour_rate": schema.variable(
-            each, test.neighbour_rate, "separation rate along an orbit beside, second half", rate
-        ),
-        "neighbours_leave": schema.variable(each, test.left, "1: orbits beside this one leave it"),
     }
 
 
@@ -269,15 +260,6 @@ def _of_flow(
         before=why_at_zero(origin, largest),
         extra=_visited(np.stack(solution.visited)) if np.isinf(solution.cut[0]) else {},
     )
-
-
-def _inputs(system: Map, inputs: Any, steps: int | None) -> Any:
-    """Return what drives a map: zero where an orbit without input is asked for."""
-    if inputs is not None and steps is not None:
-        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
-    if inputs is not None or (steps is None and system.recorded_inputs is not None):
-        return inputs
-    return np.zeros((STEPS if steps is None else steps, system.network_input_size))
 
 
 def _visited(states: Real) -> dict[str, xr.Variable]:

@@ -1,15 +1,17 @@
-"""Where an orbit starts for which no initial state is given, and whether inputs drive it."""
+"""Inputs and starts of orbits: zero and near zero where nothing is given."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
+from dynlab.errors import UserError
 from dynlab.systems import Map, System
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven, drive
 
 Found = TypeVar("Found")
+STEPS = 10_000  # of an orbit that nothing drives
 
 # A random start has entries between 0 and this: off every set of symmetric states, where an orbit would stay whether
 # it attracts or not, and in the basins of the textbooks' attractors.
@@ -17,6 +19,23 @@ NEAR = 0.1
 DRAWN = " from a random start near 0"
 AT_ZERO = " from 0"
 RUNS_AWAY = "The orbit from a random start near 0 does not stay within |h_i| ≤ {largest:g}. "
+
+
+def orbit_inputs(system: Map, inputs: Any, steps: int | None) -> Any:
+    """Return what drives a map: what is given or was recorded with it, else zero for so many steps.
+
+    Raises
+    ------
+    UserError
+        Where both inputs and `steps` are given, or `steps` is below 1.
+    """
+    if inputs is not None and steps is not None:
+        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
+    if inputs is not None or (steps is None and system.recorded_inputs is not None):
+        return inputs
+    if steps is not None and steps < 1:
+        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
+    return np.zeros((STEPS if steps is None else steps, system.network_input_size))
 
 
 def followed(

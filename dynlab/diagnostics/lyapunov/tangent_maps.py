@@ -54,7 +54,7 @@ class TangentMaps:
 
     def boundary(self, start: int) -> int:
         """Return the end of the longest interval from `start` on that the frame may be carried at once."""
-        alone = (self.unseen.any(axis=(0, 2)) | self.drowned.any(axis=0))[start:]
+        alone = np.asarray(self.unseen.any(axis=(0, 2)) | self.drowned.any(axis=0))[start:]
         stops = np.flatnonzero(self.ends[start:] | alone) + 1
         first = int(stops[0]) if len(stops) else len(alone)
         return start + (first if not alone[first - 1] or first == 1 else first - 1)

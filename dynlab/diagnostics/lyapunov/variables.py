@@ -66,7 +66,6 @@ FLAGS = {
     "positive_exponent_sum_error": f"NaN where the sum is, or {SPREAD}",
     "separation_rate": "-inf where two orbits became one; NaN where the orbit was cut",
     "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
-    "neighbour_rate": "-inf where two orbits became one; NaN where the orbit was cut",
 }
 
 

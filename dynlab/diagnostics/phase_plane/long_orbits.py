@@ -8,7 +8,8 @@ from dynlab import schema
 from dynlab.diagnostics.phase_plane.field import without_input
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Map
-from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, classify
+from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
+from dynlab.trajectories.attractors import classify
 from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS
 from dynlab.trajectories.following import orbit
 

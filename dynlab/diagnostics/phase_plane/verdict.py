@@ -199,7 +199,7 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
     periods = sorted({int(each) for each in ds["orbit_period"].values[here]})
     centres = [np.zeros(2)] if not len(equilibria) else equilibria
-    away = [min((np.linalg.norm(orbit - one, axis=1) for one in centres), key=np.mean) for orbit in states]
+    away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in states]
     last = [each if name == long_orbits.CLOSED_CURVE else each[-1:] for each in away]
     near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(last), np.max(last)))
     point = "0" if not len(equilibria) else "the equilibrium" if "flow_kind" in ds else "the fixed point"

@@ -11,6 +11,7 @@ from dynlab.diagnostics.bifurcation.parameters import Varied, named
 from dynlab.errors import UserError
 from dynlab.systems import Flow, Map, create, frozen
 from dynlab.systems.held import Held
+from dynlab.systems.held_jacobians import held_matrices
 
 CASES = [
     ("logistic", {}, "r"),
@@ -19,6 +20,8 @@ CASES = [
     ("antisymmetric", {"input_size": 1, "state_size": 4}, "gamma"),
     ("antisymmetric", {"input_size": 1, "state_size": 4}, "step_size"),
     ("antisymmetric", {"input_size": 1, "state_size": 4}, "M*"),
+    ("feedback", {"input_size": 2, "state_size": 2}, "W[0,1]"),
+    ("feedback", {"input_size": 2, "state_size": 2}, "step_size"),
     ("vanilla", {"input_size": 2, "state_size": 3}, "W[1,2]"),
     ("vanilla", {"input_size": 2, "state_size": 3}, "input[1]"),
     ("gru", {"input_size": 2, "hidden_size": 3, "num_layers": 2}, "cells.1.weight_hh*"),
@@ -59,9 +62,10 @@ def test_a_value_fixed_for_good_is_the_value_put_in(name, config, parameter):
     varied = equation(name, config, parameter).varied
     method = "velocity" if isinstance(varied.system, Flow) else "step"
     states = torch.randn(2, varied.system.state_size, dtype=torch.float64)
-    direct = varied.fixed(0.9).moved(states)
-    put_in = varied.at(torch.tensor([0.9], dtype=torch.float64), method, states)
-    torch.testing.assert_close(put_in, direct, rtol=1e-14, atol=1e-14)
+    held, value = varied.fixed(0.9), torch.tensor([0.9], dtype=torch.float64)
+    torch.testing.assert_close(varied.at(value, method, states), held.moved(states), rtol=1e-14, atol=1e-14)
+    of_program = held_matrices(held, states)  # torch differentiates what varies
+    torch.testing.assert_close(varied.at(value, "jacobian", states), of_program, rtol=1e-12, atol=1e-13)
     before = varied.system.state_dict()
     varied.at(torch.tensor([0.2], dtype=torch.float64), method, states)
     assert all(torch.equal(value, before[key]) for key, value in varied.system.state_dict().items())
