@@ -67,10 +67,11 @@ def _many_states(ds: xr.Dataset, where: str) -> str:
     noun = "inner flow" if "ernn" in ds.attrs["system"] else "flow"
     worst = near_one(float(np.nanmax(ds["step_modulus"].values)), DIGITS)
     used = ranged(ds["used_step"].values, 4)
+    rates = f" (Re λ {interval(real, 4)} per second)" if real.size else ""
     open_ = f", undecided at {share(np.mean(stable == -1))}" if (stable == -1).any() else ""
     return (
-        f"The {noun} is unstable at {unstable} of {counted(stable.size, 'state')} over {where}, each by itself "
-        f"(Re λ {interval(real, 4)} per second). {capital(_method(ds).step)} at ε = {used} s is unstable at "
+        f"The {noun} is unstable at {unstable} of {counted(stable.size, 'state')} over {where}, each by itself{rates}. "
+        f"{capital(_method(ds).step)} at ε = {used} s is unstable at "
         f"{share(np.mean(stable == 0))} of them{open_} (largest |μ| {worst})"
     )
 
