@@ -9,8 +9,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete
+from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.diagnostics.lyapunov_function.verdict import NO_SET, NOT_STABLE, PROVED, SAMPLED, UNDECIDED, verdict

@@ -9,7 +9,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import long_orbits
+from dynlab.diagnostics.phase_plane.long_orbits import (
+    CHAOTIC,
+    CLOSED_CURVE,
+    FIXED_POINT,
+    GONE,
+    INWARD,
+    OUTWARD,
+    PERIODIC,
+    QUASIPERIODIC,
+    UNSETTLED,
+)
 from dynlab.numerics.kinds import LINE
 from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
 
@@ -25,14 +35,14 @@ PAIRS = {
 }
 OTHERS = "The flow has {flow}, Euler's map at {step} has {map}{critical}"
 ENDINGS = {
-    long_orbits.PERIODIC: "on {a cycle} of {periods} steps",
-    long_orbits.CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
-    long_orbits.CHAOTIC: "on a chaotic attractor",
-    long_orbits.QUASIPERIODIC: "on a quasiperiodic attractor",
-    long_orbits.OUTWARD: "still moving outward, at a distance of {distances}",
-    long_orbits.INWARD: "still moving inward, at a distance of {distances}",
-    long_orbits.GONE: "beyond every bound",
-    long_orbits.UNSETTLED: "undecided",
+    PERIODIC: "on {a cycle} of {periods} steps",
+    CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
+    CHAOTIC: "on a chaotic attractor",
+    QUASIPERIODIC: "on a quasiperiodic attractor",
+    OUTWARD: "still moving outward, at a distance of {distances}",
+    INWARD: "still moving inward, at a distance of {distances}",
+    GONE: "beyond every bound",
+    UNSETTLED: "undecided",
 }
 
 
@@ -194,13 +204,13 @@ def _ending(ds: xr.Dataset, name: str) -> str:
     """Where the orbits with one outcome are."""
     here = ds["outcome"].values == name
     states, equilibria = ds["long_orbit"].values[here], ds["equilibrium"].values
-    if name == long_orbits.FIXED_POINT:
+    if name == FIXED_POINT:
         ends = sorted({state(_rest(ds, orbit[-1])) for orbit in states})
         return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
     periods = sorted({int(each) for each in ds["orbit_period"].values[here]})
     centres = [np.zeros(2)] if not len(equilibria) else equilibria
     away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in states]
-    last = [each if name == long_orbits.CLOSED_CURVE else each[-1:] for each in away]
+    last = [each if name == CLOSED_CURVE else each[-1:] for each in away]
     near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(last), np.max(last)))
     point = "0" if not len(equilibria) else "the equilibrium" if "flow_kind" in ds else "the fixed point"
     words = {
