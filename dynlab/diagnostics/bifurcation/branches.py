@@ -164,8 +164,9 @@ class Diagram:
             solutions.append(solution(curve, point, solutions[-1] if solutions else None))
         dense = locating.without_critical(locating.denser(curve, solutions))
         passed = dense[:1]
-        for left, right in itertools.pairwise(dense):
-            for one in locating.bifurcations(curve, left, right):
+        for number, (left, right) in enumerate(itertools.pairwise(dense)):
+            found = locating.touches(curve, *dense[number - 1 : number + 2]) if number else []
+            for one in found + locating.bifurcations(curve, left, right):
                 if curve.equation.period > 1 and self._halves(curve, one.z):
                     return passed
                 if passed[-1].bifurcation >= 0:

@@ -211,6 +211,14 @@ def without_critical(solutions: list[Solution]) -> list[Solution]:
     return solutions[:1] + inner + solutions[1:][-1:]
 
 
+def touches(curve: SolutionCurve, before: Solution, one: Solution, after: Solution) -> list[Bifurcation]:
+    """Return a degenerate point where an eigenvalue comes to the border of stability and goes back."""
+    near = _length(before, after) < SHORTEST and may_return((before, one, after), curve.equation.is_map)
+    if not near or happened(before, after):
+        return []
+    return [Bifurcation(DEGENERATE, one.z, one.tangent, None, curve.width * abs(float(after.z[-1] - before.z[-1])))]
+
+
 def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: float = np.inf) -> list[Bifurcation]:
     """Return the bifurcations between two solutions, in their order.
 
