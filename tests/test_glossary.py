@@ -84,7 +84,6 @@ TERMS = {
     "read-out": "Read-out",
     "residual": "Residual",
     "resolvent": "Resolvent",
-    "runs away": "Running away",
     "samples": "Sample",
     "singular value": "Singular value",
     "slopes": "Slope",

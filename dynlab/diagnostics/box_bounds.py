@@ -179,11 +179,12 @@ def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flo
     )
     found = next(words for holds, words in cases if holds)
     J, unit = ("the flow's Jacobian", " per second") if of_flow else ("J", "")
+    real = "Re λ" if of_flow else "Re μ"
     approach = ", so its solutions in the box approach each other" if of_flow and rate.value < 0 else ""
     return (
         f"Over the box {_in_words(*ends)} the step {found}. Proved: ‖T J T⁻¹‖₂ ≤ {at_most(norm.value)} with one T for "
-        f"all states, and Re λ ≤ {at_most(rate.value)}{unit} for {J}{approach}. Samples reach a norm of "
-        f"{number(norm.sampled.max())}, a spectral radius of {near_one(float(norm.eigenvalues.max()))} and a Re λ of "
+        f"all states, and {real} ≤ {at_most(rate.value)}{unit} for {J}{approach}. Samples reach a norm of "
+        f"{number(norm.sampled.max())}, a spectral radius of {near_one(float(norm.eigenvalues.max()))} and a {real} of "
         f"{number(rate.eigenvalues.max())}{unit}."
     )
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
+from dynlab.errors import UserError
 from dynlab.program.operations import NAMES, OPERATIONS
 from dynlab.program.program import Program
 
@@ -97,6 +98,8 @@ def _sums(a: Tensor, length: int) -> Tensor:
 
 
 def _row(table: Tensor, t: Any) -> Tensor:
+    if (isinstance(t, int) and not 0 <= t < len(table)) or (isinstance(t, Tensor) and bool((t >= len(table)).any())):
+        raise UserError(f"The network learned its parameters for T = {len(table)} steps, and another one is asked for.")
     return table[t]
 
 

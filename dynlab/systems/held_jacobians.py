@@ -37,7 +37,10 @@ def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
     """Raise where a flow that is as fast as at one of the `states` would take minutes to be solved for that long."""
-    speed = float(torch.linalg.matrix_norm(finite_or_zero(held_matrices(held, states)), 2).max())
+    matrices = finite_or_zero(held_matrices(held, states))
+    # the Perron root of |J| is the smallest norm of rows that coordinates in units of their own can give it
+    roots = torch.linalg.eigvals(matrices.abs()).abs().amax(-1)
+    speed = float(torch.minimum(torch.linalg.matrix_norm(matrices, 2), roots).max())
     if speed * seconds > MOST_TIMES:
         raise UserError(
             f"{seconds:g} s are {speed * seconds:,.6g} times the flow's own time scale of {1 / speed:.2g} s, "

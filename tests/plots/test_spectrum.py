@@ -186,16 +186,6 @@ def test_modes_that_a_step_forgets_hide_no_others():
     plt.close("all")
 
 
-def test_no_radius_is_drawn_where_none_is_known():
-    """A unit rests at its jump until the input moves it."""
-    system = from_function(lambda h, x: torch.sign(h + x) * ((h + x).abs() / 2 + 0.1), state_size=1, input_size=1)
-    ds = spectrum(system, np.array([[0.0], [0.0], [1.0], [1.0]]))
-    (line,) = [line for line in plot_spectral_radius(ds).lines if line.get_label() == "one sample"]
-    assert np.isfinite(line.get_ydata()).tolist() == [False, False, True, True]
-    axes = plot_spectral_radius(spectrum(system, np.zeros((3, 1))))
-    assert [text.get_text() for text in axes.texts] == ["none is known"]
-
-
 def test_the_name_of_time_stands_above_its_bar_and_not_beside_the_next_axis():
     figure = plot_spectrum(first_call({}, "spectrum")[0]).figure
     (bar,) = [ax for ax in figure.axes if ax.get_label() == "<colorbar>"]

@@ -5,6 +5,7 @@ import torch
 import torchrecurrent
 from torch import nn
 
+from dynlab.errors import UserError
 from dynlab.program import NoProgram
 from dynlab.program.derived import derived
 from dynlab.program.differentiation import jacobian, jacobian_and_error
@@ -179,17 +180,21 @@ class Straight(torch.autograd.Function):
     "f, sentence",
     [
         (through_numpy, "something else|cannot be traced"),
-        (noisy, "random"),
         (by_value, "decides by the value"),
         (lambda h, x: Straight.apply(h), "derivative by torch is not"),
         (lambda h, x: torch.round(h), "round"),
     ],
-    ids=["numpy", "noise", "value", "rule", "jump"],
+    ids=["numpy", "value", "rule", "jump"],
 )
 def test_a_trace_that_would_lie_is_none(f, sentence):
     system = from_function(f, 2)
     with pytest.raises(NoProgram, match=sentence):
         derived(frozen(system))
+
+
+def test_a_step_that_draws_random_numbers_is_refused():
+    with pytest.raises(UserError, match="two answers"):
+        from_function(noisy, 2)
 
 
 def test_a_step_without_a_program_still_has_derivatives():

@@ -35,7 +35,7 @@ def surviving(kept: Real, n: int) -> str:
     Examples
     --------
     >>> surviving(np.array([1.0, 0.0, np.nan]), 3)
-    '0 to 1 of the 3 singular values of ∂h_T/∂h_0 are at least 0.1 (known in 2 of 3 samples)'
+    '0.5 (range 0 to 1) of the 3 singular values of ∂h_T/∂h_0 is at least 0.1 (known in 2 of 3 samples)'
     """
     known = kept[np.isfinite(kept)]
     values = f"singular {'value' if n == 1 else 'values'} of ∂h_T/∂h_0"
