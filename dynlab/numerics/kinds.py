@@ -143,7 +143,8 @@ def _rotates(
 def _complex(values: NDArray[np.complex128], errors: NDArray[np.float64], i: int) -> int:
     if abs(values[i].imag) > errors[i]:
         return 1
-    if values[i].imag == errors[i] == 0:  # as the zeros of dead units
+    zero = abs(values[i]) <= errors[i] <= ZERO and bool((np.abs(values) > errors).any())  # among others, as of low rank
+    if zero or values[i].imag == errors[i] == 0:  # as the zeros of dead units
         return 0
     apart = np.abs(values - values[i]) > errors + errors[i]
     return 0 if values[i].imag == 0 and np.delete(apart, i).all() else -1
