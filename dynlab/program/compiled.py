@@ -47,7 +47,7 @@ class Compiled(NamedTuple):
     workspace : int
         Length of `w`.
     module : module
-        Of the generated text; its loops are `dynlab.program.loops`.
+        The generated text, with the loops that were asked for as its functions.
     """
 
     step: Callable[..., None]
@@ -63,8 +63,16 @@ def is_installed() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def compiled(program: Program) -> Compiled | None:
-    """Compile a held program (`Program.held`) of a step or velocity; None where it is too large or not scalar."""
+def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
+    """Compile a held program (`Program.held`) of a step or velocity; None where it is too large or not scalar.
+
+    Parameters
+    ----------
+    program : Program
+    loops : Path, optional
+        A file of functions under ``@njit`` that call the generated ``step`` and ``jacobian`` by name. Its text follows
+        theirs in one module, so that numba keeps what it compiles on disk.
+    """
     if not is_installed() or program.size > LARGEST:
         return None
     linear = linearise(program)
@@ -72,7 +80,7 @@ def compiled(program: Program) -> Compiled | None:
     if any(name in OPERATIONS and not OPERATIONS[name].scalar for name in names):
         return None
     text = _Text(program, linear)
-    module = _module(HEADER + text.step() + text.jacobian())
+    module = _module(HEADER + text.step() + text.jacobian() + (loops.read_text("utf-8") if loops else ""))
     return Compiled(module.step, module.jacobian, text.numbers(), text.length, module)
 
 

@@ -47,3 +47,13 @@ def test_a_large_state_is_not_compiled():
         compiled(derived(frozen(create("vanilla", input_size=1, state_size=LARGEST + 1))).program.held(torch.zeros(1)))
         is None
     )
+
+
+def test_loops_call_the_generated_step(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    loops = tmp_path / "loops.py"
+    loops.write_text("@njit(cache=True)\ndef twice(h, c, w, out):\n    step(h, c, w, out)\n    step(out, c, w, h)\n")
+    found = compiled(derived(frozen(create("henon"))).program.held(torch.zeros(0)), loops)
+    state = np.array([0.5, 0.1])
+    found.module.twice(state, found.numbers, np.empty(found.workspace), np.empty(2))
+    np.testing.assert_allclose(state, [1 - 1.4 * 0.75**2 + 0.15, 0.3 * 0.75])
