@@ -20,12 +20,12 @@ from .source import Source
 WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
 
 
-@analysis(ANYTHING | HELD | {"starts"}, over=False, several=-1, movie=True)
-@click.option("--parameter", metavar="NAME", help="Of a planar system: step_size, W[0,1], r …")
-@click.option("--from", "lowest", type=float, help="Where its range begins.")
-@click.option("--to", "highest", type=float, help="Where it ends.")
-@click.option("--frames", type=click.IntRange(2, 1000), default=40, show_default=True, help="At most.")
-@click.option("--rate", type=click.IntRange(1, 50), default=10, show_default=True, help="Frames a second.")
+@analysis(ANYTHING | HELD | {"starts"}, over=False, several=-1, output="movie")
+@click.option("--parameter", metavar="NAME", help="Parameter of a planar system: step_size, W[0,1], r …")
+@click.option("--from", "lowest", type=float, help="Beginning of its range.")
+@click.option("--to", "highest", type=float, help="End of its range.")
+@click.option("--frames", type=click.IntRange(2, 1000), default=40, show_default=True, help="Most frames.")
+@click.option("--rate", type=click.IntRange(1, 50), default=10, show_default=True, help="Frames per second.")
 def animate(
     source: Source, parameter: str | None, lowest: float | None, highest: float | None, frames: int, rate: int
 ) -> CommandResult:
@@ -81,7 +81,7 @@ def _spectra(source: Source, frames: int) -> CommandResult:
     def spectrum(one: Source) -> CommandResult:
         return measured(one, "spectrum", "Computing spectra", [one.map], one.driven | one.computing)
 
-    made = over_step(spectrum, source, {}, ())
+    made = over_step(spectrum, source, {})
     return made._replace(movie=Movie(spectrum_frames(made.dataset, frames), 1))
 
 

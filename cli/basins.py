@@ -13,9 +13,13 @@ from .source import Source
 @click.option("--extent", type=POSITIVE, help="Half the width of the window.  [default: 3; with CKPT the states' own]")
 @click.option("--steps", type=COUNT, default=2000, show_default=True, help="How long each start is followed.")
 @click.option(
-    "--follow/--no-follow", default=None, help="What neither rests nor repeats.  [default: but of a large network]"
+    "--follow/--no-follow",
+    default=None,
+    help="Also classify orbits that are not periodic.  [default: on; off for large networks]",
 )
-@click.option("--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="At once.")
+@click.option(
+    "--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="Most memory to use at once."
+)
 def basins(
     source: Source, grid: int | None, extent: float | None, steps: int, follow: bool | None, max_memory: int
 ) -> CommandResult:

@@ -14,20 +14,24 @@ from .source import Source
 PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "observed")
 
 
-@analysis(ANYTHING - {"device", "dtype"} | HELD, alone=["second"])
+@analysis(ANYTHING - {"device", "dtype"} | HELD)
 @click.option("--parameter", required=True, metavar="NAME", help="r, step_size, W[0,1], W*, input[0], input* …")
-@click.option("--from", "lowest", type=float, required=True, help="Where its range begins.")
-@click.option("--to", "highest", type=float, required=True, help="Where it ends.")
+@click.option("--from", "lowest", type=float, required=True, help="Beginning of its range.")
+@click.option("--to", "highest", type=float, required=True, help="End of its range.")
 @click.option("--second", metavar="NAME", help="A second parameter: a map of the plane of both, in place of branches.")
-@click.option("--second-from", type=float, help="Where its range begins.")
-@click.option("--second-to", type=float, help="Where it ends.")
+@click.option("--second-from", type=float, help="Beginning of its range.")
+@click.option("--second-to", type=float, help="End of its range.")
 @click.option("--grid", type=GRID, help="With --second: points in each direction.  [default: 101]")
-@click.option("--starts", type=COUNT, help="Of each search for fixed points.  [default: 256, of large layers fewer]")
+@click.option(
+    "--starts", type=COUNT, help="Random starts of each search for fixed points.  [default: 256, of large layers fewer]"
+)
 @click.option("--max-period", type=COUNT, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
 @click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
 @click.option("--values", type=NOT_NEGATIVE, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
 @click.option("--largest-state", type=POSITIVE, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
-@click.option("--max-memory", type=COUNT, default=1024, show_default=True, metavar="MIB", help="At once.")
+@click.option(
+    "--max-memory", type=COUNT, default=1024, show_default=True, metavar="MIB", help="Most memory to use at once."
+)
 def bifurcation(source: Source, **own: Any) -> CommandResult:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
 

@@ -1,15 +1,13 @@
 """`dynlab completion`: the script that lets a shell complete dynlab's commands, options, networks and files."""
 
 import click
-from click.shell_completion import BashComplete, FishComplete, ZshComplete
+from click.shell_completion import get_completion_class
 
-from .streams import echo
-
-SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+from .output import echo
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.command(hidden=True)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the script that completes dynlab's commands, options, networks and files at the Tab key.
 
@@ -18,5 +16,6 @@ def completion(shell: str) -> None:
     dynlab completion zsh >> ~/.zshrc
     dynlab completion fish > ~/.config/fish/completions/dynlab.fish
     """
-    group = click.get_current_context().find_root().command
-    echo(SHELLS[shell](group, {}, "dynlab", "_DYNLAB_COMPLETE").source())
+    found = get_completion_class(shell)
+    if found is not None:
+        echo(found(click.get_current_context().find_root().command, {}, "dynlab", "_DYNLAB_COMPLETE").source())

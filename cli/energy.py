@@ -10,17 +10,21 @@ from .source import Source
 INTEGRATORS = ("euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler")
 
 
-@analysis(ANYTHING - {"step", "steps"} | {"at", "step_size", "starts"})
-@click.option("--steps", type=COUNT, default=500, show_default=True, help="How many.")
+@analysis(ANYTHING - {"steps"} | {"at", "starts"})
+@click.option("--steps", type=COUNT, default=500, show_default=True, help="Number of steps.")
 @click.option(
-    "--integrator", "integrators", multiple=True, type=click.Choice(INTEGRATORS), help="Repeatable.  [default: all]"
+    "--integrator",
+    "integrators",
+    multiple=True,
+    type=click.Choice(INTEGRATORS),
+    help="Integrator; repeatable.  [default: all]",
 )
 def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> CommandResult:
     """Follow the energy H = Σ log cosh(M h + q) of h' = tanh(M h + q), and its drift under each integrator.
 
     \b
     dynlab energy --matrix zero
-    dynlab energy --matrix diff --step 0.05 --integrator euler --integrator rk4
+    dynlab energy --matrix diff --step-size 0.05 --integrator euler --integrator rk4
     dynlab energy antisymmetric-har2
     dynlab energy runs/x/*.ckpt --over step
     """

@@ -13,12 +13,10 @@ from .options import ANYTHING, HELD, OUTPUT
 from .output import CommandResult
 from .source import Source
 
-PLANE = frozenset({"matrix", "kind", "step", "starts", "steps", "seed", "integrator"})
 
-
-@analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, page=True)
+@analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, output="page")
 @click.option("--state", metavar="LINK", help="Open in this state: a link of the explorer, or what follows its #.")
-@click.option("--integrator", type=click.Choice(INTEGRATORS), help="Of --matrix: whose map is shown.  [default: euler]")
+@click.option("--integrator", type=click.Choice(INTEGRATORS), help="Integrator of --matrix.  [default: euler]")
 @click.option("--certify", is_flag=True, help="Prove the fixed points of CKPT (pip install dynlab-rnn[certify]).")
 def explore(source: Source, state: str | None, integrator: str | None, certify: bool) -> CommandResult:
     """Write the phase-plane explorer: one HTML page for any browser, which needs no server and no network.
@@ -29,54 +27,42 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
 
     \b
     dynlab explore                          opens with the paper's system with diffusion
-    dynlab explore --matrix "0,1;-1,0" --step 0.05 -o class.html
-    dynlab explore --matrix zero --step 0.5 --integrator implicit-midpoint
+    dynlab explore --matrix "0,1;-1,0" --step-size 0.05 -o class.html
+    dynlab explore --matrix zero --step-size 0.5 --integrator implicit-midpoint
     dynlab explore gru-flipflop --certify   a network of the zoo, to be driven from memory to memory
     dynlab explore gru-flipflop --state "LINK"   the same where a link of its page left it
     """
     import xarray as xr
 
     from dynlab.explore import explorer_page
-
-    if state is not None and not source.checkpoints and source.given - {"quiet", "state"}:
-        raise UserError("--state says all that the explorer opens with: leave out the other options, or --state.")
-    if source.checkpoints and integrator is not None:
-        raise UserError("--integrator is of --matrix: a network is run by its own steps, so leave it out.")
-    if source.checkpoints:
-        return _of_network(source, certify, state)
-    if certify or source.factory is not None:
-        raise UserError("--certify and --system are of a network in a file: name CKPT, or leave them out.")
-    if state is not None:
-        from dynlab.explore.states import check_fragment
-
-        return CommandResult(xr.Dataset(), None, "state", page=explorer_page(check_fragment(state)))
-    if source.matrix is None:
-        if source.given & PLANE:
-            raise UserError(
-                "Orbits, steps, integrators and seeds are of --matrix: name that too, such as --matrix diff."
-            )
-        return CommandResult(xr.Dataset(), None, "phase-plane", page=explorer_page())
-    if source.given & {"at", "at_step"}:
-        raise UserError("--at and --at-step hold the input of a network: --matrix has none, so leave them out.")
-    from dynlab.explore.states import planar_fragment
+    from dynlab.explore.states import check_fragment, planar_fragment
     from dynlab.systems.planar import STARTS, STEP_SIZE
 
-    step = STEP_SIZE if source.step is None else source.step
-    how: dict[str, Any] = {"seed": source.seed, "step_size": step, "steps": source.steps}
-    how["integrator"] = integrator or "euler"
-    fragment = planar_fragment(source.matrix, source.kind or "feedback", starts=source.initial_states or STARTS, **how)
+    if source.checkpoints:
+        if integrator is not None:
+            raise UserError("--integrator is of --matrix: a network is run by its own steps.")
+        return _of_network(source, certify, state)
+    if certify or source.factory is not None:
+        raise UserError("--certify and --system are of a network in a file: name CKPT.")
+    if state is not None:
+        if source.given - {"quiet", "state"}:
+            raise UserError("--state says all that the explorer opens with: leave out the other options.")
+        return CommandResult(xr.Dataset(), None, "state", page=explorer_page(check_fragment(state)))
+    if source.matrix is None and integrator is None and not source.given - {"quiet"}:
+        return CommandResult(xr.Dataset(), None, "phase-plane", page=explorer_page())
+    how: dict[str, Any] = {"seed": source.seed, "steps": source.steps, "integrator": integrator or "euler"}
+    how |= {"step_size": source.step_size or STEP_SIZE, "starts": source.initial_states if source.starts else STARTS}
+    fragment = planar_fragment(source.matrix or "diff", source.kind or "feedback", **how)
     return CommandResult(xr.Dataset(), None, source.name, page=explorer_page(fragment))
 
 
 def _of_network(source: Source, certify: bool, state: str | None) -> CommandResult:
-    """The page of a trained network: where its states and fixed points lie comes from `dynlab.geometry`."""
+    """Return the page of a trained network: where its states and fixed points lie comes from `dynlab.geometry`."""
     if certify:
         require_extra("flint", "certify")  # before the search, which takes longer
     from dynlab.explore import explorer_page
     from dynlab.explore.network import embedded
-    from dynlab.explore.states import LARGEST, check_fragment
-
-    check_fragment(state or "", (int(LARGEST), int(LARGEST)))  # all but what the search tells, which takes longer
+    from dynlab.explore.states import check_fragment
 
     asked = source.driven | source.held | source.computing
     doing = "Following trajectories, searching for fixed points"
@@ -88,15 +74,12 @@ def _of_network(source: Source, certify: bool, state: str | None) -> CommandResu
 
 
 def _command(source: Source) -> str:
-    """The line that makes this page of a network, without where it is written and without its state."""
+    """Return the line that makes this page of a network, without where it is written and without its state."""
     context = click.get_current_context()
     words = ["dynlab", "explore", *source.checkpoints]
     for option in context.command.params:
-        if option.name not in source.given or option.name in {*OUTPUT, "state", "checkpoints"}:
-            continue
-        value = context.params[option.name]
-        if value is True:
-            words.append(option.opts[0])
-            continue
-        words += [f"{option.opts[0]}={each}" for each in (value if isinstance(value, tuple) else [value])]
+        if option.name in source.given and option.name not in {*OUTPUT, "state", "checkpoints"}:
+            value = context.params[option.name]
+            values = value if isinstance(value, tuple) else [value]
+            words += [option.opts[0] if each is True else f"{option.opts[0]}={each}" for each in values]
     return shlex.join(words)

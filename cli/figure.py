@@ -8,9 +8,8 @@ import click
 from dynlab.errors import lookup
 
 from .movie import MOVIE_SUFFIXES, Movie, save_movie
-from .options import look_options, names_in
-from .output import FIGURE_SUFFIXES, Look, Output, check_folder, save_figure
-from .streams import echo
+from .options import OUTPUT, Command, names_in, with_options
+from .output import FIGURE_SUFFIXES, Output, echo, save_figure
 
 FOLDER = Path("figures/gallery")
 MOVING = ("movie",)  # figures that are the last frame of a movie
@@ -18,7 +17,7 @@ RATE, HOLD = 6.25, 12  # frames a second, and how many of them long the last one
 GIF_DPI, MP4_DPI = 60, 100
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", shell_complete=names_in("dynlab.gallery:FIGURES"))
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FIGURE", help="Another file than the default."
@@ -27,7 +26,7 @@ GIF_DPI, MP4_DPI = 60, 100
 @click.option("--recompute", is_flag=True, help="Compute what is drawn again, and keep it.")
 @click.option("--overwrite", is_flag=True, help="Replace the file that --output names.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@look_options
+@with_options({name: OUTPUT[name] for name in ("size", "dpi", "theme")})
 def figure(
     name: str, output: Path | None, fast: bool, recompute: bool, overwrite: bool, quiet: bool, **look: Any
 ) -> None:
@@ -60,7 +59,7 @@ def figure(
     dynlab figure critical-step
     dynlab figure movie -o sine.mp4
     """
-    from dynlab.files import make_folder, write_text
+    from dynlab.files import write_text
     from dynlab.gallery import FIGURES, page
     from dynlab.plots.style import asked
 
@@ -69,25 +68,22 @@ def figure(
     if fast and recompute:
         raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
     suffixes = FIGURE_SUFFIXES + MOVIE_SUFFIXES if name in MOVING else FIGURE_SUFFIXES
-    files = Output("figure", output, None, False, overwrite, quiet, suffixes, Look(**look))
-    if output is None:
-        check_folder(FOLDER, "go elsewhere, or name a file with --output")
+    files = Output("figure", output, overwrite=overwrite, quiet=quiet, suffixes=suffixes, **look)
     names = list(FIGURES) if name == "all" else [name]
     made = {}
     for each in names:
         make = lookup(FIGURES | {"all": ""}, each, "figure")
-        with files.working(f"Drawing {each}"), asked(files.look.size):
+        with files.working(f"Drawing {each}"), asked(files.size):
             made[each] = make(fast=fast, recompute=recompute)
         path = output or FOLDER / f"{each}.png"
-        make_folder(path.parent)
-        replacing = overwrite or output is None
+        path.parent.mkdir(parents=True, exist_ok=True)
         if (frames := made[each].animation) is not None:
             movie = path if path.suffix in MOVIE_SUFFIXES else path.with_suffix(".gif")
-            dpi = files.look.dpi or (GIF_DPI if movie.suffix == ".gif" else MP4_DPI)
-            save_movie(Movie(frames(), RATE, HOLD), movie, dpi, files.look.theme, overwrite=replacing)
+            dpi = files.dpi or (GIF_DPI if movie.suffix == ".gif" else MP4_DPI)
+            save_movie(Movie(frames(), RATE, HOLD), movie, dpi, files.theme)
             files.log(f"Movie: {movie}")
         if path.suffix in FIGURE_SUFFIXES:
-            save_figure(made[each].figure, path, files.look, small=output is None, overwrite=replacing)
+            save_figure(made[each].figure, path, files.dpi, files.theme, small=output is None)
         echo(f"{made[each].title}. {made[each].measured}")
         if path.suffix in FIGURE_SUFFIXES:
             files.log(f"Figure: {path}")

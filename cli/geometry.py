@@ -8,8 +8,10 @@ from .output import CommandResult
 from .source import Source
 
 
-@analysis(ANYTHING | HELD, alone=["tangent"])
-@click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
+@analysis(ANYTHING | HELD)
+@click.option(
+    "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
+)
 @click.option(
     "--transient", type=NOT_NEGATIVE, default=0, show_default=True, metavar="STEPS", help="Steps that do not count."
 )

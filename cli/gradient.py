@@ -5,13 +5,11 @@ from typing import Any
 import click
 
 from dynlab.errors import UserError
-from dynlab.letters import one_line
 
 from .analysis import analysis, measured
 from .options import ANYTHING, COUNT
-from .output import CommandResult
+from .output import CommandResult, echo
 from .source import Source
-from .streams import echo
 
 
 @analysis(ANYTHING | {"starts"})
@@ -56,7 +54,7 @@ def _loss(source: Source) -> dict[str, Any]:
         )
     if source.checkpoint.readout_name and not source.quiet:
         echo(
-            f"{one_line(source.checkpoint.readout_name)} is taken to read the last state, with nothing between.",
+            f"{source.checkpoint.readout_name} is taken to read the last state, with nothing between.",
             err=True,
         )
     from dynlab.diagnostics.gradient.loss_gradient import read_out_loss

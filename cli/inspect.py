@@ -4,11 +4,8 @@ from typing import Any
 
 import click
 
-from dynlab.letters import one_line
-
 from .options import NetworkName
-from .output import print_json
-from .streams import echo
+from .output import echo, print_json, print_table
 
 
 @click.command()
@@ -18,9 +15,9 @@ from .streams import echo
 def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     """Say what is in a checkpoint: systems, sizes, parameters, facts of the training; no analysis.
 
-    CKPT is a file or a name that `dynlab zoo` lists. The column "layer" is what --layer of the other commands takes,
-    and "input" the width of their --inputs. Where layers below drive a layer, or tokens are read, the column "step's
-    input" says how many numbers one of its steps takes.
+    CKPT is a file or a name that `dynlab list zoo` prints. The column "layer" is what --layer of the other commands
+    takes, and "inputs" the width of their --inputs. Where layers below drive a layer, or tokens are read, "inputs of a
+    step" says how many numbers one of its steps takes.
 
     \b
     dynlab inspect model.pt
@@ -36,78 +33,47 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
         found["systems"] = [each for each in found["systems"] if each["layer"] == chosen]
     if as_json:
         print_json(found)
-    else:
-        _print(found)
-
-
-def _print(found: dict[str, Any]) -> None:
-    from dynlab.wording import agree, joined, number
-
-    from .columns import print_table
-
-    size = f"{found['bytes']:,} bytes, {found['parameters']:,} parameters"
-    echo(f"{one_line(found['file'])}: format {found['format']}, {size}")
+        return
+    echo(f"{found['file']}: format {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
-    both = any(entry["input_size"] != entry["step_input_size"] for entry in found["systems"])
-    rows = [
-        [
-            _layer(entry["layer"]),
-            entry["system"],
-            f"{entry['state_size']:,}",
-            f"{entry['input_size']:,}",
-            *([f"{entry['step_input_size']:,}"] if both else []),
-            f"{entry['parameters']:,}",
-            entry["dtype"] or "",
-        ]
-        for entry in found["systems"]
-    ]
-    numeric = ["state", "input", *(["step's input"] if both else []), "parameters"]
-    print_table(["layer", "system", *numeric, "dtype"], rows, numeric)
-    if any(entry["system"] == "lstm" for entry in found["systems"]):
-        echo("\nThe state of an LSTM is h and c together.")
-    for entry in found["systems"]:
-        if settings := _config(entry["config"]):
-            of = f" of layer {one_line(_layer(entry['layer']))}" if len(found["systems"]) > 1 else ""
-            echo(f"\nsettings{of}: {settings}")
+    _print_systems(found["systems"])
     for prefix, reason in found["misfits"].items():
-        echo(f"\nNot readable as a torch layer: {one_line(prefix or 'the root')}: {one_line(reason)}")
-    echo()
+        echo(f"Not readable as a torch layer: {prefix or 'the root'}: {reason}")
     if found["other_parts"]:
-        others = [one_line(name) for name in found["other_parts"]]
-        verb = agree(len(others), "holds", "hold")
-        echo(f"All this is of {one_line(found['part'])}: {joined(others)} {verb} weights too, which are not read.")
+        echo(f"This is {found['part']}; weights of {', '.join(found['other_parts'])} are not read.")
     if found["readout"]:
         outputs, width = found["readout"]
         echo(f"read-out: {width:,} to {outputs:,}")
     if found["task"]:
         echo(f"task: {_settings(found['task'])}")
     if found["training"]:
-        results = [name for name in found["training"] if name.startswith("test_")]
-        echo("training:")
-        for name in [*results, *(name for name in found["training"] if name not in results)]:
-            value = found["training"][name]
-            told = number(value) if name in results and isinstance(value, float) else one_line(_plain(value))
-            echo(f"  {one_line(name)}: {_settings(value) if isinstance(value, dict) else told}")
+        echo(f"training: {_settings(found['training'])}")
+    echo(f"\nDoes it forget? `dynlab report {checkpoint}` answers.")
 
 
-def _layer(name: str | None) -> str:
-    return "(the only one)" if name is None else name or "(root)"
+def _print_systems(systems: list[dict[str, Any]]) -> None:
+    import pandas as pd
 
-
-def _config(config: dict[str, Any]) -> str:
-    """The settings that the other columns do not tell; a plain RNN's nonlinearity even where the file does not."""
-    shown = {name: value for name, value in config.items() if value is not None and name != "input_size"}
-    if config.get("nonlinearity", "") is None:
-        shown["nonlinearity"] = "not in the file (--nonlinearity)"
-    return _settings(shown)
+    names = {"state_size": "state", "input_size": "inputs", "step_input_size": "inputs of a step"}
+    frame = pd.DataFrame(systems)
+    columns = ["layer", "system", "state_size", "input_size", "step_input_size", "parameters", "dtype"]
+    if (frame["input_size"] == frame["step_input_size"]).all():
+        columns.remove("step_input_size")
+    shown = frame[columns].rename(columns=names)
+    shown["layer"] = [("(the only one)" if name is None else name or "(root)") for name in frame["layer"]]
+    print_table(shown)
+    echo()
+    if "lstm" in set(frame["system"]):
+        echo("The state of an LSTM is h and c together.")
+    for layer, entry in zip(shown["layer"], systems, strict=True):
+        config = {name: value for name, value in entry["config"].items() if name != "input_size" and value is not None}
+        if "nonlinearity" in entry["config"]:
+            config["nonlinearity"] = entry["config"]["nonlinearity"] or "not in the file (--nonlinearity)"
+        if config:
+            echo(f"settings{f' of {layer}' if len(systems) > 1 else ''}: {_settings(config)}")
 
 
 def _settings(facts: dict[str, Any]) -> str:
-    return one_line(", ".join(f"{name}={_plain(value)}" for name, value in facts.items()))
-
-
-def _plain(value: Any) -> str:
-    """A fact as an option takes it: of a list its entries, and "none" where there is nothing."""
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
+    return ", ".join(
+        f"{name}={_settings(value) if isinstance(value, dict) else value}" for name, value in facts.items()
+    )

@@ -11,7 +11,9 @@ from .source import Source
 
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD, name="lyapunov-function")
-@click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
+@click.option(
+    "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
+)
 @click.option("--prove/--no-prove", default=None, help="Or sample alone.  [default: --prove up to 256 states]")
 def lyapunov_function(source: Source, starts: int | None, prove: bool | None) -> CommandResult:
     """Prove around each stable fixed point how far V = (h − h*)ᵀ P (h − h*) decreases: all starts there end at it.
@@ -19,7 +21,7 @@ def lyapunov_function(source: Source, starts: int | None, prove: bool | None) ->
     Needs python-flint (pip install dynlab-rnn[certify]).
 
     \b
-    dynlab lyapunov-function --matrix diff --step 0.05
+    dynlab lyapunov-function --matrix diff --step-size 0.05
     dynlab lyapunov-function --matrix diff --kind flow
     dynlab lyapunov-function rnn-har2
     dynlab lyapunov-function runs/x/*.ckpt --over step

@@ -14,8 +14,10 @@ from .source import Source
 SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are megabytes
 
 
-@analysis(ANYTHING | HELD, alone=["point"])
-@click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
+@analysis(ANYTHING | HELD)
+@click.option(
+    "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
+)
 @click.option("-k", type=COUNT, metavar="N", help="Only the N modes of largest modulus.  [default: 12, or all]")
 @click.option(
     "--point",

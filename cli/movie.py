@@ -22,12 +22,6 @@ EXACT = "-fflags +bitexact -flags:v +bitexact -map_metadata -1"
 EVEN = "pad=ceil(iw/2)*2:ceil(ih/2)*2"  # which the format asks for
 
 
-def check_movie(path: Path | None) -> None:
-    """Refuse an MP4 where there is nothing that writes one."""
-    if path is not None and path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise UserError(f"{path} needs ffmpeg, which is not installed: install it, or name a file that ends in .gif.")
-
-
 class Movie(NamedTuple):
     """Figures one after the other, drawn when they are asked for.
 
@@ -46,15 +40,15 @@ class Movie(NamedTuple):
     hold: int = 1
 
 
-def save_movie(
-    movie: Movie, path: Path, dpi: int | None = None, theme: str = "light", *, overwrite: bool = True
-) -> None:
+def save_movie(movie: Movie, path: Path, dpi: int | None = None, theme: str = "light") -> None:
     """Write a movie whole or not at all; the suffix of `path` decides the format."""
     from dynlab.plots.style import rendered
 
+    if path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
+        raise UserError(f"{path} needs ffmpeg, which is not installed: install it, or name a file that ends in .gif.")
     drawn = [rendered(figure, "png", dpi or MOVIE_DPI, theme) for figure in movie.frames]
     if path.suffix == ".gif":
-        write_bytes(path, _gif(drawn, movie), overwrite=overwrite)
+        write_bytes(path, _gif(drawn, movie))
         return
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "movie.mp4"
@@ -63,7 +57,7 @@ def save_movie(
         if done.returncode:
             reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
             raise UserError(f"ffmpeg could not write {path} ({' '.join(reason)}): name a file that ends in .gif.")
-        write_bytes(path, made.read_bytes(), overwrite=overwrite)
+        write_bytes(path, made.read_bytes())
 
 
 def _gif(drawn: list[bytes], movie: Movie) -> bytes:

@@ -1,8 +1,4 @@
-"""The options that commands share: what is looked at, what drives it, what is held, where to compute, what is written.
-
-Each is spelled here once, by the name of the argument that it becomes. A command names the sets that it takes
-(`dynlab.cli.analysis`).
-"""
+"""The options that commands share, each spelled once, by the name of the argument that it becomes."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,112 +11,25 @@ from click.shell_completion import CompletionItem
 
 import dynlab
 
-Command = Callable[..., Any]
+Function = Callable[..., Any]
 Options = dict[str, tuple[tuple[str, ...], dict[str, Any]]]  # by the argument: its flags, and what click takes
 
-SMALLEST, LARGEST = (4.0, 3.0), 60.0  # inches, of a figure: width and height of one that can be read, and the most
 COUNT = click.IntRange(min=1)
 POSITIVE = click.FloatRange(min=0, min_open=True)
 NOT_NEGATIVE = click.IntRange(min=0)
 SEED = click.IntRange(0, 2**63 - 1)  # what torch's and numpy's generators take
 GRID = click.IntRange(min=2)  # points in each direction
 FOLDER = click.Path(path_type=Path)
-INPUTS = (
-    "task:NAME, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2, zero.  [default: the checkpoint's task]"
-)
-MATRIX = 'In place of CKPT: plus, minus, zero, diff, identity, orthogonal, random, or W\'s entries "a,b;c,d".'
-KIND = "Of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); of a cell flow: what it is Euler's step of."
-STEP = "ε in seconds: of --matrix, or to take Euler's map of a flow that --system names.  [default: 0.1 of --matrix]"
-OWN_CLASS = "Your own class, which makes the network that CKPT holds the weights of."
-SYSTEM = "In place of CKPT a system that `dynlab systems` lists; with CKPT your own class."
+SIDE = 3.0, 60.0  # inches, of a figure
 
 
 class NetworkName(click.types.StringParamType):
-    """A checkpoint: where a shell completes it, a name of the zoo that begins so, or else a file."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name, which is not empty and no address."""
-        if not value.strip():
-            self.fail("a checkpoint's name is empty: give a file, or a name that `dynlab zoo` lists.", param, ctx)
-        if "://" in value:
-            self.fail(f"{value!r} is an address: download it, and give the file.", param, ctx)
-        return str(value)
+    """A checkpoint: a file, or a name of the zoo, which a shell completes."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The zoo's names by their files: to import it takes longer than a key should."""
+        """Complete the zoo's names by their files: importing the zoo takes longer than a key should."""
         names = sorted(file.stem for file in Path(dynlab.__file__).with_name("zoo").glob(f"{incomplete}*.pt"))
         return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
-
-
-def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """What a shell completes: the names in tables, each given as MODULE:NAME, which is imported only then."""
-
-    def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        found = (table.split(":") for table in tables)
-        known = [str(name) for module, table in found for name in getattr(import_module(module), table)]
-        return sorted(name for name in known if name.startswith(incomplete))
-
-    return names
-
-
-SHARED: Options = {
-    "layer": (("--layer",), {"help": "Which recurrent layer: its prefix in the model, then :1 or :1r."}),
-    "factory": (
-        ("--system",),
-        {"metavar": "NAME|MODULE:FACTORY", "help": SYSTEM, "shell_complete": names_in("dynlab.systems:SYSTEMS")},
-    ),
-    "config": (("--set",), {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of --system NAME: rho=100."}),
-    "nonlinearity": (
-        ("--nonlinearity",),
-        {
-            "type": click.Choice(["tanh", "relu"]),
-            "help": "Of a plain RNN, which a file of weights does not tell.  [default: tanh, and it is said]",
-        },
-    ),
-    "matrix": (
-        ("--matrix",),
-        {
-            "metavar": "MATRIX",
-            "help": MATRIX,
-            "shell_complete": names_in("dynlab.matrices:MATRICES", "dynlab.matrices:SEEDED"),
-        },
-    ),
-    "kind": (
-        ("--kind",),
-        {"type": click.Choice(["feedback", "vanilla", "linear", "flow"]), "help": f"{KIND}  [default: feedback]"},
-    ),
-    "step": (("--step",), {"type": POSITIVE, "help": STEP}),
-    "step_size": (
-        ("--step",),
-        {"type": POSITIVE, "help": "ε in seconds.  [default: the network's own; 0.1 of --matrix]"},
-    ),
-    "starts": (
-        ("--start",),
-        {"multiple": True, "metavar": "X,Y", "help": "Where an orbit starts; repeatable.  [default: the system's own]"},
-    ),
-    "inputs": (("--inputs",), {"metavar": "SPEC", "help": INPUTS}),
-    "samples": (("--samples",), {"type": COUNT, "default": 16, "help": "How many sequences."}),
-    "skip": (
-        ("--skip",),
-        {"type": NOT_NEGATIVE, "metavar": "N", "help": "Take the --samples sequences after the first N, not a draw."},
-    ),
-    "steps": (("--steps",), {"type": COUNT, "default": 50, "help": "Length of made-up inputs, and of orbits."}),
-    "data_dir": (("--data-dir",), {"type": FOLDER, "help": "Where data sets lie.  [default: $DYNLAB_DATA]"}),
-    "at": (
-        ("--at",),
-        {"default": "zero", "metavar": "zero|mean|VALUES", "help": "The input held: mean is that of --inputs."},
-    ),
-    "at_step": (
-        ("--at-step",),
-        {"type": int, "default": -1, "help": "The step held where parameters change with time; -1 is the last."},
-    ),
-    "seed": (("--seed",), {"type": SEED, "default": 0, "help": "Of all that is drawn at random."}),
-    "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
-    "dtype": (
-        ("--dtype",),
-        {"type": click.Choice(["float64", "float32"]), "default": "float64", "help": "Precision."},
-    ),
-}
 
 
 class Size(click.ParamType):
@@ -130,69 +39,156 @@ class Size(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
         """Parse it."""
-        if isinstance(value, tuple):
-            return value
-        parts = re.fullmatch(r"([0-9.]+) ?[x×X] ?([0-9.]+)", value)
-        try:
-            width, height = (float(part) for part in parts.groups()) if parts else (0.0, 0.0)
-        except ValueError:
-            width = height = 0.0
-        if not (SMALLEST[0] <= width <= LARGEST and SMALLEST[1] <= height <= LARGEST):
-            sizes = " and height of ".join(f"{least:g} to {LARGEST:g}" for least in SMALLEST)
-            self.fail(f"{value!r} is no width of {sizes} inches, such as 8x5.", param, ctx)
-        return width, height
+        parts = re.fullmatch(r"(\d+(?:\.\d+)?) ?[x×X] ?(\d+(?:\.\d+)?)", str(value))
+        if not parts or not all(SIDE[0] <= float(part) <= SIDE[1] for part in parts.groups()):
+            self.fail(f"{value!r} is not a size such as 8x5, from {SIDE[0]:g} to {SIDE[1]:g} inches.", param, ctx)
+        return float(parts[1]), float(parts[2])
 
 
-LOOK: Options = {
-    "size": (("--size",), {"type": Size(), "metavar": "WxH", "help": "The figure's width and height in inches: 8x5."}),
-    "dpi": (("--dpi",), {"type": click.IntRange(20, 1200), "help": "The figure's pixels per inch.  [default: 150]"}),
-    "theme": (("--theme",), {"type": click.Choice(["light", "dark"]), "default": "light", "help": "The figure's."}),
+def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return a completion from the names in tables, each given as MODULE:NAME, which is imported only then."""
+
+    def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        found = (table.split(":") for table in tables)
+        known = [str(name) for module, table in found for name in getattr(import_module(module), table)]
+        return sorted(name for name in known if name.startswith(incomplete))
+
+    return names
+
+
+SUBJECT: Options = {
+    "layer": (("--layer",), {"help": "Recurrent layer to analyse: its prefix in the model, then :1 or :1r."}),
+    "factory": (
+        ("--system",),
+        {
+            "metavar": "NAME|MODULE:FACTORY",
+            "help": "Analyse a built-in system (`dynlab list systems`), or the class that CKPT's weights belong to.",
+            "shell_complete": names_in("dynlab.systems:SYSTEMS"),
+        },
+    ),
+    "config": (("--set",), {"multiple": True, "metavar": "KEY=VALUE", "help": "Setting of --system NAME: rho=100."}),
+    "nonlinearity": (
+        ("--nonlinearity",),
+        {
+            "type": click.Choice(["tanh", "relu"]),
+            "help": "Activation of a plain RNN, which a weights file does not record.  [default: tanh, with a warning]",
+        },
+    ),
+    "matrix": (
+        ("--matrix",),
+        {
+            "metavar": "MATRIX",
+            "help": 'Analyse a matrix: plus, minus, zero, diff, identity, orthogonal, random, or "a,b;c,d".',
+            "shell_complete": names_in("dynlab.matrices:MATRICES", "dynlab.matrices:SEEDED"),
+        },
+    ),
+    "kind": (
+        ("--kind",),
+        {
+            "type": click.Choice(["feedback", "vanilla", "linear", "flow"]),
+            "help": "System of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); flow is also "
+            "the flow of a cell that is an Euler step.  [default: feedback]",
+        },
+    ),
+    "step_size": (
+        ("--step-size",),
+        {"type": POSITIVE, "metavar": "ε", "help": "Step in seconds.  [default: the network's own; 0.1 of --matrix]"},
+    ),
+}
+DRIVE: Options = {
+    "inputs": (
+        ("--inputs",),
+        {
+            "metavar": "SPEC",
+            "help": "task:NAME, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2, or zero.  "
+            "[default: the checkpoint's task]",
+        },
+    ),
+    "samples": (("--samples",), {"type": COUNT, "default": 16, "help": "Number of sequences."}),
+    "skip": (
+        ("--skip",),
+        {"type": NOT_NEGATIVE, "metavar": "N", "help": "Take the sequences after the first N, not a random draw."},
+    ),
+    "steps": (("--steps",), {"type": COUNT, "default": 50, "help": "Length of made-up inputs and of orbits."}),
+    "data_dir": (("--data-dir",), {"type": FOLDER, "help": "Folder of the data sets.  [default: $DYNLAB_DATA]"}),
+    "starts": (
+        ("--start",),
+        {"multiple": True, "metavar": "X,Y", "help": "Start of an orbit; repeatable.  [default: the system's own]"},
+    ),
+    "at": (
+        ("--at",),
+        {"default": "zero", "metavar": "zero|mean|VALUES", "help": "Input to hold; mean is that of --inputs."},
+    ),
+    "at_step": (
+        ("--at-step",),
+        {"type": int, "default": -1, "help": "Step to hold where parameters change with time; -1 is the last."},
+    ),
+}
+COMPUTE: Options = {
+    "seed": (("--seed",), {"type": SEED, "default": 0, "help": "Seed of all random numbers."}),
+    "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
+    "dtype": (
+        ("--dtype",),
+        {"type": click.Choice(["float64", "float32"]), "default": "float64", "help": "Precision."},
+    ),
 }
 OUTPUT: Options = {
-    "output": (("--output", "-o"), {"type": FOLDER, "metavar": "FIGURE", "help": "png, svg or pdf."}),
-    "data": (("--data",), {"type": FOLDER, "metavar": "FILE", "help": "Save the numbers: .nc or .zarr."}),
+    "output": (("--output", "-o"), {"type": FOLDER, "metavar": "FIGURE", "help": "Figure to write: png, svg or pdf."}),
+    "save": (("--save",), {"type": FOLDER, "metavar": "FILE", "help": "Save the numbers: .nc or .zarr; .csv a table."}),
     "as_json": (("--json",), {"is_flag": True, "help": "Print one JSON document instead of the verdict."}),
-    "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the files that --output and --data name."}),
-    "quiet": (("--quiet",), {"is_flag": True, "help": "No progress on standard error."}),
-} | LOOK
-MOVIE: Options = {
-    "output": (OUTPUT["output"][0], {"type": FOLDER, "metavar": "MOVIE", "help": "gif, or mp4 (ffmpeg)."})
+    "arrays": (("--arrays",), {"is_flag": True, "help": "Put all numbers into --json."}),
+    "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the files that --output and --save name."}),
+    "no_figure": (("--no-figure",), {"is_flag": True, "help": "Draw no figure."}),
+    "quiet": (("--quiet",), {"is_flag": True, "help": "Print no progress."}),
+    "size": (("--size",), {"type": Size(), "metavar": "WxH", "help": "Width and height of the figure in inches: 8x5."}),
+    "dpi": (("--dpi",), {"type": click.IntRange(20, 600), "help": "Pixels per inch.  [default: 150]"}),
+    "theme": (("--theme",), {"type": click.Choice(["light", "dark"]), "default": "light", "help": "Ground."}),
 }
-PAGE: Options = {"output": (OUTPUT["output"][0], {"type": FOLDER, "metavar": "PAGE", "help": "html."})}
+SHARED: Options = SUBJECT | DRIVE | COMPUTE
+SECTIONS: dict[str, Options] = {
+    "What to analyse": SUBJECT,
+    "What drives it": DRIVE,
+    "Computing": COMPUTE,
+    "Output": OUTPUT,
+}
+
 CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity"})
-PLANAR = frozenset({"matrix", "kind", "step"})
+PLANAR = frozenset({"matrix", "kind", "step_size"})
 DRIVING = frozenset({"inputs", "samples", "skip", "steps", "data_dir"})
 HELD = frozenset({"at", "at_step"})
-COMPUTING = frozenset({"seed", "device", "dtype"})
+COMPUTING = frozenset(COMPUTE)
 ANYTHING = CHECKPOINT | PLANAR | DRIVING | COMPUTING  # a checkpoint, a system by name, or a matrix, and what drives it
 
 
-def shared(names: Iterable[str], defaults: Mapping[str, Any]) -> Callable[[Command], Command]:
-    """The decorator that gives a command these options of `SHARED`, some with other defaults."""
-    return from_table({name: SHARED[name] for name in SHARED if name in set(names)}, defaults)
+class Command(click.Command):
+    """A command whose help has its own options first, and then those of each section."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options section by section."""
+        place = {flags[0]: title for title, options in SECTIONS.items() for flags, _ in options.values()}
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+                rows[place.get(param.opts[0], "Options")].append(record)
+        for title, records in rows.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
-def output_options(command: Command, *, page: bool = False, movie: bool = False) -> Command:
-    """Give a command what is written, in which words, and how it looks; its output is a figure, `page` or `movie`."""
-    return from_table(OUTPUT | (PAGE if page else MOVIE if movie else {}))(command)
+def with_options(table: Options, defaults: Mapping[str, Any] | None = None) -> Callable[[Function], Function]:
+    """Return the decorator that gives a command the options of a table, some with other defaults."""
 
-
-def look_options(command: Command) -> Command:
-    """Give a command ``--size --dpi --theme``."""
-    return from_table(LOOK)(command)
-
-
-def from_table(table: Options, defaults: Mapping[str, Any] | None = None) -> Callable[[Command], Command]:
-    """The decorator that gives a command the options of a table, some with other defaults."""
-
-    def decorate(command: Command) -> Command:
-        alone = "factory" in table and "config" not in table  # there is no system without a checkpoint
+    def decorate(function: Function) -> Function:
         for name, (flags, how) in reversed(list(table.items())):
             given = how | ({"default": defaults[name]} if defaults and name in defaults else {})
-            if name == "factory" and alone:
-                given |= {"metavar": "MODULE:FACTORY", "help": OWN_CLASS}
-            is_value = given.get("default") is not None
-            command = click.option(*flags, name, show_default=is_value, **given)(command)
-        return command
+            shown = given.get("default") is not None
+            function = click.option(*flags, name, **({"show_default": shown} | given))(function)
+        return function
 
     return decorate
+
+
+def chosen(names: Iterable[str]) -> Options:
+    """Return those of the shared options, in their order."""
+    return {name: SHARED[name] for name in SHARED if name in set(names)}

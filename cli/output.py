@@ -1,38 +1,36 @@
-"""What a command gives: a verdict or a JSON document on standard output, a figure, a data file; the rest on error."""
+"""What a command gives: verdict and table on standard output, figure and data in files, progress on standard error."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
+
 from dynlab import progress
 from dynlab.errors import UserError, require_extra
-from dynlab.files import check_replaceable, exists, make_folder, write_bytes, write_text
+from dynlab.files import write_bytes, write_text
+from dynlab.letters import one_line, shown
 
-from .movie import Movie, check_movie, save_movie
-from .streams import echo
+from .movie import Movie, save_movie
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
     from matplotlib.figure import Figure
 
-FIGURE_FOLDER = Path("figures")
-FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
-PAGE_SUFFIXES = (".html",)
-STORE_SUFFIX = ".zarr"
-DATA_SUFFIXES = (".nc", STORE_SUFFIX)
+FIGURES = Path("figures")
+FIGURE_SUFFIXES, PAGE_SUFFIXES, DATA_SUFFIXES = (".png", ".svg", ".pdf"), (".html",), (".nc", ".zarr", ".csv")
 FULL_DPI, SMALL_DPI = 150, 110
-MOST_PIXELS = 50_000_000
-LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
+ROWS = 12  # of a table on the terminal
+FEW = 16  # values that a summary lists
 
 
 class CommandResult(NamedTuple):
@@ -43,243 +41,229 @@ class CommandResult(NamedTuple):
     dataset : xarray.Dataset
         Empty where nothing is computed.
     plot : callable or None
-        Draws the Dataset and returns its axes or figure; None beside a page.
+        Draws the Dataset and returns its axes or figure.
     name : str
-        What was analysed, for the default file name ``figures/<command>-<name>.png``.
-    table : str
-        Printed above the verdict.
+        What was analysed, for the default file name.
+    table : pandas.DataFrame or None
+        Printed below the verdict, and saved as CSV.
     code : int
         The exit code.
     page : str
-        HTML, which is written in place of a figure.
+        HTML in place of a figure.
     movie : Movie or None
-        What is written in place of a figure.
+        In place of a figure.
     """
 
     dataset: xr.Dataset
     plot: Callable[[xr.Dataset], Any] | None
     name: str
-    table: str = ""
+    table: pd.DataFrame | None = None
     code: int = 0
     page: str = ""
     movie: Movie | None = None
 
 
-Analysis = Callable[..., CommandResult]
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print a line; escape control characters, which a file's names may hold. A closed pipe ends nothing."""
+    try:
+        click.echo(shown(text), err=err)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
 
 
-class Look(NamedTuple):
-    """How a figure looks, as ``--size --dpi --theme`` say.
-
-    Attributes
-    ----------
-    size : tuple of float, optional
-        Width and height in inches; None leaves it to the figure.
-    dpi : int, optional
-        Pixels per inch; None is the default.
-    theme : str
-        "light" or "dark".
-    """
-
-    size: tuple[float, float] | None = None
-    dpi: int | None = None
-    theme: str = "light"
-
-    def check(self) -> None:
-        """Refuse what would take more memory than a picture is worth."""
-        width, height = self.size or (0.0, 0.0)
-        pixels = width * height * (self.dpi or FULL_DPI) ** 2
-        if pixels > MOST_PIXELS:
-            raise UserError(
-                f"--size {width:g}x{height:g} at --dpi {self.dpi or FULL_DPI} is {pixels:.2g} pixels, more than the "
-                f"{MOST_PIXELS:,} that are drawn: --size is in inches, so make one of the two smaller."
-            )
+@contextmanager
+def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
+    """Say on standard error what is being done, how far it is and how long the rest takes."""
+    if quiet:
+        yield
+        return
+    terminal = sys.stderr.isatty()
+    with progress.working(
+        what if terminal else f"{what} …", None if terminal else (lambda s: echo(s, err=True)), at_once
+    ):
+        yield
 
 
-def check_folder(folder: Path, otherwise: str) -> None:
-    """Refuse a folder that cannot be written to, or cannot be made."""
-    there = next(place for place in (folder, *folder.parents) if exists(place))
-    if not there.is_dir():
-        raise UserError(f"{there} is a file, where a folder for results should be: move it away, or {otherwise}.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"The folder {there.absolute()} cannot be written to: {otherwise}.")
+def print_json(document: Any) -> None:
+    """Print one strict JSON document."""
+    echo(json.dumps(document, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
-def check_file(path: Path | None, option: str, suffixes: tuple[str, ...], *, overwrite: bool) -> None:
-    """Refuse a file that `option` names and that cannot be written, or may not be replaced."""
+def print_table(frame: pd.DataFrame, rows: int | None = None) -> None:
+    """Print a table: its first `rows`, and how many more there are."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in frame:
+        table.add_column(str(name), justify="right" if frame[name].dtype.kind in "iuf" else "left")
+    for row in frame[:rows].itertuples(index=False):
+        table.add_row(*map(_cell, row))
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
+    Console(width=width, markup=False, highlight=False).print(table)
+    if rows is not None and len(frame) > rows:
+        echo(f"… and {len(frame) - rows} more: --save FILE.csv has all.")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else one_line(value)
+
+
+def check_file(path: Path | None, option: str, suffixes: Iterable[str], *, overwrite: bool) -> None:
+    """Refuse a file that cannot be written, or may not be replaced, before anything is computed."""
     if path is None:
         return
-    if path == Path():
-        raise UserError(f"{option} names no file: give one that ends in {', '.join(suffixes)}.")
-    if path.suffix not in suffixes:
-        raise UserError(f"{option} takes a file that ends in {', '.join(suffixes)}, got {str(path)!r}.")
+    if path.suffix not in (allowed := tuple(suffixes)):
+        raise UserError(f"{option} takes a file that ends in {', '.join(allowed)}, got {str(path)!r}.")
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
-    check_folder(path.parent, f"choose another place for {option}")
-    if exists(path) and not overwrite:
-        raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")
-    if path.suffix == STORE_SUFFIX:
-        from dynlab import stores
-
-        stores.check_replaceable(path, overwrite=overwrite)
-    else:
-        check_replaceable(path)
+    if path.exists() and not overwrite:
+        raise UserError(f"{path} exists: add --overwrite to replace it, or choose another name.")
 
 
 def check_not_read(path: Path | None, read: Iterable[str | Path]) -> None:
     """Refuse to write over a file that the command reads."""
-    if path is None or not os.path.exists(path):
-        return
-    for other in read:
-        if os.path.exists(other) and os.path.samefile(path, other):
-            raise UserError(f"{path} is read by this command, so it is not written to: choose another name.")
+    if path is not None and path.exists() and any(os.path.exists(one) and path.samefile(one) for one in read):
+        raise UserError(f"{path} is read by this command: choose another name to write to.")
 
 
-def file_name(name: str, suffix: str) -> str:
-    """A file's name that says `name`, which may come from a file: never a path, and no longer than names may be."""
-    plain = "".join(letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name)
-    if len(plain.encode("utf-8", "replace")) > LONGEST_NAME:
-        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        plain = f"{plain.encode('utf-8', 'replace')[:LONGEST_NAME].decode('utf-8', 'ignore')}-{digest}"
-    return plain + suffix
+def free_path(name: str, suffix: str) -> Path:
+    """Return a file below figures/ that does not exist yet, with a number where its name is taken."""
+    plain = "".join(letter if letter.isalnum() or letter in "-_.,+" else "_" for letter in name)[:100]
+    FIGURES.mkdir(exist_ok=True)
+    numbered = (FIGURES / f"{plain}{'' if k == 1 else f'-{k}'}{suffix}" for k in range(1, 10**6))
+    return next(path for path in numbered if not path.exists())
 
 
 def save_figure(
-    figure: Figure, path: Path, look: Look | None = None, *, small: bool = False, overwrite: bool = True
+    figure: Figure, path: Path, dpi: int | None = None, theme: str = "light", *, small: bool = False
 ) -> None:
-    """Write a figure whole or not at all; the suffix of `path` decides the format.
+    """Write a figure; the suffix of `path` decides the format.
 
     Parameters
     ----------
     figure : Figure
     path : Path
-    look : Look, optional
-        How many pixels per inch, and on which ground.
+    dpi : int, optional
+        Pixels per inch.
+    theme : str
+        "light" or "dark".
     small : bool
-        For a PNG in a repository: fewer points per inch, and 256 colours.
-    overwrite : bool
-        Replace what exists.
+        For a PNG in a repository or a page: fewer points per inch, and 256 colours.
     """
     from dynlab.plots.style import rendered
 
-    look = look or Look()
-    dpi = look.dpi or (SMALL_DPI if small else FULL_DPI)
-    drawn = rendered(figure, path.suffix[1:], dpi, look.theme)
-    if small and path.suffix == ".png":
-        from PIL import Image  # matplotlib's own way to write PNG
-
-        with Image.open(BytesIO(drawn)) as image:
-            reduced = _reduced(image.convert("RGB"))
-        file = BytesIO()
-        reduced.save(file, format="png", optimize=True)
-        drawn = file.getvalue()
-    write_bytes(path, drawn, overwrite=overwrite)
+    drawn = rendered(figure, path.suffix[1:], dpi or (SMALL_DPI if small else FULL_DPI), theme)
+    write_bytes(path, _in_few_colours(drawn) if small and path.suffix == ".png" else drawn)
 
 
-def _reduced(whole: Any) -> Any:
-    """The picture in 256 colours: what has one of them keeps it, and colours that run into each other make no bands."""
-    import numpy as np
-    from PIL import Image
+def _in_few_colours(png: bytes) -> bytes:
+    from PIL import Image  # matplotlib's own way to write PNG
 
-    # maximum coverage keeps the rare colours of small markers, which the median cut loses
-    nearest = whole.quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
-    spread = whole.quantize(palette=nearest, dither=Image.Dither.FLOYDSTEINBERG)
-    exact = (np.asarray(nearest.convert("RGB")) == np.asarray(whole)).all(axis=-1)
-    found = Image.fromarray(np.where(exact, nearest, spread).astype(np.uint8))
-    found.putpalette(nearest.getpalette())
-    return found
-
-
-@contextmanager
-def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
-    """Say on standard error what is being done, on a terminal with a clock, else once it takes longer than a moment."""
-    if quiet:
-        yield
-        return
-    say = None if sys.stderr.isatty() else functools.partial(echo, err=True)
-    with progress.working(what if say is None else f"{what} …", say, at_once):
-        yield
-
-
-def print_json(document: Any) -> None:
-    """One strict JSON document on standard output."""
-    echo(json.dumps(document, allow_nan=False).replace("\x7f", "\\u007f"))
+    file = BytesIO()
+    with Image.open(BytesIO(png)) as image:  # maximum coverage keeps the rare colours of small markers
+        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+    few.save(file, format="png", optimize=True)
+    return file.getvalue()
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where a command's results go, as its options said."""
+    """Where a command's results go, as its options say."""
 
     command: str
-    figure: Path | None
-    data: Path | None
-    as_json: bool
-    overwrite: bool
-    quiet: bool
+    figure: Path | None = None
+    save: Path | None = None
+    as_json: bool = False
+    arrays: bool = False
+    overwrite: bool = False
+    quiet: bool = False
+    no_figure: bool = False
+    size: tuple[float, float] | None = None
+    dpi: int | None = None
+    theme: str = "light"
     suffixes: tuple[str, ...] = FIGURE_SUFFIXES
-    look: Look = field(default_factory=Look)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written before anything is computed."""
-        self.look.check()
         check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
-        check_movie(self.figure)
-        check_file(self.data, "--data", DATA_SUFFIXES, overwrite=self.overwrite)
-        if self.data and self.data.suffix == STORE_SUFFIX:
+        check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
+        if self.figure is not None and self.no_figure:
+            raise UserError("--output names a figure and --no-figure asks for none: leave one of the two out.")
+        if self.arrays and not self.as_json:
+            raise UserError("--arrays goes with --json: add it, or save the arrays with --save FILE.nc.")
+        if self.save and self.save.suffix == ".zarr":
             require_extra("zarr", "zarr")
-        if self.figure is None:
-            check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
-
-    def working(self, what: str) -> AbstractContextManager[None]:
-        """Say on standard error what is being done, with a clock where somebody watches a terminal."""
-        return working(what, quiet=self.quiet, at_once=True)
 
     def emit(self, result: CommandResult) -> int:
-        """Draw the figure, save the data, print the verdict or the JSON document, and return the exit code."""
-        ds, what = result.dataset, "page" if result.page else "movie" if result.movie else "figure"
-        if self.data and not ds:
-            raise UserError("--data saves what is computed of a checkpoint: name one, or leave it out.")
-        with working("Drawing", quiet=self.quiet):
-            figure = self._draw(result)
-        if self.data:
-            from dynlab.io import save
-
-            with working(f"Writing {self.data}", quiet=self.quiet):
-                save(ds, self.data, overwrite=self.overwrite)
-        verdict = ds.attrs.get("verdict", "")
+        """Draw the figure, save the data, print the verdict and the table or a JSON document; return the exit code."""
+        files = {"figure": self._draw(result), "data": self._save(result)}
+        told = {name: str(path) for name, path in files.items() if path is not None}
+        verdict = result.dataset.attrs.get("verdict", "")
         if self.as_json:
-            files = {what: str(figure), "data": str(self.data) if self.data else None}
-            document = {"command": self.command, "verdict": verdict, "files": files}
-            if ds:
-                from dynlab.io import as_document
-
-                document |= as_document(ds)
-            print_json(document)
-        elif verdict:
-            echo((f"{result.table}\n\n" if result.table else "") + verdict)
-        self.log(f"{what.capitalize()}: {figure}")
-        if self.data:
-            self.log(f"Data: {self.data}")
+            document = {"command": self.command, "verdict": verdict, "files": told}
+            print_json(document | (_document(result.dataset, self.arrays) if result.dataset else {}))
+        else:
+            echo(verdict) if verdict else None
+            if result.table is not None and len(result.table):
+                echo()
+                print_table(result.table, ROWS)
+        for name, path in told.items():
+            self.log(f"{name.capitalize()}: {path}")
         return result.code
 
+    def working(self, what: str) -> AbstractContextManager[None]:
+        """Say on standard error what is being done."""
+        return working(what, quiet=self.quiet, at_once=True)
+
     def log(self, text: str) -> None:
-        """A line on standard error, unless --quiet."""
+        """Print a line on standard error, unless --quiet."""
         if not self.quiet:
             echo(text, err=True)
 
-    def _draw(self, result: CommandResult) -> Path:
-        path = self.figure or FIGURE_FOLDER / file_name(f"{self.command}-{result.name}", self.suffixes[0])
-        if self.figure is None:
-            make_folder(path.parent)
-        overwrite = self.overwrite or self.figure is None
+    def _save(self, result: CommandResult) -> Path | None:
+        if self.save is None:
+            return None
+        if self.save.suffix == ".csv":
+            if result.table is None:
+                raise UserError(f"{self.command} prints no table to save as CSV: name a file that ends in .nc.")
+            write_text(self.save, result.table.to_csv(index=False))
+            return self.save
+        if not result.dataset:
+            raise UserError("--save saves what is computed of a checkpoint: name one, or leave it out.")
+        from dynlab.io import save
+
+        return save(result.dataset, self.save, overwrite=self.overwrite)
+
+    def _draw(self, result: CommandResult) -> Path | None:
+        if self.no_figure or not (result.page or result.movie or result.plot):
+            return None
+        path = self.figure or free_path(f"{self.command}-{result.name}", self.suffixes[0])
         if result.page:
-            write_text(path, result.page, overwrite=overwrite)
+            write_text(path, result.page)
             return path
         from dynlab.plots.style import asked
 
-        with asked(self.look.size):
+        with working("Drawing", quiet=self.quiet), asked(self.size):
             if result.movie is not None:
-                save_movie(result.movie, path, self.look.dpi, self.look.theme, overwrite=overwrite)
+                save_movie(result.movie, path, self.dpi, self.theme)
             elif result.plot is not None:
-                save_figure(result.plot(result.dataset).figure, path, look=self.look, overwrite=overwrite)
+                save_figure(result.plot(result.dataset).figure, path, self.dpi, self.theme)
         return path
+
+
+def _document(ds: xr.Dataset, arrays: bool) -> dict[str, Any]:
+    """Return a Dataset as JSON; without `arrays` each longer variable is its least and largest value."""
+    from dynlab.io import as_document
+
+    document = as_document(ds)
+    for name, entry in document["variables"].items():
+        if not arrays and ds[name].size > FEW:
+            del entry["values"]
+            entry["shape"] = list(ds[name].shape)
+            if ds[name].dtype.kind in "iuf" and bool(ds[name].notnull().any()):
+                entry |= {"least": ds[name].min().item(), "largest": ds[name].max().item()}
+    return document

@@ -27,7 +27,7 @@ def phase(source: Source, panel: str | None) -> CommandResult:
 
     \b
     dynlab phase                            the paper's system with diffusion, --matrix diff
-    dynlab phase --matrix "0,1;-1,0" --step 0.05
+    dynlab phase --matrix "0,1;-1,0" --step-size 0.05
     dynlab phase --panel all                all eight panels of the paper's Figure 1
     """
     if panel and source.given & {"matrix", "kind"}:
@@ -41,7 +41,7 @@ def phase(source: Source, panel: str | None) -> CommandResult:
     settings: dict[str, Any] = {
         "starts": source.initial_states or STARTS,
         "steps": source.steps,
-        "step_size": STEP_SIZE if source.step is None else source.step,
+        "step_size": source.step_size or STEP_SIZE,
         "dtype": source.dtype,
         "device": source.device,
     }

@@ -23,7 +23,12 @@ from .source import Source
     "--steps", type=COUNT, default=100, show_default=True, help="Up to which power; of a flow, how many times."
 )
 @click.option("--seconds", type=POSITIVE, help="How long a flow is followed.  [default: till it decays]")
-@click.option("--max-memory", type=COUNT, metavar="MIB", help="At once.  [default: 256, of a large state up to 2,048]")
+@click.option(
+    "--max-memory",
+    type=COUNT,
+    metavar="MIB",
+    help="Most memory to use at once.  [default: 256, of a large state up to 2,048]",
+)
 def pseudospectrum(
     source: Source, at_step: int | None, sample: int | None, max_memory: int | None, seconds: float | None, **sizes: Any
 ) -> CommandResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynlab.errors import UserError
 
-from .examples import example
-from .output import working
-from .streams import echo
+from .output import echo, working
 from .values import held_input, numbers, pairs
 
 if TYPE_CHECKING:
@@ -21,13 +18,9 @@ if TYPE_CHECKING:
     from dynlab.systems import Map, System
     from dynlab.tasks import Driving
 
-DRIVES = ("inputs", "samples", "skip", "data_dir")
-# The options that are of one kind of source only: whose they are, and what would make them fit.
-OWN = {
-    **dict.fromkeys(("layer", "nonlinearity", *DRIVES), ("a checkpoint's", "give CKPT")),
-    **dict.fromkeys(("step",), ("--matrix's, or of a flow that --system names", "name either")),
-    **dict.fromkeys(("config",), ("--system's", "name --system")),
-}
+# Options that only some subjects have: to what they belong.
+OF_CHECKPOINTS = ("layer", "nonlinearity")
+OF_DRIVEN = ("inputs", "samples", "skip", "data_dir")
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,6 @@ class Source:
     nonlinearity: str | None = None
     matrix: str | None = None
     kind: str | None = None
-    step: float | None = None
     step_size: float | None = None
     starts: tuple[str, ...] = ()
     inputs: str | None = None
@@ -70,31 +62,28 @@ class Source:
     quiet: bool = False
 
     def check(self, *, optional: bool) -> None:
-        """Refuse none or several things to look at, options of another kind of thing, and a matrix that is none."""
-        named = [self.matrix is not None, self.factory is not None and not self.checkpoints]
-        if self.matrix is not None and (self.checkpoints or named[1]):
-            other = "CKPT" if self.checkpoints else "--system"
-            raise UserError(f"{other} and --matrix each name what is looked at: leave one of the two out.")
-        if not (optional or self.checkpoints or any(named)):
-            needed = "name a network, a matrix or a system"
-            raise UserError(f"Got nothing to look at: {needed}. For example: `{example()}`.")
-        if named[1] and ":" in str(self.factory):
+        """Refuse none or several subjects, and options that the subject does not have."""
+        named_system = self.factory is not None and not self.checkpoints
+        subjects = sum([bool(self.checkpoints), named_system, self.matrix is not None])
+        if subjects > 1:
+            raise UserError("Name one of CKPT, --system and --matrix.")
+        if not subjects and not optional:
+            raise UserError("Name what to analyse: CKPT, --system NAME or --matrix MATRIX.")
+        if named_system and ":" in str(self.factory):
             raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
-        has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
-        drivable = named[1] and self.takes_inputs
-        for name, (owner, fix) in OWN.items():
-            if name in self.given and not has[owner] and not (drivable and name in DRIVES):
+        drivable = bool(self.checkpoints) or (named_system and self.takes_inputs)
+        unfit = [name for name in OF_CHECKPOINTS if not self.checkpoints]
+        unfit += [name for name in OF_DRIVEN if not drivable]
+        unfit += ["config"] * (not named_system) + ["kind"] * named_system
+        for name in unfit:
+            if subjects and name in self.given:
                 option = {"config": "set", "data_dir": "data-dir"}.get(name, name)
-                raise UserError(f"--{option} is {owner}: leave it out, or {fix}.")
-        if self.kind not in (None, "flow") and any(has.values()) and self.matrix is None:
-            raise UserError("--kind is --matrix's: leave it out, or take --kind flow, which a cell is Euler's step of.")
-        if self.matrix is not None and self.kind in ("vanilla", "linear") and "step" in self.given:
-            raise UserError(f"--kind {self.kind} takes no step ε: leave out --step or --kind.")
+                raise UserError(f"--{option} does not apply to {self.name}: leave it out.")
+        if self.checkpoints and self.kind not in (None, "flow"):
+            raise UserError(f"--kind {self.kind} is of --matrix; of a checkpoint --kind flow takes its flow.")
+        if self.kind in ("vanilla", "linear", "flow") and self.matrix is not None and self.step_size is not None:
+            raise UserError(f"--kind {self.kind} has no step ε: leave out --step-size or --kind.")
         held_input(self.at)
-        if self.matrix is not None:
-            from dynlab.matrices import named_matrix
-
-            named_matrix(self.matrix, self.seed)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -103,50 +92,48 @@ class Source:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What may be the names of files that are read."""
+        """Files that may be read."""
         return (*self.checkpoints, *filter(None, [self.inputs]))
 
     @property
     def checkpoint(self) -> Checkpoint:
+        """The checkpoint that was read."""
         if self.found is None:
             raise UserError("Name a checkpoint: a file, or a network of the zoo.")
         return self.found
 
     @functools.cached_property
     def name(self) -> str:
-        """For the figure's file: the checkpoint's with its layer, the system's, or the matrix's with its kind."""
+        """For the figure's file: the checkpoint's folder and name with its layer, the system's, or the matrix's."""
         if self.checkpoints:
-            return Path(self.checkpoints[0]).stem + (f"-{self.layer.replace(':', '-')}" if self.layer else "")
-        subject = self.factory or self.matrix or "matrix"
-        plain = re.sub(r"[^\w.,+-]+", "_", subject.replace(";", "_")).replace(",", "_")
-        return plain if self.kind in (None, "feedback") else f"{plain}-{self.kind}"
+            path = Path(self.checkpoints[0])
+            parent = f"{path.absolute().parent.name}-" if path.exists() and path.absolute().parent.name else ""
+            return parent + path.stem + (f"-{self.layer.replace(':', '-')}" if self.layer else "")
+        subject = (self.factory or self.matrix or "matrix").replace(";", "_").replace(",", "_")
+        return subject if self.kind in (None, "feedback") else f"{subject}-{self.kind}"
 
     @functools.cached_property
     def cell(self) -> System:
         """The map or flow that is named."""
-        from dynlab.systems import create
+        from dynlab.systems import Euler, Flow, create
 
         if self.matrix is not None:
             from dynlab.matrices import named_matrix
             from dynlab.systems.planar import STEP_SIZE, planar_system
 
-            step = self.step if self.step_size is None else self.step_size
             matrix = named_matrix(self.matrix, self.seed)
-            return planar_system(matrix, self.kind or "feedback", STEP_SIZE if step is None else step)
+            return planar_system(matrix, self.kind or "feedback", self.step_size or STEP_SIZE)
         if self.found is None and self.factory is not None:
             import torch
 
             torch.manual_seed(self.seed)
             found = create(self.factory, **pairs(self.config, "--set"))
-            return found if self.step is None else self._euler(found, self.step)
+            if self.step_size is None:
+                return found
+            if not isinstance(found, Flow):
+                raise UserError(f"--step-size makes Euler's map of a flow, and {self.name} is a map: leave it out.")
+            return Euler(found, self.step_size)
         return self.checkpoint.system
-
-    def _euler(self, flow: System, step: float) -> System:
-        from dynlab.systems import Euler, Flow
-
-        if not isinstance(flow, Flow):
-            raise UserError(f"--step makes Euler's map of a flow, and {self.name} is a map: leave it out.")
-        return Euler(flow, step)
 
     @property
     def system(self) -> System:
@@ -156,7 +143,7 @@ class Source:
         if self.matrix is not None or self.kind is None:
             return self.cell
         if not isinstance(self.cell, Euler):
-            raise UserError(f"{self.name} is no Euler step of a flow ({self.cell.name}): leave out --kind flow.")
+            raise UserError(f"{self.name} is not an Euler step of a flow ({self.cell.name}): leave out --kind flow.")
         return self.cell.flow
 
     @property
@@ -173,11 +160,7 @@ class Source:
         from dynlab.systems import Map
 
         if not isinstance(system, Map):
-            fix = (
-                "give --step 0.01, the seconds of a step of Euler's map"
-                if self.kind is None
-                else "leave out --kind flow"
-            )
+            fix = "leave out --kind flow" if self.kind else "--step-size 0.01 takes Euler's map of it"
             raise UserError(f"{self.name} is a flow, and this command analyses maps: {fix}.")
         return system
 
@@ -189,56 +172,17 @@ class Source:
 
         if self.first is not None:
             return self.first.driving
-        system = self.cell
+        named = (self.inputs or self.cell.task or "inputs").removeprefix("task:")
         how: dict[str, Any] = {"samples": self.samples, "steps": self.steps, "seed": self.seed, "skip": self.skip}
-        named = (self.inputs or system.task or "inputs").removeprefix("task:")
-        self._check_constant()
-        with working(f"Reading {named}", quiet=self.quiet):  # a minute or two of the largest tasks
-            try:
-                found = driving_inputs(self.inputs, system, **how, data_dir=self.data_dir)
-            except UserError as error:
-                raise UserError(f"{error}{self._of_tokens()}") from error
-        if not self.quiet and self.takes_inputs:
-            each = " each" if len(found.inputs) > 1 else ""
-            steps = f"{counted(found.inputs.shape[1], 'step')}{each}"
-            is_none = found.description == NO_INPUT
-            echo(f"No input: {steps}." if is_none else f"Inputs: {found.description}, {steps}.", err=True)
+        with working(f"Reading {named}", quiet=self.quiet):  # the largest tasks take a minute or two
+            found = driving_inputs(self.inputs, self.cell, **how, data_dir=self.data_dir)
+        if not self.quiet and self.takes_inputs and found.description != NO_INPUT:
+            echo(f"Inputs: {found.description}, {counted(found.inputs.shape[1], 'step')} each.", err=True)
         return found
-
-    def _check_constant(self) -> None:
-        """Refuse a constant input that has another count of numbers than the network has inputs."""
-        if not (self.inputs or "").startswith("constant:"):
-            return
-        from dynlab.wording import counted
-
-        width, got = self.cell.network_input_size, str(self.inputs).count(",") + 1
-        if not width:
-            raise UserError(f"{self.name} takes no input: leave out --inputs.")
-        if got != width:
-            needed = f"{counted(width, 'number')}, one for each input of {self.name}"
-            raise UserError(f"--inputs constant:… takes {needed}; got {got:,}.")
-
-    def _of_tokens(self) -> str:
-        """What else is said where inputs of a file are refused: of whole numbers, what to do where they are tokens."""
-        from dynlab.choice import Choice
-        from dynlab.tasks.array_files import read_sequences
-        from dynlab.tasks.driving import FILES
-
-        path, width = Path(self.inputs or ""), self.cell.network_input_size
-        if path.suffix not in FILES or not path.is_file():
-            return ""
-        array = read_sequences(path, Choice(1))
-        if array.dtype.kind not in "iu" or array.shape[-1:] == (width,):
-            return ""
-        if self.cell.embedding is not None:
-            return " Tokens have the shape (sample, time, 1)."
-        return (
-            f" Where the whole numbers of {path.name} are tokens: these are not looked up; give their embedded "
-            f"vectors, in torch embedding(tokens), of shape (sample, time, {width})."
-        )
 
     @property
     def takes_inputs(self) -> bool:
+        """Whether the network has inputs."""
         return self.cell.network_input_size > 0
 
     @property
@@ -246,10 +190,10 @@ class Source:
         """The arguments of a driven trajectory: from --start, or the system's own start."""
         from dynlab.wording import counted
 
-        begin, described = {}, self.driving.description
-        if self.starts:
-            begin = {"initial_state": self.initial_states}
-            described = described if self.takes_inputs else f"orbits of {counted(len(self.starts), 'start')}"
+        described = self.driving.description
+        if self.starts and not self.takes_inputs:
+            described = f"orbits of {counted(len(self.starts), 'start')}"
+        begin = {"initial_state": self.initial_states} if self.starts else {}
         return {"inputs": self.driving.inputs, "inputs_description": described} | begin
 
     @property
@@ -269,7 +213,7 @@ class Source:
 
     @property
     def initial_states(self) -> list[list[float]]:
-        """Where orbits start, as --start says."""
+        """Starts of orbits, as --start says."""
         states = [numbers("--start", text) for text in self.starts]
         size = self.system.state_size
         for text, state in zip(self.starts, states, strict=True):

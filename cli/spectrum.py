@@ -22,7 +22,7 @@ def spectrum(source: Source, times: int | None, no_conditions: bool) -> CommandR
 
     \b
     dynlab spectrum model.pt
-    dynlab spectrum model.pt --inputs noise:1.0 --steps 200 --data spectrum.nc
+    dynlab spectrum model.pt --inputs noise:1.0 --steps 200 --save spectrum.nc
     dynlab spectrum runs/x/*.ckpt --over step
     """
     system, asked = source.map, source.driven | {"times": times, "conditions": not no_conditions} | source.computing

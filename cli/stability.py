@@ -2,8 +2,6 @@
 
 import click
 
-from dynlab.errors import UserError
-
 from .analysis import analysis, measured
 from .energy import INTEGRATORS
 from .options import ANYTHING, COUNT
@@ -11,31 +9,29 @@ from .output import CommandResult
 from .source import Source
 
 
-@analysis(ANYTHING - {"step"} | {"step_size", "starts"})
+@analysis(ANYTHING | {"starts"})
 @click.option(
     "--integrator",
     type=click.Choice(INTEGRATORS),
     default="euler",
     show_default=True,
-    help="Whose step is asked about.",
+    help="Integrator whose step is judged.",
 )
-@click.option("--times", type=COUNT, default=64, show_default=True, help="How many steps are linearised.")
+@click.option("--times", type=COUNT, default=64, show_default=True, help="Number of steps to linearise.")
 def stability(source: Source, integrator: str, times: int) -> CommandResult:
     """Say whether a step keeps what the flow promises: critical steps, diffusion, integrators, theory's bounds.
 
     Of a cell that is an Euler step of a flow (antisymmetric, gated, feedback, FastRNN), of ERNN's inner iteration, and
-    of asRNN the bound on its Jacobian alone. The trajectory is the network's own, whatever --step and --integrator; a
-    matrix without --start is looked at at the origin.
+    of asRNN the bound on its Jacobian alone. The trajectory is the network's own;
+    a matrix without --start is linearised at the origin.
 
     \b
     dynlab stability --matrix diff
     dynlab stability --matrix diff --integrator implicit-midpoint
-    dynlab stability antisymmetric-har2 --step 0.01
+    dynlab stability antisymmetric-har2 --step-size 0.01
     dynlab stability runs/x/*.ckpt --over step
     """
     at_rest = source.matrix is not None and not source.starts
-    if at_rest and "times" in source.given:
-        raise UserError("--times is of an orbit: leave it out, or say with --start where that begins.")
     asked = {"integrator": integrator, "step_size": source.step_size, "times": 1 if at_rest else times}
     system, driven = source.map, source.driven
     return measured(source, "stability", "Linearising", [system], driven | asked | source.computing)

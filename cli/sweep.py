@@ -20,8 +20,7 @@ from dynlab.reading import OWN
 from . import COMMANDS
 from .analysis import AnalysisCommand
 from .options import FOLDER
-from .output import check_folder, print_json, working
-from .streams import OWN_ERROR, echo
+from .output import echo, print_json, working
 from .sweep_files import contents
 from .sweep_grid import CHECKPOINT, grid_of
 from .sweep_train import trained
@@ -173,7 +172,6 @@ def _check_data(data: Path | None) -> None:
     if data is None or data.suffix != ".zarr":
         got = "nothing" if data is None else repr(str(data))
         raise UserError(f"--data names the store of all cells, and ends in .zarr; got {got}. --dry-run needs none.")
-    check_folder(data.parent, "choose another place for --data")
     if not data.parent.is_dir():
         raise UserError(f"The folder {data.parent} of --data does not exist; create it first.")
 
@@ -225,7 +223,7 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
         problems = [{"cell": _as_json(cell), "problem": problem} for cell, problem in failed]
         files = {"data": str(store.path)}
         print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
-        return OWN_ERROR if own else 0
+        return 3 if own else 0
     if store.lost:
         again = wording.counted(store.lost, "cell")
         echo(f"Not what this sweep had written, or made from files that have changed, and computed again: {again}.")
@@ -235,7 +233,7 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
         echo(f"Failed: {_shown(*each)}")
     if failed:
         echo(AGAIN)
-    return OWN_ERROR if own else 0
+    return 3 if own else 0
 
 
 def _as_json(cell: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from dynlab.errors import UserError, entry, lookup
 
-from .output import file_name
 from .train import run_of, score, train
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def trained(words: Sequence[str], values: Mapping[str, Any]) -> xr.Dataset:
     """
     run, others = asked(words)
     name = ",".join(f"{key}={value}" for key, value in values.items())
-    result = _result(run, Path(others["output"]) / file_name(name, ""), others)
+    result = _result(run, Path(others["output"]) / str(name, ""), others)
     return _dataset(run, result)
 
 

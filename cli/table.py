@@ -7,18 +7,16 @@ import click
 from dynlab.errors import lookup
 from dynlab.progress import through
 
-from .columns import print_table
 from .options import names_in
-from .output import DATA_SUFFIXES, check_file, print_json, working
-from .streams import echo
+from .output import DATA_SUFFIXES, check_file, echo, print_json, print_table, working
 
 
 @click.command()
 @click.argument("name", shell_complete=names_in("dynlab.gallery:TABLES"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
-@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Save the numbers: .nc or .zarr.")
+@click.option("--save", "data", type=click.Path(path_type=Path), metavar="FILE", help="Save the numbers: .nc or .zarr.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="PAGE", help="Write a Markdown page: .md.")
-@click.option("--overwrite", is_flag=True, help="Replace the file that --data or --output names.")
+@click.option("--overwrite", is_flag=True, help="Replace the file that --save or --output names.")
 @click.option("--recompute", is_flag=True, help="Compute the kept numbers again, and keep them.")
 def table(name: str, as_json: bool, data: Path | None, output: Path | None, overwrite: bool, recompute: bool) -> None:
     """Print the table NAME of the sources: published numbers beside what was measured.
@@ -45,14 +43,16 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     \b
     dynlab table ernn-3
     """
+    import pandas as pd
+
     from dynlab import io
     from dynlab.files import write_text
     from dynlab.gallery import TABLES, audit_page, tables_page
 
-    check_file(data, "--data", DATA_SUFFIXES, overwrite=overwrite)
+    check_file(data, "--save", DATA_SUFFIXES, overwrite=overwrite)
     check_file(output, "--output", (".md",), overwrite=overwrite)
     if name == "all" and (as_json or data):
-        raise click.UsageError("--json and --data take the numbers of one table: name it in place of `all`.")
+        raise click.UsageError("--json and --save take the numbers of one table: name it in place of `all`.")
     names = list(TABLES) if name == "all" else [name]
     with working("Making the tables" if len(names) > 1 else f"Making the table {name}", quiet=False):
         made = {each: lookup(TABLES | {"all": ""}, each, "table")(recompute=recompute) for each in through(names)}
@@ -63,7 +63,7 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
             print_json(io.as_document(one.dataset))
             continue
         echo(f"{one.title}. Claimed: {one.claim}")
-        print_table(one.headings, one.rows, one.numeric)
+        print_table(pd.DataFrame(one.rows, columns=one.headings))
         echo(one.measured)
     if output:
         write_text(output, audit_page(made[name]) if name == "audit" else tables_page(made))

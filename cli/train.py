@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dynlab.errors import UserError, entry
-from dynlab.files import exists
 
-from .options import COUNT, FOLDER, Options, from_table, names_in
-from .output import check_folder, print_json
-from .streams import echo
+from .options import COUNT, FOLDER, Command, Options, names_in, with_options
+from .output import echo, print_json
 from .values import pairs
 
 if TYPE_CHECKING:
@@ -85,20 +83,6 @@ SETTINGS = {
 }
 
 
-def _list_presets(context: click.Context, option: click.Parameter, asked: bool) -> None:
-    """Print the table of presets and end."""
-    if not asked or context.resilient_parsing:
-        return
-    from dynlab.training import PRESETS
-
-    from .columns import print_table
-
-    rows = [[name, one.system, one.task, one.source or "the zoo's own", one.reported] for name, one in PRESETS.items()]
-    print_table(["preset", "system", "task", "row of", "reported"], rows, [])
-    echo("Try `dynlab train --preset NAME`; docs/presets.md says what each source leaves open.")
-    context.exit()
-
-
 def _setting(name: str, kind: type, text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The option of a setting; what is true or false is a flag."""
     how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
@@ -113,10 +97,6 @@ SUBJECT: Options = {
             "shell_complete": names_in("dynlab.training.presets:PRESETS"),
         },
     ),
-    "presets": (
-        ("--presets",),
-        {"is_flag": True, "expose_value": False, "is_eager": True, "callback": _list_presets, "help": "List them."},
-    ),
     "system": (
         ("--system",),
         {
@@ -127,7 +107,7 @@ SUBJECT: Options = {
     "task": (
         ("--task",),
         {
-            "help": "The task that it is trained on: a name that `dynlab tasks` lists.",
+            "help": "The task that it is trained on: a name that `dynlab list tasks` prints.",
             "shell_complete": names_in("dynlab.tasks:TASKS"),
         },
     ),
@@ -196,8 +176,8 @@ RUN: Options = {
 }
 
 
-@click.command()
-@from_table(SUBJECT | {name: _setting(name, kind, text) for name, (kind, text) in SETTINGS.items()} | RUN)
+@click.command(cls=Command)
+@with_options(SUBJECT | {name: _setting(name, kind, text) for name, (kind, text) in SETTINGS.items()} | RUN)
 def train(
     device: str,
     devices: int | None,
@@ -236,13 +216,10 @@ def train(
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
         if given or any(writes.values()) or output is None:
             raise UserError("--resume takes --output, the run's folder, and none of what the run was started with.")
-        check_folder(output, "copy the run to another place, and name that with --output")
         result = training.resume(output, **show)
     else:
         run = run_of(**chosen)
         folder = output or Path("runs") / f"{run.system}-{run.task}-seed{run.settings.seed}"
-        if overwrite or not exists(folder):
-            check_folder(folder, "choose another place with --output")
         result = training.train(run, folder, overwrite=overwrite, **writes, **show)
     facts = result.facts
     if as_json:
@@ -273,7 +250,7 @@ def run_of(
 
     base = Preset(system or "", task or "", Settings())
     if preset is not None:
-        base = entry(PRESETS, preset, "preset", listed_by="dynlab train --presets")
+        base = entry(PRESETS, preset, "preset", listed_by="dynlab list presets")
     if not (system or base.system) or not (task or base.task):
         raise UserError("Name what is trained and what on: --system ernn --task har2, or a --preset.")
     changes = {name: value for name, value in settings.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What options hold: numbers, settings as KEY=VALUE, the input that is held."""
+"""What options hold: numbers, settings as KEY=VALUE, the input to hold."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dynlab.errors import UserError
 
 
 def numbers(option: str, text: str) -> list[float]:
-    """The numbers of an option, or the error that says how they are written."""
+    """Parse numbers such as 0.1,0.2."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
@@ -16,17 +16,12 @@ def numbers(option: str, text: str) -> list[float]:
 
 
 def held_input(text: str) -> str | list[float]:
-    """What --at says of the input that is held: zero, mean, or its values."""
-    if text in ("zero", "mean"):
-        return text
-    try:
-        return numbers("--at", text)
-    except UserError as error:
-        raise UserError(f"--at takes zero, mean, or numbers such as 0.1,0.2; got {text!r}.") from error
+    """Parse --at: zero, mean, or values."""
+    return text if text in ("zero", "mean") else numbers("--at zero, --at mean or --at VALUES", text)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
-    """What ``--set KEY=VALUE --set KEY=VALUE`` says: each value a number, true, false, none or text."""
+    """Parse KEY=VALUE …: each value a number, a list, true, false, none or text."""
     found = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -37,9 +32,8 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
+    words = {"none": None, "null": None, "true": True, "false": False}
     try:
-        return json.loads(text.lower()) if text.lower() in ("true", "false") else json.loads(text)
-    except RecursionError as error:
-        raise UserError(f"A value nests more than Python reads: {text[:20]} …") from error
+        return words[text.lower()] if text.lower() in words else json.loads(text)
     except ValueError:
-        return None if text.lower() in ("none", "null") else text
+        return text

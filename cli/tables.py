@@ -1,0 +1,78 @@
+"""The tables below the verdicts: one row a point, mode, exponent or bound, made of a diagnostic's Dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+def fixed_points(ds: xr.Dataset) -> pd.DataFrame:
+    """Return a row for each point: kind, leading eigenvalue, its time constant, growing directions."""
+    import numpy as np
+    import pandas as pd
+
+    values, flow = ds["eigenvalue"].values, _is_flow(ds)
+    leading = values.real.max(-1, initial=-np.inf) if flow else np.abs(values).max(-1, initial=0.0)
+    rate = leading if flow else np.log(np.where(leading > 0, leading, np.nan))
+    return pd.DataFrame(
+        {
+            "point": np.arange(len(leading)),
+            "kind": np.where(ds["status"] == "fixed point", ds["kind"], ds["status"]),
+            "largest Re λ (1/s)" if flow else "largest |μ|": leading,
+            f"τ ({_unit(flow)})": np.where(rate < 0, -1 / np.where(rate < 0, rate, -1.0), np.nan),
+            "growing directions": ds["unstable_directions"].values,
+            "found by starts": ds["starts"].values,
+        }
+    )
+
+
+def modes(ds: xr.Dataset) -> pd.DataFrame:
+    """Return a row for each mode of each point, slowest first."""
+    flow, value = _is_flow(ds), ds["eigenvalue"]
+    frame = ds[["kind", "fate", "time_constant", "doubling_time", "frequency"]].to_dataframe().reset_index()
+    frame["kind"] = frame["kind"].astype(str)
+    frame.insert(3, "Re λ (1/s)" if flow else "|μ|", (value.real if flow else abs(value)).values.ravel())
+    names = {
+        "fixed_point": "point",
+        "time_constant": f"τ ({_unit(flow)})",
+        "doubling_time": f"doubles in ({_unit(flow)})",
+    }
+    return frame.rename(columns=names | {"frequency": f"frequency (1/{_unit(flow)})"})
+
+
+def lyapunov(ds: xr.Dataset) -> pd.DataFrame:
+    """Return a row for each exponent, averaged over the samples."""
+    import pandas as pd
+
+    name = "exponent" if "exponent" in ds else "finite_time_exponent"
+    mean, spread = ds[name].mean("sample").values, ds[name].std("sample").values
+    frame = pd.DataFrame({"exponent": range(1, len(mean) + 1), f"mean ({ds[name].attrs['units']})": mean})
+    return frame.assign(**{"std over samples": spread} if ds.sizes["sample"] > 1 else {})
+
+
+def eigenvalue_bounds(ds: xr.Dataset) -> pd.DataFrame:
+    """Return a row for each bound: what was measured, its error, the margin, and whether the bound holds."""
+    import pandas as pd
+
+    columns = ("bound", "limit", "measured", "error", "margin", "outcome", "violations", "compared")
+    return pd.DataFrame({name: ds[name].values for name in columns})
+
+
+def _is_flow(ds: xr.Dataset) -> bool:
+    return str(ds["eigenvalue"].attrs["units"]) == "1/s"
+
+
+def _unit(flow: bool) -> str:
+    return "s" if flow else "steps"
+
+
+TABLES: dict[str, Callable[[Any], Any]] = {
+    "fixed_points": fixed_points,
+    "modes": modes,
+    "lyapunov": lyapunov,
+    "eigenvalue_bounds": eigenvalue_bounds,
+}
