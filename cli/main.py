@@ -89,7 +89,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         echo(f"dynlab: {error}", err=True)
         return BAD_INPUT
     except (OSError, MemoryError) as error:
-        echo(f"dynlab: {error or 'there is not enough memory for this'}", err=True)
+        echo(f"dynlab: {str(error) or 'there is not enough memory for this'}", err=True)
         return BAD_INPUT
     except Exception:
         echo(traceback.format_exc(), err=True)

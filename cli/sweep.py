@@ -66,10 +66,10 @@ def sweep(
     say why. `sweep train` trains one network for each cell, in a folder of its own in --output.
 
     \b
-    dynlab sweep lyapunov --system lorenz --seconds 50 --grid rho=20:30:11 --data lorenz.zarr
-    dynlab sweep gradient a.pt b.pt --grid inputs=noise:0.5,noise:1.0 --grid seed=0,1,2 --data gradients.zarr
-    dynlab sweep fixed-points model.pt --grid seed=0:99:100 --data points.zarr --scheduler tcp://10.0.0.1:8786
-    dynlab sweep train --system gru --task flipflop --grid hidden_size=16,32 --grid seed=0,1,2 -o runs --data gru.zarr
+    dynlab sweep lyapunov --system lorenz --seconds 50 --grid rho=20:30:11 --save lorenz.zarr
+    dynlab sweep gradient a.pt b.pt --grid inputs=noise:0.5,noise:1.0 --grid seed=0,1,2 --save gradients.zarr
+    dynlab sweep fixed-points model.pt --grid seed=0:99:100 --save points.zarr --scheduler tcp://10.0.0.1:8786
+    dynlab sweep train --system gru --task flipflop --grid hidden_size=16,32 --grid seed=0,1,2 -o runs --save gru.zarr
     """
     swept = _swept(command)
     if not dry_run:

@@ -40,7 +40,7 @@ def settings_of(given: Mapping[str, Any]) -> dict[str, str]:
     from dynlab.tasks import TASKS
     from dynlab.training import PRESETS
 
-    preset = entry(PRESETS, given["preset"], "preset", listed_by="dynlab train --presets") if given["preset"] else None
+    preset = entry(PRESETS, given["preset"], "preset", listed_by="dynlab list presets") if given["preset"] else None
     system, task = given["system"] or (preset and preset.system), given["task"] or (preset and preset.task)
     if not system or not task:
         raise UserError("Name what is trained and what on: --system ernn --task har2, or a --preset.")

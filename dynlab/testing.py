@@ -40,7 +40,7 @@ def assert_eigenvalue_bounds(
     ----------
     network : System, torch.nn.Module, str or Path
         A system of dynlab's; a module of torch's, or a larger model that holds one; a checkpoint's path, or a name that
-        `dynlab zoo` lists. It is never changed.
+        `dynlab list zoo` prints. It is never changed.
     inputs : array_like or str, optional
         Of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``, ``task:har2`` or a
         file's name, as the commands take them. Without it: what `batch` shows of the layer's inputs, else the

@@ -190,7 +190,7 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
         )
     if step_size is None:
         if not isinstance(system, Euler):
-            raise UserError("A flow has no step of its own: give step_size in seconds (--step 0.1).")
+            raise UserError("A flow has no step of its own: give step_size in seconds (--step-size 0.1).")
         return flow, system.step_size
     return flow, positive_step(step_size)
 

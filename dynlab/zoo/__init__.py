@@ -77,7 +77,7 @@ def locate(path_or_zoo_name: str | Path) -> Path:
     if files.exists(path):
         return path
     if len(path.parts) > 1 or path.suffix or not names:
-        raise UserError(f"There is no file {path}; check the path, or take a name that `dynlab zoo` lists.")
+        raise UserError(f"There is no file {path}; check the path, or take a name that `dynlab list zoo` prints.")
     raise unknown("file or zoo name", str(path), names)
 
 

@@ -20,7 +20,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.mark.parametrize(
     "words, expected",
     [
-        ("dynlab compl", ["completion"]),
+        ("dynlab bif", ["bifurcation"]),
         ("dynlab spectrum --over", ["--over", "--overwrite"]),
         ("dynlab spectrum gru", ["gru-flipflop"]),
         ("dynlab compare gru-flipflop ernn-har2", ["ernn-har2-k1", "ernn-har2-k3", "ernn-har2-k5"]),

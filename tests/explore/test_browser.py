@@ -209,7 +209,7 @@ def test_pictures_and_code_are_exported(opened):
             said = {each.text for each in drawn.findall("{*}text")}
             assert said == {page.locator("#verdict").inner_text(), "The flow", "Euler’s map"}
     page.get_by_role("button", name="Python and command").click()
-    assert page.locator("#command").inner_text().startswith('dynlab phase --matrix="-0.15,-2;2,-0.15" --step 0.1')
+    assert page.locator("#command").inner_text().startswith('dynlab phase --matrix="-0.15,-2;2,-0.15" --step-size 0.1')
     assert "dl.phase_plane(" in page.locator("#python").inner_text()
 
 
@@ -335,7 +335,7 @@ def test_it_runs_within_another_page(opened):
     frame = page.frame_locator("iframe")
     frame.locator("html:not([data-busy])").wait_for()
     assert "ε = 0.05 it is a stable focus" in frame.locator("#verdict").text_content()
-    assert "--step 0.05" in frame.locator("#command").text_content()
+    assert "--step-size 0.05" in frame.locator("#command").text_content()
     frame.locator("#link").dispatch_event("click")
     said = frame.locator("#problem:not([hidden])")  # a frame may not copy: the link is shown
     said.wait_for(state="attached")

@@ -204,7 +204,7 @@ def test_all_tables_are_printed_and_written_as_a_page(tmp_path, capsys):
         assert f"`dynlab table {name}`" in page or name == "audit"
         assert KNOWN[name] in said
     assert run(["table", "all", "--json"]) == 2
-    assert run(["table", "ernn-1", "--data", str(tmp_path / "one.nc")]) == 0
+    assert run(["table", "ernn-1", "--save", str(tmp_path / "one.nc")]) == 0
     assert "counted" in io.open(tmp_path / "one.nc")
 
 

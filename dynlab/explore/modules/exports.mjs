@@ -70,7 +70,7 @@ export function commandLine(state) {
   const vanilla = state.leak === 1 && state.step === 1;
   if (state.integrator === "euler" && state.activation === "tanh" && !state.gated && !driven && (vanilla || state.leak === 0) && state.starts.length) {
     const [a, b, c, d] = matrixOf(state);
-    const how = vanilla ? "--kind vanilla" : `--step ${state.step}`;
+    const how = vanilla ? "--kind vanilla" : `--step-size ${state.step}`;
     const starts = state.starts.map((start) => ` --start=${start.join(",")}`).join("");
     return `dynlab phase --matrix="${a},${b};${c},${d}" ${how} --steps ${state.steps}${starts}`;
   }

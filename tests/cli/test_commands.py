@@ -1,0 +1,197 @@
+"""Every analysis command: its numbers are those of the Python function, and its picture is written."""
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from torch import nn
+
+import dynlab as dl
+from dynlab.cli import COMMANDS
+from dynlab.cli.analysis import AnalysisCommand
+from dynlab.cli.main import run
+from dynlab.errors import lookup
+from dynlab.matrices import planar_matrix
+from dynlab.systems.planar import planar_system
+
+NOISE = ["--inputs", "noise:0.5", "--samples", "2"]
+DRIVEN = [*NOISE, "--steps", "12"]
+
+
+def inputs(steps=12):
+    return {"inputs": dl.driving_inputs("noise:0.5", dl.load("gru.pt"), samples=2, steps=steps).inputs}
+
+
+def of_gru(name, **options):
+    return lambda: getattr(dl, name)(dl.load("gru.pt"), **options, **inputs())
+
+
+def of_flow(name, *given, **options):
+    return lambda: getattr(dl, name)(planar_system(planar_matrix("diff"), "flow"), *given, **options)
+
+
+def of_map(name, *given, **options):
+    return lambda: getattr(dl, name)(planar_system(planar_matrix("diff")), *given, **options)
+
+
+# A command line, and the call that gives the same numbers.
+SAME = {
+    "spectrum": (["spectrum", "gru.pt", *DRIVEN, "--times", "4"], of_gru("spectrum", times=4)),
+    "gradient": (["gradient", "gru.pt", *DRIVEN], of_gru("gradient")),
+    "end to end": (["gradient", "gru.pt", "--end-to-end", *DRIVEN], of_gru("end_to_end")),
+    "lyapunov": (["lyapunov", "gru.pt", "-k", "2", *DRIVEN], of_gru("lyapunov", k=2)),
+    "a flow's exponents": (
+        ["lyapunov", "--system", "markus-yamabe", "--seconds", "20"],
+        lambda: dl.lyapunov(dl.create("markus-yamabe"), seconds=20.0),
+    ),
+    "covariant": (
+        ["lyapunov", "gru.pt", "--covariant", "-k", "2", "--transient", "20", *NOISE, "--steps", "80"],
+        lambda: dl.covariant_vectors(dl.load("gru.pt"), k=2, transient=20, backward_transient=20, **inputs(80)),
+    ),
+    "fixed points": (["fixed-points", "gru.pt", "--starts", "8", *DRIVEN], of_gru("fixed_points", starts=8)),
+    "modes": (["modes", "gru.pt", "--starts", "8", "-k", "2", *DRIVEN], of_gru("modes", starts=8, k=2)),
+    "geometry": (["geometry", "gru.pt", "--starts", "8", *DRIVEN], of_gru("geometry", starts=8)),
+    "pseudospectrum": (
+        ["pseudospectrum", "--matrix", "-1,10;0,-2", "--kind", "flow", "--grid", "7", "--steps", "9"],
+        lambda: dl.pseudospectrum(planar_system([[-1, 10], [0, -2]], "flow"), grid=7, steps=9),
+    ),
+    "basins": (["basins", "--matrix", "plus", "--grid", "9"], None),
+    "bifurcation": (
+        [
+            "bifurcation",
+            "--matrix",
+            "diff",
+            "--parameter",
+            "step_size",
+            "--from",
+            "0.05",
+            "--to",
+            "0.1",
+            "--values",
+            "5",
+        ],
+        of_map("bifurcation", parameter="step_size", lowest=0.05, highest=0.1, values=5),
+    ),
+    "parameter plane": (
+        [
+            *("bifurcation", "--system", "henon", "--parameter", "a", "--from", "0", "--to", "1"),
+            *("--second", "b", "--second-from", "-0.3", "--second-to", "0.3", "--grid", "3"),
+        ],
+        None,
+    ),
+    "energy": (
+        ["energy", "--matrix", "zero", "--steps", "20", "--integrator", "euler", "--start", "1,0"],
+        lambda: dl.energy(
+            planar_system(planar_matrix("zero")), initial_state=[[1, 0]], steps=20, integrators=("euler",)
+        ),
+    ),
+    "stability": (["stability", "--matrix", "diff"], None),
+    "compare": (["compare", "gru.pt", "gru.pt", "--inputs", "noise:0.5", "--samples", "6"], None),
+    "phase": (["phase", "--matrix", "diff"], None),
+    "panels": (["phase", "--panel", "all", "--steps", "20"], None),
+    "tangent map": (["geometry", "gru.pt", "--starts", "8", "--tangent", "0", *DRIVEN], None),
+    "box bounds": (["box-bounds", "gru.pt", "--box", "0.1", "--states", "8"], None),
+    "Lyapunov function": (["lyapunov-function", "--matrix", "diff", "--step-size", "0.05"], None),
+    "manifold": (["ernn-manifold", "--steps", "20"], None),
+    "convergence": (["ernn-convergence", "ernn.pt", *NOISE, "--steps", "5", "--iterations", "9", "--times", "2"], None),
+    "check": (["check", "gru.pt", *DRIVEN, "--max-modulus", "9", "-o", "figures/check.png"], None),
+}
+PROOFS = ("box bounds", "Lyapunov function")
+
+
+@pytest.fixture(autouse=True)
+def networks(folder):
+    from dynlab.checkpoints import document, write
+
+    torch.manual_seed(0)
+    torch.save(nn.GRU(2, 4).state_dict(), "gru.pt")
+    ernn = dl.create("ernn", input_size=2, state_size=4, length=5, rank=None, activation="tanh")
+    write(folder / "ernn.pt", document(ernn))
+    (folder / "figures").mkdir()
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_numbers_are_those_of_python_and_a_picture_is_written(name, folder, capsys):
+    if name in PROOFS:
+        pytest.importorskip("flint")
+    arguments, call = SAME[name]
+    assert run([*arguments, "--save", "numbers.nc", "--dpi", "30", "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    ds = dl.open("numbers.nc")
+    assert said.out.startswith(ds.attrs["verdict"])
+    assert len(list((folder / "figures").glob("*.png"))) == 1
+    if call is not None:
+        direct = call()
+        xr.testing.assert_equal(ds.drop_attrs(), direct.drop_attrs())
+
+
+def test_every_analysis_command_is_run_above():
+    made = {name for name, place in COMMANDS.items() if isinstance(lookup(COMMANDS, name, "command"), AnalysisCommand)}
+    assert made - {"explore", "animate"} == {arguments[0] for arguments, _ in SAME.values()}
+
+
+@pytest.mark.parametrize("name", ["fixed points", "modes", "lyapunov", "check"])
+def test_a_table_stands_below_the_verdict_and_is_saved_as_csv(name, capsys):
+    import pandas as pd
+
+    assert run([*SAME[name][0], "--save", "table.csv", "--quiet", "--overwrite"]) == 0
+    frame, out = pd.read_csv("table.csv"), capsys.readouterr().out
+    assert all(column in out for column in frame.columns)
+    assert len(frame) >= 1
+
+
+def test_the_table_of_a_linear_map(capsys):
+    """h ← diag(0.5, 2) h: one point, a saddle, whose largest |μ| is 2 and which has one growing direction."""
+    import pandas as pd
+
+    assert run(["fixed-points", "--matrix", "0.5,0;0,2", "--kind", "linear", "--save", "t.csv", "--no-figure"]) == 0
+    row = pd.read_csv("t.csv").iloc[0]
+    assert (row["kind"], row["largest |μ|"], row["growing directions"]) == ("saddle", 2.0, 1)
+    assert np.isnan(row["τ (steps)"])
+
+
+def test_a_decay_time_is_minus_one_over_the_logarithm(capsys):
+    import pandas as pd
+
+    assert run(["modes", "--matrix", "0.5,0;0,0.25", "--kind", "linear", "--save", "t.csv", "--no-figure"]) == 0
+    np.testing.assert_allclose(pd.read_csv("t.csv")["τ (steps)"], [1 / np.log(2), 1 / np.log(4)])
+
+
+def test_explore_opens_with_what_its_options_say(folder, capsys):
+    assert run(["explore", "--matrix", "0,1;-1,0", "--step-size", "0.05", "-o", "class.html", "--quiet"]) == 0
+    assert "0.05" in (folder / "class.html").read_text(encoding="utf-8")
+    assert run(["explore", "gru.pt", *DRIVEN, "--quiet"]) == 0
+    (page,) = (folder / "figures").glob("*.html")
+    assert page.stat().st_size > 100_000
+
+
+def test_lists(capsys, printed_json):
+    for what, known in (
+        ("systems", "lorenz"),
+        ("tasks", "copying"),
+        ("zoo", "gru-flipflop"),
+        ("presets", "har2-ernn-k1"),
+    ):
+        assert run(["list", what]) == 0
+        assert known in capsys.readouterr().out
+        assert known in [entry["name"] for entry in printed_json(["list", what, "--json"])]
+
+
+def test_inspect_lists_the_names_that_layer_takes(folder, capsys, printed_json):
+    model = nn.ModuleDict({"encoder": nn.LSTM(3, 4, 2, bidirectional=True), "cell": nn.RNNCell(3, 5)})
+    torch.save({"model": model.state_dict(), "epoch": 12}, "a.pt")
+    systems = printed_json(["inspect", "a.pt", "--json"])["systems"]
+    told = [(each["layer"], each["state_size"], each["step_input_size"], each["parameters"]) for each in systems]
+    assert told == [  # 4·4·(3 + 4 + 2), and 4·4·(8 + 4 + 2) where both directions below drive it
+        ("encoder:0", 8, 3, 144),
+        ("encoder:0r", 8, 3, 144),
+        ("encoder:1", 8, 8, 224),
+        ("encoder:1r", 8, 8, 224),
+        ("cell", 5, 3, 50),
+    ]
+    assert run(["inspect", "a.pt"]) == 0
+    out = capsys.readouterr().out
+    assert "encoder:1r" in out
+    assert "The state of an LSTM is h and c together." in out
+    assert "epoch=12" in out

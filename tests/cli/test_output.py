@@ -1,0 +1,75 @@
+"""What a command writes and prints: nothing is overwritten in silence, JSON is strict, text is plain."""
+
+import subprocess
+import sys
+
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab.cli.main import run
+
+PHASE = ["phase", "--matrix", "diff", "--steps", "5", "--quiet", "--dpi", "30"]
+
+
+def test_a_default_picture_never_replaces_another(folder):
+    for folder_name in ("one", "two"):
+        (folder / folder_name).mkdir()
+        torch.save(nn.GRU(2, 3).state_dict(), folder / folder_name / "best.pt")
+        assert run(["gradient", f"{folder_name}/best.pt", "--inputs", "noise:1", "--steps", "5", "--quiet"]) == 0
+    assert run(PHASE) == 0
+    assert run(PHASE) == 0
+    names = {path.name for path in (folder / "figures").iterdir()}
+    assert names == {"gradient-one-best.png", "gradient-two-best.png", "phase-diff.png", "phase-diff-2.png"}
+
+
+def test_files_are_replaced_only_where_that_is_asked(folder, refused, capsys):
+    (folder / "a.png").write_text("kept")
+    refused([*PHASE, "-o", "a.png"], "a.png exists: add --overwrite")
+    assert run([*PHASE, "-o", "a.png", "--overwrite"]) == 0
+    assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    torch.save(nn.GRU(2, 3).state_dict(), "m.pt")
+    inputs = dl.driving_inputs("noise:1.0", dl.load("m.pt"), samples=2, steps=5).inputs
+    torch.save(inputs, "m2.pt")
+    import numpy as np
+    import xarray as xr
+
+    xr.Dataset({"inputs": (("sample", "time", "input"), np.asarray(inputs))}).to_netcdf("x.nc")
+    again = ["gradient", "m.pt", "--inputs", "x.nc", "--save", "x.nc", "--overwrite", "--quiet"]
+    refused(again, "x.nc is read by this command")
+
+
+def test_no_figure_draws_none(folder, capsys):
+    assert run([*PHASE, "--no-figure"]) == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_json_is_a_summary_and_with_arrays_has_all_numbers(printed_json):
+    short, whole = (printed_json([*PHASE, "--json", "--no-figure", *more]) for more in ([], ["--arrays"]))
+    assert short["variables"].keys() == whole["variables"].keys()
+    for name, entry in short["variables"].items():
+        if "values" not in entry:
+            shape, values = entry["shape"], whole["variables"][name]["values"]
+            while shape:
+                assert len(values) == shape.pop(0)
+                values = values[0]
+    assert any("least" in entry for entry in short["variables"].values())
+
+
+def test_sizes_and_themes(folder):
+    from PIL import Image
+
+    assert run([*PHASE, "--size", "6x4", "--theme", "dark", "-o", "a.png"]) == 0
+    with Image.open("a.png") as picture:
+        assert picture.size == (180, 120)
+        assert sum(picture.convert("RGB").getpixel((0, 0))) < 200
+
+
+def test_a_terminal_without_greek_letters_gets_escapes_and_a_closed_pipe_changes_no_exit_code(folder):
+    command = f"{sys.executable} -m dynlab phase --matrix diff --no-figure --quiet"
+    done = subprocess.run(command.split(), capture_output=True, env={"PYTHONIOENCODING": "latin-1"}, check=True)
+    assert b"\\u03b5" in done.stdout
+    piped = subprocess.run(["bash", "-c", f"{command} | true; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True)
+    assert piped.stdout == "0\n"
+    assert "Traceback" not in piped.stderr

@@ -1,0 +1,78 @@
+"""What is refused: one sentence names the fix, the exit code is 2, and nothing is written."""
+
+import pytest
+import torch
+from torch import nn
+
+GRU = ["gru.pt", "--inputs", "noise:1.0", "--steps", "5", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def network(folder):
+    torch.manual_seed(0)
+    torch.save(nn.GRU(2, 3).state_dict(), folder / "gru.pt")
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["spectrm", "x.pt"], "did you mean 'spectrum'"),
+        (["covariant-vectors", "x.pt"], "`dynlab lyapunov --covariant` does that"),
+        (["zoo"], "`dynlab list zoo` does that"),
+        (["fixed-points", "gru.pt", "--certfy"], "--certify"),
+        (["phase", "--matrix", "diff", "--step", "0.1"], "--step-size"),
+        (["spectrum"], "Name what to analyse"),
+        (["spectrum", "no-such-file.pt"], "There is no file no-such-file.pt"),
+        (["spectrum", "lstm-har3"], "did you mean 'lstm-har2'"),
+        (["spectrum", "gru.pt", "--matrix", "diff"], "Name one of CKPT, --system and --matrix"),
+        (["spectrum", "a.pt", "b.pt"], "compare two by `dynlab compare A B`"),
+        (["compare", "gru.pt"], "takes 2 checkpoints, got 1"),
+        (["spectrum", "--matrix", "diff", "--inputs", "noise:1.0"], "--inputs does not apply to diff"),
+        (["spectrum", "--matrix", "diff", "--layer", "a"], "--layer does not apply to diff"),
+        (["spectrum", "gru.pt", "--set", "a=1"], "--set does not apply"),
+        (["lyapunov", "--system", "lorenz", "--kind", "flow"], "--kind does not apply to lorenz"),
+        (["phase", "--kind", "vanilla", "--step-size", "0.2"], "has no step ε"),
+        (["phase", "--matrix", "1,2,3"], "1,2,3"),
+        (["phase", "--matrix", "diff", "--step-size", "-1"], "--step-size"),
+        (["phase", "--start", "1,2,3"], "--start takes 2 numbers"),
+        (["phase", "--panel", "a", "--matrix", "diff"], "--panel chooses"),
+        (["basins", "--system", "lorenz", "--at", "x"], "takes numbers such as 0.1,0.2; got 'x'"),
+        (["fixed-points", "--system", "logistic", "--step-size", "0.1"], "logistic is a map"),
+        (["gradient", "--system", "lorenz"], "is a flow, and this command analyses maps: --step-size 0.01"),
+        (["gradient", *GRU, "--samples", "0"], "--samples"),
+        (["gradient", *GRU, "--loss"], "holds no read-out"),
+        (["gradient", *GRU, "--loss", "--end-to-end"], "leave --loss or --end-to-end out"),
+        (["lyapunov", *GRU, "--seconds", "3"], "--seconds is of a flow"),
+        (["lyapunov", "--system", "henon", "--seconds", "3"], "henon is a map: say how long by --steps"),
+        (["modes", *GRU, "--point", "9"], "--point counts the fixed points from 0"),
+        (["bifurcation", "--matrix", "diff", "--parameter", "x", "--from", "0", "--to", "1"], "x"),
+        (
+            ["bifurcation", "--matrix", "diff", "--parameter", "step_size", "--from", "0", "--to", "1", "--grid", "3"],
+            "--grid goes with --second",
+        ),
+        (["pseudospectrum", "--matrix", "diff", "--sample", "1"], "--sample is of a sequence"),
+        (["box-bounds", "gru.pt", "--box", "a"], "--box takes one number R"),
+        (["check", *GRU], "Give at least one bound"),
+        (["check", *GRU, "--max-modulus", "1", "--junit", "a.txt"], "--junit takes a file that ends in .xml"),
+        (["gradient", *GRU, "--save", "a.txt"], "--save takes a file that ends in .nc, .zarr, .csv"),
+        (["gradient", *GRU, "--save", "nowhere/a.nc"], "The folder nowhere of --save does not exist"),
+        (["gradient", *GRU, "-o", "a.gif"], "--output takes a file that ends in .png"),
+        (["gradient", *GRU, "-o", "a.png", "--no-figure"], "leave one of the two out"),
+        (["gradient", *GRU, "--arrays"], "--arrays goes with --json"),
+        (["gradient", *GRU, "--size", "huge"], "'huge' is not a size such as 8x5"),
+        (["report", "gru.pt", "--budget", "soon"], "'soon' is not a time such as 90s"),
+        (["explore", "--certify"], "--certify and --system are of a network in a file"),
+        (["inspect", "gru.pt", "--layer", "decoder"], "decoder"),
+        (["list", "things"], "'things' is not one of"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, sentence, refused):
+    refused(arguments, sentence)
+
+
+@pytest.mark.parametrize(
+    "content, sentence", [(b"", "is empty"), (b"hello world", "is no checkpoint")], ids=["empty", "text"]
+)
+def test_what_is_no_checkpoint(content, sentence, folder, refused):
+    (folder / "a.pt").write_bytes(content)
+    refused(["inspect", "a.pt"], sentence)
