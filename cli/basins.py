@@ -34,5 +34,5 @@ def basins(
     dynlab basins runs/x/*.ckpt --over step --grid 51
     """
     sizes = {"grid": grid, "extent": extent, "steps": steps, "follow": follow, "max_memory": max_memory * 2**20}
-    arguments, asked = (source.map, source.visiting), sizes | source.held | source.computing
+    arguments, asked = (source.system, source.visiting), sizes | source.held | source.computing
     return measured(source, "basins", "Following every start", arguments, asked)

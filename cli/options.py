@@ -66,7 +66,10 @@ SUBJECT: Options = {
             "shell_complete": names_in("dynlab.systems:SYSTEMS"),
         },
     ),
-    "config": (("--set",), {"multiple": True, "metavar": "KEY=VALUE", "help": "Setting of --system NAME: rho=100."}),
+    "config": (
+        ("--set",),
+        {"multiple": True, "metavar": "KEY=VALUE", "help": "Value in --flow or --map, setting of --system: mu=1."},
+    ),
     "nonlinearity": (
         ("--nonlinearity",),
         {
@@ -81,6 +84,14 @@ SUBJECT: Options = {
             "help": 'Analyse a matrix: plus, minus, zero, diff, identity, orthogonal, random, or "a,b;c,d".',
             "shell_complete": names_in("dynlab.matrices:MATRICES", "dynlab.matrices:SEEDED"),
         },
+    ),
+    "flow": (
+        ("--flow",),
+        {"metavar": "EQUATIONS", "help": 'Analyse the flow with these rates of x, y, z: "y, -x + mu*y*(1 - x^2)".'},
+    ),
+    "map_": (
+        ("--map",),
+        {"metavar": "EQUATIONS", "help": 'Analyse the map to these next values of x, y, z: "r*x*(1 - x)".'},
     ),
     "kind": (
         ("--kind",),
@@ -153,7 +164,7 @@ SECTIONS: dict[str, Options] = {
 }
 
 CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity"})
-PLANAR = frozenset({"matrix", "kind", "step_size"})
+PLANAR = frozenset({"matrix", "flow", "map_", "config", "kind", "step_size"})
 DRIVING = frozenset({"inputs", "samples", "skip", "steps", "data_dir"})
 HELD = frozenset({"at", "at_step"})
 COMPUTING = frozenset(COMPUTE)

@@ -8,7 +8,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, named
+from .analysis import analysis, measured, named
 from .options import COMPUTING, PLANAR
 from .output import CommandResult
 from .source import Source
@@ -16,7 +16,7 @@ from .source import Source
 MANY = 5000  # steps: more may take longer than two seconds
 
 
-@analysis(PLANAR | COMPUTING | {"starts", "steps"}, defaults={"matrix": "diff"})
+@analysis(PLANAR | COMPUTING | {"factory", "starts", "steps"}, optional=True)
 @click.option(
     "--panel",
     type=click.Choice([*"abcdefgh", "all"]),
@@ -28,13 +28,17 @@ def phase(source: Source, panel: str | None) -> CommandResult:
     \b
     dynlab phase                            the paper's system with diffusion, --matrix diff
     dynlab phase --matrix "0,1;-1,0" --step-size 0.05
+    dynlab phase --flow "y, -x + mu*y*(1 - x^2)" --set mu=1
     dynlab phase --panel all                all eight panels of the paper's Figure 1
     """
-    if panel and source.given & {"matrix", "kind"}:
-        raise UserError("--panel chooses the matrix and the kind: leave out --matrix and --kind, or --panel.")
+    if panel and source.given - {"starts", "steps", "quiet", "step_size", "dtype", "device"}:
+        raise UserError("--panel chooses the system: leave it out, or the other options that name one.")
+    if source.flow is not None or source.map_ is not None or source.factory is not None:
+        return _of_system(source)
+    source = replace(source, matrix=source.matrix or "diff")
     from dynlab.matrices import planar_matrix
 
-    planar_matrix(source.matrix or "diff", source.seed)  # before what takes seconds to import
+    planar_matrix(source.matrix or "", source.seed)  # before what takes seconds to import
     from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
     from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE
 
@@ -60,3 +64,18 @@ def phase(source: Source, panel: str | None) -> CommandResult:
         ds = planar_portrait(*chosen, **settings)
     drawn = replace(source, matrix=chosen[0], seed=chosen[2])
     return CommandResult(named(drawn, ds), plot_phase_plane, name)
+
+
+def _of_system(source: Source) -> CommandResult:
+    """Return the portrait of typed equations, or of a planar system by name."""
+    if source.system.state_size != 2:
+        raise UserError(f"A portrait has two states, and {source.name} has {source.system.state_size}: try `basins`.")
+    own: dict[str, Any] = {"starts": source.initial_states} if source.starts else {}
+    own |= {"steps": source.steps} if "steps" in source.given else {}
+    return measured(
+        source,
+        "phase_plane",
+        "Following orbits",
+        [source.system],
+        own | {"dtype": source.dtype, "device": source.device},
+    )

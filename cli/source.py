@@ -46,6 +46,8 @@ class Source:
     config: tuple[str, ...] = ()
     nonlinearity: str | None = None
     matrix: str | None = None
+    flow: str | None = None
+    map_: str | None = None
     kind: str | None = None
     step_size: float | None = None
     starts: tuple[str, ...] = ()
@@ -64,17 +66,19 @@ class Source:
     def check(self, *, optional: bool) -> None:
         """Refuse none or several subjects, and options that the subject does not have."""
         named_system = self.factory is not None and not self.checkpoints
-        subjects = sum([bool(self.checkpoints), named_system, self.matrix is not None])
+        equations = self.flow is not None or self.map_ is not None
+        typed = [each is not None for each in (self.matrix, self.flow, self.map_)]
+        subjects = sum([bool(self.checkpoints), named_system, *typed])
         if subjects > 1:
-            raise UserError("Name one of CKPT, --system and --matrix.")
+            raise UserError("Name one of CKPT, --system, --matrix, --flow and --map.")
         if not subjects and not optional:
-            raise UserError("Name what to analyse: CKPT, --system NAME or --matrix MATRIX.")
+            raise UserError("Name what to analyse: CKPT, --system NAME, --matrix MATRIX, --flow or --map EQUATIONS.")
         if named_system and ":" in str(self.factory):
             raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
         drivable = bool(self.checkpoints) or (named_system and self.takes_inputs)
         unfit = [name for name in OF_CHECKPOINTS if not self.checkpoints]
         unfit += [name for name in OF_DRIVEN if not drivable]
-        unfit += ["config"] * (not named_system) + ["kind"] * named_system
+        unfit += ["kind"] * (named_system or equations) + ["config"] * (not (named_system or equations))
         for name in unfit:
             if subjects and name in self.given:
                 option = {"config": "set", "data_dir": "data-dir"}.get(name, name)
@@ -109,6 +113,8 @@ class Source:
             path = Path(self.checkpoints[0])
             parent = f"{path.absolute().parent.name}-" if path.exists() and path.absolute().parent.name else ""
             return parent + path.stem + (f"-{self.layer.replace(':', '-')}" if self.layer else "")
+        if self.flow is not None or self.map_ is not None:
+            return "equations"
         subject = (self.factory or self.matrix or "matrix").replace(";", "_").replace(",", "_")
         return subject if self.kind in (None, "feedback") else f"{subject}-{self.kind}"
 
@@ -123,11 +129,17 @@ class Source:
 
             matrix = named_matrix(self.matrix, self.seed)
             return planar_system(matrix, self.kind or "feedback", self.step_size or STEP_SIZE)
-        if self.found is None and self.factory is not None:
+        if self.found is None and (self.factory or self.flow or self.map_) is not None:
             import torch
 
+            from dynlab.systems.equations import EquationFlow, EquationMap
+
             torch.manual_seed(self.seed)
-            found = create(self.factory, **pairs(self.config, "--set"))
+            numbers = pairs(self.config, "--set")
+            if self.factory is not None:
+                found = create(self.factory, **numbers)
+            else:
+                found = EquationMap(self.map_, **numbers) if self.flow is None else EquationFlow(self.flow, **numbers)
             if self.step_size is None:
                 return found
             if not isinstance(found, Flow):

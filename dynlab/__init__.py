@@ -28,6 +28,8 @@ _NAMES = {
     "Map": "dynlab.systems",
     "Flow": "dynlab.systems",
     "Euler": "dynlab.systems",
+    "EquationFlow": "dynlab.systems.equations",
+    "EquationMap": "dynlab.systems.equations",
     "simulate": "dynlab.trajectories.simulation",
     "driving_inputs": "dynlab.tasks",
     "StabilityMonitor": "dynlab.training.stability_monitor",

@@ -68,6 +68,8 @@ from dynlab.systems import Flow as Flow
 from dynlab.systems import Map as Map
 from dynlab.systems import create as create
 from dynlab.systems import from_function as from_function
+from dynlab.systems.equations import EquationFlow as EquationFlow
+from dynlab.systems.equations import EquationMap as EquationMap
 from dynlab.tasks import driving_inputs as driving_inputs
 from dynlab.training.forward_mode import real_time_recurrent_learning as real_time_recurrent_learning
 from dynlab.training.stability_monitor import StabilityMonitor as StabilityMonitor

@@ -195,3 +195,11 @@ def test_inspect_lists_the_names_that_layer_takes(folder, capsys, printed_json):
     assert "encoder:1r" in out
     assert "The state of an LSTM is h and c together." in out
     assert "epoch=12" in out
+
+
+def test_typed_equations_are_taken_by_every_command(capsys):
+    assert run(["phase", "--flow", "y, -x + mu*y*(1 - x^2)", "--set", "mu=1", "--no-figure", "--quiet"]) == 0
+    assert "0.5 ± 0.866i per second" in capsys.readouterr().out  # (μ ± √(μ² − 4))/2
+    flip = ["--parameter", "r", "--from", "2.5", "--to", "3.2", "--values", "0", "--no-figure", "--quiet"]
+    assert run(["bifurcation", "--map", "r*x*(1 - x)", "--set", "r=3", *flip]) == 0
+    assert "at r = 3 " in capsys.readouterr().out
