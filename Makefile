@@ -29,7 +29,7 @@ help:
 	@echo "make faults  a hundred kills of every kind of writing by each of three signals, full and read-only disks"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types, import contract and size alone"
-	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/ and the README"
+	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/"
 	@echo "make bench-full   the same, and how the main jobs' times grow with their sizes"
 	@echo "make queue   go on with the long trainings, on one core; queue-pause stops them, queue-status says how far they are"
 	@echo "make pages   write docs/tables.md and docs/audit.md again, as after make queue-results, which kept new trainings"
@@ -81,7 +81,6 @@ lint: $(VENV)/dev.stamp
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/table.py
-	$(BIN)/python benchmarks/table.py --readme
 
 bench-full: bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/stability_monitor.py

@@ -1,14 +1,13 @@
 """How long the main jobs take beside other ways to the same numbers, in turns in one process, as ratios.
 
     python benchmarks/table.py [WORD ...]
-    python benchmarks/table.py --readme
 
 Rows whose job has one of the words, or all of them. A file beside this one that `FILES` names has a function `rows`,
 which makes its rows. What has been timed is printed, and written into benchmarks/results/table.md row by row; rows that
 are not run keep what is written there, unless another kind of processor wrote it: one table is of one machine, and is
 begun anew on another. A number that misses its mark is in bold, with the mark beside it. Seconds are those of a clock;
 beside them are those of all processors together, which other programs lengthen less. The column "load" says how many
-programs wanted a processor. With --readme nothing is timed: README.md's table is made from the written one.
+programs wanted a processor.
 
 The jobs of the production network need a checkpoint of three LSTM layers of 256 units, which DYNLAB_NETWORK names, such
 as pretrained.pt of the public package Resemblyzer 0.1.4. Where it names none, their rows say that they were not run.
@@ -33,8 +32,6 @@ FILES = ("spectra", "certificates", "exponents", "gradients", "basins", "cells",
 TRAINED = ("cells",)  # where numbers below the least normal one are 0, as they are while dynlab trains
 FLUSHED = "--flushed"  # what `main` starts for these: a process that has them
 RESULTS = Path(__file__).with_name("results") / "table.md"
-README = Path(__file__).parents[1] / "README.md"
-MARKS = "<!-- table of benchmarks -->", "<!-- end of the table of benchmarks -->"  # around README's table
 ROUNDS = 5
 LONG, ENOUGH = 10.0, 20.0  # seconds: a row of which one round takes longer is run once, and none anew after so many
 HEAD = (
@@ -222,27 +219,6 @@ def _seconds(value: float) -> str:
     return f"{value:,.0f} s" if value >= 1e3 else f"{value:.3g} s"
 
 
-def readme() -> None:
-    """Put the written table between the marks in README.md: dynlab's rows, and of every rival's the median ratio."""
-    machine_line, lines = RESULTS.read_text().splitlines()[0], itertools.chain.from_iterable(known().values())
-    rows: list[list[str]] = []
-    for line in lines:
-        job, way, seconds, used, ratio, error, memory, load = (cell.strip() for cell in line.strip("|").split("|"))
-        if job:
-            part = f" ({way.removeprefix('dynlab, ')} run)" if way.startswith("dynlab, ") else ""
-            rows.append([job + part, seconds or way, used, "", error, memory, load])
-        elif ratio:
-            bold, middle = "**" * ratio.startswith("**"), ratio.split("–")[1]
-            mark = ratio[ratio.index(" (") :] if " (" in ratio else ""
-            rows[-1][3] += f"{'; ' if rows[-1][3] else ''}{way}: {bold}{middle}{bold}{mark}"
-    head = "job", "dynlab", "of processors", "as a multiple of", "error", "memory", "load"
-    table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    table += [f"| {' | '.join(row)} |" for row in rows]
-    text = README.read_text()
-    before, after = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-    README.write_text("\n".join([before + MARKS[0], machine_line, "", *table, "", NOTE, MARKS[1]]) + after)
-
-
 def _processor() -> str:
     """Its name, where the system says it."""
     try:
@@ -272,9 +248,6 @@ def main() -> None:
         kept = {name: value for name, value in os.environ.items() if name != CORETYPE}
         os.execve(sys.executable, [sys.executable, *sys.argv], kept)
     words = sys.argv[1:]
-    if words == ["--readme"]:
-        readme()
-        return
     if words[:1] == [FLUSHED]:
         sys.exit(without_denormals(words[1:]))
     if RESULTS.exists() and not RESULTS.read_text().startswith(f"{_processor()}, "):

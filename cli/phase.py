@@ -31,7 +31,7 @@ def phase(source: Source, panel: str | None) -> CommandResult:
     dynlab phase --flow "y, -x + mu*y*(1 - x^2)" --set mu=1
     dynlab phase --panel all                all eight panels of the paper's Figure 1
     """
-    if panel and source.given - {"starts", "steps", "quiet", "step_size", "dtype", "device"}:
+    if panel and source.given & {"matrix", "kind", "factory", "flow", "map_"}:
         raise UserError("--panel chooses the system: leave it out, or the other options that name one.")
     if source.flow is not None or source.map_ is not None or source.factory is not None:
         return _of_system(source)

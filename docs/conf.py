@@ -125,7 +125,27 @@ def make_reports(app: Any) -> None:
             subprocess.run([sys.executable, "-m", "dynlab", "report", name, "-o", path], check=True)
 
 
-PAGES = {"reference": reference, "commands": commands, "explorer": explorer, "reports": reports}
+def variables() -> str:
+    """Every diagnostic's variables with their dimensions, units and long names, from a small result of each."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from small_results import call
+
+    parts = ["# All variables\n\nWhat each Dataset holds; a unit stands in brackets where it is not 1.\n"]
+    for name in DIAGNOSTICS:
+        positional, keywords = call(name)
+        ds = lookup(DIAGNOSTICS, name, "diagnostic")(*positional, **keywords)
+        rows = ["| variable | what it is |", "|---|---|"]
+        for variable in ds.data_vars.values():
+            shape = f"({', '.join(map(str, variable.dims))})" if variable.dims else ""
+            unit = "" if variable.attrs["units"] == "1" else f" ({variable.attrs['units']})"
+            rows.append(
+                f"| `{variable.name}{shape}` | {variable.attrs['long_name'].replace('|', chr(92) + '|')}{unit} |"
+            )
+        parts.append(f"## {name}\n\n" + "\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+PAGES = {"reference": reference, "commands": commands, "explorer": explorer, "reports": reports, "variables": variables}
 
 
 def write_pages(app: Any) -> None:

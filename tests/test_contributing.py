@@ -69,7 +69,7 @@ def test_the_page_has_both_examples(page):
         "dynlab/plots/speed.py",
         "cli/speed.py",
     ]
-    assert [table for table, *_ in LINE.findall(page)] == ["SYSTEMS", "DIAGNOSTICS", "PLOTS", "COMMANDS"]
+    assert [table for table, *_ in LINE.findall(page)] == ["SYSTEMS", "DIAGNOSTICS", "PLOTS", "MEASURE"]
 
 
 @pytest.mark.slow
@@ -79,13 +79,6 @@ def test_every_conformance_test_of_both_runs_and_passes(carried_out):
     # what the table alone parametrises: 15 tests of a bounded system that learns; 8 of a diagnostic and one of
     # each of its 7 arguments, 3 of its plot, 3 of numbers at the edge, 4 of stacks of layers and a user's function
     assert (leaky, speed) == (15, 26)
-
-
-@pytest.mark.slow
-def test_the_page_of_systems_has_the_new_one(carried_out):
-    copy, _ = carried_out
-    row = next(line for line in (copy / "docs" / "systems.md").read_text().splitlines() if line.startswith("| `leaky`"))
-    assert "| map | 64 | 4,416 | yes | yes | h_t = (1 − α) ∘ h_{t−1} + α" in row
 
 
 @pytest.mark.slow

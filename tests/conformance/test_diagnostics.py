@@ -5,13 +5,12 @@ import json
 import re
 from contextlib import contextmanager
 from io import BytesIO
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
 import xarray as xr
-from small_results import call, first_call, spectra, steps, visited
+from small_results import call, first_call
 
 from dynlab import io, reading, reading_child, schema
 from dynlab.diagnostics import DIAGNOSTICS
@@ -35,23 +34,6 @@ def test_names_units_and_attributes_are_those_of_the_schema(results, name):
     assert {"dynlab_version", "system", "settings", "created", "verdict", "method"} <= set(ds.attrs)
     assert json.loads(ds.attrs["settings"])["dtype"] == "float64"
     assert ds.attrs["verdict"].endswith((".", "!"))
-
-
-def test_the_page_of_diagnostics_lists_every_variable_with_its_dimensions(results):
-    page = (Path(__file__).parents[2] / "docs" / "diagnostics.md").read_text(encoding="utf-8")
-    tables = dict(re.findall(r"^### Variables of (\w+)\n(.+?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
-    listed = {name: set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)) for name, table in tables.items()}
-    assert sorted(listed) == sorted(DIAGNOSTICS)
-    given = [(name, result(results, name)) for name in DIAGNOSTICS]
-    given += [("spectrum", spectra()), ("stability", steps()), ("lyapunov", visited())]
-    assert [
-        (name, each) for name, ds in given for each in sorted(set(map(named, ds.data_vars.values())) - listed[name])
-    ] == []
-
-
-def named(variable: xr.DataArray) -> str:
-    """As the page names it: `eigenvalue(sample, time, mode)`, and one number by its name alone."""
-    return f"{variable.name}({', '.join(map(str, variable.dims))})" if variable.dims else str(variable.name)
 
 
 @pytest.mark.parametrize("name", DIAGNOSTICS)

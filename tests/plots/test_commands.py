@@ -54,11 +54,3 @@ def test_the_layers_of_a_file_are_told_apart_and_the_held_input_is_said(words):
     said = words("basins", "bi.pt", "--layer", ":0", "--grid", "5", "--steps", "20", "--no-follow", "--at", "0.5,-1")
     assert "With the input held at (0.5, −1): of 25 starts" in said
     assert "input held at zero" in words("fixed-points", "bi.pt", "--layer", ":0", "--starts", "8")
-
-
-@pytest.mark.parametrize("size", ["3x3", "4x2", "4x61", "x"])
-def test_a_size_at_which_nothing_can_be_read_is_refused(size, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert run(["phase", "--size", size]) == 2
-    assert f"'{size}' is no width of 4 to 60 and height of 3 to 60 inches, such as 8x5." in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
