@@ -85,7 +85,7 @@ class Source:
                 raise UserError(f"--{option} does not apply to {self.name}: leave it out.")
         if self.checkpoints and self.kind not in (None, "flow"):
             raise UserError(f"--kind {self.kind} is of --matrix; of a checkpoint --kind flow takes its flow.")
-        if self.kind in ("vanilla", "linear", "flow") and self.matrix is not None and self.step_size is not None:
+        if self.kind in ("vanilla", "linear", "flow") and self.step_size is not None and not self.checkpoints:
             raise UserError(f"--kind {self.kind} has no step ε: leave out --step-size or --kind.")
         held_input(self.at)
 

@@ -138,7 +138,7 @@ def test_a_folder_a_pattern_and_json(capsys):
         (["spectrum", "lstm-har2", "--over", "step"], "lstm-har2"),
         (
             ["basins", "run", "--matrix", "diff", "--over", "step"],
-            "Name one of CKPT, --system and --matrix.",
+            "Name one of CKPT",
         ),
         (["ernn-manifold", "run", "--over", "step"], "No such option"),
         (["phase", "--over", "step"], "No such option"),
