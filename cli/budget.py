@@ -14,9 +14,8 @@ from typing import Any
 import click
 
 from dynlab.errors import Stopped
-from dynlab.reading import forget_raised, raise_from_signal
 
-from .signals import SOON, importing
+from .signals import SOON, forget_raised, importing, raise_from_signal
 
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 AGAIN = 1.0  # seconds after which an alarm comes again: Python loses one that comes while an object is being put away

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Sequence
 
-from dynlab.letters import one_line
+from dynlab.errors import one_line
 
 from .streams import echo
 

@@ -1,8 +1,9 @@
 """What a command's own help tells of it, for sentences on what is wrong with a line: an example, and its options."""
 
+import inspect
+
 import click
 
-from dynlab.docstrings import docstring
 from dynlab.errors import lookup
 
 from . import COMMANDS
@@ -15,7 +16,7 @@ def example(context: click.Context | None = None) -> str:
     """
     context = context or click.get_current_context()
     command = context.command
-    lines = (command.help or docstring(command.callback) or "").splitlines()
+    lines = (command.help or inspect.getdoc(command.callback) or "").splitlines()
     shown = (line.strip().partition("   ")[0] for line in lines if line.strip().startswith("dynlab "))
     return next(shown, f"{context.command_path} --help")
 

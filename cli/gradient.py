@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from dynlab.errors import UserError
-from dynlab.letters import one_line
+from dynlab.errors import UserError, one_line
 
 from .analysis import analysis, measured
 from .options import ANYTHING, COUNT

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from dynlab.letters import one_line
+from dynlab.errors import one_line
 
 from .options import NetworkName
 from .output import print_json

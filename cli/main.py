@@ -17,14 +17,11 @@ from typing import Any, NoReturn
 import click
 
 import dynlab
-from dynlab.docstrings import docstring
-from dynlab.errors import UserError, lookup, unknown
-from dynlab.letters import sentence
-from dynlab.reading import OWN, forget_raised, in_words, interruption
+from dynlab.errors import OWN, UserError, in_words, lookup, sentence, unknown
 
 from . import COMMANDS, OTHERWISE
 from .examples import example, owners
-from .signals import INTERRUPTED, TERMINATED, Terminated, hear
+from .signals import INTERRUPTED, TERMINATED, Terminated, forget_raised, hear, interruption
 from .streams import OWN_ERROR, echo, lasting, occupy
 
 NO_NUMBER = re.compile(r"(['\"].*['\"]) is not a valid (integer|float)(?: range)?\.$")  # what click says
@@ -46,7 +43,6 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = lookup(COMMANDS, cmd_name, "command")
-        command.help = command.help or docstring(command.callback)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -83,13 +79,7 @@ def group() -> None:
 
     Start with `dynlab phase --matrix diff`, or with a checkpoint: `dynlab spectrum CKPT`, where CKPT is a file
     or a name that `dynlab zoo` lists.
-
-    Reading one file takes at most 60 seconds and 2 GiB of memory; DYNLAB_READ_SECONDS and DYNLAB_READ_GIB in the
-    environment allow more.
     """
-
-
-group.help = group.help or docstring(group.callback)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -119,11 +119,11 @@ def check_file(path: Path | None, option: str, suffixes: tuple[str, ...], *, ove
     if exists(path) and not overwrite:
         raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")
     if path.suffix == STORE_SUFFIX:
-        from dynlab import stores
+        from dynlab import io
 
-        stores.check_replaceable(path, overwrite=overwrite)
+        io.check_replaceable(path, overwrite=overwrite)
     else:
-        check_replaceable(path)
+        check_replaceable(path, overwrite=overwrite)
 
 
 def check_not_read(path: Path | None, read: Iterable[str | Path]) -> None:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dynlab.errors import UserError, lookup
+from dynlab.errors import OWN, UserError, in_words, lookup
 from dynlab.files import make_folder, write_bytes, write_text
-from dynlab.reading import OWN, in_words
 
 from . import COMMANDS
 from .analysis import AnalysisCommand, read_one
@@ -25,6 +24,7 @@ from .output import FIGURE_FOLDER, PAGE_SUFFIXES, Output, check_file, check_not_
 from .report_pdf import chromium, print_pdf
 from .report_picture import picture
 from .report_sections import LARGE, PROOFS, SECTIONS, Section
+from .signals import interruption
 from .source import Source
 from .streams import OWN_ERROR, echo
 
@@ -220,6 +220,8 @@ class _Run:
             result = command.result([*words, "--quiet"], self.found[name])
             part = replace(part, dataset=result.dataset, table=result.table, picture=picture(result))
         except Exception as error:  # the report goes on: one part that fails leaves the others as they are
+            if (stopped := interruption(error)) is not None:
+                raise stopped from error
             part = replace(part, problem=in_words(error))
             self.code = OWN_ERROR if part.problem.startswith(OWN) else self.code
         proofs = sorted(folder.glob("*.json"), key=lambda file: (len(file.name), file.name))

@@ -7,10 +7,9 @@ import threading
 import time
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from dynlab.errors import Stopped
-from dynlab.reading import raise_from_signal
 
 INTERRUPTED, TERMINATED = 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
@@ -22,6 +21,28 @@ PATIENCE = 5.0  # seconds for which it does: a module of the user's own may comp
 
 class Terminated(Stopped):
     """The process was told to end."""
+
+
+_raised: list[type[BaseException]] = []  # by handlers of signals
+
+
+def raise_from_signal(kind: type[BaseException]) -> NoReturn:
+    """Raise it in a handler, and remember it: C code that is running may turn it into any other error."""
+    _raised.append(kind)
+    raise kind
+
+
+def forget_raised(kind: type[BaseException] = BaseException) -> None:
+    """Forget what was raised of that kind: it has done its work."""
+    _raised[:] = [each for each in _raised if not issubclass(each, kind)]
+
+
+def interruption(error: BaseException | None) -> type[BaseException] | None:
+    """Return what stopped the program, such as Ctrl-C, if Python or a library made this error of it."""
+    while isinstance(error, Exception):
+        error = error.__cause__ or error.__context__
+    stopped = [*_raised, *([] if error is None else [type(error)])]
+    return next((kind for kind in reversed(stopped) if issubclass(kind, KeyboardInterrupt | Stopped)), None)
 
 
 def hear() -> None:

@@ -220,8 +220,7 @@ class Source:
 
     def _of_tokens(self) -> str:
         """What else is said where inputs of a file are refused: of whole numbers, what to do where they are tokens."""
-        from dynlab.choice import Choice
-        from dynlab.tasks.array_files import read_sequences
+        from dynlab.tasks.array_files import Choice, read_sequences
         from dynlab.tasks.driving import FILES
 
         path, width = Path(self.inputs or ""), self.cell.network_input_size

@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from typing import Any, TextIO
 
-from dynlab.letters import shown
+from dynlab.errors import shown
 
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # their file descriptors
 OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dynlab
-from dynlab.errors import UserError, lookup
+from dynlab.errors import OWN, UserError, lookup
 from dynlab.progress import duration, through
-from dynlab.reading import OWN
 
 from . import COMMANDS
 from .analysis import AnalysisCommand
@@ -91,9 +90,10 @@ def sweep(
         processes = sweeps.cores() if workers is None else max(1, workers)
         return _tell_first(first, cells, processes, scheduler, as_json)
     with working("Computing a cell", quiet=quiet, at_once=True):
-        about = {"command": command, "arguments": list(arguments)}
-        store, trial = sweeps.opened(compute, cells, data, about, once, contents(arguments, cells))
-    ready = sweeps.size(cells) - len(store.pending()) - (trial is not None and trial.succeeded)
+        about = {"command": command, "arguments": list(arguments), "files": contents(arguments, cells)}
+        store, trial = sweeps.opened(compute, cells, data, about, once)
+    ready = sweeps.size(cells) - len(store.pending())
+    ready -= sum(each.dataset is not None for each in trial.outcomes) if trial is not None else 0
     if trial is not None:
         left = sweeps.size(cells) - ready - len(trial.outcomes)
         with working(f"Sweeping {left:,} cells", quiet=quiet, at_once=True):
@@ -210,25 +210,21 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     UserError
         Where every cell fails, and none by a fault of dynlab's own.
     """
-    from dynlab import sweep, wording
+    from dynlab import sweep
 
     failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
     own = [_shown(*each) for each in failed if each[1].startswith(OWN)]
-    if len(failed) == store.status.size and not own:
+    if len(failed) == store.done.size and not own:
         raise UserError(f"No cell of {store.path} is done, as all {len(failed):,} failed: {_shown(*failed[0])} {AGAIN}")
     if own:
         echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them. {own[0]}", err=True)
-    done = store.status.size - len(store.pending()) - ready
+    done = store.done.size - len(store.pending()) - ready
     if as_json:
-        counts = {"cells": store.status.size, "done_before": ready, "done": done, "failed": len(failed)}
-        counts["computed_again"] = store.lost
+        counts = {"cells": store.done.size, "done_before": ready, "done": done, "failed": len(failed)}
         problems = [{"cell": _as_json(cell), "problem": problem} for cell, problem in failed]
         files = {"data": str(store.path)}
         print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
         return OWN_ERROR if own else 0
-    if store.lost:
-        again = wording.counted(store.lost, "cell")
-        echo(f"Not what this sweep had written, or made from files that have changed, and computed again: {again}.")
     before = f", {ready:,} were before" if ready else ""
     echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
     for each in failed[:MOST_SAID]:

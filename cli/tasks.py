@@ -14,7 +14,6 @@ def tasks(as_json: bool) -> None:
     """List the tasks, and the settings that each takes."""
     import inspect
 
-    from dynlab.docstrings import docstring
     from dynlab.errors import lookup
     from dynlab.tasks import TASKS
 
@@ -22,7 +21,7 @@ def tasks(as_json: bool) -> None:
     for name in TASKS:
         make = lookup(TASKS, name, "task")
         takes = {key: parameter.default for key, parameter in inspect.signature(make).parameters.items()}
-        entries.append({"name": name, "what": docstring(make).partition("\n")[0], "settings": takes})
+        entries.append({"name": name, "what": (inspect.getdoc(make) or "").partition("\n")[0], "settings": takes})
     if as_json:
         print_json(entries)
         return

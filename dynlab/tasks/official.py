@@ -25,7 +25,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from dynlab.errors import UserError
-from dynlab.reading import check_readable
+from dynlab.files import check_readable
 from dynlab.tasks import downloads
 from dynlab.tasks.tar_files import Bounded, members
 

@@ -56,7 +56,7 @@ FILES = {
     "truncated, before 1.6": (cut_old, "copy it again"),
     "truncated safetensors": (cut_safetensors, "copy it again"),
     "another zip": (other_zip, "not one that torch.save wrote"),
-    "arrays with other names": (numpy_archive, "it holds a.*name its arrays as torch's state_dict does"),
+    "arrays with other names": (numpy_archive, "it holds a.*if it is one of these, name its arrays as torch's"),
     "protocol 4": (lambda path: torch.save({"a": 1}, path, pickle_protocol=4), "pickle protocol"),
     "a whole module, before 1.6": (
         lambda path: torch.save(nn.GRU(2, 3), path, _use_new_zipfile_serialization=False),

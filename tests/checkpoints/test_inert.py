@@ -23,7 +23,6 @@ from torch import nn
 
 from dynlab.checkpoints import describe, read
 from dynlab.checkpoints.inert import Foreign, load
-from dynlab.checkpoints.opcodes import collect_names
 from dynlab.errors import UserError
 
 SAVERS = {

@@ -22,7 +22,7 @@ def test_a_matrix_the_figure_and_the_data(folder, capsys, pictures):
     )
     (legend,) = pictures["bifurcation-diff.png"].legends
     assert "Neimark–Sacker at 0.0745805" in [" ".join(text.get_text().split()) for text in legend.get_texts()]
-    assert io.shipped("a.nc")["bifurcation_kind"].values.tolist() == ["Neimark–Sacker"]
+    assert io.open("a.nc")["bifurcation_kind"].values.tolist() == ["Neimark–Sacker"]
 
 
 def test_json_is_one_strict_document(printed_json):
@@ -36,7 +36,7 @@ def test_a_checkpoint_under_a_held_input(folder):
     torch.save(nn.RNN(2, 5).state_dict(), "rnn.pt")
     options = ["--parameter", "input*", "--from", "0", "--to", "1", "--at", "0.5,-1", *QUICK]
     assert run(["bifurcation", "rnn.pt", *options, "--data", "a.nc"]) == 0
-    found = io.shipped("a.nc")
+    found = io.open("a.nc")
     network = dl.load("rnn.pt", nonlinearity="tanh").double()
     for p, state in zip(found["branch_parameter"].values, found["branch_state"].values, strict=True):
         input = p * torch.tensor([0.5, -1.0]).double()

@@ -77,7 +77,7 @@ def test_the_table_the_figure_and_the_data(folder, capsys, pictures):
     assert row.split()[:4] == ["max_modulus", "≤", "0.8", "0.9"]
     assert "−0.1" in row
     assert "violated (240 of 240 moduli)" in row
-    assert io.shipped("bounds.nc")["outcome"].values.tolist() == ["violated"]
+    assert io.open("bounds.nc")["outcome"].values.tolist() == ["violated"]
     (ax,) = pictures["check-rnn.png"].axes
     assert [label.get_text() for label in ax.get_yticklabels()] == ["max modulus\n≤ 0.8"]
 

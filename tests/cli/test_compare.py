@@ -26,7 +26,7 @@ def test_the_verdict_the_figure_and_the_data(capsys, pictures):
     assert run(["compare", "gru.pt", "lstm.pt", *QUICK, "--data", "a.nc"]) == 0
     assert capsys.readouterr().out.startswith("Permutation test: p = ")
     assert "compare-gru-lstm.png" in pictures
-    found, inputs = io.shipped("a.nc"), dl.driving_inputs("noise:1.0", dl.load("gru.pt"), samples=8, steps=30).inputs
+    found, inputs = io.open("a.nc"), dl.driving_inputs("noise:1.0", dl.load("gru.pt"), samples=8, steps=30).inputs
     direct = dl.compare(dl.load("gru.pt"), dl.load("lstm.pt"), inputs)
     np.testing.assert_array_equal(found["distance"], direct["distance"])
 

@@ -13,7 +13,7 @@ def test_the_random_walk(folder, capsys, pictures):
     assert "ERNN with K = 5, η = 0.01 is off the manifold: h_k + h_{k−1} is " in capsys.readouterr().out
     *networks, distance = pictures["ernn-manifold-random-walk.png"].axes
     assert (len(networks), len(distance.lines)) == (4, 3)  # of these networks two are ERNNs, and a line marks rounding
-    ds = io.shipped(folder / "manifold.nc")
+    ds = io.open(folder / "manifold.nc")
     assert ds["network"].values.tolist() == ["ernn", "ernn K=5", "rnn", "fastrnn"]
     assert ds["distance"].sel(network="ernn").max() < 1e-14
 

@@ -25,8 +25,8 @@ def test_verdict_figure_and_data(folder, capsys, pictures):
     said = capsys.readouterr()
     assert said.out.startswith("With the input held at (0.5, −1): 1 fixed point (stable")
     values = pictures["fixed-points-gru.png"].axes[0].collections[-1].get_offsets()
-    np.testing.assert_allclose(values @ [1, 1j], io.shipped("points.nc")["eigenvalue"].values[0])
-    ds = io.shipped("points.nc")
+    np.testing.assert_allclose(values @ [1, 1j], io.open("points.nc")["eigenvalue"].values[0])
+    ds = io.open("points.nc")
     assert json.loads(ds.attrs["settings"])["input"] == [0.5, -1.0]
     gru = torch.nn.GRU(2, 8)
     gru.load_state_dict(torch.load("gru.pt"))

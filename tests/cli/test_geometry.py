@@ -26,7 +26,7 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     plane = pictures["geometry-gru.png"].axes[0]
     assert [len(line.get_xdata()) for line in plane.lines[:4]] == [26] * 4  # the state after the transient and 25 steps
     direct = dl.geometry(dl.load("gru.pt"), np.load("inputs.npy"), starts=8, at="mean", transient=5)
-    np.testing.assert_array_equal(io.shipped("a.nc")["trajectory"], direct["trajectory"])
+    np.testing.assert_array_equal(io.open("a.nc")["trajectory"], direct["trajectory"])
 
 
 def test_the_tangent_map_of_a_fixed_point(folder, printed_json):

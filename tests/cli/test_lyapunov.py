@@ -24,9 +24,9 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     said = capsys.readouterr().out
     assert said.startswith("Over the last 40 of 60 steps of 4 sequences of inputs.npy the largest fin")
     (points, *_) = pictures["lyapunov-gru.png"].axes[0].containers[0]
-    np.testing.assert_array_equal(points.get_ydata(), io.shipped("a.nc")["mean_exponent"])
+    np.testing.assert_array_equal(points.get_ydata(), io.open("a.nc")["mean_exponent"])
     direct = dl.lyapunov(dl.load("gru.pt"), np.load("inputs.npy"), k=2, transient=20)
-    np.testing.assert_array_equal(io.shipped("a.nc")["finite_time_exponent"], direct["finite_time_exponent"])
+    np.testing.assert_array_equal(io.open("a.nc")["finite_time_exponent"], direct["finite_time_exponent"])
 
 
 def test_json_is_one_strict_document(printed_json):
@@ -55,7 +55,7 @@ def test_bad_input_ends_with_2_and_writes_nothing(options, sentence, refused):
 def test_a_system_by_name_and_a_matrix(folder, capsys, pictures):
     assert run(["lyapunov", "--system", "henon", "--start", "0.1,0.1", "--steps", "500", "--data", "h.nc"]) == 0
     direct = dl.lyapunov(dl.create("henon"), steps=500, initial_state=[[0.1, 0.1]])
-    np.testing.assert_array_equal(io.shipped("h.nc")["exponent"], direct["exponent"])
+    np.testing.assert_array_equal(io.open("h.nc")["exponent"], direct["exponent"])
     (points, *_) = pictures["lyapunov-henon.png"].axes[0].containers[0]
     np.testing.assert_array_equal(points.get_ydata(), direct["exponent"][0])
     assert run(["lyapunov", "--system", "lorenz", "--seconds", "2", "--set", "rho=0.5", "--quiet"]) == 0
@@ -68,7 +68,7 @@ def test_a_system_by_name_and_a_matrix(folder, capsys, pictures):
 def test_a_system_that_has_a_start_of_its_own_starts_there(capsys):
     # e^{(a − 1) t} (−cos t, sin t) solves Markus and Yamabe's system; tr A = a − 2, and the clock has 0 twice
     assert run(["lyapunov", "--system", "markus-yamabe", "--seconds", "40", "--data", "m.nc", "--quiet"]) == 0
-    np.testing.assert_allclose(io.shipped("m.nc")["exponent"][0], [0.5, 0, 0, -1], atol=0.06)
+    np.testing.assert_allclose(io.open("m.nc")["exponent"][0], [0.5, 0, 0, -1], atol=0.06)
 
 
 def test_an_orbit_that_is_cut_before_any_estimate_is_drawn_without_a_warning(folder, capsys):
@@ -103,11 +103,11 @@ def test_covariant_vectors(folder, capsys, pictures):
     assert run(["lyapunov", "gru.pt", *options]) == 0
     assert capsys.readouterr().out.startswith("Over 20 of 60 steps of 4 sequences of inputs.npy ")
     *_, rates = pictures["lyapunov-gru-covariant.png"].axes  # no angle of these orbits is known
-    mean = io.shipped("b.nc")["exponent"].mean("sample").values
+    mean = io.open("b.nc")["exponent"].mean("sample").values
     assert set(np.concatenate([line.get_ydata() for line in rates.lines])) >= set(mean)
     given = {"k": 3, "transient": 20, "backward_transient": 20}
     direct = dl.covariant_vectors(dl.load("gru.pt"), np.load("inputs.npy"), **given)
-    np.testing.assert_array_equal(io.shipped("b.nc")["exponent"], direct["exponent"])
+    np.testing.assert_array_equal(io.open("b.nc")["exponent"], direct["exponent"])
     assert run(["lyapunov", "gru.pt", "--inputs", "inputs.npy", "--covariant", "--transient", "40", "--quiet"]) == 2
     assert "got 40 at the start and 40 at the end" in capsys.readouterr().err
 

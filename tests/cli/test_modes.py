@@ -25,7 +25,7 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     drawn = pictures["modes-gru.png"].axes[0].collections
     assert sum(len(marks.get_offsets()) for marks in drawn) == 3  # of a complex pair one
     direct = dl.modes(dl.load("gru.pt"), np.zeros((1, 50, 3)), starts=8, at=[0.1, 0, 0.2], k=4)
-    np.testing.assert_array_equal(io.shipped("a.nc")["time_constant"], direct["time_constant"])
+    np.testing.assert_array_equal(io.open("a.nc")["time_constant"], direct["time_constant"])
 
 
 def test_json_of_a_checkpoint_with_its_read_out(printed_json):

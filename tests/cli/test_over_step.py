@@ -90,7 +90,7 @@ def test_each_step_is_what_the_command_gives_for_that_checkpoint(name, folder, c
     assert {ax.get_xlabel() for ax in drawn} == {"training step"}
     assert all(ax.lines or ax.collections for ax in drawn)
     assert len(list((folder / "figures").iterdir())) == 1
-    ds = io.shipped("run.nc")
+    ds = io.open("run.nc")
     assert set(map(str, ds.dims)) <= set(schema.DIMENSIONS)
     assert all(array.attrs["long_name"] and array.attrs["units"] in schema.UNITS for array in ds.data_vars.values())
     assert ds["step"].values.tolist() == STEPS
@@ -98,7 +98,7 @@ def test_each_step_is_what_the_command_gives_for_that_checkpoint(name, folder, c
     monkeypatch.setattr(Output, "_draw", lambda output, result: Path("none"))  # each command's own tests look at it
     for step, file in zip((40, 100, 0), files, strict=True):
         assert run([command, file, *options, "--data", f"{step}.nc"]) == 0
-        alone = io.shipped(f"{step}.nc")
+        alone = io.open(f"{step}.nc")
         assert set(alone.data_vars) <= set(ds.data_vars)
         for key, array in {**alone.data_vars, **alone.coords}.items():
             joined = ds[key if key in alone.data_vars or f"{key}_at_step" not in ds else f"{key}_at_step"]

@@ -17,7 +17,7 @@ def test_the_papers_system_with_diffusion(folder, capsys, pictures):
     legend = pictures["phase-diff.png"].axes[0].get_legend()
     named = {text.get_text() for text in legend.get_texts()}
     assert {"start", "flow: stable focus", "Euler's map: unstable focus"} <= named
-    ds = io.shipped(folder / "diff.nc")
+    ds = io.open(folder / "diff.nc")
     assert ds["flow_kind"].values.tolist() == ["stable focus"]
     assert ds["map_kind"].values.tolist() == ["unstable focus"]
 

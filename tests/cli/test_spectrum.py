@@ -44,7 +44,7 @@ def test_the_verdict_the_figure_and_the_data(name, foreign, folder, capsys):
     out = capsys.readouterr().out
     assert " 20 steps of 4 sequences of inputs.npy" in out.partition(". ")[0]
     assert len(np.unique(matplotlib.image.imread(folder / figure)[..., :3])) > 10
-    ds = io.shipped(folder / "numbers.nc")
+    ds = io.open(folder / "numbers.nc")
     assert variable in ds
     assert json.loads(ds.attrs["source"])["file"] == "gru.pt"
     assert schema.settings(ds)["seed"] == 0
