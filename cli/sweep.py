@@ -90,8 +90,8 @@ def sweep(
         processes = sweeps.cores() if workers is None else max(1, workers)
         return _tell_first(first, cells, processes, scheduler, as_json)
     with working("Computing a cell", quiet=quiet, at_once=True):
-        about = {"command": command, "arguments": list(arguments), "files": contents(arguments, cells)}
-        store, trial = sweeps.opened(compute, cells, data, about, once)
+        about = {"command": command, "arguments": list(arguments)}
+        store, trial = sweeps.opened(compute, cells, data, about, contents(arguments, cells), once)
     ready = sweeps.size(cells) - len(store.pending())
     ready -= sum(each.dataset is not None for each in trial.outcomes) if trial is not None else 0
     if trial is not None:
@@ -210,7 +210,7 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     UserError
         Where every cell fails, and none by a fault of dynlab's own.
     """
-    from dynlab import sweep
+    from dynlab import sweep, wording
 
     failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
     own = [_shown(*each) for each in failed if each[1].startswith(OWN)]
@@ -221,10 +221,13 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     done = store.done.size - len(store.pending()) - ready
     if as_json:
         counts = {"cells": store.done.size, "done_before": ready, "done": done, "failed": len(failed)}
+        counts["computed_again"] = store.again
         problems = [{"cell": _as_json(cell), "problem": problem} for cell, problem in failed]
         files = {"data": str(store.path)}
         print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
         return OWN_ERROR if own else 0
+    if store.again:
+        echo(f"Files have changed: {wording.counted(store.again, 'cell')} that had been done are computed again.")
     before = f", {ready:,} were before" if ready else ""
     echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
     for each in failed[:MOST_SAID]:

@@ -17,6 +17,7 @@ from dynlab.sweep.cells import Axis, Cells, Compute, Outcome, cell, outcomes, si
 from dynlab.sweep.store import Store
 
 MOST_CELLS = 10_000_000
+NO_FILES: Mapping[str, str] = {}
 WARM = 1.0  # seconds: what takes less the first time is timed again, without the loading of libraries
 TASK_SECONDS, MOST_IN_TASK = 1.0, 1000  # about how long a task takes, and how many cells it has at most
 WINDOW = 3  # tasks that are handed out for each processor
@@ -82,7 +83,12 @@ def first_trial(compute: Compute, grid: Sequence[Axis], once: bool = False) -> T
 
 
 def opened(
-    compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[str, Any], once: bool = False
+    compute: Compute,
+    grid: Sequence[Axis],
+    path: Path,
+    about: Mapping[str, Any],
+    read: Mapping[str, str] = NO_FILES,
+    once: bool = False,
 ) -> tuple[Store, Trial | None]:
     """Open the store of a sweep, or make it, and compute the first of its unfinished cells.
 
@@ -92,7 +98,7 @@ def opened(
     grid : sequence of Axis
     path : Path
         Ends in .zarr.
-    about : mapping
+    about, read : mapping
         As of `Store`.
     once : bool
         Compute that cell only once, which then tells less of how long others take.
@@ -109,13 +115,13 @@ def opened(
         As `Store` and `first_trial`.
     """
     if files.exists(path):
-        store = Store(path, grid, about)
+        store = Store(path, grid, about, read)
         if not len(store.pending()):
             return store, None
         first = trial(compute, grid, store.pending(), once)
     else:
         first = first_trial(compute, grid, once)
-        store = Store.create(path, grid, about, first.outcomes[-1].dataset or xr.Dataset())
+        store = Store.create(path, grid, about, read, first.outcomes[-1].dataset or xr.Dataset())
     store.write(first.outcomes)
     return store, first
 

@@ -39,11 +39,15 @@ class Store:
     grid : sequence of Axis
     about : mapping
         What is computed, JSON-able: a store of something else is left alone.
+    read : mapping
+        The digests of the files that cells are made from: if one has changed, no cell is done.
 
     Attributes
     ----------
     done : ndarray of int8
         1 for each cell that is done.
+    again : int
+        How many cells were done, and are no more since a file has changed.
 
     Raises
     ------
@@ -51,7 +55,7 @@ class Store:
         If the path holds no sweep, or another one, and if another process writes to it.
     """
 
-    def __init__(self, path: Path, grid: Sequence[Axis], about: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str]) -> None:
         zarr = require_extra("zarr", "sweep")
         self.path, self.grid = path, list(grid)
         self._alone()
@@ -69,14 +73,22 @@ class Store:
                 f"{path} was begun with another {differing[0]}: give what its attribute {SWEEP!r} says, or name "
                 f"another store."
             )
+        self.again = 0
+        if told["files"] != dict(read):
+            self.again, self.done[...] = int(self.done.sum()), 0
+            with self._told_to_go_on():
+                self._group[DONE][...] = self.done
+                self._group.attrs[SWEEP] = json.dumps(told | {"dims": self._dims, "files": dict(read)})
 
     @classmethod
-    def create(cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], first: xr.Dataset) -> "Store":
+    def create(
+        cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str], first: xr.Dataset
+    ) -> "Store":
         """Make a store in which nothing is done, for cells that give Datasets such as the `first`."""
         taken = {str(name) for name in (*first.variables, *first.dims, DONE, PROBLEM, *TEXTS)}
         dims = [f"grid_{each.name}" if each.name in taken else each.name for each in grid]
         shape = [len(each.values) for each in grid]
-        said = json.dumps(_described(grid, about) | {"dims": dims})
+        said = json.dumps(_described(grid, about) | {"dims": dims, "files": dict(read)})
         words = {"long_name": "why the cell failed", "units": schema.ONE}
         empty = xr.Dataset(
             {
@@ -90,7 +102,7 @@ class Store:
         with files.told_of_failure(path):
             split_complex(empty).to_zarr(private, mode="w-", consolidated=False)
             os.rename(private, path)
-        return cls(path, grid, about)
+        return cls(path, grid, about, read)
 
     def pending(self) -> np.ndarray:
         """Return the places of the cells that are not done, failed ones among them, shape (cell, axis)."""

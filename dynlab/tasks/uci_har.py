@@ -106,13 +106,13 @@ def _from_prepared(path: Path) -> Signals:
 
 
 def _from_folder(path: Path) -> Signals:
-    return parse(lambda name: official.content(path / name))
+    return parse(lambda name: (path / name).read_bytes())
 
 
 def _from_zip(path: Path) -> Signals:
     """Read either archive; the outer one holds the inner one."""
     with official.zipped(path, INNER_ARCHIVE) as archive:
-        return parse(lambda name: official.unzipped(archive, f"{FOLDER}/{name}"))
+        return parse(lambda name: archive.read(f"{FOLDER}/{name}"))
 
 
 def parse(read: Callable[[str], bytes]) -> Signals:

@@ -1,5 +1,6 @@
 """What a file must not be, and what weights must be: one sentence that names the thing and the fix."""
 
+import pickle
 import zipfile
 
 import numpy as np
@@ -46,6 +47,12 @@ def other_zip(path):
         archive.writestr("notes.txt", "x")
 
 
+def stable_baselines(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("data", "policy.pth", "_stable_baselines3_version"):
+            archive.writestr(name, "x")
+
+
 FILES = {
     "missing": (missing, "There is no file"),
     "empty": (lambda path: path.touch(), "is empty"),
@@ -57,11 +64,12 @@ FILES = {
     "truncated safetensors": (cut_safetensors, "copy it again"),
     "another zip": (other_zip, "not one that torch.save wrote"),
     "arrays with other names": (numpy_archive, "it holds a.*if it is one of these, name its arrays as torch's"),
-    "protocol 4": (lambda path: torch.save({"a": 1}, path, pickle_protocol=4), "pickle protocol"),
-    "a whole module, before 1.6": (
-        lambda path: torch.save(nn.GRU(2, 3), path, _use_new_zipfile_serialization=False),
-        "whole module in the format before torch 1.6",
+    "a plain pickle of arrays": (
+        lambda path: path.write_bytes(pickle.dumps(np.eye(9))),
+        "plain pickle of NumPy",
     ),
+    "a plain pickle": (lambda path: path.write_bytes(pickle.dumps([1, 2])), "a plain pickle of objects, which torch"),
+    "an archive of others": (stable_baselines, "unzip it, and give 'policy.pth' alone"),
     "no recurrent layer": (lambda path: torch.save(nn.Linear(2, 3).state_dict(), path), r"no RNN.*weight, bias.*--sys"),
     "one tensor": (lambda path: torch.save(torch.eye(2), path), "no RNN.*it holds one tensor without a name"),
     "no tensors": (lambda path: torch.save({"epoch": 1}, path), "no RNN.*no tensors"),

@@ -46,7 +46,7 @@ WHOLE = {
 CASES = {
     f"{name}, {'zip' if zipped else 'before 1.6'}": (WRAPPED[name], zipped) for name in WRAPPED for zipped in (1, 0)
 }
-CASES |= {name: (wrap, 1) for name, wrap in WHOLE.items()}
+CASES |= {name: (wrap, 1) for name, wrap in WHOLE.items()} | {"a whole module, before 1.6": (lambda model: model, 0)}
 
 
 @pytest.mark.parametrize("wrap, zipped", CASES.values(), ids=CASES)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dynlab import progress, reading
+from dynlab import progress
 from dynlab.cli import output
 from dynlab.cli.main import run
 
@@ -13,9 +13,8 @@ PATIENCE = 3600.0  # seconds
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """However busy the machine is, nothing is said of what takes long, and no file takes too long to be read."""
+    """However busy the machine is, nothing is said of what takes long."""
     monkeypatch.setattr(progress, "PATIENCE", PATIENCE)
-    monkeypatch.setenv(reading.SECONDS, str(PATIENCE))
 
 
 @pytest.fixture(autouse=True)

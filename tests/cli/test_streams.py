@@ -199,15 +199,6 @@ def test_an_interrupt_that_python_drops_comes_again(how):
     assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
 
 
-def test_help_is_there_without_docstrings():
-    plain = [
-        subprocess.run([sys.executable, *how, "-m", "dynlab", "lyapunov", "--help"], capture_output=True, text=True)
-        for how in ([], ["-OO"])
-    ]
-    assert plain[0].stdout == plain[1].stdout
-    assert plain[0].returncode == plain[1].returncode == 0
-
-
 ESCAPES = ["\x1b[31m", "\x1b]0;title\x07", "\x9b2J", "\u202e", "\r", "\x7f", "\u2028"]
 
 

@@ -17,7 +17,7 @@ import xarray as xr
 from processes import NOT_ALLOWED, begun, end, start
 
 import dynlab as dl
-from dynlab import io, reading
+from dynlab import io
 from dynlab.checkpoints import describe
 from dynlab.cli.main import run
 
@@ -45,7 +45,6 @@ SWEPT = {"s.zarr": [*SWEEP, "--data", "s.zarr"]}  # which goes on with what is t
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
-    monkeypatch.setenv(reading.SECONDS, "3600")  # however busy the machine is
     monkeypatch.chdir(tmp_path / "work")
     torch.manual_seed(0)
     dl.save_checkpoint(dl.create("vanilla", input_size=1, state_size=2), "tiny.pt")

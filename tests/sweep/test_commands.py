@@ -11,8 +11,7 @@ from dynlab.cli import COMMANDS
 from dynlab.cli.analysis import AnalysisCommand
 from dynlab.cli.main import run
 from dynlab.errors import lookup
-from dynlab.sweep.cell_variables import OWN
-from dynlab.sweep.layout import NOT_THERE, RECORD, TEXTS
+from dynlab.sweep.store import NOT_THERE, OWN_COORDINATE, TEXTS
 
 DRIVEN = "rnn.pt --inputs noise:1.0 --steps 6 --samples 2"
 LINES = {  # a small line, and what it is swept over
@@ -59,14 +58,14 @@ def test_a_cell_has_all_that_the_command_gives(name, networks):
     ds = dl.open("all.zarr")
     (axis,) = json.loads(ds.attrs["sweep"])["dims"]
     assert axis in (option, f"grid_{option}")
-    assert (ds["status"] == 1).all()
+    assert (ds["done"] == 1).all()
     for place, value in enumerate(values):
         alone = [name, *words.split(), f"--{option}={value}", "--data", f"{place}.nc", "--quiet"]
         assert run([*alone, *([] if name == "check" else ["-o", f"{place}.png"])]) == 0
         one, cell = dl.open(f"{place}.nc"), ds.isel({axis: place})
         for key, variable in one.variables.items():
-            kept = cell[OWN.format(key) if key in RECORD else key]
-            if key in cell.dims and there(own := cell.get(OWN.format(key))):
+            kept = cell[key]
+            if key in cell.dims and there(own := cell.get(OWN_COORDINATE.format(key))):
                 kept = own
             assert kept.dims == variable.dims
             assert same(kept.values[tuple(slice(0, length) for length in variable.shape)], variable.values), key

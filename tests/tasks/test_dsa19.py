@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, daily_sports, downloads, recordings
+from dynlab.tasks import create, daily_sports, official, recordings
 from dynlab.tasks.official import NotAtHand
 from dynlab.tasks.on_demand import OnDemand
 
@@ -46,8 +46,8 @@ def zipped(files, folder="data/"):
 @pytest.fixture(autouse=True)
 def no_other_copy(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_offline_the_error_names_the_file_to_place_by_hand(monkeypatch):
     def offline(*_, **__):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(downloads.pooch, "retrieve", offline)
+    monkeypatch.setattr(official.pooch, "retrieve", offline)
     with pytest.raises(UserError, match=r"could not be downloaded \(no route to host\): start again, or put daily"):
         create("dsa19")
 

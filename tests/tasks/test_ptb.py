@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, downloads, driving_inputs, official, ptb
+from dynlab.tasks import create, driving_inputs, official, ptb
 from dynlab.training import Settings
 from dynlab.training.batches import Batches
 
@@ -32,8 +32,8 @@ WORDS = {
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
     (tmp_path / "ptb").mkdir()
     for level, texts in (("char", CHARACTERS), ("word", WORDS)):
         sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}

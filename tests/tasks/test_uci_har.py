@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, downloads, har, recordings, uci_har
+from dynlab.tasks import create, har, official, recordings, uci_har
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -58,7 +58,7 @@ def own_checksums(signals, monkeypatch):
 @pytest.fixture
 def no_other_copy(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
 
 
 def zipped(files, folder=uci_har.FOLDER):
@@ -122,32 +122,6 @@ def test_a_damaged_copy_is_named(name, content, no_other_copy, tmp_path):
         uci_har.load(tmp_path, download=False)
 
 
-@pytest.mark.parametrize("name", [uci_har.ARCHIVE, uci_har.INNER_ARCHIVE, uci_har.PREPARED, uci_har.FOLDER])
-def test_a_pipe_with_the_name_of_a_copy_is_none(name, no_other_copy, tmp_path):
-    os.mkfifo(tmp_path / name)
-    said = "not at hand" if name == uci_har.FOLDER else "is a pipe or a device, where a file of UCI HAR should be"
-    with pytest.raises(UserError, match=said):
-        uci_har.load(tmp_path, download=False)
-
-
-def test_a_pipe_in_an_unpacked_folder_is_refused(files, no_other_copy, tmp_path):
-    for file, text in files.items():
-        path = tmp_path / uci_har.FOLDER / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (tmp_path / uci_har.FOLDER / "train" / "y_train.txt").unlink()
-    os.mkfifo(tmp_path / uci_har.FOLDER / "train" / "y_train.txt")
-    with pytest.raises(UserError, match="a pipe or a device"):
-        uci_har.load(tmp_path, download=False)
-
-
-@pytest.mark.parametrize("text", ["", "1e19\n" * 3, "1e400\n" * 3])
-def test_a_table_without_rows_or_of_huge_numbers_is_refused_without_a_warning(text, files, no_other_copy, tmp_path):
-    put(tmp_path, "inner", files | {"train/y_train.txt": text})
-    with pytest.raises(UserError, match="cannot be read as UCI HAR"):
-        uci_har.load(tmp_path, download=False)
-
-
 def test_rows_that_do_not_match_are_refused(files, no_other_copy, tmp_path):
     files["train/y_train.txt"] = "1\n"
     put(tmp_path, "inner", files)
@@ -164,7 +138,7 @@ def test_offline_the_error_names_the_file_to_place_by_hand(no_other_copy, monkey
     def offline(*_, **__):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(downloads.pooch, "retrieve", offline)
+    monkeypatch.setattr(official.pooch, "retrieve", offline)
     with pytest.raises(
         UserError,
         match=r"could not be downloaded \(no route to host\): start again, or put .*zip, from https://archive.*cache",
@@ -183,7 +157,7 @@ def test_a_download_is_checked_and_read_from_the_cache(
         path.mkdir(parents=True)
         put(path, "outer", files)
 
-    monkeypatch.setattr(downloads.pooch, "retrieve", download)
+    monkeypatch.setattr(official.pooch, "retrieve", download)
     for _ in range(2):
         found, _ = uci_har.load()
         assert same(found, signals[1])

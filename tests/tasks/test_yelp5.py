@@ -13,7 +13,7 @@ import pytest
 
 from dynlab.errors import UserError
 from dynlab.systems import create as create_system
-from dynlab.tasks import create, downloads, driving_inputs, tar_files, yelp, yelp5
+from dynlab.tasks import create, driving_inputs, official, yelp, yelp5
 from dynlab.tasks.official import NotAtHand
 
 NAME = yelp.REVIEWS[0]
@@ -39,8 +39,8 @@ LINES = b"".join(line(*review) for review in TEXTS)
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
     monkeypatch.setattr(yelp5, "TRAIN", 3)
     monkeypatch.setattr(yelp5, "TEST", 2)
     monkeypatch.setattr(yelp, "BLOCK", 2)
@@ -123,15 +123,6 @@ def test_the_vocabulary_has_the_most_frequent_words_and_two_tokens_more(tmp_path
     found = read(put(tmp_path), vocabulary=5)
     assert found.vocabulary == ("<padding>", "<unknown>", "good", "food", "people")
     assert words(found)[1] == "<unknown> <unknown> <unknown> food <unknown> <unknown>"
-
-
-@pytest.mark.parametrize("block", [1, 2, 3, 100])
-def test_blocks_do_not_matter(block, monkeypatch, tmp_path):
-    one = read(put(tmp_path))
-    monkeypatch.setattr(yelp, "BLOCK", block)
-    other = read(tmp_path)
-    assert np.array_equal(one.tokens, other.tokens)
-    assert one.vocabulary == other.vocabulary
 
 
 @pytest.mark.parametrize("length", [3, 6, 300])
@@ -233,51 +224,3 @@ def test_nothing_at_hand_says_what_to_get_and_where_to_put_it():
 def test_a_length_that_is_none_is_named(length, tmp_path):
     with pytest.raises(UserError, match=f"length must be at least 1, got {length}"):
         create("yelp5", data_dir=tmp_path, length=length)
-
-
-def endless(path):
-    """Blanks without a line's end, which take 0.1 % of their size."""
-    with gzip.open(path, "wb", 1) as file:
-        for _ in range(64):
-            file.write(b" " * (1 << 20))
-
-
-def test_a_line_without_an_end_is_refused_when_it_is_longer_than_any_review(tmp_path):
-    endless(tmp_path / f"{NAME}.gz")
-    with pytest.raises(UserError, match=r"line 1 has more than 65,536 bytes, and so is no review"):
-        read(tmp_path)
-
-
-def test_the_longest_review_is_read(tmp_path):
-    most = line(5, "\U0001f600" * 5_000)  # each of 12 bytes in JSON
-    assert len(most) > 60_000
-    assert read(put(tmp_path, lines=most), count=1, train=1).stars.tolist() == [5]
-
-
-@pytest.mark.parametrize("bound", ["MOST_WORDS", "MOST_LETTERS"])
-def test_more_words_than_reviews_have_are_refused(bound, tmp_path, monkeypatch):
-    monkeypatch.setattr(yelp, bound, 10)
-    with pytest.raises(UserError, match="more different words than reviews have"):
-        read(put(tmp_path))
-
-
-def header(kind, size):
-    entry = tarfile.TarInfo("a")
-    entry.type, entry.size = kind, size
-    return entry.tobuf(tarfile.GNU_FORMAT)
-
-
-@pytest.mark.parametrize(
-    "content, sentence",
-    [
-        (header(tarfile.GNUTYPE_LONGNAME, 1 << 32), "a header has 4,294,967,296 bytes, more than 65,536"),
-        (header(tarfile.XHDTYPE, 1 << 32), "a header has 4,294,967,296 bytes, more than 65,536"),
-        (header(tarfile.GNUTYPE_SPARSE, 0), "a file in it is sparse"),
-        (header(tarfile.REGTYPE, 0) * 9, "it has more than 8 files"),
-    ],
-)
-def test_a_tar_archive_that_claims_more_than_a_data_set_has_is_refused(content, sentence, tmp_path, monkeypatch):
-    monkeypatch.setattr(tar_files, "MOST_FILES", 8)
-    (tmp_path / "yelp_dataset.tar").write_bytes(content + bytes(20 * 512))
-    with pytest.raises(UserError, match=sentence):
-        read(tmp_path)
