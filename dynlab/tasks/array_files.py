@@ -78,8 +78,8 @@ def read_sequences(path: Path, choice: Choice) -> np.ndarray:
     except (ValueError, OSError, EOFError, MemoryError, SyntaxError, NotImplementedError, zipfile.BadZipFile) as error:
         if isinstance(error, UserError):
             raise
-        if "allow_pickle" in str(error):
-            raise UserError(f"{path} holds pickled objects, which are not read: save its numbers.") from error
+        if "Object arrays" in str(error) or "Python objects" in str(error):
+            raise UserError(f"{path} must hold real numbers, got objects.") from error
         raise UserError(f"{path} cannot be read as an array of inputs: {damage(error)}.") from error
     return check_numbers(path, np.array(array[choice.of(len(array))]) if array.ndim == 3 else np.array(array))
 

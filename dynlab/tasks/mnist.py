@@ -40,7 +40,6 @@ MNIST = official.DataSet(
         }.items()
     },
 )
-UNSIGNED_BYTE = 8  # the type that an idx file's third byte names
 HELD_OUT_SHARE = 1 / 6  # 10,000 of the 60,000, as nnRNN's code
 PERMUTATION_SEED = 92916  # of the permutation in Arjovsky's code, which expRNN's and asRNN's have too
 LENGTH = 1000  # of a noise-padded sequence
@@ -193,16 +192,7 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> Images
     )
 
 
-def idx(name: str, content: bytes) -> np.ndarray:
-    """The array of an idx file: two zero bytes, a type, how many dimensions, their sizes (big-endian), the values.
-
-    Raises
-    ------
-    ValueError
-        Where it is no idx file of bytes.
-    """
-    zeros, kind, dimensions = struct.unpack_from(">HBB", content)
-    if zeros or kind != UNSIGNED_BYTE:
-        raise ValueError(f"{name} is no idx file of unsigned bytes")
-    shape = struct.unpack_from(f">{dimensions}I", content, 4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)
+def idx(_: str, content: bytes) -> np.ndarray:
+    """Return the array of an idx file: two zero bytes, a type, the number of dimensions, their sizes, the values."""
+    shape = struct.unpack_from(f">{content[3]}I", content, 4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)

@@ -169,22 +169,6 @@ def test_a_projection_that_is_none_is_named(size, tmp_path):
         read(tmp_path / "a.pt")
 
 
-@pytest.mark.parametrize("layer", [0, 1.5, ("rnn",)])
-def test_a_layer_is_named_by_a_text(layer, tmp_path):
-    torch.save(nn.LSTM(3, 5).state_dict(), tmp_path / "a.pt")
-    with pytest.raises(UserError, match="layer= is a name"):
-        read(tmp_path / "a.pt", layer=layer)
-
-
-@pytest.mark.parametrize("make, words", [(nn.LSTM, "an LSTM"), (nn.GRU, "a GRU"), (nn.RNN, "an RNN")])
-def test_a_layer_that_lacks_a_part_is_named_in_english(make, words, tmp_path):
-    weights = make(2, 9).state_dict()
-    del weights["bias_hh_l0"]
-    torch.save(weights, tmp_path / "a.pt")
-    with pytest.raises(UserError, match=f"looks like {words} of 9 units and 1 layer but lacks bias_hh_l0; save"):
-        read(tmp_path / "a.pt")
-
-
 def test_a_misfit_beside_a_good_layer_is_described_and_does_not_stand_in_its_way(tmp_path):
     weights = {f"good.{name}": value for name, value in nn.GRU(2, 3).state_dict().items()}
     torch.save(weights | {"own.weight_hh": torch.zeros(3, 7), "own.weight_ih": torch.zeros(3, 2)}, tmp_path / "a.pt")

@@ -97,17 +97,8 @@ def tensor(count, shape, strides):
 
 
 PICKLES = {
-    "a dictionary of itself": EMPTY + b"q\x00" + b"".join(text(str(n)) + b"h\x00s" for n in range(300)) + END,
-    "hyper-parameters that hold themselves": EMPTY
-    + b"q\x00"
-    + text("hyper_parameters")
-    + b"}q\x01"
-    + b"".join(text(str(n)) + b"h\x01s" for n in range(300))
-    + b"s"
-    + END,
     "a key that takes for ever to hash": entry(b")" + doubled(60, b"\x86"), b"N"),
-    "a value of many tuples": entry(text("a"), b")" + doubled(60, b"\x86")),
-    "a deep key": entry(b")" + b"\x85" * 500_000, b"N"),
+    "a dictionary of itself": EMPTY + b"q\x00" + b"".join(text(str(n)) + b"h\x00s" for n in range(300)) + END,
     "deep lists": entry(text("a"), b"]q\x00" + b"]q\x01h\x00a0h\x01q\x00" * 100_000),
     "deep dictionaries": entry(text("state_dict"), (b"}" + text("a")) * 5_000 + b"N" + b"s" * 5_000),
     "an object of itself twice": entry(
@@ -118,18 +109,13 @@ PICKLES = {
         + b"".join(b"q\x00cmine\nP\nh\x00h\x00\x86\x81" for _ in range(60))
         + b"s",
     ),
-    "many facts": entry(text("hyper_parameters"), b"}" + text("x") + b"](" + b"K\x01" * 3_000_000 + b"es"),
+    "many facts": entry(text("hyper_parameters"), b"}" + text("x") + b"](" + b"K\x01" * 300_000 + b"es"),
     "long facts": entry(text("hyper_parameters"), text("x" * 5_000_000)),
     "a great number": entry(text("epoch"), b"\x8b" + struct.pack("<I", 100_000) + b"\x01" * 100_000),
-    "a great key": EMPTY + b"\x8a\xff" + b"\x01" * 255 + b"K\x01s" + END,
-    "many memo entries": b"\x80\x02}" + b"".join(b"r" + struct.pack("<I", n) for n in range(1_000_000)) + END,
-    "endless opcodes": b"\x80\x02}" + b"N0" * 3_000_000 + END,
     "much room": entry(text("a"), call("builtins.bytearray", number(2**33))),
     "an unknown size": entry(text("weight_hh_l0"), tensor(2**40, [2**20, 2**20], [2**20, 1])),
     "a repeated number": entry(text("weight_hh_l0"), tensor(1, [2**20, 2**20], [0, 0])),
-    "a repeated number elsewhere": entry(text("weights"), tensor(1, [2**31, 2**31], [0, 0])),
     "negative sizes": entry(text("weight_hh_l0"), tensor(1, [-1, -1], [1, 1])),
-    "names with line ends": entry(text("a\nb\x1b[31m"), b"K\x01"),
 }
 
 
@@ -153,17 +139,11 @@ def odd(make):
 
 TENSORS = {
     "sparse": lambda w: w.to_sparse(),
-    "compressed": lambda w: w.to_sparse_csr(),
     "meta": lambda w: w.to("meta"),
     "quantised": lambda w: torch.quantize_per_tensor(w, 0.1, 0, torch.qint8),
     "nested": lambda w: torch.nested.nested_tensor([w, w[:2]]),
     "of eight bits": lambda w: w.to(torch.float8_e4m3fn),
-    "of four bits": lambda w: torch.zeros(12, 3, dtype=torch.uint8).view(torch.float4_e2m1fn_x2),
-    "whole numbers": lambda w: w.int(),
     "complex": lambda w: w.to(torch.complex64),
-    "conjugate": lambda w: torch.conj(w.to(torch.complex64)),
-    "without rows": lambda w: w[:0],
-    "of no dimension": lambda w: w.sum(),
     "repeated": lambda w: torch.zeros(1).expand(12, 3),
 }
 
@@ -176,44 +156,23 @@ def test_weights_that_are_no_ordinary_tensors_are_refused_in_a_sentence(make, us
     assert refused(use, tmp_path / "a.pt")
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("make", TENSORS.values(), ids=TENSORS)
-def test_such_tensors_beside_a_network_do_not_stand_in_its_way(make, tmp_path):
-    torch.save(NETWORK | {"table": make(NETWORK["weight_hh_l0"])}, tmp_path / "a.pt")
-    if not isinstance(outcome(describe, tmp_path / "a.pt"), str):
-        assert read(tmp_path / "a.pt").system.state_size == 6
-
-
 def document(**changes):
     made = checkpoints.document(create("lstm", input_size=2, hidden_size=3), nn.Linear(3, 2), "sine", {"epochs": 1})
     return made | changes
 
 
 DOCUMENTS = {
-    "many layers": {"config": {"input_size": 2, "hidden_size": 3, "num_layers": 10**7}},
     "many units": {"config": {"input_size": 2, "hidden_size": 10**6}},
     "many of each": {"config": {"input_size": 999, "hidden_size": 999, "num_layers": 999}},
-    "no size": {"config": {"input_size": 0, "hidden_size": 0}},
-    "a negative size": {"config": {"input_size": -1, "hidden_size": 3}},
     "a great size": {"config": {"input_size": 10**5000, "hidden_size": 3}},
     "a text for a size": {"config": {"input_size": "2", "hidden_size": 3}},
-    "a tensor for a size": {"config": {"input_size": torch.tensor([2, 3]), "hidden_size": 3}},
-    "a key that is no text": {"config": {2: 3}},
     "a state that is a list": {"state_dict": [1, 2]},
     "a state without tensors": {"state_dict": {"cell.weight_ih_l0": 3}},
-    "a state with other keys": {"state_dict": {1: torch.ones(3)}},
-    "a read-out that is a number": {"readout": 5},
-    "a read-out of a number": {"readout": {"weight": 5, "bias": None}},
     "a read-out of another rank": {"readout": {"weight": torch.ones(3), "bias": None}},
-    "a read-out with whole numbers": {"readout": {"weight": torch.ones(2, 3, dtype=torch.int64), "bias": None}},
-    "a bias that is no tensor": {"readout": {"weight": torch.ones(2, 3), "bias": "x"}},
     "a sparse read-out": {"readout": {"weight": torch.ones(2, 3).to_sparse(), "bias": None}},
-    "a task that is a list": {"task": ["sine"]},
     "a task without a text": {"task": {"name": 3}},
-    "a task that refers to tensors": {"task": {"name": "sine", "length": torch.ones(2)}},
     "training that is text": {"training": "x"},
     "a version that is a list": {"version": [1]},
-    "a system that is a tensor": {"system": torch.ones(2)},
     "a system that is none": {"system": "nothing"},
 }
 
@@ -225,7 +184,7 @@ def test_a_document_that_says_something_else_is_refused_in_a_sentence(changes, u
     outcome(use, tmp_path / "a.pt")
 
 
-METADATA = ["null", "5", "[]", "{}", '"x"', "[" * 100_000, '{"config": null}', '{"config": {}, "has_readout": 1}', "x"]
+METADATA = ["5", "{}", "[" * 100_000, '{"config": null}', '{"config": {}, "has_readout": 1}', "x"]
 
 
 @pytest.mark.parametrize("text", METADATA, ids=lambda text: text[:20])
@@ -259,12 +218,6 @@ def test_sizes_that_no_tensor_has_are_called_damage(shape, strides, tmp_path):
     said = outcome(read, tmp_path / "a.pt")
     assert "damaged" in said
     assert "memory" not in said
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "a/b", "\udcff.pt"])
-def test_a_name_that_no_file_has_is_refused_in_a_sentence(name, tmp_path):
-    (tmp_path / "a").write_text("x")
-    assert refused(describe, tmp_path / name)
 
 
 MEASURED = """
@@ -314,31 +267,3 @@ def test_a_file_without_checksums_is_read(tmp_path):
     finally:
         torch.serialization.set_crc32_options(True)
     assert describe(tmp_path / "x.pt")["parameters"] == 144
-
-
-@pytest.mark.parametrize("part", [0, 1])
-def test_parts_of_a_normalised_weight_that_are_no_ordinary_tensors_are_none(part, tmp_path):
-    weights = nn.utils.parametrizations.weight_norm(nn.RNN(2, 3), "weight_hh_l0").state_dict()
-    name = f"parametrizations.weight_hh_l0.original{part}"
-    for odd in (weights[name].to_sparse(), weights[name].to("meta"), weights[name].to(torch.float8_e4m3fn)):
-        torch.save(weights | {name: odd}, tmp_path / "a.pt")
-        with pytest.raises(UserError):
-            read(tmp_path / "a.pt")
-
-
-@pytest.mark.parametrize("name", ["readout", "state_dict"])
-@pytest.mark.parametrize("value", [[], 0, "", False, [1], 0.5])
-def test_a_document_whose_parts_are_no_mappings_is_refused(name, value, tmp_path):
-    made = checkpoints.document(create("vanilla", input_size=1, state_size=2), nn.Linear(2, 2))
-    torch.save(made | {name: value}, tmp_path / "a.pt")
-    with pytest.raises(UserError):
-        read(tmp_path / "a.pt")
-
-
-@pytest.mark.parametrize("part, value", [("task", "x"), ("task", 3), ("task", {"settings": 1}), ("task", {"name": 2})])
-@pytest.mark.parametrize("use", [read, describe])
-def test_a_document_whose_facts_are_none_is_refused(use, part, value, tmp_path):
-    path = tmp_path / "network.pt"
-    checkpoints.save_checkpoint(create("antisymmetric", input_size=2, state_size=4), path)
-    torch.save(torch.load(path, weights_only=True) | {part: value}, path)
-    assert "no whole checkpoint of dynlab's: its task" in outcome(use, path)

@@ -6,7 +6,6 @@ import hashlib
 import io
 import lzma
 import os
-import pickle
 import struct
 import tarfile
 import tracemalloc
@@ -16,8 +15,6 @@ import pytest
 
 from dynlab.errors import UserError
 from dynlab.tasks import cifar, create, driving_inputs, images, mnist, official
-from dynlab.training import Settings
-from dynlab.training.batches import Batches
 
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
 COUNTS = {"mnist": (60, 20), "cifar": (50, 10)}  # training and test images of the fixtures
@@ -107,26 +104,6 @@ def test_sequences_are_the_images_in_their_order_in_the_official_split(of, name,
     assert task.train.inputs.dtype == np.float32
 
 
-@pytest.mark.parametrize(
-    "name, shape",
-    [
-        ("smnist", (784, 1)),
-        ("pmnist", (784, 1)),
-        ("noisy-mnist", (1000, 28)),
-        ("scifar", (1024, 3)),
-        ("noisy-cifar", (1000, 96)),
-    ],
-)
-def test_a_task_knows_its_shape_and_batches_are_drawn_from_it(name, shape, folder):
-    task = create(name, data_dir=folder)
-    assert (task.length, task.input_size, task.output_size) == (*shape, 10)
-    batch, targets = next(iter(Batches(task, Settings(batch_size=4))))
-    assert batch.shape == (4, *shape)
-    order = np.random.default_rng([0, 0, 0]).permutation(len(task.train))[:4]
-    assert np.array_equal(batch.numpy(), task.train.inputs[order])
-    assert np.array_equal(targets.numpy(), task.train.targets[order])
-
-
 def test_the_permutation_is_the_published_one():
     order = np.random.RandomState(mnist.PERMUTATION_SEED).permutation(784)
     assert order[:10].tolist() == [319, 576, 323, 107, 355, 716, 197, 20, 625, 60]
@@ -200,12 +177,6 @@ class TestNoise:
             create(name, data_dir=folder, length=SIDE[of] - 1)
 
 
-def test_a_task_can_be_sent_to_another_process(folder):
-    task = create("noisy-cifar", data_dir=folder, length=40)
-    sent = pickle.loads(pickle.dumps(task))
-    assert np.array_equal(sent.train.inputs[:3], task.train.inputs[:3])
-
-
 @pytest.mark.parametrize("form", ["bin", "archive"])
 def test_the_other_forms_of_cifar_hold_the_same(form, arrays, folder, tmp_path):
     from_xz = cifar.load(folder)
@@ -222,20 +193,6 @@ def test_the_other_forms_of_cifar_hold_the_same(form, arrays, folder, tmp_path):
     other = cifar.load(tmp_path / "other")
     for name in ("x_train", "y_train", "x_test", "y_test"):
         assert np.array_equal(getattr(other, name), getattr(from_xz, name))
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda data: b"\x0a" + data[1:], "has the label 10"),
-        (lambda data: data[:-1], "cannot reshape"),
-    ],
-)
-def test_what_is_no_batch_of_cifar_is_named(change, message, folder):
-    path = folder / "cifar10" / "data_batch_3.bin.xz"
-    path.write_bytes(lzma.compress(change(lzma.decompress(path.read_bytes()))))
-    with pytest.raises(UserError, match=rf"{path.name} cannot be read as CIFAR-10 \(.*{message}"):
-        cifar.load(folder)
 
 
 @pytest.mark.parametrize(

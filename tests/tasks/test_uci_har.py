@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import tracemalloc
 import zipfile
 from importlib import resources
 
@@ -112,63 +111,6 @@ def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, no_ot
         uci_har.load(tmp_path, download=False)
 
 
-@pytest.mark.parametrize("name", [uci_har.ARCHIVE, uci_har.INNER_ARCHIVE, uci_har.PREPARED])
-@pytest.mark.parametrize(
-    "content", [b"", b"no zip", zipped({"train/y_train.txt": "1\n"})[:50]], ids=["empty", "text", "truncated"]
-)
-def test_a_damaged_copy_is_named(name, content, no_other_copy, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=r"cannot be read as UCI HAR .*remove it and get it anew"):
-        uci_har.load(tmp_path, download=False)
-
-
-def test_rows_that_do_not_match_are_refused(files, no_other_copy, tmp_path):
-    files["train/y_train.txt"] = "1\n"
-    put(tmp_path, "inner", files)
-    with pytest.raises(UserError, match=r"y_train.txt has 1 rows, the signals 3"):
-        uci_har.load(tmp_path, download=False)
-
-
-def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(no_other_copy, tmp_path):
-    with pytest.raises(UserError, match=r"not at hand: put .*zip, from https://archive.*DYNLAB_DATA.*cache"):
-        uci_har.load(download=False)
-
-
-def test_offline_the_error_names_the_file_to_place_by_hand(no_other_copy, monkeypatch, tmp_path):
-    def offline(*_, **__):
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(official.pooch, "retrieve", offline)
-    with pytest.raises(
-        UserError,
-        match=r"could not be downloaded \(no route to host\): start again, or put .*zip, from https://archive.*cache",
-    ):
-        uci_har.load()
-    assert not (tmp_path / "cache").exists()
-
-
-def test_a_download_is_checked_and_read_from_the_cache(
-    files, signals, own_checksums, no_other_copy, monkeypatch, tmp_path
-):
-    asked = []
-
-    def download(url, known_hash, fname, path, downloader):
-        asked.append((url, known_hash))
-        path.mkdir(parents=True)
-        put(path, "outer", files)
-
-    monkeypatch.setattr(official.pooch, "retrieve", download)
-    for _ in range(2):
-        found, _ = uci_har.load()
-        assert same(found, signals[1])
-    assert asked == [(uci_har.DATASET.downloads[uci_har.ARCHIVE][0], f"sha256:{uci_har.ARCHIVE_SHA256}")]
-
-
-def test_a_data_folder_that_is_not_there_is_an_error(no_other_copy, tmp_path):
-    with pytest.raises(UserError, match="There is no data folder"):
-        uci_har.load(tmp_path / "nowhere")
-
-
 def test_classes_are_those_of_the_paper():
     names = dict(enumerate(uci_har.ACTIVITIES, start=1))
     one = {names[number] for number in names if har.classes("har2", np.array([number]))[0] == 1}
@@ -205,20 +147,6 @@ def test_the_real_set_has_the_published_counts_and_scaling():
     assert np.abs(inputs.std(axis=0) - 1).max() < 1e-5
     overall = create("har2", retrain=True, standardise="global", download=False).scaling
     assert (round(float(overall.mean), 5), round(float(overall.deviation), 5)) == (0.10207, 0.40217)
-
-
-@pytest.mark.data
-@needs_data
-@pytest.mark.parametrize("retrain", [False, True])
-def test_memory_never_holds_twice_the_real_set(retrain):
-    har.sample("har2")  # what is imported on the way is not counted
-    tracemalloc.start()
-    try:
-        create("har2", retrain=retrain, download=False)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert most < 2 * (7352 + 2947) * 128 * 9 * 4
 
 
 @pytest.mark.data

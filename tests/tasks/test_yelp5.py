@@ -5,16 +5,13 @@ import io
 import json
 import lzma
 import tarfile
-import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 
-from dynlab.errors import UserError
 from dynlab.systems import create as create_system
 from dynlab.tasks import create, driving_inputs, official, yelp, yelp5
-from dynlab.tasks.official import NotAtHand
 
 NAME = yelp.REVIEWS[0]
 # stars and text: three reviews train, two test, what comes after is not read
@@ -160,67 +157,3 @@ def test_a_network_is_driven_by_its_reviews(tmp_path):
     driving = driving_inputs(None, system, data_dir=tmp_path)
     assert np.array_equal(driving.inputs, task.test.inputs[:])
     assert driving.real
-
-
-def test_memory_never_holds_twice_the_text(tmp_path):
-    generator = np.random.default_rng(0)
-    texts = [" ".join(f"w{n}" for n in generator.zipf(1.6, 150) % 5000) for _ in range(2000)]
-    lines = b"".join(line(3, text) for text in texts)
-    put(tmp_path, lines=lines)
-    tracemalloc.start()
-    try:
-        read(tmp_path, count=2000, train=1000)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert most < 2 * len(lines)
-
-
-DAMAGED = {
-    r"it has 4 reviews, not 5": b"".join(LINES.splitlines(keepends=True)[:4]),
-    r"line 2 is no review with its stars and text": line(*TEXTS[0]) + b"{}\n",
-    r"line 1 is no review with its stars": b"none\n",
-    r"the review of line 1 has 0 stars": line(0, "a"),
-    r"the review of line 1 has 2.5 stars": line(2.5, "a"),
-}
-
-
-@pytest.mark.parametrize("message, lines", DAMAGED.items())
-@pytest.mark.parametrize("form", [NAME, "yelp_dataset.tar"])
-def test_what_is_wrong_with_a_copy_is_said(message, lines, form, tmp_path):
-    put(tmp_path, form, lines)
-    with pytest.raises(UserError, match=rf"{form} cannot be read as Yelp's data set \({message}.*get it anew from ht"):
-        create("yelp5", data_dir=tmp_path)
-
-
-@pytest.mark.parametrize("form", [f"{NAME}.gz", f"{NAME}.xz", "yelp_dataset.tgz", "yelp_dataset.tar", "Yelp-JSON.zip"])
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: b"none" * 200, lambda data: data[: len(data) // 6]])
-def test_a_damaged_file_is_named(form, damage, tmp_path):
-    (tmp_path / form).write_bytes(damage(FORMS[form](LINES)))
-    with pytest.raises(UserError, match=rf"{form} cannot be read as Yelp's data set \(.*remove it and get it anew"):
-        create("yelp5", data_dir=tmp_path)
-
-
-@pytest.mark.parametrize(
-    "form, content, message",
-    [
-        ("yelp_dataset.tar", tarred(b"", name="other.json"), "it lacks yelp_academic_dataset_review.json"),
-        ("Yelp-JSON.zip", zipped("other.tar", b""), "it has neither yelp_dataset.tar nor yelp_academic"),
-    ],
-)
-def test_an_archive_without_reviews_says_so(form, content, message, tmp_path):
-    (tmp_path / form).write_bytes(content)
-    with pytest.raises(UserError, match=message):
-        create("yelp5", data_dir=tmp_path)
-
-
-def test_nothing_at_hand_says_what_to_get_and_where_to_put_it():
-    message = r"put yelp_dataset.tar, from https://www.yelp.com/dataset/ \(where its terms.*DYNLAB_DATA.*cache.yelp\."
-    with pytest.raises(NotAtHand, match=message):
-        create("yelp5")
-
-
-@pytest.mark.parametrize("length", [0, -1])
-def test_a_length_that_is_none_is_named(length, tmp_path):
-    with pytest.raises(UserError, match=f"length must be at least 1, got {length}"):
-        create("yelp5", data_dir=tmp_path, length=length)
