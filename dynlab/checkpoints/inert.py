@@ -83,7 +83,7 @@ class Foreign(dict[Any, Any]):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class Reader(pickle._Unpickler):  # type: ignore[misc, name-defined]  # the one in C takes any memory that a file asks for
+class Reader(pickle._Unpickler):  # the one in C takes any memory that a file asks for
     """An unpickler that imports nothing and calls nothing but stand-ins and the functions of this file.
 
     Parameters
@@ -93,7 +93,8 @@ class Reader(pickle._Unpickler):  # type: ignore[misc, name-defined]  # the one 
         Returns the numbers of a storage as a flat tensor, from its key, dtype and length.
     """
 
-    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
+    stack: list[Any]
+    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
 
     def __init__(self, file: IO[bytes], stored: Callable[[str, torch.dtype, int], Tensor]) -> None:
         super().__init__(file, encoding="latin1")
@@ -130,16 +131,18 @@ class Reader(pickle._Unpickler):  # type: ignore[misc, name-defined]  # the one 
             self.stack[-1].state = state
 
     def load_setitems(self) -> None:
-        """Fill a dictionary; no key is hashed that the file made of other things."""
-        items = self.pop_mark()
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            self.stack[-1][key if isinstance(key, str | bytes | int | float | None) else object()] = value
+        """Fill a dictionary."""
+        self._fill(self.pop_mark())  # type: ignore[attr-defined]
 
     def load_setitem(self) -> None:
         """Fill one place of a dictionary."""
-        self.metastack.append(self.stack[:-2])
-        self.stack = self.stack[-2:]
-        self.load_setitems()
+        value, key = self.stack.pop(), self.stack.pop()
+        self._fill([key, value])
+
+    def _fill(self, items: list[Any]) -> None:
+        """Fill a dictionary with keys and values; no key is hashed that the file made of other things."""
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            self.stack[-1][key if isinstance(key, str | bytes | int | float | None) else object()] = value
 
     dispatch[pickle.BUILD[0]] = load_build
     dispatch[pickle.SETITEMS[0]] = load_setitems

@@ -7,6 +7,7 @@ References
 
 import hashlib
 import io
+import itertools
 import json
 import re
 import tarfile
@@ -39,7 +40,6 @@ DATASET = official.DataSet(
 )
 STARS = 5
 WORD = re.compile(r"\w+(?:'\w+)*")  # of a text in small letters
-BLOCK = 10_000  # reviews whose words are numbered at a time
 PADDING, UNKNOWN = 0, 1  # the first two tokens
 
 
@@ -93,43 +93,27 @@ def load(data_dir: str | Path | None, *, count: int, train: int, words: int, voc
     """
     path = official.find(DATASET, _locate, data_dir)
     numbers: dict[str, int] = {}
-    blocks: list[np.ndarray] = []
-    lengths, stars = array("q"), array("b")
-    checksum, read = hashlib.sha256(), array("i")
+    read, lengths, stars = array("i"), array("q"), array("b")
+    checksum = hashlib.sha256()
     with official.damage_is_named(DATASET, path), _lines(path) as lines:
-        for line in lines:
+        for line in itertools.islice(lines, count):
             checksum.update(line)
             star, text = _review(line, len(stars) + 1)
             kept = WORD.findall(text.lower())[:words]
             read.extend(numbers.setdefault(word, len(numbers)) for word in kept)
             lengths.append(len(kept))
             stars.append(star)
-            if len(stars) % BLOCK == 0 or len(stars) == count:
-                blocks.append(np.array(read, np.int32))
-                read = array("i")
-            if len(stars) == count:
-                break
         if len(stars) < count:
             raise ValueError(f"it has {len(stars):,} reviews, not {count:,}")
-    ends = np.cumsum(lengths, dtype=np.int64)
-    frequent = _frequent(blocks, int(ends[train - 1]), len(numbers))[: vocabulary - 2]
+    tokens, ends = np.frombuffer(read, np.int32), np.cumsum(lengths, dtype=np.int64)
+    counts = np.bincount(tokens[: ends[train - 1]], minlength=len(numbers))
+    # by how often they come; of the same number the first to come first
+    frequent = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)][: vocabulary - 2]
     places = np.full(len(numbers), UNKNOWN, np.int16)
     places[frequent] = np.arange(2, 2 + len(frequent))
-    for i, block in enumerate(blocks):  # one by one, so that memory holds both numberings of one alone
-        blocks[i] = places[block]
     names = np.array(list(numbers), dtype=object)[frequent]
     source = {"origin": path.name, "sha256": checksum.hexdigest()}
-    return Reviews(np.concatenate(blocks), ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
-
-
-def _frequent(blocks: list[np.ndarray], stop: int, size: int) -> np.ndarray:
-    """Which words come in the first `stop`, by how often; of the same number the first to come first."""
-    counts = np.zeros(size, np.int64)
-    for block in blocks:
-        counts += np.bincount(block[: max(stop, 0)], minlength=size)
-        stop -= len(block)
-    order = np.argsort(-counts, kind="stable")
-    return order[: np.count_nonzero(counts)]
+    return Reviews(places[tokens], ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
 
 
 def _review(line: bytes, number: int) -> tuple[int, str]:
