@@ -72,20 +72,21 @@ def read_sequences(path: Path, choice: Choice) -> np.ndarray:
             return check_numbers(path, found)
     check_readable(path)
     try:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-        array = loaded if isinstance(loaded, np.ndarray) else _of_archive(path, loaded)
+        array = _of_archive(path) if path.suffix == ".npz" else np.lib.format.open_memmap(path, mode="r")
     # a damaged file drives numpy into several errors
     except (ValueError, OSError, EOFError, MemoryError, SyntaxError, NotImplementedError, zipfile.BadZipFile) as error:
         if isinstance(error, UserError):
             raise
         if "Object arrays" in str(error) or "Python objects" in str(error):
             raise UserError(f"{path} must hold real numbers, got objects.") from error
-        raise UserError(f"{path} cannot be read as an array of inputs: {damage(error)}.") from error
+        reason = "NumPy did not write it" if "allow_pickle" in str(error) else damage(error)
+        raise UserError(f"{path} cannot be read as an array of inputs: {reason}.") from error
     return check_numbers(path, np.array(array[choice.of(len(array))]) if array.ndim == 3 else np.array(array))
 
 
-def _of_archive(path: Path, inside: np.lib.npyio.NpzFile) -> np.ndarray:
-    with inside:
+def _of_archive(path: Path) -> np.ndarray:
+    # numpy leaves a file open that it cannot read, so it is given an open one
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as inside:
         names = inside.files
         if NAME not in names and len(names) != 1:
             held = ", ".join([*names[:10], *(["…"] if len(names) > 10 else [])]) or "nothing"

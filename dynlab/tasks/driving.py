@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dynlab.systems import System
 
 LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
+USUAL = 1000  # what a setting that is not named may be
 MOST_NUMBERS = 10**9  # of the largest two settings of a task multiplied, which a checkpoint may name
 DOUBLE = 8  # bytes of a number of double precision
 FILES = (".npy", ".npz", ".nc", ".zarr")
@@ -165,7 +166,7 @@ def _from_task(
 
     settings = system.task_settings if name == system.task else {}
     sizes = sorted(value for key, value in settings.items() if isinstance(value, int) and key != "seed")
-    if math.prod(sizes[-2:]) > MOST_NUMBERS:  # a file may say anything
+    if math.prod([USUAL, *sizes][-2:]) > MOST_NUMBERS:  # a file may say anything
         raise UserError(f"The settings of the task {name!r} in the file ask for more than {MOST_NUMBERS:,} numbers.")
     if name in har.CLASSES:
         settings = {"retrain": True} | settings

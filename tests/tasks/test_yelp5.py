@@ -40,7 +40,6 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
     monkeypatch.setattr(yelp5, "TRAIN", 3)
     monkeypatch.setattr(yelp5, "TEST", 2)
-    monkeypatch.setattr(yelp, "BLOCK", 2)
 
 
 def tarred(lines, mode="w", name=NAME):
