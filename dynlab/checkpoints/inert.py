@@ -109,7 +109,7 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
             raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {SAFE_ALTERNATIVE}")
         if module in ("torch", "torch.storage") and name in DTYPES:
             return DTYPES[name]
-        if module == "torch._utils" and name.startswith("_rebuild_"):
+        if module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
             return REBUILT.get(name, _no_ordinary_tensor)
         known = {"collections.OrderedDict": OrderedDict, "torch.Size": tuple, "torch.device": torch.device}
         found = known.get(f"{module}.{name}", getattr(torch, name, None) if module == "torch" else None)
@@ -120,9 +120,9 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
         if told[0] == "module":
             return told[1]
         kind, dtype, key, _, count, *view = told
-        if kind != "storage" or not isinstance(dtype, torch.dtype) or not isinstance(count, int) or any(view):
+        if kind != "storage" or not isinstance(count, int) or any(view):
             raise EOFError
-        return self._stored(str(key), dtype, count)
+        return self._stored(str(key), dtype, count) if isinstance(dtype, torch.dtype) else None
 
     def load_build(self) -> None:
         """Keep the state of a stand-in; nothing else has one."""
@@ -155,8 +155,10 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
         del dispatch[code[0]]
 
 
-def _tensor(numbers: Any, offset: int, size: Sequence[int], stride: Sequence[int], *_: Any) -> Tensor:
-    if not isinstance(numbers, Tensor):  # in a plain pickle
+def _tensor(
+    numbers: Any, offset: int, size: Sequence[int], stride: Sequence[int], *_: Any, conjugate: Any = None
+) -> Tensor:
+    if conjugate or not isinstance(numbers, Tensor):  # quantised, or in a plain pickle
         return _no_ordinary_tensor()
     count = math.prod(size)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
@@ -175,6 +177,15 @@ def _tensor_of_bytes(
     return _tensor(numbers.view(dtype), offset, size, stride)
 
 
+def _tensor_of_numbers(*given: Any) -> Tensor:
+    return _tensor(*given[:4], conjugate=given[6:] and given[6])
+
+
+def _tensor_of_type(rebuild: Any, _: Any, arguments: tuple[Any, ...], *__: Any) -> Any:
+    """Return a tensor without the class and the attributes that it was saved with."""
+    return rebuild(*arguments) if rebuild in REBUILT.values() else _no_ordinary_tensor()
+
+
 def _parameter(data: Any, *_: Any) -> Any:
     return data
 
@@ -186,8 +197,9 @@ def _no_ordinary_tensor(*_: Any) -> Tensor:
 
 REBUILT: dict[str, Callable[..., Any]] = {
     "_rebuild_tensor": _tensor,
-    "_rebuild_tensor_v2": _tensor,
+    "_rebuild_tensor_v2": _tensor_of_numbers,
     "_rebuild_tensor_v3": _tensor_of_bytes,
+    "_rebuild_from_type_v2": _tensor_of_type,
     "_rebuild_parameter": _parameter,
     "_rebuild_parameter_with_state": _parameter,
 }

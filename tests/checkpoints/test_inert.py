@@ -134,6 +134,33 @@ def test_the_state_of_a_foreign_object_is_kept_and_its_class_is_not_made(tmp_pat
     assert torch.equal(inside.state["_parameters"]["weight"], module[0].weight)
 
 
+def test_a_tensor_with_attributes_of_its_own_has_its_numbers(tmp_path):
+    weights = nn.GRU(2, 3).state_dict()
+    weights["weight_hh_l0"].note = "mine"
+    torch.save(weights, tmp_path / "a.pt")
+    assert b"_rebuild_from_type_v2" in (tmp_path / "a.pt").read_bytes()
+    assert torch.equal(read(tmp_path / "a.pt").system.weight_hh, weights["weight_hh_l0"])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda w: torch.quantize_per_tensor(w, 0.1, 0, torch.qint8),
+        lambda w: torch.complex(w, w).conj().imag,
+        lambda w: w.to_sparse(),
+    ],
+    ids=["quantised", "negated", "sparse"],
+)
+def test_tensors_that_are_no_plain_numbers_are_said_to_be_none(odd, tmp_path):
+    odd = odd(torch.ones(9, 3))
+    torch.save({"other.table": odd} | {f"rnn.{k}": v for k, v in nn.GRU(2, 3).state_dict().items()}, tmp_path / "a.pt")
+    assert read(tmp_path / "a.pt").system.state_size == 3
+    torch.save(nn.GRU(2, 3).state_dict() | {"weight_hh_l0": odd}, tmp_path / "a.pt")
+    with pytest.raises(UserError, match="weight_hh_l0 holds no floating-point numbers as ordinary"):
+        read(tmp_path / "a.pt")
+
+
 def test_weights_that_an_old_file_leaves_out_are_not_what_lay_in_memory(tmp_path):
     """Its fifth pickle lists the storages that follow; torch leaves those that are not listed as they were made."""
     written = io.BytesIO()

@@ -103,14 +103,6 @@ def test_two_arrays_of_one_name_are_refused(tmp_path):
         read(tmp_path / "a.npz")
 
 
-def test_an_archive_of_objects_alone_is_told_which_names_arrays_need(tmp_path):
-    np.savez(tmp_path / "a.npz", params=np.array([{"kernel": 1}], dtype=object))
-    with pytest.raises(
-        UserError, match=r"it holds no tensors\); if it is one of these, name its arrays as torch's state_dict does"
-    ):
-        read(tmp_path / "a.npz")
-
-
 def test_of_a_damaged_number_the_checksum_tells(tmp_path):
     given = arrays(nn.GRU(2, 3))
     np.savez(tmp_path / "a.npz", **given)

@@ -23,7 +23,6 @@ from dynlab.cli.main import run
 
 KILLS = int(os.environ.get("DYNLAB_FAULTS", "1"))  # of each command by each signal
 LONGEST = 1.0  # seconds until a kill: a picture is written once in that time
-WEEK = 7 * 86400.0
 CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
 PHASE = ["phase", "--matrix", "diff", "--quiet", "--overwrite", "--steps", "5"]
 TRAIN = ["train", "--system", "vanilla", "--set", "state_size=3", "--task", "adding", "--task-set", "length=5"]

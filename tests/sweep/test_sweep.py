@@ -152,11 +152,6 @@ def test_what_is_no_address_of_a_scheduler_is_refused(address):
         sweep.check_address(address)
 
 
-@pytest.mark.parametrize("address", ["host:8786", "tcp://10.0.0.1:8786", "tls://host:8786"])
-def test_an_address_of_a_scheduler_is_taken(address):
-    sweep.check_address(address)
-
-
 @pytest.mark.parametrize(
     "text, values",
     [

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 
 from dynlab import io, schema
 from dynlab.errors import UserError
@@ -32,13 +31,6 @@ def test_the_task_of_a_network_is_its_default_and_ships_with_dynlab():
     assert np.array_equal(driving.targets, har.sample("har2").targets)
     assert driving.real
     assert driving.description == "32 test sequences of har2 that ship with dynlab"
-
-
-def test_the_six_classes_ship_with_dynlab_too():
-    driving = driving_inputs("task:har6", network(), samples=32)
-    assert np.array_equal(driving.targets, har.sample("har6").targets)
-    assert driving.description == "32 test sequences of har6 that ship with dynlab"
-    assert driving.real
 
 
 def test_samples_are_drawn_with_the_seed_in_their_order_with_their_targets():
@@ -172,28 +164,6 @@ def test_files_that_are_none_are_named(suffix, content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"cannot be read|is no \.np"):
         driving_inputs(str(path), network())
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.full((2, 5, 9), "x"),
-        np.full((2, 5, 9), "x", object),
-        np.ones((2, 5, 9), complex),
-        np.zeros((2, 5, 9), "M8[ns]"),
-        np.zeros((2, 5, 9), "m8[ns]"),
-    ],
-    ids=lambda values: values.dtype.name,
-)
-def test_what_holds_no_real_numbers_is_named_in_netcdf_too(values, tmp_path):
-    io.save(xr.Dataset({"x": ((schema.SAMPLE, schema.TIME, schema.INPUT), values)}), tmp_path / "x.nc")
-    with pytest.raises(UserError, match=r"x\.nc must hold real numbers, got"):
-        driving_inputs(str(tmp_path / "x.nc"), network())
-
-
-def test_a_large_file_of_which_few_sequences_are_drawn_is_read(tmp_path):
-    np.save(tmp_path / "x.npy", np.zeros((1000, 4000, 9), np.int8))
-    assert driving_inputs(str(tmp_path / "x.npy"), network()).inputs.shape == (16, 4000, 9)
 
 
 @pytest.mark.parametrize(

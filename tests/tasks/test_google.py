@@ -126,13 +126,6 @@ def test_features_are_standardised_over_the_training_clips(folder):
     assert np.allclose(inputs.std(axis=0), 1, atol=1e-3)
 
 
-def test_retraining_trains_on_the_validation_clips_too(folder, clips):
-    task = create("google30", data_dir=folder, retrain=True)
-    assert task.validation is None
-    assert len(task.train) == counts(clips, "training") + counts(clips, "validation")
-    assert len(task.test) == counts(clips, "testing")
-
-
 def test_twelve_classes_are_the_commands_and_a_tenth_of_others_and_of_silence(folder, clips):
     task = create("google12", data_dir=folder)
     assert task.output_size == 12
@@ -164,12 +157,6 @@ def test_other_words_are_clips_of_their_split_and_silence_is_a_piece_of_the_nois
     expected = [log_mel(one.volume * found.noises[one.noise][one.start :][:16_000]) for one in pieces]
     assert np.allclose(raw[task.test.targets == google.SILENCE], expected, atol=1e-3)
     assert all(0 <= one.volume <= 1 for one in pieces)
-
-
-def test_what_is_drawn_does_not_depend_on_the_seed(folder):
-    one, other = (create("google12", data_dir=folder, seed=seed) for seed in (0, 1))
-    assert np.array_equal(one.train.inputs[:], other.train.inputs[:])
-    assert one.source == other.source
 
 
 def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):

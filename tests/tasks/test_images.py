@@ -195,19 +195,6 @@ def test_the_other_forms_of_cifar_hold_the_same(form, arrays, folder, tmp_path):
         assert np.array_equal(getattr(other, name), getattr(from_xz, name))
 
 
-@pytest.mark.parametrize(
-    "name, settings, message",
-    [
-        ("smnist", {"standardise": "chanel"}, "Unknown way to standardise 'chanel'.*did you mean 'channel'"),
-        ("pmnist", {"permutation_seed": -1}, "permutation_seed must be at least 0"),
-        ("smnist", {"data_dir": "nowhere"}, "There is no data folder nowhere"),
-    ],
-)
-def test_bad_settings_are_named(name, settings, message, folder):
-    with pytest.raises(UserError, match=message):
-        create(name, **({"data_dir": folder} | settings))
-
-
 def system(task, width):
     from dynlab.systems import create as create_system
 

@@ -122,12 +122,6 @@ def test_the_six_classes_are_the_activities_in_their_order(number, name):
     assert uci_har.ACTIVITIES[har.classes("har6", np.array([number]))[0]] == name
 
 
-def test_both_samples_are_the_same_sequences():
-    two, six = har.sample("har2"), har.sample("har6")
-    assert np.array_equal(two.inputs, six.inputs)
-    assert np.array_equal(two.targets, har.classes("har2", six.targets + 1))
-
-
 @pytest.mark.data
 @needs_data
 def test_the_real_set_in_six_classes_has_the_published_counts():
