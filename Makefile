@@ -25,7 +25,7 @@ help:
 	@echo "make browser-test   the explorer and reports in headless Chromium, which Debian has: apt-get install chromium"
 	@echo "make docs    the site of pages, lessons and reference, into build/site; warnings are errors"
 	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
-	@echo "make fuzz    damaged and hostile files for every reader, about a minute each, and random options for every command"
+	@echo "make fuzz    many damaged checkpoints and random pickles, for some minutes"
 	@echo "make faults  a hundred kills of every kind of writing by each of three signals, full and read-only disks"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types, import contract and size alone"
@@ -63,7 +63,7 @@ test-oldest:
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 fuzz: $(VENV)/dev.stamp
-	nice $(BIN)/python fuzz --seconds 60
+	DYNLAB_EXAMPLES=3000 nice $(BIN)/python -m pytest tests/checkpoints/test_damaged.py
 
 faults: $(VENV)/dev.stamp
 	DYNLAB_FAULTS=100 DYNLAB_CLUSTER_WORKERS=4 nice $(BIN)/python -m pytest tests/faults tests/sweep/test_cluster.py

@@ -22,7 +22,7 @@ from dynlab.progress import through
 from . import tables
 from .movie import MOVIE_SUFFIXES
 from .options import OUTPUT, Command, NetworkName, chosen, with_options
-from .output import PAGE_SUFFIXES, CommandResult, Output, check_not_read, echo, working
+from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output, check_not_read, echo, working
 from .source import Source
 
 if TYPE_CHECKING:
@@ -43,10 +43,13 @@ class AnalysisCommand(Command):
         From a `Source` and options of its own to a `CommandResult`.
     names : frozenset of str
         The shared options that it takes.
+    can_sweep : bool
+        Whether it makes a figure of one subject.
     """
 
     function: Analysis
     names: frozenset[str]
+    can_sweep: bool
 
     @contextmanager
     def asked(self, arguments: list[str]) -> Iterator[tuple[Source, dict[str, Any]]]:
@@ -92,14 +95,16 @@ def analysis(
     """
     names = frozenset(options)
     follows = over and "checkpoints" in names
-    suffixes = {"page": {"suffixes": PAGE_SUFFIXES}, "movie": {"suffixes": MOVIE_SUFFIXES}}.get(output, {})
+    suffixes = {"figure": FIGURE_SUFFIXES, "page": PAGE_SUFFIXES, "movie": MOVIE_SUFFIXES}[output]
 
     def decorate(function: Analysis) -> AnalysisCommand:
         @functools.wraps(function)
         def command(**given: Any) -> int:
             context = click.get_current_context()
             written = {each: given.pop(each) for each in OUTPUT if each not in ("output", "quiet")}
-            files = Output(str(context.info_name), given.pop("output"), quiet=given["quiet"], **written, **suffixes)
+            files = Output(
+                str(context.info_name), given.pop("output"), quiet=given["quiet"], **written, suffixes=suffixes
+            )
             source = _source(context, given, names)
             for path in (files.figure, files.save):
                 check_not_read(path, source.files)
@@ -120,7 +125,7 @@ def analysis(
             metavar = "A B" if several > 1 else "[CKPT]"
             decorated = click.argument("checkpoints", type=NetworkName(), metavar=metavar, nargs=-1)(decorated)
         made = click.command(name, cls=AnalysisCommand)(decorated)
-        made.function, made.names = function, names
+        made.function, made.names, made.can_sweep = function, names, output == "figure" and not several
         return made
 
     return decorate

@@ -94,9 +94,13 @@ def write_junit(ds: xr.Dataset, path: Path, name: str, *, strict: bool, seconds:
     for index, element in enumerate(outcomes):
         one = ds.isel(bound=index)
         said = _printable(describe(one))
-        each = {"classname": "dynlab.check", "name": str(one["bound"].values), "time": f"{seconds / len(outcomes):.3f}"}
+        each: dict[str, Any] = {
+            "classname": "dynlab.check",
+            "name": str(one["bound"].values),
+            "time": f"{seconds / len(outcomes):.3f}",
+        }
         case = ElementTree.SubElement(suite, "testcase", **each)
-        attributes = {"message": said, "type": str(one["outcome"].values)} if element else {}
+        attributes: dict[str, Any] = {"message": said, "type": str(one["outcome"].values)} if element else {}
         ElementTree.SubElement(case, element or "system-out", **attributes).text = said
     suites = ElementTree.Element("testsuites")
     suites.append(suite)

@@ -15,12 +15,12 @@ from typing import NoReturn
 import click
 
 import dynlab
-from dynlab.errors import UserError, lookup, unknown
+from dynlab.errors import OWN, UserError, in_words, lookup, unknown
 
 from . import COMMANDS, GROUPS, OTHERWISE
-from .output import echo
+from .output import OWN_ERROR, echo
 
-BAD_INPUT, OWN_ERROR, INTERRUPTED, TERMINATED = 2, 3, 130, 143
+BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
 
 class Commands(click.Group):
@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     os.environ["MPLBACKEND"] = "Agg"  # figures go to files, also where there is a screen
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started imports from the working folder
     os.environ.setdefault("GOMP_SPINCOUNT", "5000")  # idle threads of torch sleep after 0.2 ms, not 13
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # large pages make a step of training a fifth faster
     try:
@@ -85,13 +86,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         echo("Interrupted.", err=True)
         return INTERRUPTED
-    except UserError as error:
-        echo(f"dynlab: {error}", err=True)
-        return BAD_INPUT
-    except (OSError, MemoryError) as error:
-        echo(f"dynlab: {str(error) or 'there is not enough memory for this'}", err=True)
-        return BAD_INPUT
-    except Exception:
+    except Exception as error:
+        if not (said := in_words(error)).startswith(OWN):
+            echo(f"dynlab: {said}", err=True)
+            return BAD_INPUT
         echo(traceback.format_exc(), err=True)
         echo("dynlab: this is an error of dynlab's own; please report it with the lines above.", err=True)
         return OWN_ERROR

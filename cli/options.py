@@ -192,9 +192,9 @@ def with_options(table: Options, defaults: Mapping[str, Any] | None = None) -> C
 
     def decorate(function: Function) -> Function:
         for name, (flags, how) in reversed(list(table.items())):
-            given = how | ({"default": defaults[name]} if defaults and name in defaults else {})
-            shown = given.get("default") is not None
-            function = click.option(*flags, name, **({"show_default": shown} | given))(function)
+            given: dict[str, Any] = how | ({"default": defaults[name]} if defaults and name in defaults else {})
+            given.setdefault("show_default", given.get("default") is not None)
+            function = click.option(*flags, name, **given)(function)
         return function
 
     return decorate

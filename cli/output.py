@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dynlab import progress
-from dynlab.errors import UserError, require_extra
+from dynlab.errors import UserError, one_line, require_extra, shown
 from dynlab.files import write_bytes, write_text
-from dynlab.letters import one_line, shown
 
 from .movie import Movie, save_movie
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 FIGURES = Path("figures")
 FIGURE_SUFFIXES, PAGE_SUFFIXES, DATA_SUFFIXES = (".png", ".svg", ".pdf"), (".html",), (".nc", ".zarr", ".csv")
 FULL_DPI, SMALL_DPI = 150, 110
+OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 ROWS = 12  # of a table on the terminal
 FEW = 16  # values that a summary lists
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dynlab.errors import UserError, lookup
+from dynlab.errors import UserError, in_words, lookup
 from dynlab.files import write_bytes, write_text
 
 from . import COMMANDS
@@ -228,7 +228,7 @@ class _Run:
             table = "" if result.table is None else result.table.to_string(index=False, float_format="{:.4g}".format)
             part = replace(part, dataset=result.dataset, table=table, picture=picture(result))
         except Exception as error:  # one part that fails leaves the others as they are
-            part = replace(part, problem=f"{error}" if isinstance(error, UserError) else f"{error!r}")
+            part = replace(part, problem=in_words(error))
         proofs = sorted(folder.glob("*.json"), key=lambda file: (len(file.name), file.name))
         return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
 

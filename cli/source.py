@@ -139,7 +139,8 @@ class Source:
             if self.factory is not None:
                 found = create(self.factory, **numbers)
             else:
-                found = EquationMap(self.map_, **numbers) if self.flow is None else EquationFlow(self.flow, **numbers)
+                kind, text = (EquationFlow, self.flow) if self.flow is not None else (EquationMap, self.map_)
+                found = kind(str(text), **numbers)
             if self.step_size is None:
                 return found
             if not isinstance(found, Flow):

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dynlab
-from dynlab.errors import UserError, lookup
+from dynlab.errors import OWN, UserError, lookup
 from dynlab.progress import duration, through
-from dynlab.reading import OWN
 
 from . import COMMANDS
 from .analysis import AnalysisCommand
 from .options import FOLDER
-from .output import echo, print_json, working
+from .output import OWN_ERROR, echo, print_json, working
 from .sweep_files import contents
 from .sweep_grid import CHECKPOINT, grid_of
 from .sweep_train import trained
@@ -40,7 +39,7 @@ THEIRS = {"ignore_unknown_options": True}
 @click.argument("command", metavar="COMMAND")
 @click.argument("arguments", metavar="[CKPT]... [OPTIONS OF COMMAND]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--grid", multiple=True, metavar="NAME=VALUES", help="lo:hi:20, lo:hi:log20 or a,b,c; repeatable.")
-@click.option("--data", type=FOLDER, metavar="FILE", help="The store, .zarr. An unfinished one is continued.")
+@click.option("--save", "data", type=FOLDER, metavar="FILE", help="The store, .zarr. An unfinished one is continued.")
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786.  [default: this machine]")
 @click.option(
     "--workers", type=click.IntRange(min=0), help="Processes on this machine; 0: this one alone.  [default: its cores]"
@@ -91,8 +90,9 @@ def sweep(
         return _tell_first(first, cells, processes, scheduler, as_json)
     with working("Computing a cell", quiet=quiet, at_once=True):
         about = {"command": command, "arguments": list(arguments)}
-        store, trial = sweeps.opened(compute, cells, data, about, once, contents(arguments, cells))
-    ready = sweeps.size(cells) - len(store.pending()) - (trial is not None and trial.succeeded)
+        store, trial = sweeps.opened(compute, cells, data, about, contents(arguments, cells), once)
+    ready = sweeps.size(cells) - len(store.pending())
+    ready -= sum(each.dataset is not None for each in trial.outcomes) if trial is not None else 0
     if trial is not None:
         left = sweeps.size(cells) - ready - len(trial.outcomes)
         with working(f"Sweeping {left:,} cells", quiet=quiet, at_once=True):
@@ -160,10 +160,10 @@ def _checkpoint(name: str, state: tuple[int, int], **reading: Any) -> Checkpoint
 
 def _swept(name: str) -> click.Command:
     found: click.Command = lookup(COMMANDS, name, "command")
-    if found.name == "train" or (isinstance(found, AnalysisCommand) and not found.page and not found.several):
+    if found.name == "train" or (isinstance(found, AnalysisCommand) and found.can_sweep):
         return found
     raise UserError(
-        f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --data, such as spectrum, "
+        f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --save, such as spectrum, "
         f"gradient or lyapunov, or train."
     )
 
@@ -171,9 +171,9 @@ def _swept(name: str) -> click.Command:
 def _check_data(data: Path | None) -> None:
     if data is None or data.suffix != ".zarr":
         got = "nothing" if data is None else repr(str(data))
-        raise UserError(f"--data names the store of all cells, and ends in .zarr; got {got}. --dry-run needs none.")
+        raise UserError(f"--save names the store of all cells, and ends in .zarr; got {got}. --dry-run needs none.")
     if not data.parent.is_dir():
-        raise UserError(f"The folder {data.parent} of --data does not exist; create it first.")
+        raise UserError(f"The folder {data.parent} of --save does not exist; create it first.")
 
 
 def _tell_first(first: Trial, grid: list[Axis], workers: int, scheduler: str | None, as_json: bool) -> int:
@@ -212,28 +212,27 @@ def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
 
     failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
     own = [_shown(*each) for each in failed if each[1].startswith(OWN)]
-    if len(failed) == store.status.size and not own:
+    if len(failed) == store.done.size and not own:
         raise UserError(f"No cell of {store.path} is done, as all {len(failed):,} failed: {_shown(*failed[0])} {AGAIN}")
     if own:
         echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them. {own[0]}", err=True)
-    done = store.status.size - len(store.pending()) - ready
+    done = store.done.size - len(store.pending()) - ready
     if as_json:
-        counts = {"cells": store.status.size, "done_before": ready, "done": done, "failed": len(failed)}
-        counts["computed_again"] = store.lost
+        counts = {"cells": store.done.size, "done_before": ready, "done": done, "failed": len(failed)}
+        counts["computed_again"] = store.again
         problems = [{"cell": _as_json(cell), "problem": problem} for cell, problem in failed]
         files = {"data": str(store.path)}
         print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
-        return 3 if own else 0
-    if store.lost:
-        again = wording.counted(store.lost, "cell")
-        echo(f"Not what this sweep had written, or made from files that have changed, and computed again: {again}.")
+        return OWN_ERROR if own else 0
+    if store.again:
+        echo(f"Files have changed: {wording.counted(store.again, 'cell')} that had been done are computed again.")
     before = f", {ready:,} were before" if ready else ""
     echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
     for each in failed[:MOST_SAID]:
         echo(f"Failed: {_shown(*each)}")
     if failed:
         echo(AGAIN)
-    return 3 if own else 0
+    return OWN_ERROR if own else 0
 
 
 def _as_json(cell: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,56 +1,33 @@
-"""The files that the cells of a sweep are made from: what was in them, by which it is seen that one has changed."""
+"""The files that a sweep is made from: what was in them, by which it is seen that one has changed."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from .sweep_grid import CHECKPOINT
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dynlab.sweep import Axis
 
 
-def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> Callable[[Mapping[str, Any]], str]:
-    """A function from the values of a cell to what is in its files, those that its words on the command line name.
+def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> dict[str, str]:
+    """Return the SHA-256 of each file that a word of the command line or a value of the grid names.
 
-    Each file is read once, so that it is as it was when the sweep first came to it.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        Of every cell.
-    grid : sequence of Axis
-        Of several checkpoints a cell has one.
+    A Zarr store counts with all its files.
     """
-    content = functools.cache(_content)
-    others = {name for each in grid if each.name == CHECKPOINT for name in each.values}
-    words = [word.partition("=")[2] if word.startswith("-") else word for word in arguments if word not in others]
-    of_all = [content(word) for word in words]
-
-    def of_cell(values: Mapping[str, Any]) -> str:
-        own = [content(value) for value in values.values() if isinstance(value, str)]
-        return " ".join(filter(None, (*of_all, *own)))
-
-    return of_cell
+    values = [value for each in grid for value in each.values if isinstance(value, str)]
+    words = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
+    return {name: found for name in dict.fromkeys([*words, *values]) if (found := _content(Path(name)))}
 
 
-def _content(name: str) -> str:
-    """The digest of what is in a file, or in the files of a Zarr store; empty where there is none that can be read."""
-    path = Path(name)
+def _content(path: Path) -> str:
+    """Return the digest of a file, or of those in a Zarr store; empty if there is none that can be read."""
     try:
         if path.suffix == ".zarr" and path.is_dir():
             inner = sorted(each for each in path.rglob("*") if each.is_file())
-            told = "".join(f"{each.relative_to(path).as_posix()} {_digest(each)}\n" for each in inner)
+            told = "".join(f"{each.relative_to(path).as_posix()} {_content(each)}\n" for each in inner)
             return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()
-        return _digest(path) if path.is_file() else ""
-    except (OSError, ValueError):  # which the cells say
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    except (OSError, ValueError):  # the cells say what is wrong
         return ""
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "checkpoint"  # the axis of several checkpoints
 OF_ONE = {*OUTPUT, "over"} - {"quiet"}  # options that say what becomes of one Dataset
+MOST_VALUES = 10_000_000
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+RANGE = re.compile(rf"({NUMBER}):({NUMBER}):(log)?(\d+)")
+FORMS = "rho=20:30:5 (5 values), rho=0.1:10:log5 (evenly in the logarithm) or seed=0,1,2"
 READ = ("data_dir",)  # a folder that is read; others are written to, and by every cell
 
 
@@ -49,7 +55,7 @@ def grid_of(
     checkpoints = given.get("checkpoints") or ()
     grid = [sweep.Axis(CHECKPOINT, tuple(checkpoints))] if len(checkpoints) > 1 else []
     settings = _settings(command, given)
-    grid += [sweep.axis(text) for text in texts]
+    grid += [axis(text) for text in texts]
     if not grid:
         raise UserError("There is nothing to sweep over: add --grid NAME=VALUES, or name several checkpoints.")
     names = [each.name for each in grid]
@@ -130,3 +136,58 @@ def _check_values(
                 source.check(optional=False)
         else:
             asked([*arguments, *words.values()])
+
+
+def axis(text: str) -> Axis:
+    """Return the axis that a text such as ``rho=20:30:5`` says.
+
+    Raises
+    ------
+    UserError
+        If it says none, or a value twice.
+
+    Examples
+    --------
+    >>> axis("rho=20:30:3").values, axis("x=0.1:10:log3").values, axis("kind=linear,flow").values
+    ((20, 25, 30), (0.1, 1.0, 10.0), ('linear', 'flow'))
+    """
+    name, equals, said = text.partition("=")
+    name, said = name.strip().lstrip("-").replace("-", "_"), said.strip()
+    if not equals or not name or not said:
+        raise UserError(f"--grid takes NAME=VALUES, such as {FORMS}; got {text!r}.")
+    found = RANGE.fullmatch(said)
+    if found is None and re.match(rf"{NUMBER}:{NUMBER}", said):
+        raise UserError(f"--grid {text} is no range: it needs its number of values, such as {name}=20:30:5.")
+    values = _range(text, *found.groups()) if found else _listed(said)
+    if len(set(values)) < len(values):
+        raise UserError(f"--grid {text} has a value twice: name each once.")
+    from dynlab.sweep import Axis
+
+    return Axis(name, values)
+
+
+def _range(text: str, low: str, high: str, log: str | None, count: str) -> tuple[Any, ...]:
+    first, last, number = float(low), float(high), int(count)
+    if not 2 <= number <= MOST_VALUES or not math.isfinite(first) or not math.isfinite(last):
+        raise UserError(f"--grid {text}: a range has 2 to {MOST_VALUES:,} values between two finite numbers.")
+    import numpy as np
+
+    if log:
+        if first <= 0 or last <= 0:
+            raise UserError(f"--grid {text}: only positive numbers have a logarithm.")
+        return tuple(np.geomspace(first, last, number).tolist())
+    if re.fullmatch(r"[-+]?\d+", low) and re.fullmatch(r"[-+]?\d+", high):
+        step, rest = divmod(int(high) - int(low), number - 1)
+        if not rest:
+            return tuple(int(low) + step * place for place in range(number))
+    return tuple(np.linspace(first, last, number).tolist())
+
+
+def _listed(said: str) -> tuple[Any, ...]:
+    words = [word.strip() for word in said.split(",")]
+    for kind in (int, float):
+        try:
+            return tuple(kind(word) for word in words)
+        except ValueError:
+            continue
+    return tuple(words)

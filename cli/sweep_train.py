@@ -72,7 +72,7 @@ def trained(words: Sequence[str], values: Mapping[str, Any]) -> xr.Dataset:
     """
     run, others = asked(words)
     name = ",".join(f"{key}={value}" for key, value in values.items())
-    result = _result(run, Path(others["output"]) / str(name, ""), others)
+    result = _result(run, Path(others["output"]) / name.replace("/", "_"), others)
     return _dataset(run, result)
 
 

@@ -3,13 +3,43 @@
 import difflib
 import importlib
 import pkgutil
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from dynlab.letters import sentence
-
 Entry = TypeVar("Entry")
 LONGEST = 100  # letters of a name that a typo is compared with
+LONGEST_MESSAGE = 2000  # letters
+# Unicode's categories of control and format characters, halves of pairs, separators of lines and paragraphs
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+OWN = "an error of dynlab's own, "
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "calculation overflowed")
+# Errors that speak of a reader's objects, what else does, and the longest sentence of a library that is passed on
+OF_CODE = (LookupError, AttributeError, TypeError, NameError, AssertionError, ArithmeticError, RecursionError)
+CODE = (" object at 0x", "<", "torch.", "dynlab.", "b'", 'b"', "()", "got (", "invalid literal", "Errno", "__", "%ld")
+LONGEST_REASON = 200
+
+
+def shown(text: str, kept: str = "\n\t") -> str:
+    """Escape control characters in text read from files, except those of `kept`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(letter) if letter not in kept else letter for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode() if unicodedata.category(letter) in UNSEEN else letter
+
+
+def one_line(value: Any) -> str:
+    """Return a value from a file as text for one line or one cell of a table."""
+    return shown(str(value), kept="")
+
+
+def sentence(text: str) -> str:
+    """Return a message in one line, of a length that can be read."""
+    line, half = one_line(text), LONGEST_MESSAGE // 2
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:half]} … {line[-half:]}"
 
 
 class UserError(ValueError):
@@ -88,3 +118,31 @@ def require_extra(module: str, extra: str) -> Any:
         if error.name != module.partition(".")[0]:
             raise
         raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab-rnn[{extra}]'") from error
+
+
+def damage(error: BaseException) -> str:
+    """Return what is wrong with a file, by a library's error: its own words if they are a sentence.
+
+    What Python says of its own objects tells a reader nothing of the file.
+    """
+    said = (str(error).strip().splitlines() or [""])[0].strip().rstrip(".:;")
+    if not said or len(said) > LONGEST_REASON or isinstance(error, OF_CODE) or any(each in said for each in CODE):
+        return "it is cut short or damaged; copy it again"
+    return f"{said}; copy it again"
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Tell whether an error says that there is no memory left."""
+    return isinstance(error, MemoryError) or any(words in str(error)[:10_000] for words in OUT_OF_MEMORY)
+
+
+def in_words(error: Exception) -> str:
+    """Return what is said of an error that ends a command; it begins with `OWN` if dynlab is at fault."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, OSError):  # of a disk, a folder or a pipe
+        named = f"{error.filename} " if error.filename else ""
+        return f"{named}could not be read or written: {error.strerror or error}."
+    if out_of_memory(error):
+        return "This needs more memory than there is: ask for fewer steps, samples or points."
+    return f"{OWN}{type(error).__name__}: {error}"

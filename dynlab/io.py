@@ -6,26 +6,24 @@ coordinate ``["real", "imag"]``, and `open` makes it complex again.
 
 import math
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from dynlab import files, reading_child, schema
-from dynlab.errors import UserError, require_extra
-from dynlab.reading import check_readable, damage
-from dynlab.reading_child import PART
-from dynlab.stores import LIST, changed_file, found_files, missing_files, recover, write_store
+from dynlab import files, schema
+from dynlab.errors import UserError, damage, require_extra
 
-PARTS = ["real", "imag"]
+KINDS = {".nc": "NetCDF file", ".zarr": "Zarr store"}
+PART, PARTS = "part", ["real", "imag"]
 COMPLEX: dict[Any, Any] = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}  # by its parts
 NOT_FINITE = "not a finite number"
-TRIES = 20  # to read a store that other processes replace meanwhile
 
 
 def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write `ds` to a ``.nc`` or ``.zarr`` file.
+    """Write `ds` to a ``.nc`` or ``.zarr`` file, whole or not at all.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
     path : str or Path
         The suffix decides the format.
     overwrite : bool
-        Replace what exists.
+        Replace a file, or a folder that is a Zarr store and nothing else.
 
     Returns
     -------
@@ -43,20 +41,59 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
     Raises
     ------
     UserError
-        For another suffix, for a folder that does not exist, and where the file exists and `overwrite` is false.
+        For another suffix, for a folder that does not exist, and if the file exists and `overwrite` is false.
     """
     path = Path(path)
     suffix = _suffix(path)
-    if files.exists(path) and not overwrite:
-        raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).")
+    check_replaceable(path, overwrite=overwrite)
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} does not exist; create it first.")
     plain = split_complex(ds)
-    if suffix == ".nc":  # made in memory: HDF5 ends the process where a disk is full
-        files.write_bytes(path, plain.to_netcdf(None, engine="h5netcdf"), overwrite=overwrite)
-    else:
-        write_store(path, lambda place: plain.to_zarr(place, mode="w-", consolidated=False), overwrite=overwrite)
+    if suffix == ".nc":  # in memory first: HDF5 ends the process when the disk is full
+        files.write_bytes(path, bytes(plain.to_netcdf(None, engine="h5netcdf")), overwrite=overwrite)
+        return path
+    private = files.private_name(path)
+    with files.told_of_failure(path), files.own(private, shutil.rmtree):
+        plain.to_zarr(private, mode="w-", consolidated=False)
+        put_store(private, path, overwrite=overwrite)
     return path
+
+
+def put_store(private: Path, path: Path, *, overwrite: bool) -> None:
+    """Move a Zarr store from its private name into place, and remove the one that it replaces."""
+    check_replaceable(path, overwrite=overwrite)
+    old = files.private_name(path)
+    with files.own(old, shutil.rmtree):
+        if path.exists():
+            os.rename(path, old)
+        os.rename(private, path)
+
+
+def check_replaceable(path: Path, *, overwrite: bool) -> None:
+    """Refuse to write where something is that may not be replaced.
+
+    Raises
+    ------
+    UserError
+        If something is there and `overwrite` is false; for ``.zarr`` also if it is no Zarr store.
+    """
+    if path.suffix != ".zarr":
+        files.check_replaceable(path, overwrite=overwrite)
+    elif files.exists(path):
+        if not overwrite:
+            raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).")
+        if not is_store(path):
+            raise UserError(f"{path} is not a Zarr store and nothing else, so it is not replaced: move it away.")
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether a folder is a Zarr store of format 3 that holds no files of another kind."""
+    inside = (file.relative_to(path) for file in path.rglob("*") if not file.is_dir() or file.is_symlink())
+    return (
+        not path.is_symlink()
+        and (path / "zarr.json").is_file()
+        and all(file.name == "zarr.json" or "c" in file.parts for file in inside)
+    )
 
 
 def open(path: str | Path) -> xr.Dataset:
@@ -65,68 +102,43 @@ def open(path: str | Path) -> xr.Dataset:
     Raises
     ------
     UserError
-        Where there is no such file, or it is no Dataset of dynlab's.
+        If there is no such file, or it cannot be read.
     """
     path = Path(path)
-    if _suffix(path) == ".nc":
-        check_readable(path)
-        return _join_complex(_read(path))
-    recover(path)
-    for _ in range(TRIES):
-        before = _identity(path)
+    with open_lazily(path) as stored:
         try:
-            ds = _read_store(path)
-        except (UserError, OSError) as error:
-            if _identity(path) != before:
-                continue
-            if isinstance(error, UserError):
-                raise
-            raise UserError(f"{path} cannot be read: {error.strerror}.") from error
-        if _identity(path) == before:
-            return _join_complex(ds)
-    raise UserError(f"{path} is replaced by other programs all the time: open it when they are done.")
+            return _join_complex(stored.load())
+        # a damaged file drives the libraries into any error
+        except Exception as error:
+            raise _unreadable(path, error) from error
 
 
-def shipped(path: str | Path) -> xr.Dataset:
-    """A NetCDF file that dynlab itself wrote, as those it ships with: without the process that guards `open`.
+def open_lazily(path: Path) -> xr.Dataset:
+    """Open a ``.nc`` or ``.zarr`` file without reading its numbers; complex variables are in two parts.
 
-    That process takes most of the time.
+    Raises
+    ------
+    UserError
+        If there is no such file, or it cannot be read.
     """
-    with xr.open_dataset(path, engine="h5netcdf") as stored:
-        return _join_complex(stored.load())
-
-
-def _read_store(path: Path) -> xr.Dataset:
-    if found_files(path) is None:
-        raise UserError(f"{path} is no Zarr store, which is a folder of ordinary files.")
-    if lacking := missing_files(path):
-        raise UserError(f"{path} lacks {lacking[0]}, or has it in another size: copy the whole store again.")
-    if changed := changed_file(path):
-        raise UserError(f"{path} has another content in {changed} than dynlab wrote there: copy the whole store again.")
-    ds = _read(path)
-    ds.attrs.pop(LIST, None)
-    return ds
-
-
-def _identity(path: Path) -> tuple[int, int]:
+    suffix = _suffix(path)
+    if not files.exists(path):
+        raise UserError(f"There is no file {path}; check the path.")
     try:
-        found = os.stat(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"There is no file {path}.") from error
-    return found.st_ino, found.st_ctime_ns
+        if suffix == ".nc":
+            return xr.open_dataset(path, engine="h5netcdf")
+        return xr.open_zarr(path, consolidated=False, chunks=None, zarr_format=3)  # format 2 may hold pickles
+    # a damaged file drives the libraries into any error
+    except Exception as error:
+        raise _unreadable(path, error) from error
 
 
-def _read(path: Path) -> xr.Dataset:
-    variables, attributes = reading_child.read(path)
-    coordinates = {name: value for name, (value, is_coordinate) in variables.items() if is_coordinate}
-    try:
-        return xr.Dataset({n: v for n, (v, _) in variables.items() if n not in coordinates}, coordinates, attributes)
-    except ValueError as error:  # sizes that clash
-        raise UserError(f"{path} holds no Dataset: {damage(error)}.") from error
+def _unreadable(path: Path, error: Exception) -> UserError:
+    return UserError(f"{path} cannot be read as a {KINDS[path.suffix]}: {damage(error)}.")
 
 
 def as_document(ds: xr.Dataset) -> dict[str, Any]:
-    """A Dataset as plain JSON-able values: no NaN and no infinity, `None` in their place with the reason in ``flags``.
+    """Return a Dataset as plain JSON-able values, with `None` for numbers that are not finite and why in ``flags``.
 
     Complex variables have the last dimension ``part`` as on disk.
     """
@@ -150,7 +162,7 @@ def as_document(ds: xr.Dataset) -> dict[str, Any]:
 
 
 def _suffix(path: Path) -> str:
-    if path.suffix not in (".nc", ".zarr"):
+    if path.suffix not in KINDS:
         raise UserError(f"A dataset file ends in .nc or .zarr, got {path.name!r}.")
     if path.suffix == ".zarr":
         require_extra("zarr", "zarr")
@@ -158,7 +170,7 @@ def _suffix(path: Path) -> str:
 
 
 def split_complex(ds: xr.Dataset) -> xr.Dataset:
-    """For files: complex variables in two parts, and strings of any length (Zarr has no others)."""
+    """Return the Dataset for a file: complex variables in two parts, and strings of any length (Zarr has no others)."""
     plain = ds.copy()
     for name, array in ds.variables.items():
         if np.iscomplexobj(array):
@@ -172,7 +184,7 @@ def split_complex(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _join_complex(ds: xr.Dataset) -> xr.Dataset:
-    """What `split_complex` was given; a dimension of that name that is somebody else's stays what it is."""
+    """Return what `split_complex` was given; somebody else's dimension of that name stays."""
     split = PART in ds.coords and ds[PART].values.tolist() == PARTS
     joined = ds.drop_vars(PART) if split else ds.copy()
     for name, array in joined.variables.items():
@@ -190,7 +202,7 @@ def _entry(array: xr.DataArray) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """Nested lists with None for every number that is not finite."""
+    """Return nested lists with None for every number that is not finite."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

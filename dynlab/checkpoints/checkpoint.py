@@ -12,10 +12,7 @@ from dynlab.checkpoints.document import restore
 from dynlab.checkpoints.layers import NAMES_SHOWN, RecurrentLayer, below, check_finite, find_layers, only_read_out
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
-from dynlab.errors import UserError
-from dynlab.letters import one_line
-from dynlab.numerics.threads import torch_threads
-from dynlab.reading import bounded
+from dynlab.errors import UserError, one_line
 from dynlab.systems import Map, System
 from dynlab.systems.torch_layers import torch_layer
 from dynlab.wording import article, joined
@@ -111,17 +108,15 @@ def read(
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
-        with bounded(path), torch_threads(1):
-            system, readout = restore(contents.document, str(path))
+        system, readout = restore(contents.document, str(path))
         task, task_settings = _task(contents.document)
     else:
         layers = {each.prefix: each for each in layers_of(path, contents)}
         chosen = choose({prefix: each.extent for prefix, each in layers.items()}, layer)
         layer = chosen.name
         found = layers[chosen.prefix]
-        with bounded(path), torch_threads(1):
-            system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
-            readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
+        system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
+        readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
     of_layer = _of_starts(path, contents, found), _of_submodules(path, contents, found, readout_name)
     told = _of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents), beside, *of_layer
     assumed = " ".join(filter(None, told))
@@ -207,7 +202,10 @@ def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
     if not names or any("_packed_params" in name for name in names):
         fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
     if contents.format == "numpy":
-        fix = "name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0"
+        fix = (
+            "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 "
+            "and bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function"
+        )
     raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 

@@ -4,24 +4,24 @@ import hashlib
 import itertools
 import math
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import safetensors
 import torch
 from torch import Tensor
 
 from dynlab.checkpoints.document import FORMAT, from_safetensors
-from dynlab.checkpoints.inert import PICKLE_START, SAFE_ALTERNATIVE, ZIP_START, Foreign, load
+from dynlab.checkpoints.inert import PICKLE_START, SAFE_ALTERNATIVE, SHOWN, ZIP_START, Foreign, load
 from dynlab.checkpoints.layers import is_parameter, is_plain
 from dynlab.checkpoints.normalised import normalised
 from dynlab.checkpoints.other_formats import is_numpy_archive, members, other_format
-from dynlab.errors import UserError
-from dynlab.numerics.threads import torch_threads
-from dynlab.numpy_files import NotNumbers, archive, cut
-from dynlab.reading import bounded, check_readable, damage_refused, out_of_memory
+from dynlab.errors import UserError, damage
+from dynlab.files import check_readable
 
 Value = TypeVar("Value")
 
@@ -35,7 +35,8 @@ CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".npz")
 # Facts lie near the top of a file; whatever is deeper (or refers to itself) is not one.
 DEEPEST_FACT = 6
 MOST_FACTS, LONGEST_FACT, LARGEST_INTEGER = 10_000, 10_000, 10**300
-DEEPEST, LONGEST_NAME = 100, 10_000  # of what is looked through for tensors, and letters of where one is
+DEEPEST = 100  # levels that are looked through for tensors
+LARGEST_UNPACKED = 2**31  # bytes of all arrays in a .npz, which may be packed
 DOUBLE = 8  # bytes of the largest real number that torch has
 # Of a safetensors file, by that format's own limit; a text's first eight bytes make a larger number.
 LONGEST_HEADER = 100_000_000
@@ -78,20 +79,19 @@ def read_contents(path: Path) -> Contents:
     Raises
     ------
     UserError
-        Where there is no such file, or it is empty, a folder, a text, truncated or unsafe.
+        If there is no such file, or it is empty, a folder, a text, truncated or unsafe.
     """
     head = _head(path)
-    with bounded(path), torch_threads(1):  # a first thread of torch's would take memory of the file's share
-        # first, as the length of a safetensors header may begin with the byte that a pickle begins with
-        if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= LONGEST_HEADER:
-            return _of_safetensors(path)
-        names = members(path) if head.startswith(ZIP_START) else []
-        if is_numpy_archive(names):
-            return _of_numpy(path)
-        if refusal := other_format(path, head, names):
-            raise UserError(refusal)
-        if head.startswith((ZIP_START, PICKLE_START)):
-            return _of_torch(path, load(path))
+    # first, as the length of a safetensors header may begin with the byte that a pickle begins with
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= LONGEST_HEADER:
+        return _of_safetensors(path)
+    names = members(path) if head.startswith(ZIP_START) else []
+    if is_numpy_archive(names):
+        return _of_numpy(path)
+    if refusal := other_format(path, head, names):
+        raise UserError(refusal)
+    if head.startswith((ZIP_START, PICKLE_START)):
+        return _of_torch(load(path))
     raise UserError(f"{path} is no checkpoint (it starts with {head[:8]!r}); {SAFE_ALTERNATIVE}.")
 
 
@@ -122,8 +122,6 @@ def _of_safetensors(path: Path) -> Contents:
         document = from_safetensors(tensors, metadata)
     # a damaged file may make its readers raise anything
     except Exception as error:
-        if out_of_memory(error):
-            raise
         raise UserError(f"{path} is damaged, or no safetensors file ({error}); copy it again.") from error
     if document is not None:
         return _of_document("safetensors", document, {})
@@ -133,39 +131,50 @@ def _of_safetensors(path: Path) -> Contents:
 def _of_numpy(path: Path) -> Contents:
     tensors: dict[str, Tensor] = {}
     facts: dict[str, Any] = {}
-    with damage_refused(path, "an archive of weights"), archive(path) as arrays:
-        for name, read in arrays.items():
-            try:
-                array = read()
-            except NotNumbers:
-                if is_parameter(name):
-                    raise
-                facts[name] = NOT_READ
-                continue
-            if array.dtype.itemsize > DOUBLE:
-                raise UserError(
-                    f"{path} holds {cut(name)!r} in {array.dtype}, which torch has not: save it as float64."
-                )
-            tensors[name] = torch.from_numpy(array.astype(array.dtype.newbyteorder("="), order="C"))
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if sum(entry.file_size for entry in arrays.zip.infolist()) > LARGEST_UNPACKED:
+                raise UserError(f"{path} unpacks to more than {LARGEST_UNPACKED:,} bytes: save it by numpy.savez.")
+            if twice := next((name for name, count in Counter(arrays.files).items() if count > 1), None):
+                raise UserError(f"{path} holds two arrays with the name {twice[:SHOWN]!r}: save it anew.")
+            for name in arrays.files:
+                array = _numbers(path, arrays, name)
+                if array is None:
+                    facts[name] = NOT_READ
+                else:
+                    tensors[name] = torch.from_numpy(array)
+    # a damaged file drives numpy into any error
+    except Exception as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path} cannot be read as an archive of weights: {damage(error)}.") from error
     return Contents("numpy", normalised(_renamed(tensors)), facts=plain(facts))
 
 
-def _of_torch(path: Path, tree: Any) -> Contents:
-    for name, value in _flatten(tree, "", {}, set()):
-        if value.layout == torch.strided and not (value.is_meta or value.is_nested) and claims_more(value):
-            raise UserError(
-                f"{path} says that {name} has {value.numel():,} numbers, and holds fewer: it is damaged, or that one "
-                f"was expanded. Copy the file again, or save tensor.contiguous()."
-            )
+def _numbers(path: Path, arrays: Any, name: str) -> np.ndarray | None:
+    """Return an array that torch can hold; None if it holds no real numbers and is no weight."""
+    try:
+        array = arrays[name]
+        kind = str(array.dtype)
+        if array.dtype.kind in "biuf" and array.dtype.itemsize <= DOUBLE:
+            return np.array(array, array.dtype.newbyteorder("="), order="C")
+    except ValueError:  # they are not unpickled
+        kind = "objects"
+    if is_parameter(name):
+        raise UserError(f"{path} must hold real numbers in {name!r}, got {kind[:SHOWN]}: save it as float64.")
+    return None
+
+
+def _of_torch(tree: Any) -> Contents:
     if isinstance(tree, Mapping):
         if tree.get("format") == FORMAT:
             return _of_document("dynlab", dict(tree), {})
         facts = _facts(tree)
         if isinstance(tree.get(DYNLAB_KEY), Mapping):
             return _of_document("lightning", dict(tree[DYNLAB_KEY]), facts)
-        kind = "lightning" if LIGHTNING_KEY in tree else "state_dict"
+        kind = "lightning" if LIGHTNING_KEY in tree else "module" if _is_module(tree) else "state_dict"
     else:
-        facts, kind = {}, "module"
+        facts, kind = {}, "state_dict"
     nonlinearities: dict[str, str] = {}
     model, part, others = _unwrapped(tree)
     tensors = dict(_flatten(model, "", nonlinearities, set()))
@@ -192,7 +201,7 @@ def _unwrapped(tree: Any) -> tuple[Any, str, tuple[str, ...]]:
         if not isinstance(tree, Mapping) or id(tree) in seen:
             break
         seen.add(id(tree))
-        inside = [name for name in WRAPPERS if isinstance(tree.get(name), Mapping | Foreign)]
+        inside = [name for name in WRAPPERS if isinstance(tree.get(name), Mapping)]
         if not inside:
             break
         beside = {_name(key): value for key, value in tree.items() if key != inside[0]}
@@ -206,9 +215,8 @@ def _holds_weights(tree: Any) -> bool:
     return any(is_parameter(name) for name, _ in _flatten(tree, "", {}, set()))
 
 
-def claims_more(value: Tensor) -> bool:
-    """Whether a tensor has more numbers than lie in its memory, as one that repeats itself without end."""
-    return value.numel() * value.element_size() > value.untyped_storage().nbytes()
+def _is_module(value: Any) -> bool:
+    return isinstance(value, Foreign) and isinstance(value.state, Mapping) and "_parameters" in value.state
 
 
 def _flatten(
@@ -221,9 +229,9 @@ def _flatten(
     if id(tree) in seen:
         return
     seen.add(id(tree))
-    if depth >= DEEPEST or len(prefix) > LONGEST_NAME:
+    if depth >= DEEPEST:
         raise UserError(f"The file nests its contents more than {DEEPEST} levels deep; {SAFE_ALTERNATIVE}.")
-    if isinstance(tree, Foreign) and isinstance(tree.state, Mapping):
+    if _is_module(tree):
         state = tree.state
         if isinstance(state.get("nonlinearity"), str):
             nonlinearities[prefix.removesuffix(".")] = state["nonlinearity"]
@@ -250,7 +258,7 @@ def _renamed(named: Mapping[str, Value]) -> dict[str, Value]:
 def _facts(tree: Mapping[Any, Any]) -> dict[str, Any]:
     """What stands beside the weights at the top of a file: numbers, words, and Lightning's hyper-parameters."""
     told = {name: value for name, value in tree.items() if isinstance(value, bool | int | float | str)}
-    if isinstance(tree.get("hyper_parameters"), Mapping | Foreign):
+    if isinstance(tree.get("hyper_parameters"), Mapping):
         told["hyper_parameters"] = tree["hyper_parameters"]
     facts: dict[str, Any] = plain(told)
     return facts
@@ -271,8 +279,11 @@ def _plain(value: Any, count: Iterator[int], depth: int) -> Any:
         return value
     if depth > DEEPEST_FACT or seen > MOST_FACTS:
         return "…"
-    if isinstance(value, Foreign) and isinstance(value.state, Mapping):
-        value = value.state
+    if isinstance(value, Foreign):
+        inside = value.state if isinstance(value.state, Mapping) else None
+        value = dict(value) or inside or value.listed or repr(value)
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
         items = itertools.islice(value.items(), max(0, MOST_FACTS - seen))
         return {_name(name): _plain(entry, count, depth + 1) for name, entry in items}
@@ -284,7 +295,7 @@ def _plain(value: Any, count: Iterator[int], depth: int) -> Any:
         return f"tensor of shape {tuple(value.shape)}" if value.layout == torch.strided else "tensor"
     if isinstance(value, float | torch.dtype | torch.device):
         return str(value)
-    return repr(value) if isinstance(value, Foreign) else type(value).__name__
+    return type(value).__name__
 
 
 def _name(key: Any) -> str:

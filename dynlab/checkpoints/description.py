@@ -11,8 +11,6 @@ from dynlab.checkpoints.contents import Contents, plain, read_contents, source_o
 from dynlab.checkpoints.document import restore
 from dynlab.checkpoints.layers import RecurrentLayer, find_layers, is_plain, only_read_out
 from dynlab.checkpoints.naming import Choice, choose, system_names
-from dynlab.numerics.threads import torch_threads
-from dynlab.reading import bounded
 from dynlab.systems import System
 
 
@@ -40,11 +38,6 @@ def describe(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     contents = read_contents(path)
-    with bounded(path), torch_threads(1):
-        return _described(path, contents)
-
-
-def _described(path: Path, contents: Contents) -> dict[str, Any]:
     document = contents.document
     misfits: dict[str, str] = {}
     shape = None

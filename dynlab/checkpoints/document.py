@@ -7,6 +7,7 @@ training it stands under the key ``dynlab``.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
@@ -20,7 +21,6 @@ from torch import Tensor, nn
 from dynlab import files
 from dynlab.checkpoints.layers import check_finite
 from dynlab.errors import UserError, unknown
-from dynlab.reading import out_of_memory
 from dynlab.systems import SYSTEMS, System, create
 
 FORMAT = "dynlab"
@@ -203,9 +203,12 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
 def _check_sizes(config: Mapping[str, Any], state: Mapping[str, Any], where: str) -> None:
     """Refuse a size that the weights do not bear out, before a network of that size is made."""
     held = sum(value.numel() for value in state.values() if isinstance(value, Tensor))
-    for key, value in config.items():
-        if isinstance(value, int) and abs(value) > max(held, LARGEST_UNPROVED):
+    sizes = {key: abs(value) for key, value in config.items() if isinstance(value, int)}
+    for key, value in sizes.items():
+        if value > max(held, LARGEST_UNPROVED):
             raise UserError(f"{where} says that its {key} is larger than its {held:,} weights allow: copy it again.")
+    if math.prod(sorted(sizes.values())[-3:]) > 1000 * max(held, 100_000):
+        raise UserError(f"{where} says that its sizes are larger than its {held:,} weights allow: copy it again.")
 
 
 def _created(name: str, config: Mapping[str, Any], where: str) -> System:
@@ -215,8 +218,6 @@ def _created(name: str, config: Mapping[str, Any], where: str) -> System:
         raise UserError(f"{where}: {error}") from error
     # a damaged config may be anything, and so may the error that it leads to
     except Exception as error:
-        if out_of_memory(error):
-            raise
         raise UserError(f"{where}: no system {name!r} can be made from its config ({error}); copy it again.") from error
 
 

@@ -1,70 +1,81 @@
-"""Loading what `torch.save` wrote without running any code: every foreign name becomes an inert stand-in.
+"""Read what `torch.save` wrote without running any code: every foreign name becomes an inert stand-in.
 
-`torch.load` with ``weights_only=True`` makes tensors and plain containers, and refuses all else; an ordinary Lightning
-checkpoint with one `Path` among its hyper-parameters is refused whole. Here the names that a pickle wants imported are
-read from its opcodes first, none of which is run. Each that torch does not know is allowed as a stand-in of that name:
-an object that keeps its arguments and state and does nothing. What would only be there to run code is refused by name.
+`torch.load` with ``weights_only=True`` refuses an ordinary Lightning checkpoint with one `Path` among its
+hyper-parameters. Here tensors and ordered dictionaries are made by functions of this file, and every other name that a
+pickle wants imported is a class of that name that keeps its arguments and state and does nothing.
 """
 
+import _compat_pickle
 import io
-import warnings
+import math
+import pickle
 import zipfile
-from collections import Counter, OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, ClassVar
 
 import torch
+from torch import Tensor
 
-from dynlab.checkpoints.opcodes import LIST, MAPPING, TooLarge, collect_names, listed_texts
 from dynlab.errors import UserError
-from dynlab.numpy_files import cut
-from dynlab.reading import BEYOND_COUNTING, check_size, damage, out_of_memory
 
 ZIP_START = b"PK\x03\x04"
 PICKLE_START = b"\x80"
-# A torch file from before 1.6: a magic number, a protocol number, facts on the machine, the object, and its storages.
-PICKLES_OF_AN_OLD_FILE = 5
+# A torch file from before 1.6 begins with this number, a protocol number and facts on the machine, each a pickle.
+MAGIC = 0x1950A86A20F9469CFC6C
 LARGEST_PICKLE = 2**26  # bytes of the one in a zip file, beside which its numbers lie
-# torch packs nothing; who packs a file again does not make what it says so much smaller.
-MOST_TIMES, LEAST = 50, 1000
-FOLDER = 0x10  # the mark of one among a member's attributes, as MS-DOS has it
-CHUNK = 2**20  # bytes of a member that are looked at together
-
-REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib", "builtins")
-GETATTR = "builtins.getattr"
-PLAIN_BUILTINS = (
-    *("bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int"),
-    *("list", "object", "range", "set", "slice", "str", "tuple"),
-)
+REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib")
+REFUSED_BUILTINS = ("eval", "exec", "compile", "open", "__import__", "setattr", "delattr", "globals", "input")
 SAFE_ALTERNATIVE = "save the weights alone with torch.save(model.state_dict(), path), or as safetensors"
-
-
 SHOWN = 100  # letters of an argument
+DTYPES = {
+    "HalfStorage": torch.float16,
+    "BFloat16Storage": torch.bfloat16,
+    "FloatStorage": torch.float32,
+    "DoubleStorage": torch.float64,
+    "ComplexFloatStorage": torch.complex64,
+    "ComplexDoubleStorage": torch.complex128,
+    "BoolStorage": torch.bool,
+    "ByteStorage": torch.uint8,
+    "UntypedStorage": torch.uint8,
+    "CharStorage": torch.int8,
+    "ShortStorage": torch.int16,
+    "IntStorage": torch.int32,
+    "LongStorage": torch.int64,
+}
 
 
-class Foreign:
-    """Stands for an object of a class that is not imported: its arguments and its state, and no behaviour.
+class Foreign(dict[Any, Any]):
+    """Stands for an object of a class that is not imported: what the pickle says of it, and no behaviour.
 
     Attributes
     ----------
     arguments : tuple
     state : object
-        What the pickle sets on the object, None where it sets nothing.
+        What the pickle sets on the object, None if it sets nothing.
+    listed : list
+        What it appends.
     """
-
-    def __new__(cls, *arguments: Any) -> Any:
-        self = super().__new__(cls)
-        self.arguments = arguments
-        self.state = None
-        return self
 
     arguments: tuple[Any, ...]
     state: Any
+    listed: list[Any]
 
-    def __setstate__(self, state: Any) -> None:
-        self.state = state
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        self = super().__new__(cls)
+        self.arguments, self.state, self.listed = arguments, None, []
+        return self
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__()
+
+    def __call__(self, *arguments: Any) -> "Foreign":
+        """Return itself: a pickle may call what a call returned."""
+        return self
+
+    def append(self, value: Any) -> None:
+        self.listed.append(value)
 
     def __repr__(self) -> str:
         """Its plain arguments; others may hold themselves."""
@@ -72,156 +83,209 @@ class Foreign:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+class Reader(pickle._Unpickler):  # the one in C takes any memory that a file asks for
+    """An unpickler that imports nothing and calls nothing but stand-ins and the functions of this file.
+
+    Parameters
+    ----------
+    file : file
+    stored : callable
+        Returns the numbers of a storage as a flat tensor, from its key, dtype and length.
+    """
+
+    stack: list[Any]
+    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
+
+    def __init__(self, file: IO[bytes], stored: Callable[[str, torch.dtype, int], Tensor]) -> None:
+        super().__init__(file, encoding="latin1")
+        self._stored = stored
+        self.names: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what stands for a name."""
+        module = _compat_pickle.IMPORT_MAPPING.get(module, module)
+        self.names.add(f"{module}.{name}")
+        if module.partition(".")[0] in REFUSED_MODULES or (module == "builtins" and name in REFUSED_BUILTINS):
+            raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {SAFE_ALTERNATIVE}")
+        if module in ("torch", "torch.storage") and name in DTYPES:
+            return DTYPES[name]
+        if module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
+            return REBUILT.get(name, _no_ordinary_tensor)
+        known = {"collections.OrderedDict": OrderedDict, "torch.Size": tuple, "torch.device": torch.device}
+        found = known.get(f"{module}.{name}", getattr(torch, name, None) if module == "torch" else None)
+        return found if found in known.values() or isinstance(found, torch.dtype) else type(name, (Foreign,), {})
+
+    def persistent_load(self, told: Any) -> Any:
+        """Return the numbers that a tensor is made of; or the class of an old whole module, without its source."""
+        if told[0] == "module":
+            return told[1]
+        kind, dtype, key, _, count, *view = told
+        if kind != "storage" or not isinstance(count, int) or any(view):
+            raise EOFError
+        return self._stored(str(key), dtype, count) if isinstance(dtype, torch.dtype) else None
+
+    def load_build(self) -> None:
+        """Keep the state of a stand-in; nothing else has one."""
+        state = self.stack.pop()
+        if isinstance(self.stack[-1], Foreign):
+            self.stack[-1].state = state
+
+    def load_setitems(self) -> None:
+        """Fill a dictionary."""
+        self._fill(self.pop_mark())  # type: ignore[attr-defined]
+
+    def load_setitem(self) -> None:
+        """Fill one place of a dictionary."""
+        value, key = self.stack.pop(), self.stack.pop()
+        self._fill([key, value])
+
+    def _fill(self, items: list[Any]) -> None:
+        """Fill a dictionary with keys and values; no key is hashed that the file made of other things."""
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            self.stack[-1][key if isinstance(key, str | bytes | int | float | None) else object()] = value
+
+    dispatch[pickle.BUILD[0]] = load_build
+    dispatch[pickle.SETITEMS[0]] = load_setitems
+    dispatch[pickle.SETITEM[0]] = load_setitem
+    # sets are lists, whose items are not hashed
+    dispatch[pickle.EMPTY_SET[0]] = dispatch[pickle.EMPTY_LIST[0]]
+    dispatch[pickle.ADDITEMS[0]] = dispatch[pickle.APPENDS[0]]
+    dispatch[pickle.FROZENSET[0]] = dispatch[pickle.LIST[0]]
+    for code in (pickle.EXT1, pickle.EXT2, pickle.EXT4):  # names that the running program has given numbers
+        del dispatch[code[0]]
+
+
+def _tensor(
+    numbers: Any, offset: int, size: Sequence[int], stride: Sequence[int], *_: Any, conjugate: Any = None
+) -> Tensor:
+    if conjugate or not isinstance(numbers, Tensor):  # quantised, or in a plain pickle
+        return _no_ordinary_tensor()
+    count = math.prod(size)
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if min((offset, *size, *stride)) < 0 or (count and last >= len(numbers)):
+        raise EOFError
+    if count > len(numbers):
+        raise UserError(
+            f"says that a tensor has {count:,} numbers, and holds fewer: it was expanded; save tensor.contiguous()"
+        )
+    return numbers.as_strided(tuple(size), tuple(stride), offset)
+
+
+def _tensor_of_bytes(
+    numbers: Tensor, offset: int, size: Any, stride: Any, _: Any, __: Any, dtype: Any, *___: Any
+) -> Any:
+    return _tensor(numbers.view(dtype), offset, size, stride)
+
+
+def _tensor_of_numbers(*given: Any) -> Tensor:
+    return _tensor(*given[:4], conjugate=given[6:] and given[6])
+
+
+def _tensor_of_type(rebuild: Any, _: Any, arguments: tuple[Any, ...], *__: Any) -> Any:
+    """Return a tensor without the class and the attributes that it was saved with."""
+    return rebuild(*arguments) if rebuild in REBUILT.values() else _no_ordinary_tensor()
+
+
+def _parameter(data: Any, *_: Any) -> Any:
+    return data
+
+
+def _no_ordinary_tensor(*_: Any) -> Tensor:
+    """Return a tensor without numbers for one that is sparse, quantised or nested."""
+    return torch.empty((), device="meta")
+
+
+REBUILT: dict[str, Callable[..., Any]] = {
+    "_rebuild_tensor": _tensor,
+    "_rebuild_tensor_v2": _tensor_of_numbers,
+    "_rebuild_tensor_v3": _tensor_of_bytes,
+    "_rebuild_from_type_v2": _tensor_of_type,
+    "_rebuild_parameter": _parameter,
+    "_rebuild_parameter_with_state": _parameter,
+}
+
+
 def load(path: Path) -> Any:
-    """What the torch file at `path` holds, on the CPU, without running code.
+    """Return what the torch file at `path` holds, on the CPU, without running code.
 
     Raises
     ------
     UserError
-        Where the file would run code if it were unpickled, is truncated, or is no file of `torch.save`.
+        If the file would run code if it were unpickled, is truncated, or is no file of `torch.save`.
     """
-    names: dict[str, str] = {}
-    # a damaged pickle drives an unpickler into any error at all: each means the same to the user
     try:
-        _collect(path, names)
-        _refuse_code(path, names)
-        standing_in = [(_stand_in(name, use), name) for name, use in names.items()]
-        with _only_these_globals(standing_in), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on pickle protocols: what cannot be read raises
-            with path.open("rb") as file:  # torch takes no names of other encodings
-                loaded = torch.load(file, map_location="cpu", weights_only=True)
-        _check_storages(path, loaded)
-        return loaded
-    except UserError:
-        raise
-    # a damaged file may make torch's reader raise anything
-    except Exception as error:
-        if any(words in str(error) for words in BEYOND_COUNTING):
-            raise UserError(f"{path} says that a tensor has more numbers than can be: {damage(EOFError())}.") from error
-        if out_of_memory(error):
-            raise
-        _refuse_code(path, names)
-        raise UserError(f"{path} cannot be read as a checkpoint: {_reason(error)}.") from error
-
-
-def _collect(path: Path, names: dict[str, str]) -> None:
-    with path.open("rb") as file:
-        if file.read(len(ZIP_START)) != ZIP_START:
+        with path.open("rb") as file:
+            if file.read(len(ZIP_START)) == ZIP_START:
+                return _of_zip(path)
             file.seek(0)
-            collect_names(file, names, PICKLES_OF_AN_OLD_FILE)
-            return
+            return _of_old(file, path.stat().st_size)
+    except UserError as error:
+        raise UserError(f"{path} {error}.") from error
+    # a damaged pickle drives an unpickler into any error
+    except Exception as error:
+        raise UserError(f"{path} cannot be read as a checkpoint: it is cut short or damaged; copy it again.") from error
+
+
+def _of_zip(path: Path) -> Any:
     with zipfile.ZipFile(path) as archive:
-        entries = archive.namelist()
-        pickled = [entry for entry in entries if entry.endswith("/data.pkl")]
-        if not pickled:
-            raise UserError(f"{path} is a zip archive but not one that torch.save wrote; {SAFE_ALTERNATIVE}.")
-        if twice := next((name for name, count in Counter(entries).items() if count > 1), None):
-            raise UserError(f"{path} holds two parts with the name {cut(twice)!r}: which is meant cannot be told.")
-        check_size(path, sum(entry.file_size for entry in archive.infolist()))
-        found = archive.getinfo(pickled[0])
-        if found.file_size > min(LARGEST_PICKLE, MOST_TIMES * (found.compress_size + LEAST)):
-            raise TooLarge
-        _check_contents(archive)
-        content = archive.read(found)
-    collect_names(io.BytesIO(content), names)
-    with path.open("rb") as file:
-        if torch._C.PyTorchFileReader(file).get_record("data.pkl") != content:
-            raise ValueError("two readers find two contents in it")
+        entries = {entry.filename: entry for entry in archive.infolist()}
+        pickled = next((name for name in entries if name.endswith("/data.pkl")), None)
+        if pickled is None:
+            raise UserError(f"is a zip archive but not one that torch.save wrote; {SAFE_ALTERNATIVE}")
+        folder = pickled.removesuffix("data.pkl")
+        packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values())
+        if packed or len(entries) < len(archive.infolist()):
+            raise UserError("is an archive that torch.save did not write: its parts are packed, or two have one name")
+        for entry in entries.values():
+            if entry.CRC == 0:
+                del entry.CRC  # torch may be told to write none, and zipfile then compares none
+        if entries[pickled].file_size > LARGEST_PICKLE:
+            raise UserError(f"holds a pickle of more than {LARGEST_PICKLE:,} bytes; {SAFE_ALTERNATIVE}")
+        if f"{folder}byteorder" in entries and archive.read(f"{folder}byteorder") != b"little":
+            raise UserError(f"was written on a machine with another order of bytes; {SAFE_ALTERNATIVE}")
+        read: dict[str, Tensor] = {}
+
+        def stored(key: str, dtype: torch.dtype, count: int) -> Tensor:
+            if key not in read:
+                content = bytearray(archive.read(f"{folder}data/{key}"))
+                read[key] = torch.frombuffer(content or bytearray(1), dtype=torch.uint8)
+            return read[key][: count * dtype.itemsize].view(dtype)
+
+        return Reader(io.BytesIO(archive.read(pickled)), stored).load()
 
 
-def _check_storages(path: Path, loaded: Any) -> None:
-    """Of an old file: torch takes what lay in its memory for the storages that the file's list of them leaves out."""
-    with path.open("rb") as file:
-        if file.read(len(ZIP_START)) == ZIP_START:
-            return
-        file.seek(0)
-        collect_names(file, {}, PICKLES_OF_AN_OLD_FILE - 1)
-        listed = listed_texts(file)
-    left, seen, used = [loaded], {id(loaded)}, set()
-    while left:
-        value = left.pop()
-        if isinstance(value, torch.Tensor):
-            used |= {value.untyped_storage().data_ptr()} if value.numel() else set()
-            continue
-        parts = [value.arguments, value.state] if isinstance(value, Foreign) else value
-        parts = parts.values() if isinstance(parts, dict) else parts if isinstance(parts, list | tuple) else ()
-        fresh = [part for part in parts if id(part) not in seen]
-        seen.update(map(id, fresh))
-        left += fresh
-    if len(used) > len(listed):
-        raise ValueError(f"it uses {len(used)} storages and lists {len(listed)}")
+def _of_old(file: IO[bytes], size: int) -> Any:
+    """Read a file as torch wrote it before 1.6: five pickles, and the numbers that the last one lists."""
+    made: dict[str, Tensor] = {}
+    left = size
 
+    def stored(key: str, dtype: torch.dtype, count: int) -> Tensor:
+        nonlocal left
+        if key not in made:
+            left -= count * dtype.itemsize
+            if count < 0 or left < 0:
+                raise EOFError
+            made[key] = torch.empty(count, dtype=dtype)
+        return made[key]
 
-def _check_contents(archive: zipfile.ZipFile) -> None:
-    """Hold every member against its size and its checksum, which torch does not look at; 0 where torch wrote none.
-
-    torch reads nothing of a member that is marked as a folder or packed into 0 bytes, and takes what lay in its memory.
-    """
-    for entry in archive.infolist():
-        if entry.CRC == 0:
-            del entry.CRC  # zipfile compares none then
-        read = 0
-        with archive.open(entry) as file:
-            while part := file.read(CHUNK):
-                read += len(part)
-        if read != entry.file_size or entry.external_attr & FOLDER:
-            raise zipfile.BadZipFile
-
-
-def _refuse_code(path: Path, names: dict[str, str]) -> None:
-    for name in names:
-        module, _, attribute = name.partition(".")
-        plain = name == GETATTR or (module == "builtins" and attribute in PLAIN_BUILTINS)
-        if module in REFUSED_MODULES and not plain:
-            raise UserError(f"{path} asks for {name} and would run code if it were unpickled; {SAFE_ALTERNATIVE}.")
-
-
-def _stand_in(name: str, use: str) -> Any:
-    """A class of that name whose instances are inert; a dictionary or list where the pickle fills one."""
-    if name == GETATTR:
-        return _first_argument
-    made = {MAPPING: _empty_mapping, LIST: _empty_list}.get(use)
-    return type(name.rpartition(".")[2], (Foreign,), {"__new__": made} if made else {})
-
-
-def _first_argument(first: Any, *_: Any) -> Any:
-    return first
-
-
-def _empty_mapping(cls: type, *_: Any) -> "OrderedDict[Any, Any]":
-    return OrderedDict()
-
-
-def _empty_list(cls: type, *_: Any) -> list[Any]:
-    return []
-
-
-@contextmanager
-def _only_these_globals(standing_in: list[Any]) -> Iterator[None]:
-    """Allow the stand-ins, and nothing that the running program may have allowed before."""
-    kept = torch.serialization.get_safe_globals()
-    torch.serialization.clear_safe_globals()
-    try:
-        with torch.serialization.safe_globals(standing_in):
-            yield
-    finally:
-        torch.serialization.add_safe_globals(kept)
-
-
-def _reason(error: Exception) -> str:
-    """What went wrong, without torch's advice to load the file unsafely."""
-    if isinstance(error, TooLarge):
-        return f"it nests or repeats so much that reading it would take too long; {SAFE_ALTERNATIVE}"
-    text = str(error) or type(error).__name__
-    if "Unsupported operand" in text:
-        return f"its pickle protocol, or an operation in it, is not one that torch reads safely; {SAFE_ALTERNATIVE}"
-    if "call reduce for unrecognized" in text:
-        return f"it calls what a call returned and would run code if it were unpickled; {SAFE_ALTERNATIVE}"
-    if "Only persistent_load of storage" in text:
-        return f"it holds a whole module in the format before torch 1.6, with its source code; {SAFE_ALTERNATIVE}"
-    if isinstance(error, zipfile.BadZipFile):
-        return damage(EOFError())
-    if "Weights only load failed" in text:
-        text = [line for line in text.splitlines() if line.strip() and "https://" not in line][-1]
-        return damage(ValueError(text))
-    return damage(error)
+    first = Reader(file, stored)
+    if first.load() != MAGIC:
+        kind = "NumPy arrays" if any(name.startswith("numpy") for name in first.names) else "objects"
+        raise UserError(
+            f"is a plain pickle of {kind}, which torch.save did not write: load it where you trust it, and save its "
+            f"tensors with torch.save or its arrays with numpy.savez, under torch's names"
+        )
+    Reader(file, stored).load()
+    if not Reader(file, stored).load()["little_endian"]:
+        raise UserError(f"was written on a machine with another order of bytes; {SAFE_ALTERNATIVE}")
+    tree = Reader(file, stored).load()
+    for key in Reader(file, stored).load():
+        numbers = made.pop(key)
+        content = file.read(8 + numbers.numel() * numbers.itemsize)
+        if int.from_bytes(content[:8], "little") != numbers.numel():
+            raise EOFError
+        if len(numbers):
+            numbers.copy_(torch.frombuffer(bytearray(content[8:]), dtype=numbers.dtype))
+    if made:
+        raise EOFError
+    return tree

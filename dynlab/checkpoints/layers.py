@@ -24,6 +24,7 @@ PLAIN = (
 
 # Rows of weight_hh in units of the hidden size, with the names of `dynlab.systems.SYSTEMS`.
 KINDS = {1: "rnn", 3: "gru", 4: "lstm"}
+PARTS = ("_raw", "_orig", "_g", "_v", "_mask")  # how the names end of what a weight is computed of
 NAMES_SHOWN = 6  # of a file, in a sentence
 _LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 _CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
@@ -175,6 +176,7 @@ def _check_alone(layer: RecurrentLayer, ordered: Sequence[str]) -> None:
     beginning = islice(ordered, bisect_left(ordered, head), None)
     own = takewhile(lambda name: name.startswith(head), beginning)
     others = sorted(name for name in _within(layer, own) if layer.is_cell or "." not in name)
+    others += _parts_above(layer, ordered)
     if others:
         shown = ", ".join(map(repr, others[:NAMES_SHOWN])) + (", …" if len(others) > NAMES_SHOWN else "")
         them, they = ("it", "it is") if len(others) == 1 else ("them", "they are")
@@ -183,6 +185,13 @@ def _check_alone(layer: RecurrentLayer, ordered: Sequence[str]) -> None:
             f"torch's own layer lacks: what it computes with {them} the file does not tell. Give its class with "
             f"--system package.module:factory; where {they} of no step, save the file without {them}."
         )
+
+
+def _parts_above(layer: RecurrentLayer, ordered: Iterable[str]) -> list[str]:
+    """Return what seem to be parts of the layer's weights one level up, as ``weight_hh_l0_v`` beside its ``module``."""
+    above = layer.prefix.rpartition(".")[0]
+    names = {f"{above}.{name}" if above else name for name in layer.weights} if layer.prefix else set()
+    return [name for name in ordered if name.rpartition("_")[0] in names and name.endswith(PARTS)]
 
 
 def below(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> list[str]:

@@ -24,8 +24,7 @@ from dynlab.checkpoints.document import load_weights
 from dynlab.checkpoints.layers import check_finite
 from dynlab.checkpoints.naming import Choice, Extent, choose
 from dynlab.checkpoints.recording import record
-from dynlab.errors import UserError
-from dynlab.letters import one_line
+from dynlab.errors import UserError, one_line
 from dynlab.systems import System, from_function, frozen
 from dynlab.systems.copied import copied
 from dynlab.systems.function import OF_CODE, Function

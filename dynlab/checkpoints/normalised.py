@@ -1,4 +1,4 @@
-"""Weights that a file holds as what they are computed from: of weight norm, of spectral norm, and pruned."""
+"""Weights that a file holds as what they are computed from: of weight norm, of spectral norm, pruned, and dropped."""
 
 import re
 from collections.abc import Callable
@@ -6,10 +6,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from dynlab.checkpoints.layers import is_plain
+from dynlab.checkpoints.layers import is_parameter, is_plain
+from dynlab.errors import UserError
 
 # The first part of a weight: of `torch.nn.utils.parametrizations`, or of the older `torch.nn.utils`, prune among them.
-FIRST = re.compile(r"((?:.*\.)?)(?:parametrizations\.([^.]+)\.original0?|([^.]+)_(?:g|orig))", re.DOTALL)
+FIRST = re.compile(r"((?:.*\.)?)(?:parametrizations\.([^.]+)\.original0?|([^.]+)_(?:g|orig|raw))", re.DOTALL)
 
 
 def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -17,7 +18,7 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
     A weight of weight norm is g v/‖v‖, with the norm along all dimensions in which g has the length 1. Of spectral norm
     it is W/(uᵀ W v), with the vectors as the file has them: what the network computes with in evaluation mode. A pruned
-    one is W times its mask.
+    one is W times its mask. Of weight drop (``_raw``) it is W: nothing is dropped in evaluation mode.
 
     Examples
     --------
@@ -25,7 +26,7 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     >>> {name: weight.tolist() for name, weight in normalised(parts).items()}
     {'rnn.weight_hh_l0': [[1.2000000476837158, 1.600000023841858]]}
     """
-    found = dict(tensors)
+    found, made = dict(tensors), list[str]()
     for name in tensors:
         matched = FIRST.fullmatch(name)
         if matched is None:
@@ -39,8 +40,34 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
             weight = compute(*(found[each] for each in names))
             if weight is not None:
                 found = {each: value for each, value in found.items() if each not in names}
-                found[head + (new or old)] = weight
+                made.append(head + (new or old))
+                found[made[-1]] = weight
+    return _lowered(found, made)
+
+
+def _lowered(tensors: dict[str, Tensor], made: list[str]) -> dict[str, Tensor]:
+    """Put computed weights into the layer just below that they are of, as `WeightDrop` wraps an RNN as its ``module``.
+
+    What stands there is a copy that the last step of the training left.
+    """
+    found, others = dict(tensors), set(map(_split, tensors.keys() - {*made}))
+    for name in filter(is_parameter, made):
+        head, last = _split(name)
+        below = {inner for inner, other in others if is_parameter(other) and inner and _split(inner)[0] == head}
+        if any(inner == head and is_parameter(other) for inner, other in others) or not below:
+            continue
+        if len(below) > 1:
+            raise UserError(
+                f"{name} is computed of its parts, and belongs to {' or '.join(sorted(below))}: which, the file does "
+                f"not tell. Save the state_dict of that part alone."
+            )
+        found[f"{below.pop()}.{last}"] = found.pop(name)
     return found
+
+
+def _split(name: str) -> tuple[str, str]:
+    head, _, last = name.rpartition(".")
+    return head, last
 
 
 def _is_real(value: Tensor) -> bool:
@@ -64,7 +91,16 @@ def _pruned(weight: Tensor, mask: Tensor) -> Tensor | None:
     return weight * mask if mask.shape == weight.shape else None
 
 
+def _dropped(weight: Tensor) -> Tensor | None:
+    return weight
+
+
 # The parts of a weight in torch's two spellings, and what makes it of them.
 Ways = tuple[tuple[tuple[str, ...], Callable[..., Tensor | None]], ...]
 NEW: Ways = ((("original0", "original1"), _by_weight_norm), (("original", "0._u", "0._v"), _by_spectral_norm))
-OLD: Ways = ((("g", "v"), _by_weight_norm), (("orig", "u", "v"), _by_spectral_norm), (("orig", "mask"), _pruned))
+OLD: Ways = (
+    (("g", "v"), _by_weight_norm),
+    (("orig", "u", "v"), _by_spectral_norm),
+    (("orig", "mask"), _pruned),
+    (("raw",), _dropped),
+)

@@ -88,7 +88,7 @@ class Accuracies:
 
     def __call__(self, recompute: bool = False) -> Table:
         names = self.names
-        ds = measured(io.shipped(RECORDED), names)
+        ds = measured(io.open(RECORDED), names)
         of_each = facts()
         shown = ds.sel({schema.SELECTION: list(self.selections)})
         rows = [_row(shown.sel({schema.NETWORK: name}), of_each[name], self.facts) for name in names]

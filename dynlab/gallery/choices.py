@@ -80,7 +80,7 @@ def _accuracy(trainings: xr.Dataset, name: str) -> float:
 
 def table(recompute: bool = False) -> Table:
     """The table, from the trainings that are finished; there is nothing to compute again."""
-    ds = tried(io.shipped(RECORDED))
+    ds = tried(io.open(RECORDED))
     one_by_one = [ds.sel({schema.TRAINING: name}) for name in ds[schema.TRAINING].values]
     numeric = ["learning rate", *SETTINGS.values(), "iterations", "on held-out images"]
     return Table(

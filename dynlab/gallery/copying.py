@@ -103,11 +103,11 @@ class LossCurve(NamedTuple):
 
 def curves() -> list[LossCurve]:
     """All that were recorded; without losses where a training of the queue is not finished."""
-    return list(_recorded()) + list(_queued(io.shipped(TRAININGS)))
+    return list(_recorded()) + list(_queued(io.open(TRAININGS)))
 
 
 def _recorded() -> Iterator[LossCurve]:
-    ds = io.shipped(RECORDED)
+    ds = io.open(RECORDED)
     steps = ds[schema.TRAINING_STEP].values.astype(float)
     for name in NAMES.values():
         yield LossCurve(DELAYS[0], name, steps, ds["loss"].sel({schema.NETWORK: name}).values.astype(float))

@@ -44,7 +44,7 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded values, a panel for each network; fast is every second checkpoint."""
     if recompute:
         io.save(record(), RECORDED, overwrite=True)
-    recorded = io.shipped(RECORDED)
+    recorded = io.open(RECORDED)
     if fast:
         recorded = recorded.isel({schema.TRAINING_STEP: slice(None, None, 2)})
     with style.style((11.5, 4.6)) as size:

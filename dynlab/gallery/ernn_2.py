@@ -32,7 +32,7 @@ TITLE = "ERNN, Figure 2: the gradient while the network learns"
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded runs; fast is every fourth of their checkpoints. To record again needs the trainings."""
-    recorded = io.shipped(RECORDED)
+    recorded = io.open(RECORDED)
     if fast:
         recorded = recorded.isel({schema.TRAINING_STEP: slice(None, None, 4)})
     runs = {name: _one(recorded, name) for name in LOOK}

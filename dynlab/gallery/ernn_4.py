@@ -54,7 +54,7 @@ def curves(trainings: xr.Dataset, recipe: str, network: str) -> list[tuple[np.nd
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded losses; there is nothing to compute again, and nothing to leave out."""
-    trainings = io.shipped(RECORDED)
+    trainings = io.open(RECORDED)
     with style.style((12.0, 5.4)) as size:
         figure, axes = plt.subplots(1, 3, figsize=size)
         panels = [(recipe, title, looks) for recipe, each in PANELS.items() for title, looks in each.items()]

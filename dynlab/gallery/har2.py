@@ -93,7 +93,7 @@ MEANS: dict[str, dict[str, Any]] = {  # of each the place in the strip, and its 
 
 def table(recompute: bool = False) -> Table:
     """The table, from the trainings that are finished; there is nothing to compute again."""
-    ds = compared(io.shipped(RECORDED))
+    ds = compared(io.open(RECORDED))
     rows = [_row(ds.sel({schema.RECIPE: recipe, schema.NETWORK: name})) for recipe in RECIPES for name in PUBLISHED]
     numeric = [*SELECTIONS, "published", "seeds"]
     return Table(
@@ -241,7 +241,7 @@ def _lies(count: int) -> str:
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded test accuracies after every epoch under the published recipes; fast is every fifth epoch."""
-    trainings = io.shipped(RECORDED)
+    trainings = io.open(RECORDED)
     ds = compared(trainings)
     with style.style((10, 8.4)) as size:
         figure, panels = plt.subplots(3, 4, figsize=size, sharex=True, sharey=True)

@@ -53,12 +53,12 @@ def kept(name: str, compute: Callable[[], Results], recompute: bool = False) -> 
         for key, ds in compute().items():
             _keep(FOLDER / f"{name}.{key}.nc", ds)
     start = len(name) + 1
-    found = {path.stem[start:]: io.shipped(path) for path in sorted(FOLDER.glob(f"{name}.*.nc"))}
+    found = {path.stem[start:]: io.open(path) for path in sorted(FOLDER.glob(f"{name}.*.nc"))}
     return found or dict(compute())
 
 
 def _keep(path: Path, ds: xr.Dataset) -> None:
-    if path.exists() and same(io.shipped(path), ds):
+    if path.exists() and same(io.open(path), ds):
         return
     path.parent.mkdir(exist_ok=True)
     packed = ds.copy()

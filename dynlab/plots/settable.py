@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 
-from dynlab.letters import shown
+from dynlab.errors import shown
 
 
 def literal(text: str) -> str:

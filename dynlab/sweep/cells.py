@@ -1,36 +1,54 @@
-"""What a worker does: it computes some cells, and says of each what came out or why nothing did."""
+"""Cells of a grid, and what came of each."""
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import xarray as xr
 
-from dynlab.reading import in_words
-from dynlab.sweep.grid import Index, Value
+from dynlab.errors import in_words
 
+Value = int | float | str
+Index = tuple[int, ...]
 Compute = Callable[[Mapping[str, Value]], xr.Dataset]  # from the values of a cell to its Dataset
+Cells = list[tuple[Index, dict[str, Value]]]
+
+
+class Axis(NamedTuple):
+    """One direction of a grid.
+
+    Attributes
+    ----------
+    name : str
+    values : tuple
+        All whole numbers, all numbers, or all texts.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+
+
+def size(grid: Sequence[Axis]) -> int:
+    """Return how many cells there are."""
+    return math.prod(len(each.values) for each in grid)
+
+
+def cell(grid: Sequence[Axis], index: Index) -> dict[str, Value]:
+    """Return the values of the cell at that place of the grid, by the name of their axis."""
+    return {each.name: each.values[place] for each, place in zip(grid, index, strict=True)}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one cell.
-
-    Attributes
-    ----------
-    index : tuple of int
-        Its place in the grid.
-    dataset : Dataset or None
-    problem : str
-        Why there is no Dataset.
-    """
+    """What came of one cell: its Dataset, or why there is none."""
 
     index: Index
     dataset: xr.Dataset | None
     problem: str = ""
 
 
-def outcomes(compute: Compute, cells: Iterable[tuple[Index, dict[str, Any]]]) -> list[Outcome]:
+def outcomes(compute: Compute, cells: Cells) -> list[Outcome]:
     """Compute cells one after the other; one that fails leaves the others as they are."""
     found = []
     for index, values in cells:

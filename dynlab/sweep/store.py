@@ -1,154 +1,226 @@
-"""The Zarr store of a sweep: every cell's variables laid along the axes of the grid, and a record of what is done.
+"""The Zarr store of a sweep: the variables of every cell along the axes of the grid, and which cells are done.
 
-One process writes, the one that hands out the cells. It writes the variables of some cells first and then their place
-in the record, so that whatever is interrupted is computed again, and gives the same store as if it had not been.
+One process writes, the one that hands out the cells. It writes the variables of some cells and then that they are done,
+so that what is interrupted is computed again.
 """
 
 import fcntl
+import json
+import math
 import os
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from dynlab.errors import UserError, require_extra
-from dynlab.sweep import comparing, created, digests
-from dynlab.sweep.arrays import Arrays
-from dynlab.sweep.cell_variables import variables
-from dynlab.sweep.cells import Outcome
-from dynlab.sweep.grid import Axis, Files, Index, box, cell, no_files
-from dynlab.sweep.layout import DIGEST, DONE, FAILED, PROBLEM, STATUS, WAITING, check_files, reading
+import dynlab
+from dynlab import files, schema
+from dynlab.errors import UserError, damage, require_extra
+from dynlab.io import split_complex
+from dynlab.sweep.cells import Axis, Index, Outcome
 
-NEAR = 256  # cells of a box that are written together
+DONE, PROBLEM, SWEEP = "done", "problem", "sweep"
+TEXTS = ("system", "settings", "verdict", "method", "source", "flags")  # attributes that each cell has its own of
+OWN_COORDINATE = "{}_of_cell"  # of a cell whose coordinate is not that of the cells before
+NOT_THERE = "not there"  # the text of a cell that has none
+CHUNK = 2**18  # bytes: a chunk holds the values of many cells, and is written anew with each of them
 
 
 class Store:
-    """A sweep's store, opened to be written; one process at a time has it.
+    """A sweep's Zarr store, opened to be written; one process at a time has it.
 
     Parameters
     ----------
     path : Path
-    files : callable, optional
-        From the values of a cell to a text of what was in the files that it is made from: a cell that was made from
-        others is not done.
+    grid : sequence of Axis
+    about : mapping
+        What is computed, JSON-able: a store of something else is left alone.
+    read : mapping
+        The digests of the files that cells are made from: if one has changed, no cell is done.
 
     Attributes
     ----------
-    status : ndarray of int8
-        Of each cell: waiting, done or failed.
-    lost : int
-        How many cells `check_done` found not to be what was written, or to be made from other files.
+    done : ndarray of int8
+        1 for each cell that is done.
+    again : int
+        How many cells were done, and are no more since a file has changed.
 
     Raises
     ------
     UserError
-        Where there is no store of a sweep, or one that is damaged, or another process writes to it.
+        If the path holds no sweep, or another one, and if another process writes to it.
     """
 
-    def __init__(self, path: Path, files: Files = no_files) -> None:
-        require_extra("zarr", "sweep")
-        check_files(path)
-        self.path, self.lost, self._files = path, 0, files
-        self._lock = self._alone()
-        with self.free_where_refused():
-            self._arrays = Arrays(path)
-            with reading(path, STATUS):
-                self.status: np.ndarray = self._arrays.named[STATUS][...]
-
-    @contextmanager
-    def free_where_refused(self) -> Iterator[None]:
-        """Let others write to the store where this block ends with an error."""
-        with ExitStack() as refused:
-            refused.callback(self._lock)
-            yield
-            refused.pop_all()
-
-    @property
-    def grid(self) -> list[Axis]:
-        return self._arrays.layout.grid
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        return self._arrays.layout.dims
+    def __init__(self, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str]) -> None:
+        zarr = require_extra("zarr", "sweep")
+        self.path, self.grid = path, list(grid)
+        self._alone()
+        try:
+            self._group = zarr.open_group(path, mode="r+")
+            told = json.loads(self._group.attrs[SWEEP])
+            self._dims = tuple(told.pop("dims"))
+            self.done: np.ndarray = self._group[DONE][...]
+        # a damaged store drives zarr into any error
+        except Exception as error:
+            raise UserError(f"{path} is not the store of a sweep, so it is left as it is: {damage(error)}.") from error
+        now = json.loads(json.dumps(_described(grid, about)))
+        if differing := [name for name in now if told.get(name) != now[name]]:
+            raise UserError(
+                f"{path} was begun with another {differing[0]}: give what its attribute {SWEEP!r} says, or name "
+                f"another store."
+            )
+        self.again = 0
+        if told["files"] != dict(read):
+            self.again, self.done[...] = int(self.done.sum()), 0
+            with self._told_to_go_on():
+                self._group[DONE][...] = self.done
+                self._group.attrs[SWEEP] = json.dumps(told | {"dims": self._dims, "files": dict(read)})
 
     @classmethod
     def create(
-        cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], first: xr.Dataset, files: Files = no_files
+        cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str], first: xr.Dataset
     ) -> "Store":
-        """Make a store for a grid, whose cells give Datasets such as the `first`."""
-        created.create(path, grid, about, first)
-        return cls(path, files)
-
-    def check_same(self, grid: Sequence[Axis], about: Mapping[str, Any]) -> None:
-        """Refuse to go on with another sweep than the one that the store was begun with."""
-        comparing.check_same(self._arrays, grid, about)
-
-    def check_done(self) -> None:
-        """Count as waiting what is called done and is not what was written, or is from other files; make ready.
-
-        Raises
-        ------
-        UserError
-            Where an array cannot be read.
-        """
-        differing = comparing.differing(self._arrays, self.status, self._files)
-        self.lost = int(differing.sum())
-        with self._told_to_go_on():
-            if self.lost:
-                self.status[differing] = WAITING
-                self._arrays.named[STATUS][...] = self.status
-            self._arrays.make_whole()
+        """Make a store in which nothing is done, for cells that give Datasets such as the `first`."""
+        taken = {str(name) for name in (*first.variables, *first.dims, DONE, PROBLEM, *TEXTS)}
+        dims = [f"grid_{each.name}" if each.name in taken else each.name for each in grid]
+        shape = [len(each.values) for each in grid]
+        said = json.dumps(_described(grid, about) | {"dims": dims, "files": dict(read)})
+        words = {"long_name": "why the cell failed", "units": schema.ONE}
+        empty = xr.Dataset(
+            {
+                DONE: schema.variable(dims, np.zeros(shape, np.int8), "1 where the cell is done"),
+                PROBLEM: xr.Variable(dims, np.full(shape, "", object), words),
+            },
+            {dim: (dim, np.array(one.values), {"long_name": one.name}) for dim, one in zip(dims, grid, strict=True)},
+            {"dynlab_version": dynlab.__version__, SWEEP: said, "created": schema.created()},
+        )
+        private = files.private_name(path)
+        with files.told_of_failure(path):
+            split_complex(empty).to_zarr(private, mode="w-", consolidated=False)
+            os.rename(private, path)
+        return cls(path, grid, about, read)
 
     def pending(self) -> np.ndarray:
-        """The places of the cells that are not done, shape (cell, axis); failed ones are among them."""
-        return np.argwhere(self.status != DONE)
+        """Return the places of the cells that are not done, failed ones among them, shape (cell, axis)."""
+        return np.argwhere(self.done != 1)
 
     def problems(self) -> Iterator[tuple[Index, str]]:
-        """The cells that failed, and why."""
-        for place in np.argwhere(self.status == FAILED).tolist():
-            yield tuple(place), str(self._arrays.named[PROBLEM][tuple(place)])
+        """Yield the cells that failed, and why."""
+        said = self._group[PROBLEM][...]
+        for place in np.argwhere(said != "").tolist():
+            yield tuple(place), str(said[tuple(place)])
 
-    def write(self, outcomes: Sequence[Outcome]) -> None:
-        """Write what came of some cells, and then that they are done or failed."""
-        near = box(self.status.shape, NEAR)
-        groups: dict[Index, list[Outcome]] = {}
-        for each in outcomes:
-            groups.setdefault(tuple(i // n for i, n in zip(each.index, near, strict=True)), []).append(each)
+    def write(self, found: Sequence[Outcome]) -> None:
+        """Write the variables of some cells, why others failed, and then which are done."""
+        laid: dict[str, dict[Index, xr.Variable]] = {}
+        problems = {each.index: each.problem for each in found}
         with self._told_to_go_on():
-            for group in groups.values():
-                self._write(group)
+            for each in found:
+                try:
+                    variables = {} if each.dataset is None else self._variables(each.dataset)
+                except UserError as error:
+                    problems[each.index], variables = str(error), {}
+                for name, variable in variables.items():
+                    laid.setdefault(name, {})[each.index] = variable
+            laid[PROBLEM] = {index: xr.Variable((), text) for index, text in problems.items()}
+            laid[DONE] = {index: xr.Variable((), np.int8(not text)) for index, text in problems.items()}
+            for name, cells in laid.items():
+                self._lay(name, cells)
+            for index, text in problems.items():
+                self.done[index] = not text
 
-    def _write(self, outcomes: Sequence[Outcome]) -> None:
-        problems = {each.index: each.problem for each in outcomes}
-        found: dict[str, dict[Index, xr.Variable]] = {}
-        for each in outcomes:
-            if each.dataset is None:
-                continue
-            try:
-                laid = variables(each.dataset, self._arrays)
-            except UserError as error:
-                problems[each.index] = str(error)
-                continue
-            for name, variable in laid.items():
-                found.setdefault(name, {})[each.index] = variable
-        found[PROBLEM] = {index: xr.Variable((), problem) for index, problem in problems.items()}
-        self._arrays.begin([name for name in found if name not in self._arrays.named])
-        places = {index: cell(self.grid, index) for index in problems}
-        marks = {index: digests.of_cell(values, self._files(values)) for index, values in places.items()}
-        for name in dict.fromkeys((*found, *self._arrays.of_cells())):
-            for index, mark in self._arrays.lay(name, found.get(name, {}), [*problems]).items():
-                marks[index] ^= mark
-        self._arrays.lay(
-            DIGEST, {index: xr.Variable((), np.uint64(mark)) for index, mark in marks.items()}, [*problems]
+    def _variables(self, ds: xr.Dataset) -> dict[str, xr.Variable]:
+        """Return what is written for a cell: its variables, and those of its coordinates that others do not share."""
+        found = {}
+        plain = split_complex(ds)
+        for key, variable in plain.variables.items():
+            name = str(key)
+            if name in plain.indexes:
+                if self._shared(name, variable):
+                    continue
+                name = OWN_COORDINATE.format(name)
+            if name in self._group and self._inner(name) != variable.dims:
+                raise UserError(f"its variable {name} has other dimensions than that of the cells before.")
+            found[name] = variable if variable.dtype.kind in "fOUT" else variable.astype(float)
+        for name in sorted({*TEXTS} & ds.attrs.keys() - found.keys()):
+            found[name] = schema.variable((), str(ds.attrs[name]), f"{name} of the cell")
+        return found
+
+    def _inner(self, name: str) -> tuple[str, ...]:
+        """Return the dimensions of a variable within a cell."""
+        dims: tuple[str, ...] = self._group[name].metadata.dimension_names
+        return dims[len(self._dims) :] if dims[: len(self._dims)] == self._dims else dims
+
+    def _shared(self, name: str, variable: xr.Variable) -> bool:
+        """Tell whether the store's coordinate is the cell's too, as far as both go; the longer one is kept."""
+        self._lengthen({name: variable.size})
+        if name not in self._group:
+            array = self._create(name, variable, (name,), variable.shape, variable.shape)
+            array[...] = variable.values
+            return True
+        array, given = self._group[name], variable.values
+        stored = array[...]
+        there = ~np.isnan(stored) if stored.dtype.kind == "f" else stored != array.fill_value
+        both = min(int(there.sum()), given.size)
+        if not np.array_equal(stored[:both], given[:both]):
+            return False
+        if given.size > both:
+            array[: given.size] = given
+        return True
+
+    def _lengths(self) -> dict[str, int]:
+        """Return the length of each dimension, that of the longest array."""
+        found: dict[str, int] = {}
+        for _, array in self._group.arrays():
+            for dim, n in zip(array.metadata.dimension_names, array.shape, strict=True):
+                found[dim] = max(n, found.get(dim, 0))
+        return found
+
+    def _lengthen(self, sizes: Mapping[Any, int]) -> None:
+        """Lengthen every array along the dimensions that a cell has more of."""
+        for _, array in self._group.arrays():
+            dims = array.metadata.dimension_names
+            longer = tuple(max(n, sizes.get(dim, 0)) for dim, n in zip(dims, array.shape, strict=True))
+            if longer != array.shape:
+                array.resize(longer)
+
+    def _lay(self, name: str, cells: Mapping[Index, xr.Variable]) -> None:
+        """Write one variable of some cells, padded where a cell has less, into the box around them."""
+        for variable in cells.values():
+            self._lengthen(variable.sizes)
+        if name not in self._group:
+            inner = tuple(max(one.sizes[dim] for one in cells.values()) for dim in variable.dims)
+            chunks = _box(self.done.shape, CHUNK // max(1, 8 * math.prod(inner)))
+            shape = (*self.done.shape, *inner)
+            self._create(name, variable, (*self._dims, *variable.dims), shape, (*chunks, *inner))
+            self._lengthen(self._lengths())
+        array, places = self._group[name], np.array([*cells])
+        low, high = places.min(axis=0), places.max(axis=0) + 1
+        box = (*map(slice, low.tolist(), high.tolist()), ...)
+        region = np.array(array[box])
+        for index, variable in cells.items():
+            place = tuple((np.array(index) - low).tolist())
+            region[place] = array.fill_value
+            region[(*place, *map(slice, variable.shape))] = variable.values
+        array[box] = region
+
+    def _create(self, name: str, variable: xr.Variable, dims: Sequence[Any], shape: Index, chunks: Index) -> Any:
+        """Make an array with nothing in it."""
+        kind = variable.dtype.kind
+        nothing = NOT_THERE if kind in "OUT" else np.nan if kind == "f" else np.iinfo(variable.dtype).min
+        return self._group.create_array(
+            name,
+            shape=shape,
+            chunks=tuple(max(1, n) for n in chunks),
+            dtype=str if kind in "OUT" else variable.dtype,
+            fill_value=nothing,
+            dimension_names=[*map(str, dims)],
+            attributes={str(key): np.asarray(value).tolist() for key, value in variable.attrs.items()},
         )
-        states = {index: FAILED if problem else DONE for index, problem in problems.items()}
-        self._arrays.lay(STATUS, {index: xr.Variable((), state) for index, state in states.items()}, [*problems])
-        for index, state in states.items():
-            self.status[index] = state
 
     @contextmanager
     def _told_to_go_on(self) -> Iterator[None]:
@@ -161,15 +233,32 @@ class Store:
                 f"in it stays. Make room or mend what is wrong, and the same line goes on with it."
             ) from error
 
-    def _alone(self) -> Callable[[], object]:
-        """Have the store for this process alone, until what is given back is called, or the store is forgotten."""
-        handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW)
-        free = weakref.finalize(self, os.close, handle)
+    def _alone(self) -> None:
+        """Lock the store for this process, as long as this object is there."""
+        try:
+            handle = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise UserError(f"{self.path} cannot be opened: {error.strerror}.") from error
+        weakref.finalize(self, os.close, handle)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            free()
             raise UserError(f"Another process writes to {self.path}: wait until it is done.") from error
-        except OSError:  # a file system that has no locks
-            pass
-        return free
+
+
+def _described(grid: Sequence[Axis], about: Mapping[str, Any]) -> dict[str, Any]:
+    return {"command": about, "grid": [*map(list, grid)], "version of dynlab": dynlab.__version__}
+
+
+def _box(lengths: Sequence[int], most: int) -> Index:
+    """Return the shape of a part of the grid with at most so many cells: whole last axes, as far as they fit.
+
+    Examples
+    --------
+    >>> _box((10, 4, 5), 7), _box((10, 4, 5), 45)
+    ((1, 1, 5), (2, 4, 5))
+    """
+    shape: list[int] = []
+    for length in reversed(lengths):
+        shape.append(min(length, max(1, most // math.prod(shape))))
+    return tuple(reversed(shape))

@@ -3,8 +3,7 @@
 from typing import Any
 
 from dynlab.arguments import bound
-from dynlab.errors import UserError, lookup
-from dynlab.reading import out_of_memory
+from dynlab.errors import UserError, lookup, out_of_memory
 from dynlab.systems.base import Euler, Flow, Map, System
 from dynlab.systems.function import from_function
 from dynlab.systems.held import frozen

@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from dynlab.docstrings import docstring
 from dynlab.errors import UserError, lookup
 from dynlab.program import NoProgram
 from dynlab.systems import SYSTEMS, create
@@ -68,7 +67,7 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
     bound = system.state_bound()
     return {
         "name": name,
-        "what": docstring(make).partition("\n")[0],
+        "what": (inspect.getdoc(make) or "").partition("\n")[0],
         "kind": "flow" if isinstance(system, Flow) else "map",
         "settings": {
             key: None if one.default is one.empty else one.default

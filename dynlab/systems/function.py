@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dynlab.errors import UserError, entry
-from dynlab.reading import out_of_memory
+from dynlab.errors import UserError, entry, out_of_memory
 from dynlab.systems.base import Map
 from dynlab.systems.complex_state import to_complex, to_real
 from dynlab.systems.copied import copied

@@ -1,56 +1,112 @@
-"""Inputs from a file of anybody's: .npy, .npz, .nc or .zarr, whose claims are checked before memory is taken."""
+"""Inputs from a file: .npy, .npz, .nc or .zarr, and which of its sequences an analysis takes."""
 
+import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
 
-from dynlab import numpy_files, reading_child, schema
-from dynlab.choice import Choice
-from dynlab.errors import UserError, require_extra
-from dynlab.reading import bounded, check_readable, damage_refused
-from dynlab.stores import found_files
+from dynlab import io, schema
+from dynlab.errors import UserError, damage
+from dynlab.files import check_readable
 
-NAME = "inputs"  # of the array, where a .npz holds several
+NAME = "inputs"  # of the array, if a .npz holds several
+DIMS = (schema.SAMPLE, schema.TIME, schema.INPUT)
+
+
+class Choice(NamedTuple):
+    """Some of the sequences, in their own order.
+
+    Attributes
+    ----------
+    samples : int
+        How many at most.
+    seed : int
+        Seed of the draw, if there are more.
+    skip : int, optional
+        Take the `samples` sequences after the first `skip` instead of a draw.
+    """
+
+    samples: int
+    seed: int = 0
+    skip: int | None = None
+
+    def of(self, available: int) -> NDArray[np.int64]:
+        """Return their numbers, from 0, out of so many.
+
+        Raises
+        ------
+        UserError
+            If all of them are skipped.
+        """
+        if self.skip is not None:
+            if self.skip >= available:
+                raise UserError(f"There are {available:,} sequences, and {self.skip:,} are skipped: skip fewer.")
+            return np.arange(self.skip, min(available, self.skip + self.samples))
+        if available <= self.samples:
+            return np.arange(available)
+        return np.sort(np.random.default_rng(self.seed).choice(available, self.samples, replace=False))
 
 
 def read_sequences(path: Path, choice: Choice) -> np.ndarray:
-    """Some of the sequences of real numbers in a .npy, .npz, .nc or .zarr file.
+    """Read some of the sequences of a .npy, .npz, .nc or .zarr file.
 
-    The others take no memory, so that a file may be larger than it: all but the compressed .npz, which is read whole.
+    The others take no memory, so that a file may be larger than it: all but the .npz, whose array is read whole.
 
     Returns
     -------
     ndarray, shape (sample, time, input)
-        Of a .npy or .npz in any other shape that it has, and then with all its numbers.
+        An array of a .npy or .npz of any other shape is returned whole.
 
     Raises
     ------
     UserError
-        For a file that is missing, damaged, no ordinary file, or too large, and one that holds something else.
+        If the file is missing, damaged or no ordinary file, and if it holds something else.
     """
-    if path.suffix == ".zarr":
-        require_extra("zarr", "zarr")
-        if not path.exists():
-            raise UserError(f"There is no file {path}; check the path.")
-        if found_files(path) is None:
-            raise UserError(f"{path} is no Zarr store, which is a folder of ordinary files.")
-        size = 0
-    else:
-        size = check_readable(path, whole=path.suffix == ".npz")
-    with bounded(path), damage_refused(path, "an array of inputs"):
-        if path.suffix in reading_child.KINDS:
-            return np.asarray(reading_child.read_sequences(path, (schema.SAMPLE, schema.TIME, schema.INPUT), choice))
-        if path.suffix == ".npz":
-            found = _of_archive(path)
-            return found[choice.of(len(found))] if found.ndim == 3 else found
-        with path.open("rb") as file:
-            return numpy_files.read_rows(path, file, size, choice)
+    if path.suffix in io.KINDS:
+        with io.open_lazily(path) as stored:
+            array = _of_dataset(path, stored)
+            found = array.isel({schema.SAMPLE: choice.of(len(array))}).values
+            return check_numbers(path, found)
+    check_readable(path)
+    try:
+        array = _of_archive(path) if path.suffix == ".npz" else np.lib.format.open_memmap(path, mode="r")
+    # a damaged file drives numpy into several errors
+    except (ValueError, OSError, EOFError, MemoryError, SyntaxError, NotImplementedError, zipfile.BadZipFile) as error:
+        if isinstance(error, UserError):
+            raise
+        if "Object arrays" in str(error) or "Python objects" in str(error):
+            raise UserError(f"{path} must hold real numbers, got objects.") from error
+        reason = "NumPy did not write it" if "allow_pickle" in str(error) else damage(error)
+        raise UserError(f"{path} cannot be read as an array of inputs: {reason}.") from error
+    return check_numbers(path, np.array(array[choice.of(len(array))]) if array.ndim == 3 else np.array(array))
 
 
 def _of_archive(path: Path) -> np.ndarray:
-    with numpy_files.archive(path) as inside:
-        name = NAME if NAME in inside else next(iter(inside), "") if len(inside) == 1 else None
-        if not name:
-            held = ", ".join([*list(inside)[:10], *(["…"] if len(inside) > 10 else [])]) or "nothing"
+    # numpy leaves a file open that it cannot read, so it is given an open one
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as inside:
+        names = inside.files
+        if NAME not in names and len(names) != 1:
+            held = ", ".join([*names[:10], *(["…"] if len(names) > 10 else [])]) or "nothing"
             raise UserError(f"{path} holds {held}; name the array of inputs {NAME!r}.")
-        return inside[name]()
+        found: np.ndarray = inside[NAME if NAME in names else names[0]]
+        return found
+
+
+def _of_dataset(path: Path, stored: xr.Dataset) -> xr.DataArray:
+    """Return the one variable that has the dimensions of sequences, in their order."""
+    fitting = [array for array in stored.data_vars.values() if {*array.dims} - {io.PART} == {*DIMS}]
+    if len(fitting) != 1:
+        raise UserError(f"{path} must hold one variable with the dimensions {', '.join(DIMS)}, got {len(fitting)}.")
+    if io.PART in fitting[0].dims:
+        raise UserError(f"{path} must hold real numbers, got complex ones.")
+    return fitting[0].transpose(*DIMS)
+
+
+def check_numbers(path: Path, array: np.ndarray) -> np.ndarray:
+    """Return the array, or refuse objects, texts, dates, complex numbers and records."""
+    if array.dtype.kind not in "biuf":
+        raise UserError(f"{path} must hold real numbers, got {array.dtype}.")
+    return array

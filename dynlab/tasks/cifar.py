@@ -17,7 +17,6 @@ from dynlab.tasks.task import Task
 
 RECORDS = 10_000  # in each file: a byte of label, then 3 planes, red, green and blue, of 32 rows of 32 pixels
 PLANES = (3, 32, 32)
-CHUNK = 1000  # records read at a time
 TRAIN_FILES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
 TEST_FILE = "test_batch.bin"
 ARCHIVE = "cifar-10-binary.tar.gz"
@@ -129,35 +128,12 @@ def noisy_cifar(
 
 def load(data_dir: str | Path | None = None, *, download: bool = True) -> Images:
     """The data set; see `official.read` for where it is looked for and what is raised."""
-    pixels = np.empty((len(TRAIN_FILES) * RECORDS, *PLANES), np.uint8)
-    labels = np.empty(len(pixels), np.int64)
-    tests = np.empty((RECORDS, *PLANES), np.uint8), np.empty(RECORDS, np.int64)
-    places = {name: slice(i * RECORDS, (i + 1) * RECORDS) for i, name in enumerate(TRAIN_FILES)}
-
-    def parse(name: str, stream: official.Checked) -> None:
-        where = places.get(name)
-        into = tests if where is None else (pixels[where], labels[where])
-        batch(stream, *into)
-
-    _, origin = official.read(CIFAR, parse, data_dir, download=download)
-    return Images(pixels, labels, *tests, {"origin": origin, "sha256": CIFAR.sha256})
+    batches, origin = official.read(CIFAR, batch, data_dir, download=download)
+    pixels, labels = (np.concatenate(parts) for parts in zip(*(batches[name] for name in TRAIN_FILES), strict=True))
+    return Images(pixels, labels, *batches[TEST_FILE], {"origin": origin, "sha256": CIFAR.sha256})
 
 
-def batch(stream: official.Checked, pixels: np.ndarray, labels: np.ndarray) -> None:
-    """Read the records of one file into `pixels`, (record, colour, row, column), and `labels`.
-
-    Raises
-    ------
-    EOFError
-        Where there are fewer.
-    ValueError
-        For a label above 9.
-    """
-    for start in range(0, len(pixels), CHUNK):
-        into = pixels[start : start + CHUNK]
-        records = np.empty((len(into), 1 + int(np.prod(PLANES))), np.uint8)
-        stream.fill(records)
-        if records[:, 0].max() >= images.CLASSES:
-            raise ValueError(f"a record has the label {records[:, 0].max()}")
-        labels[start : start + CHUNK] = records[:, 0]
-        into[:] = records[:, 1:].reshape(into.shape)
+def batch(_: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pixels, (record, colour, row, column), and the labels of one file."""
+    records = np.frombuffer(content, np.uint8).reshape(RECORDS, 1 + int(np.prod(PLANES)))
+    return records[:, 1:].reshape(RECORDS, *PLANES), records[:, 0].astype(np.int64)

@@ -37,7 +37,6 @@ ACTIVITIES, SUBJECTS, SEGMENTS = 19, 8, 60  # everybody does everything for five
 STEPS = 125  # 5 s at 25 Hz
 # torso, right arm, left arm, right leg, left leg: each three axes of accelerometer, gyroscope and magnetometer
 CHANNELS = 45
-MOST_BYTES = STEPS * CHANNELS * 32  # of a segment: the longest number of a float64 in text has 24 letters
 SEGMENT = re.compile(r"(?:^|/)a(\d\d)/p(\d)/s(\d\d)\.txt$")
 
 Segments = Iterator[tuple[str, Callable[[], bytes]]]  # a file's path and what reads it
@@ -92,10 +91,10 @@ def _locate(folder: Path) -> Path | None:
 def _segments(path: Path) -> Iterator[Segments]:
     """Of the unpacked folder, or of the older zip file, which lies inside the newer one or is alone."""
     if path.is_dir():
-        yield ((file.as_posix(), partial(official.content, file, MOST_BYTES)) for file in path.glob("a??/p?/s??.txt"))
+        yield ((file.as_posix(), file.read_bytes) for file in path.glob("a??/p?/s??.txt"))
         return
     with official.zipped(path, INNER_ARCHIVE) as archive:
-        yield ((name, partial(official.unzipped, archive, name, MOST_BYTES)) for name in archive.namelist())
+        yield ((name, partial(archive.read, name)) for name in archive.namelist())
 
 
 def parse(segments: Segments, origin: str) -> SportsSignals:

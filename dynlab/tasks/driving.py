@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import inspect
 import math
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynlab.choice import Choice
 from dynlab.errors import UserError, lookup
-from dynlab.numpy_files import check_numbers
-from dynlab.reading import bounded, limits, too_much
-from dynlab.tasks.array_files import read_sequences
+from dynlab.tasks.array_files import Choice, read_sequences
 from dynlab.wording import NO_INPUT, agree, counted
 
 if TYPE_CHECKING:
     from dynlab.systems import System
 
 LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
+USUAL = 1000  # what a setting that is not named may be
+MOST_NUMBERS = 10**9  # of the largest two settings of a task multiplied, which a checkpoint may name
 DOUBLE = 8  # bytes of a number of double precision
 FILES = (".npy", ".npz", ".nc", ".zarr")
 WAYS = "task:har2, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2 or zero"
@@ -167,17 +165,17 @@ def _from_task(
     from dynlab.tasks.official import NotAtHand
 
     settings = system.task_settings if name == system.task else {}
+    sizes = sorted(value for key, value in settings.items() if isinstance(value, int) and key != "seed")
+    if math.prod([USUAL, *sizes][-2:]) > MOST_NUMBERS:  # a file may say anything
+        raise UserError(f"The settings of the task {name!r} in the file ask for more than {MOST_NUMBERS:,} numbers.")
     if name in har.CLASSES:
         settings = {"retrain": True} | settings
-    # what is generated is as large as the settings say, which may come from a file
-    within: AbstractContextManager[None] = bounded(f"the sequences of {name}")
     if "download" in inspect.signature(lookup(TASKS, name, "task")).parameters:
-        settings, within = settings | {"download": False}, nullcontext()
+        settings = settings | {"download": False}
     try:
         if shipped and name in har.CLASSES:
             raise NotAtHand(f"only the embedded sequences of {name} are asked for")
-        with within:
-            task = create(name, **settings | {"data_dir": data_dir})
+        task = create(name, **settings | {"data_dir": data_dir})
         split, embedded, real = task.test, False, task.source["origin"] != "generated"
     except NotAtHand:
         if name not in har.CLASSES:
@@ -191,16 +189,12 @@ def _from_task(
 
 def _from_file(path: Path, choice: Choice) -> Driving:
     inputs = read_sequences(path, choice)
-    check_numbers(path, inputs.dtype)
     if inputs.ndim == 2:
         choice.of(1)
         inputs = inputs[None]
     if inputs.ndim != 3:
         raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
-    if inputs.nbytes + DOUBLE * inputs.size > limits().bytes:  # both are held at once
-        del inputs  # which the error would keep
-        raise too_much(path)
-    with bounded(path), np.errstate(all="ignore"):  # what is too large for a double is infinite, and refused as such
+    with np.errstate(all="ignore"):  # what is too large for a double is infinite, and refused as such
         inputs = inputs.astype(np.float64)
     return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
 

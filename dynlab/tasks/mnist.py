@@ -40,8 +40,6 @@ MNIST = official.DataSet(
         }.items()
     },
 )
-UNSIGNED_BYTE = 8  # the type that an idx file's third byte names
-LARGEST = 1 << 30  # bytes; a header that asks for more is damaged
 HELD_OUT_SHARE = 1 / 6  # 10,000 of the 60,000, as nnRNN's code
 PERMUTATION_SEED = 92916  # of the permutation in Arjovsky's code, which expRNN's and asRNN's have too
 LENGTH = 1000  # of a noise-padded sequence
@@ -194,23 +192,7 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> Images
     )
 
 
-def idx(name: str, stream: official.Checked) -> np.ndarray:
-    """The array of an idx file: two zero bytes, a type, how many dimensions, their sizes (big-endian), the values.
-
-    Raises
-    ------
-    ValueError
-        Where it is no idx file of bytes.
-    """
-    zeros, kind, dimensions = struct.unpack(">HBB", stream.read(4).ljust(4, b"\xff"))
-    if zeros or kind != UNSIGNED_BYTE or not dimensions:
-        raise ValueError(f"{name} is no idx file of unsigned bytes")
-    header = stream.read(4 * dimensions)
-    if len(header) < 4 * dimensions:
-        raise EOFError(f"{name} ends in its header")
-    shape = struct.unpack(f">{dimensions}I", header)
-    if np.prod(shape, dtype=np.float64) > LARGEST:
-        raise ValueError(f"{name} claims the shape {shape}")
-    values = np.empty(shape, np.uint8)
-    stream.fill(values)
-    return values
+def idx(_: str, content: bytes) -> np.ndarray:
+    """Return the array of an idx file: two zero bytes, a type, the number of dimensions, their sizes, the values."""
+    shape = struct.unpack_from(f">{content[3]}I", content, 4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)

@@ -196,7 +196,7 @@ def windows(tokens: np.ndarray, length: int) -> Split:
 def load(level: Level, data_dir: str | Path | None = None, *, download: bool = True) -> Corpus:
     """The characters or the words; see `official.read` for where they are looked for and what is raised."""
     numbers: dict[str, int] = {}
-    texts, origin = official.read(PTB[level], lambda _, stream: stream.rest(), data_dir, download=download)
+    texts, origin = official.read(PTB[level], lambda _, content: content, data_dir, download=download)
     # in the official order, whatever an archive's is
     train, validation, test = (tokens(texts.pop(name), numbers) for name in PTB[level].files)
     return Corpus(tuple(numbers), train, validation, test, {"origin": origin, "sha256": PTB[level].sha256})

@@ -106,13 +106,13 @@ def _from_prepared(path: Path) -> Signals:
 
 
 def _from_folder(path: Path) -> Signals:
-    return parse(lambda name: official.content(path / name))
+    return parse(lambda name: (path / name).read_bytes())
 
 
 def _from_zip(path: Path) -> Signals:
     """Read either archive; the outer one holds the inner one."""
     with official.zipped(path, INNER_ARCHIVE) as archive:
-        return parse(lambda name: official.unzipped(archive, f"{FOLDER}/{name}"))
+        return parse(lambda name: archive.read(f"{FOLDER}/{name}"))
 
 
 def parse(read: Callable[[str], bytes]) -> Signals:
@@ -131,18 +131,14 @@ def parse(read: Callable[[str], bytes]) -> Signals:
     Raises
     ------
     ValueError
-        Where a file is no table of numbers, or the files do not have the same number of rows.
+        Where a file is no table of numbers.
     """
     arrays: dict[str, np.ndarray] = {}
     for split in ("train", "test"):
         tables = (_table(read(f"{split}/Inertial Signals/{name}_{split}.txt")) for name in CHANNELS)
-        signals = np.stack([table.astype(np.float32) for table in tables], axis=-1)
-        arrays[f"x_{split}"] = signals
+        arrays[f"x_{split}"] = np.stack([table.astype(np.float32) for table in tables], axis=-1)
         for stem in ("y", "subject"):
-            column = _table(read(f"{split}/{stem}_{split}.txt"))[:, 0].astype(np.int64)
-            if len(column) != len(signals):
-                raise ValueError(f"{stem}_{split}.txt has {len(column)} rows, the signals {len(signals)}")
-            arrays[f"{stem}_{split}"] = column
+            arrays[f"{stem}_{split}"] = _table(read(f"{split}/{stem}_{split}.txt"))[:, 0].astype(np.int64)
     return Signals(**arrays)
 
 

@@ -7,6 +7,7 @@ References
 
 import hashlib
 import io
+import itertools
 import json
 import re
 import tarfile
@@ -20,7 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from dynlab.tasks import official, tar_files
+from dynlab.tasks import official
 
 ARCHIVE = "yelp_dataset.tar"
 REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # its name differs between the releases
@@ -39,10 +40,6 @@ DATASET = official.DataSet(
 )
 STARS = 5
 WORD = re.compile(r"\w+(?:'\w+)*")  # of a text in small letters
-LONGEST = 1 << 16  # bytes of a line: a review has at most 5,000 letters, of 12 bytes where they are written as \uXXXX
-# Different words, and letters of reviews that have new ones: those that are published have a million, and 10⁸ letters.
-MOST_WORDS, MOST_LETTERS = 1 << 23, 1 << 29
-BLOCK = 10_000  # reviews whose words are numbered at a time
 PADDING, UNKNOWN = 0, 1  # the first two tokens
 
 
@@ -96,49 +93,27 @@ def load(data_dir: str | Path | None, *, count: int, train: int, words: int, voc
     """
     path = official.find(DATASET, _locate, data_dir)
     numbers: dict[str, int] = {}
-    blocks: list[np.ndarray] = []
-    lengths, stars = array("q"), array("b")
-    checksum, read, letters = hashlib.sha256(), array("i"), 0
+    read, lengths, stars = array("i"), array("q"), array("b")
+    checksum = hashlib.sha256()
     with official.damage_is_named(DATASET, path), _lines(path) as lines:
-        while line := lines.readline(LONGEST + 1):
-            if len(line) > LONGEST:
-                raise ValueError(f"line {len(stars) + 1:,} has more than {LONGEST:,} bytes, and so is no review")
+        for line in itertools.islice(lines, count):
             checksum.update(line)
             star, text = _review(line, len(stars) + 1)
             kept = WORD.findall(text.lower())[:words]
-            known = len(numbers)
             read.extend(numbers.setdefault(word, len(numbers)) for word in kept)
-            letters += len(text) if len(numbers) > known else 0
-            if len(numbers) > MOST_WORDS or letters > MOST_LETTERS:
-                raise ValueError("its reviews have more different words than reviews have")
             lengths.append(len(kept))
             stars.append(star)
-            if len(stars) % BLOCK == 0 or len(stars) == count:
-                blocks.append(np.array(read, np.int32))
-                read = array("i")
-            if len(stars) == count:
-                break
         if len(stars) < count:
             raise ValueError(f"it has {len(stars):,} reviews, not {count:,}")
-    ends = np.cumsum(lengths, dtype=np.int64)
-    frequent = _frequent(blocks, int(ends[train - 1]), len(numbers))[: vocabulary - 2]
+    tokens, ends = np.frombuffer(read, np.int32), np.cumsum(lengths, dtype=np.int64)
+    counts = np.bincount(tokens[: ends[train - 1]], minlength=len(numbers))
+    # by how often they come; of the same number the first to come first
+    frequent = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)][: vocabulary - 2]
     places = np.full(len(numbers), UNKNOWN, np.int16)
     places[frequent] = np.arange(2, 2 + len(frequent))
-    for i, block in enumerate(blocks):  # one by one, so that memory holds both numberings of one alone
-        blocks[i] = places[block]
     names = np.array(list(numbers), dtype=object)[frequent]
     source = {"origin": path.name, "sha256": checksum.hexdigest()}
-    return Reviews(np.concatenate(blocks), ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
-
-
-def _frequent(blocks: list[np.ndarray], stop: int, size: int) -> np.ndarray:
-    """Which words come in the first `stop`, by how often; of the same number the first to come first."""
-    counts = np.zeros(size, np.int64)
-    for block in blocks:
-        counts += np.bincount(block[: max(stop, 0)], minlength=size)
-        stop -= len(block)
-    order = np.argsort(-counts, kind="stable")
-    return order[: np.count_nonzero(counts)]
+    return Reviews(places[tokens], ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
 
 
 def _review(line: bytes, number: int) -> tuple[int, str]:
@@ -181,8 +156,8 @@ def _lines(path: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def _member(packed: IO[bytes]) -> Iterator[IO[bytes]]:
     """The reviews in a tar archive, which is gone through only until there."""
-    with tarfile.open(fileobj=packed, mode="r|*", tarinfo=tar_files.Bounded) as archive:
-        for member in tar_files.members(archive):
+    with tarfile.open(fileobj=packed, mode="r|*") as archive:
+        for member in archive:
             file = archive.extractfile(member) if member.name.rpartition("/")[2] in REVIEWS else None
             if file is not None:
                 yield file

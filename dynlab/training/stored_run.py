@@ -9,7 +9,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from dynlab.errors import UserError
-from dynlab.reading import check_readable
+from dynlab.files import check_readable
 from dynlab.training.run import RUN_FILE, Run, Writes
 from dynlab.training.settings import Settings
 

@@ -1,36 +1,24 @@
 """Files that are made to hang, crash or swell their reader: each is read, or refused in a sentence, within seconds."""
 
-import io
 import json
 import os
 import pickle
-import random
-import resource
 import struct
 import subprocess
 import sys
 import time
-import warnings
 import zipfile
 
 import pytest
-import safetensors.torch
 import torch
 from torch import nn
 
 from dynlab import checkpoints, create
-from dynlab.checkpoints import describe, opcodes, read
+from dynlab.checkpoints import describe, read
 from dynlab.errors import UserError
 
 QUICK = 10.0  # seconds of the processor, on which other programs may run
 MEBIBYTE = 2**20
-
-
-@pytest.fixture(autouse=True)
-def small_limits(monkeypatch):
-    monkeypatch.setenv("DYNLAB_READ_SECONDS", "5")
-    monkeypatch.setenv("DYNLAB_READ_GIB", "0.5")
-    monkeypatch.setattr(opcodes, "MOST_OPCODES", 100_000)  # ten times faster than the real limit
 
 
 def outcome(use, path):
@@ -53,8 +41,8 @@ def refused(use, path):
     return isinstance(said, str) and "\n" not in said
 
 
-def zipped(path, content, numbers=b"", compression=zipfile.ZIP_STORED):
-    with zipfile.ZipFile(path, "w", compression) as archive:
+def zipped(path, content, numbers=b""):
+    with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a/data.pkl", content)
         archive.writestr("a/byteorder", "little")
         archive.writestr("a/version", "3\n")
@@ -108,17 +96,8 @@ def tensor(count, shape, strides):
 
 
 PICKLES = {
-    "a dictionary of itself": EMPTY + b"q\x00" + b"".join(text(str(n)) + b"h\x00s" for n in range(300)) + END,
-    "hyper-parameters that hold themselves": EMPTY
-    + b"q\x00"
-    + text("hyper_parameters")
-    + b"}q\x01"
-    + b"".join(text(str(n)) + b"h\x01s" for n in range(300))
-    + b"s"
-    + END,
     "a key that takes for ever to hash": entry(b")" + doubled(60, b"\x86"), b"N"),
-    "a value of many tuples": entry(text("a"), b")" + doubled(60, b"\x86")),
-    "a deep key": entry(b")" + b"\x85" * 500_000, b"N"),
+    "a dictionary of itself": EMPTY + b"q\x00" + b"".join(text(str(n)) + b"h\x00s" for n in range(300)) + END,
     "deep lists": entry(text("a"), b"]q\x00" + b"]q\x01h\x00a0h\x01q\x00" * 100_000),
     "deep dictionaries": entry(text("state_dict"), (b"}" + text("a")) * 5_000 + b"N" + b"s" * 5_000),
     "an object of itself twice": entry(
@@ -129,32 +108,24 @@ PICKLES = {
         + b"".join(b"q\x00cmine\nP\nh\x00h\x00\x86\x81" for _ in range(60))
         + b"s",
     ),
-    "many facts": entry(text("hyper_parameters"), b"}" + text("x") + b"](" + b"K\x01" * 3_000_000 + b"es"),
+    "many facts": entry(text("hyper_parameters"), b"}" + text("x") + b"](" + b"K\x01" * 300_000 + b"es"),
     "long facts": entry(text("hyper_parameters"), text("x" * 5_000_000)),
     "a great number": entry(text("epoch"), b"\x8b" + struct.pack("<I", 100_000) + b"\x01" * 100_000),
-    "a great key": EMPTY + b"\x8a\xff" + b"\x01" * 255 + b"K\x01s" + END,
-    "a slow codec": entry(text("a"), call("_codecs.encode", text("é" * 1_000_000), text("punycode"))),
-    "a slow codec in disguise": entry(text("a"), call("_codecs.encode", text("é" * 1_000_000), text("!PunyCode"))),
-    "many memo entries": b"\x80\x02}" + b"".join(b"r" + struct.pack("<I", n) for n in range(1_000_000)) + END,
-    "endless opcodes": b"\x80\x02}" + b"N0" * 3_000_000 + END,
     "much room": entry(text("a"), call("builtins.bytearray", number(2**33))),
-    "many names": EMPTY + b"".join(f"cm{n}\nx\n0".encode() for n in range(20_000)) + END,
     "an unknown size": entry(text("weight_hh_l0"), tensor(2**40, [2**20, 2**20], [2**20, 1])),
     "a repeated number": entry(text("weight_hh_l0"), tensor(1, [2**20, 2**20], [0, 0])),
-    "a repeated number elsewhere": entry(text("weights"), tensor(1, [2**31, 2**31], [0, 0])),
     "negative sizes": entry(text("weight_hh_l0"), tensor(1, [-1, -1], [1, 1])),
-    "names with line ends": entry(text("a\nb\x1b[31m"), b"K\x01"),
 }
 
 
-@pytest.mark.parametrize("form", ["stored", "packed", "old"])
+@pytest.mark.parametrize("form", ["zip", "old"])
 @pytest.mark.parametrize("content", PICKLES.values(), ids=PICKLES)
 def test_a_pickle_that_is_made_to_harm_does_none(content, form, tmp_path):
     path = tmp_path / "a.pt"
     if form == "old":
         old(path, content)
     else:
-        zipped(path, content, b"\0" * 4, zipfile.ZIP_STORED if form == "stored" else zipfile.ZIP_DEFLATED)
+        zipped(path, content, b"\0" * 4)
     outcome(describe, path)
 
 
@@ -167,17 +138,11 @@ def odd(make):
 
 TENSORS = {
     "sparse": lambda w: w.to_sparse(),
-    "compressed": lambda w: w.to_sparse_csr(),
     "meta": lambda w: w.to("meta"),
     "quantised": lambda w: torch.quantize_per_tensor(w, 0.1, 0, torch.qint8),
     "nested": lambda w: torch.nested.nested_tensor([w, w[:2]]),
     "of eight bits": lambda w: w.to(torch.float8_e4m3fn),
-    "of four bits": lambda w: torch.zeros(12, 3, dtype=torch.uint8).view(torch.float4_e2m1fn_x2),
-    "whole numbers": lambda w: w.int(),
     "complex": lambda w: w.to(torch.complex64),
-    "conjugate": lambda w: torch.conj(w.to(torch.complex64)),
-    "without rows": lambda w: w[:0],
-    "of no dimension": lambda w: w.sum(),
     "repeated": lambda w: torch.zeros(1).expand(12, 3),
 }
 
@@ -190,44 +155,23 @@ def test_weights_that_are_no_ordinary_tensors_are_refused_in_a_sentence(make, us
     assert refused(use, tmp_path / "a.pt")
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("make", TENSORS.values(), ids=TENSORS)
-def test_such_tensors_beside_a_network_do_not_stand_in_its_way(make, tmp_path):
-    torch.save(NETWORK | {"table": make(NETWORK["weight_hh_l0"])}, tmp_path / "a.pt")
-    if not isinstance(outcome(describe, tmp_path / "a.pt"), str):
-        assert read(tmp_path / "a.pt").system.state_size == 6
-
-
 def document(**changes):
     made = checkpoints.document(create("lstm", input_size=2, hidden_size=3), nn.Linear(3, 2), "sine", {"epochs": 1})
     return made | changes
 
 
 DOCUMENTS = {
-    "many layers": {"config": {"input_size": 2, "hidden_size": 3, "num_layers": 10**7}},
     "many units": {"config": {"input_size": 2, "hidden_size": 10**6}},
     "many of each": {"config": {"input_size": 999, "hidden_size": 999, "num_layers": 999}},
-    "no size": {"config": {"input_size": 0, "hidden_size": 0}},
-    "a negative size": {"config": {"input_size": -1, "hidden_size": 3}},
     "a great size": {"config": {"input_size": 10**5000, "hidden_size": 3}},
     "a text for a size": {"config": {"input_size": "2", "hidden_size": 3}},
-    "a tensor for a size": {"config": {"input_size": torch.tensor([2, 3]), "hidden_size": 3}},
-    "a key that is no text": {"config": {2: 3}},
     "a state that is a list": {"state_dict": [1, 2]},
     "a state without tensors": {"state_dict": {"cell.weight_ih_l0": 3}},
-    "a state with other keys": {"state_dict": {1: torch.ones(3)}},
-    "a read-out that is a number": {"readout": 5},
-    "a read-out of a number": {"readout": {"weight": 5, "bias": None}},
     "a read-out of another rank": {"readout": {"weight": torch.ones(3), "bias": None}},
-    "a read-out with whole numbers": {"readout": {"weight": torch.ones(2, 3, dtype=torch.int64), "bias": None}},
-    "a bias that is no tensor": {"readout": {"weight": torch.ones(2, 3), "bias": "x"}},
     "a sparse read-out": {"readout": {"weight": torch.ones(2, 3).to_sparse(), "bias": None}},
-    "a task that is a list": {"task": ["sine"]},
     "a task without a text": {"task": {"name": 3}},
-    "a task that refers to tensors": {"task": {"name": "sine", "length": torch.ones(2)}},
     "training that is text": {"training": "x"},
     "a version that is a list": {"version": [1]},
-    "a system that is a tensor": {"system": torch.ones(2)},
     "a system that is none": {"system": "nothing"},
 }
 
@@ -239,39 +183,7 @@ def test_a_document_that_says_something_else_is_refused_in_a_sentence(changes, u
     outcome(use, tmp_path / "a.pt")
 
 
-METADATA = ["null", "5", "[]", "{}", '"x"', "[" * 100_000, '{"config": null}', '{"config": {}, "has_readout": 1}', "x"]
-
-
-@pytest.mark.parametrize("text", METADATA, ids=lambda text: text[:20])
-def test_a_safetensors_file_with_other_facts_is_refused_in_a_sentence(text, tmp_path):
-    safetensors.torch.save_file({"x": torch.ones(2)}, tmp_path / "a.safetensors", {"dynlab": text})
-    assert refused(read, tmp_path / "a.safetensors")
-
-
-def huge_zip(path):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open("a/data.pkl", "w", force_zip64=True) as file:
-            for _ in range(100):
-                file.write(b"N0" * (MEBIBYTE // 2))
-        archive.writestr("a/version", "3\n")
-
-
-def huge_header(path):
-    path.write_bytes(struct.pack("<Q", 90_000_000) + b"{" + b" " * 100)
-
-
-def two_pickles(path):
-    """What one reader finds first and another last."""
-    zipped(path, entry(text("a"), b"N"))
-    slow = entry(text("a"), call("_codecs.encode", text("é" * 10**6), text("punycode")))
-    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        archive.writestr("a/data.pkl", slow)
-
-
-@pytest.mark.parametrize(
-    "make", [huge_zip, huge_header, two_pickles, os.mkfifo, os.mkdir, lambda path: path.symlink_to(path)]
-)
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to(path)])
 def test_what_is_no_file_to_read_is_refused_in_a_sentence(make, tmp_path):
     make(tmp_path / "a.pt")
     assert refused(describe, tmp_path / "a.pt")
@@ -283,21 +195,7 @@ def test_two_parts_of_one_name_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.pt", "a") as archive:
         name = next(each for each in archive.namelist() if each.endswith("/data/1"))
         archive.writestr(name, bytes(archive.getinfo(name).file_size))
-    assert "holds two parts with the name" in outcome(read, tmp_path / "a.pt")
-
-
-@pytest.mark.parametrize("shape, strides", [((4,), (-1,)), ((2**40, 2**40), (2**40, 1)), ((4,), (2**62,))])
-def test_sizes_that_no_tensor_has_are_called_damage(shape, strides, tmp_path):
-    zipped(tmp_path / "a.pt", entry(text("a"), tensor(4, shape, strides)), bytes(16))
-    said = outcome(read, tmp_path / "a.pt")
-    assert "damaged" in said
-    assert "memory" not in said
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "a/b", "\udcff.pt"])
-def test_a_name_that_no_file_has_is_refused_in_a_sentence(name, tmp_path):
-    (tmp_path / "a").write_text("x")
-    assert refused(describe, tmp_path / name)
+    assert "two have one name" in outcome(read, tmp_path / "a.pt")
 
 
 MEASURED = """
@@ -315,7 +213,6 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 
 def test_no_small_file_takes_more_memory_than_a_file_may(tmp_path):
-    huge_zip(tmp_path / "1.pt")
     zipped(tmp_path / "2.pt", PICKLES["much room"])
     zipped(tmp_path / "3.pt", PICKLES["a repeated number"], b"\0" * 4)
     old(tmp_path / "4.pt", PICKLES["an unknown size"])
@@ -326,43 +223,7 @@ def test_no_small_file_takes_more_memory_than_a_file_may(tmp_path):
     assert int(done.stdout) < 600  # mebibytes, of which 512 are allowed
 
 
-def test_the_limits_are_the_environments_and_are_lifted_afterwards(tmp_path, monkeypatch):
-    torch.save(NETWORK | {"x": torch.ones(2**16)}, tmp_path / "a.pt")
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    monkeypatch.setenv("DYNLAB_READ_GIB", "0.0001")
-    with pytest.raises(UserError, match=r"more memory than 0.0001 GiB: DYNLAB_READ_SECONDS and DYNLAB_READ_GIB"):
-        read(tmp_path / "a.pt")
-    assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    monkeypatch.setenv("DYNLAB_READ_GIB", "much")
-    with pytest.raises(UserError, match="DYNLAB_READ_GIB must be a positive number, got 'much'"):
-        read(tmp_path / "a.pt")
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("kind", ["zip", "old", "safetensors", "document", "module"])
-def test_mutated_files_are_read_or_refused(kind, tmp_path):
-    """150 of each, with bytes changed, repeated, left out or cut off: never another error."""
-    path, draw = tmp_path / "a.pt", random.Random(kind)
-    made = io.BytesIO()
-    if kind == "safetensors":
-        made.write(safetensors.torch.save(NETWORK, {"dynlab": "{}"} if draw.random() < 0.5 else {"format": "pt"}))
-    else:
-        content = {"document": document(), "module": nn.Sequential(nn.GRU(2, 3))}.get(kind, {"state_dict": NETWORK})
-        torch.save(content, made, _use_new_zipfile_serialization=kind != "old")
-    whole = made.getvalue()
-    for _ in range(150):
-        data = bytearray(whole)
-        for _ in range(draw.choice([1, 2, 5])):
-            start = draw.randrange(min(len(data), 2500))
-            end = start + draw.choice([1, 1, 1, 4, 30])
-            data[start:end] = draw.choice(
-                [draw.randbytes(end - start), data[start:end] * 2, b"", b"\xff" * (end - start)]
-            )
-        path.write_bytes(data[: draw.choice([len(data), len(data), draw.randrange(1, len(data))])])
-        outcome(describe, path)
-
-
-@pytest.mark.parametrize("member", ["data/0", "data/2", "data.pkl", "version", "byteorder"])
+@pytest.mark.parametrize("member", ["data/0", "data/2", "data.pkl", "byteorder"])
 def test_a_file_whose_contents_have_changed_since_it_was_written_is_refused(member, tmp_path):
     """torch itself reads another number where one bit of a weight has changed."""
     path = tmp_path / "x.pt"
@@ -384,66 +245,3 @@ def test_a_file_without_checksums_is_read(tmp_path):
     finally:
         torch.serialization.set_crc32_options(True)
     assert describe(tmp_path / "x.pt")["parameters"] == 144
-
-
-def marked_as_a_folder(entry):
-    """The external attributes."""
-    entry[38] |= 0x10
-
-
-def packed_into_nothing(entry):
-    """The checksum, and the size as packed."""
-    entry[16:24] = bytes(8)
-
-
-@pytest.mark.parametrize("change", [marked_as_a_folder, packed_into_nothing])
-@pytest.mark.parametrize("member", ["data/0", ".data/serialization_id"])
-def test_no_number_is_whatever_lay_in_the_memory(change, member, tmp_path):
-    path = tmp_path / "a.pt"
-    torch.save(nn.GRU(2, 3).state_dict(), path)
-    content = bytearray(path.read_bytes())
-    at = content.index(b"PK\x01\x02")  # the entries of the table at the end
-    while not content[at + 46 :].startswith(f"a/{member}".encode()):
-        at = content.index(b"PK\x01\x02", at + 4)
-    entry = content[at : at + 46]
-    change(entry)
-    content[at : at + 46] = entry
-    path.write_bytes(content)
-    with pytest.raises(UserError, match="cut short or damaged"):
-        read(path)
-
-
-@pytest.mark.parametrize("part", [0, 1])
-def test_parts_of_a_normalised_weight_that_are_no_ordinary_tensors_are_none(part, tmp_path):
-    weights = nn.utils.parametrizations.weight_norm(nn.RNN(2, 3), "weight_hh_l0").state_dict()
-    name = f"parametrizations.weight_hh_l0.original{part}"
-    for odd in (weights[name].to_sparse(), weights[name].to("meta"), weights[name].to(torch.float8_e4m3fn)):
-        torch.save(weights | {name: odd}, tmp_path / "a.pt")
-        with pytest.raises(UserError):
-            read(tmp_path / "a.pt")
-
-
-@pytest.mark.parametrize("name", ["readout", "state_dict"])
-@pytest.mark.parametrize("value", [[], 0, "", False, [1], 0.5])
-def test_a_document_whose_parts_are_no_mappings_is_refused(name, value, tmp_path):
-    made = checkpoints.document(create("vanilla", input_size=1, state_size=2), nn.Linear(2, 2))
-    torch.save(made | {name: value}, tmp_path / "a.pt")
-    with pytest.raises(UserError):
-        read(tmp_path / "a.pt")
-
-
-@pytest.mark.parametrize("part, value", [("task", "x"), ("task", 3), ("task", {"settings": 1}), ("task", {"name": 2})])
-@pytest.mark.parametrize("use", [read, describe])
-def test_a_document_whose_facts_are_none_is_refused(use, part, value, tmp_path):
-    path = tmp_path / "network.pt"
-    checkpoints.save_checkpoint(create("antisymmetric", input_size=2, state_size=4), path)
-    torch.save(torch.load(path, weights_only=True) | {part: value}, path)
-    assert "no whole checkpoint of dynlab's: its task" in outcome(use, path)
-
-
-@pytest.mark.parametrize("told", ["safe\ntensors", "a\x1b[31mb", "x" * 20_000, "two\u2028lines"])
-def test_what_an_error_quotes_of_a_file_is_one_line_that_can_be_read(told):
-    said = str(UserError(f"The header says {told}."))
-    assert said.isprintable()
-    assert len(said) < 2100
-    assert str(pickle.loads(pickle.dumps(UserError(said)))) == said

@@ -10,7 +10,6 @@ import os
 import pathlib
 import pickle
 import pickletools
-import random
 import runpy
 import shutil
 import subprocess
@@ -21,9 +20,8 @@ import pytest
 import torch
 from torch import nn
 
-from dynlab.checkpoints import describe, read
-from dynlab.checkpoints.inert import Foreign, load
-from dynlab.checkpoints.opcodes import collect_names
+from dynlab.checkpoints import read
+from dynlab.checkpoints.inert import load
 from dynlab.errors import UserError
 
 SAVERS = {
@@ -88,6 +86,7 @@ def sneaky(mark):
         "torch.load": Calls(torch.load, str(script)),
         "Path.touch": Calls(pathlib.Path.touch, pathlib.Path(mark)),
         "io.open": Calls(open, str(mark), "w"),
+        "what a call returned": Calls(operator.methodcaller("touch"), mark),
     }
 
 
@@ -97,14 +96,6 @@ def test_what_is_not_refused_is_inert(name, tmp_path):
     mark.with_suffix(".py").write_text(f"open({str(mark)!r}, 'w').close()")
     torch.save({"state_dict": nn.GRU(2, 3).state_dict(), "extra": sneaky(mark)[name]}, tmp_path / "evil.pt")
     assert read(tmp_path / "evil.pt").system.state_size == 3
-    assert not mark.exists()
-
-
-def test_calling_what_a_call_returned_is_refused(tmp_path):
-    mark = tmp_path / "mark"
-    torch.save({"extra": Calls(operator.methodcaller("touch"), mark)}, tmp_path / "evil.pt")
-    with pytest.raises(UserError, match="would run code"):
-        read(tmp_path / "evil.pt")
     assert not mark.exists()
 
 
@@ -133,14 +124,6 @@ def test_every_way_to_name_a_global_is_seen(opcodes, zipped, tmp_path):
         read(path)
 
 
-def test_classes_that_the_program_allowed_before_are_inert_too_and_stay_allowed(tmp_path):
-    torch.save({"state_dict": nn.GRU(2, 3).state_dict(), "extra": pathlib.Path("x")}, tmp_path / "a.pt")
-    with torch.serialization.safe_globals([type(pathlib.Path())]):
-        before = set(torch.serialization.get_safe_globals())
-        assert isinstance(load(tmp_path / "a.pt")["extra"], Foreign)
-        assert set(torch.serialization.get_safe_globals()) == before
-
-
 def test_the_state_of_a_foreign_object_is_kept_and_its_class_is_not_made(tmp_path):
     module = nn.Sequential(nn.Linear(2, 1))
     torch.save(module, tmp_path / "a.pt")
@@ -151,49 +134,31 @@ def test_the_state_of_a_foreign_object_is_kept_and_its_class_is_not_made(tmp_pat
     assert torch.equal(inside.state["_parameters"]["weight"], module[0].weight)
 
 
-class Bag(dict):
-    pass
+def test_a_tensor_with_attributes_of_its_own_has_its_numbers(tmp_path):
+    weights = nn.GRU(2, 3).state_dict()
+    weights["weight_hh_l0"].note = "mine"
+    torch.save(weights, tmp_path / "a.pt")
+    assert b"_rebuild_from_type_v2" in (tmp_path / "a.pt").read_bytes()
+    assert torch.equal(read(tmp_path / "a.pt").system.weight_hh, weights["weight_hh_l0"])
 
 
-class Row(list):
-    pass
-
-
-@pytest.mark.parametrize("protocol", range(6))
-def test_the_opcodes_tell_what_is_done_with_the_objects_of_a_name(protocol):
-    content = [Bag(a=Row([1, 2]), b=Row(), c=pathlib.PurePosixPath("x")), Bag(), Bag(a=Bag(b=1))]
-    names = {}
-    collect_names(io.BytesIO(pickle.dumps(content, protocol=protocol)), names)
-    used = {name.rpartition(".")[2]: use for name, use in names.items()}
-    expected = {"PurePosixPath": "object"} | ({"Bag": "mapping", "Row": "list"} if protocol >= 2 else {})
-    assert {name: used[name] for name in expected} == expected
-
-
-def one_sentence(path):
-    """Whether a file is refused, in one sentence, rather than read."""
-    try:
-        describe(path)
-    except UserError as error:
-        return str(error).count("\n") == 0
-    return False
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_damaged_file_is_read_or_refused_in_one_sentence(seed, tmp_path):
-    """400 files with random bytes changed or cut off: never another error."""
-    shapes = nn.LSTM(2, 3, 2).state_dict()
-    torch.save({"state_dict": shapes, "hp": pathlib.Path("x")}, tmp_path / "0.pt")
-    torch.save({"state_dict": shapes}, tmp_path / "1.pt", _use_new_zipfile_serialization=False)
-    torch.save(nn.Sequential(nn.GRU(2, 3)), tmp_path / "2.pt")
-    draw = random.Random(seed)
-    refused = 0
-    for attempt in range(100):
-        data = bytearray((tmp_path / f"{attempt % 3}.pt").read_bytes())
-        for _ in range(draw.choice([1, 3, 10])):
-            data[draw.randrange(min(len(data), 1500))] = draw.randrange(256)
-        (tmp_path / "damaged.pt").write_bytes(data[: draw.choice([len(data), draw.randrange(len(data))])])
-        refused += one_sentence(tmp_path / "damaged.pt")
-    assert refused > 50
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "odd",
+    [
+        lambda w: torch.quantize_per_tensor(w, 0.1, 0, torch.qint8),
+        lambda w: torch.complex(w, w).conj().imag,
+        lambda w: w.to_sparse(),
+    ],
+    ids=["quantised", "negated", "sparse"],
+)
+def test_tensors_that_are_no_plain_numbers_are_said_to_be_none(odd, tmp_path):
+    odd = odd(torch.ones(9, 3))
+    torch.save({"other.table": odd} | {f"rnn.{k}": v for k, v in nn.GRU(2, 3).state_dict().items()}, tmp_path / "a.pt")
+    assert read(tmp_path / "a.pt").system.state_size == 3
+    torch.save(nn.GRU(2, 3).state_dict() | {"weight_hh_l0": odd}, tmp_path / "a.pt")
+    with pytest.raises(UserError, match="weight_hh_l0 holds no floating-point numbers as ordinary"):
+        read(tmp_path / "a.pt")
 
 
 def test_weights_that_an_old_file_leaves_out_are_not_what_lay_in_memory(tmp_path):

@@ -102,11 +102,6 @@ def test_every_form_of_input_becomes_sample_time_input(options, form, batch):
     np.testing.assert_array_equal(from_module(module, batch=form(batch)).recorded_inputs, batch.numpy())
 
 
-def test_one_sequence_without_a_batch(batch):
-    module = nn.GRU(3, 4).double()
-    np.testing.assert_array_equal(from_module(module, batch=batch[0]).recorded_inputs, batch[:1].numpy())
-
-
 class Decoder(nn.Module):
     """Calls its layer step by step, with its state or without."""
 
@@ -184,13 +179,6 @@ class HalvedLayer(nn.GRU):
         return tuple(each / 2 for each in super().forward(input, hx))
 
 
-class Handed(nn.LSTM):
-    """Whose forward is another one, and computes the same."""
-
-    def forward(self, input, hx=None):
-        return super().forward(input, hx)
-
-
 def hooked():
     layer = nn.RNN(2, 4)
     layer.register_forward_hook(lambda module, given, found: (found[0], 0.3 * found[1]))
@@ -208,10 +196,6 @@ def test_a_cell_of_ones_own_is_taken_as_the_step_that_it_is():
     system = from_module(cell, state_size=4, input_size=2, order="xh")
     state, input = torch.randn(1, 4).double(), torch.randn(1, 2).double()
     torch.testing.assert_close(system.step(state, input), cell(input, state))
-
-
-def test_a_forward_of_ones_own_that_computes_the_same_is_torchs():
-    assert from_module(Handed(2, 4, num_layers=2).double()).state_size == 16
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
@@ -243,14 +227,6 @@ def test_misuse_is_one_sentence(call, sentence, batch):
     assert "\n" not in str(refused.value)
 
 
-def test_weights_that_are_not_finite_are_refused():
-    module = nn.GRU(3, 4)
-    with torch.no_grad():
-        module.weight_hh_l0[0, 0] = float("nan")
-    with pytest.raises(UserError, match="NaN or infinite weights"):
-        from_module(module)
-
-
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
@@ -262,15 +238,6 @@ def test_a_module_on_a_gpu_stays_there_and_its_system_is_on_the_cpu(tagger, batc
     assert torch.equal(torch.cuda.get_rng_state(), state)
     assert {p.device.type for p in system.parameters()} == {"cpu"}
     assert {p.device.type for p in model.parameters()} == {"cuda"}
-
-
-@pytest.mark.parametrize("name", ["spectrum", "gradient", "end_to_end"])
-def test_a_diagnostic_takes_the_inputs_that_were_recorded(name):
-    torch.manual_seed(0)
-    layer, batch = nn.GRU(2, 3, batch_first=True), torch.randn(4, 6, 2)
-    system = from_module(layer, batch=batch)
-    diagnostic = getattr(dynlab, name)
-    xr.testing.assert_equal(diagnostic(system), diagnostic(system, batch))
 
 
 @pytest.mark.parametrize("name", ["spectrum", "gradient", "end_to_end", "geometry"])

@@ -67,3 +67,55 @@ def test_what_another_parametrization_computes_is_not_guessed(tmp_path):
 )
 def test_what_does_not_fit_stays_as_it_is(parts):
     assert list(normalised(parts)) == list(parts)
+
+
+class WeightDrop(nn.Module):
+    """As AWD-LSTM wraps an LSTM: the trained weights are its own, the layer has what was left of the last step."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.module = layer
+        self.weight_hh_l0_raw = nn.Parameter(layer.weight_hh_l0.data.clone())
+        layer.weight_hh_l0.data *= torch.rand_like(layer.weight_hh_l0) > 0.5
+
+
+@pytest.mark.parametrize("prefix", ["", "0.rnns.0."])
+@pytest.mark.parametrize("left_out", [[], ["module.weight_hh_l0"]])
+def test_the_trained_weights_of_weight_drop_are_read_and_not_the_masked_ones(prefix, left_out, tmp_path):
+    state = WeightDrop(nn.LSTM(2, 3)).state_dict()
+    kept = {f"{prefix}{name}": value for name, value in state.items() if name not in left_out}
+    torch.save(kept, tmp_path / "a.pt")
+    found = checkpoints.read(tmp_path / "a.pt").system
+    assert torch.equal(found.weight_hh, state["weight_hh_l0_raw"])
+    assert torch.equal(found.weight_ih, state["module.weight_ih_l0"])
+
+
+def test_a_norm_one_level_above_its_layer_is_computed(tmp_path):
+    layer = nn.GRU(2, 3)
+    v, g = layer.weight_hh_l0.data, torch.rand(9, 1)
+    torch.save(
+        {"module." + k: v for k, v in layer.state_dict().items()} | {"weight_hh_l0_g": g, "weight_hh_l0_v": v},
+        tmp_path / "a.pt",
+    )
+    torch.testing.assert_close(
+        checkpoints.read(tmp_path / "a.pt").system.weight_hh, g * v / v.norm(dim=1, keepdim=True)
+    )
+
+
+@pytest.mark.parametrize(
+    "parts, layers, sentence",
+    [
+        ({"weight_hh_l0_raw": (9, 3)}, ("a", "b"), "which, the file does not tell"),
+        (
+            {"weight_hh_l0_g": (9, 2), "weight_hh_l0_v": (9, 3)},
+            ("a",),
+            "beside them 'weight_hh_l0_g', 'weight_hh_l0_v'",
+        ),
+        ({"weight_hh_l0_mask": (9, 3)}, ("a",), "beside them 'weight_hh_l0_mask'"),
+    ],
+)
+def test_parts_above_a_layer_that_do_not_tell_its_weights_are_refused(parts, layers, sentence, tmp_path):
+    tensors = {f"{layer}.{name}": value for layer in layers for name, value in nn.GRU(2, 3).state_dict().items()}
+    torch.save(tensors | {name: torch.ones(shape) for name, shape in parts.items()}, tmp_path / "a.pt")
+    with pytest.raises(UserError, match=sentence):
+        checkpoints.read(tmp_path / "a.pt", layer=layers[0])

@@ -89,7 +89,7 @@ def test_a_weight_that_is_no_real_number_is_refused(odd, tmp_path):
         "complex": given["weight_hh_l0"] * 1j,
     }[odd]
     np.savez(tmp_path / "a.npz", **given)
-    with pytest.raises(UserError, match=r"a\.npz must hold real numbers, got"):
+    with pytest.raises(UserError, match=r"a\.npz must hold real numbers in 'weight_hh_l0', got"):
         read(tmp_path / "a.npz")
     assert not (tmp_path / "mark").exists()
 
@@ -100,12 +100,6 @@ def test_two_arrays_of_one_name_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
         archive.writestr("weight_hh_l0.npy", archive.read("weight_hh_l0.npy"))
     with pytest.raises(UserError, match="two arrays with the name 'weight_hh_l0'"):
-        read(tmp_path / "a.npz")
-
-
-def test_an_archive_of_objects_alone_is_told_which_names_arrays_need(tmp_path):
-    np.savez(tmp_path / "a.npz", params=np.array([{"kernel": 1}], dtype=object))
-    with pytest.raises(UserError, match=r"it holds no tensors\); name its arrays as torch's state_dict does"):
         read(tmp_path / "a.npz")
 
 
@@ -121,5 +115,5 @@ def test_of_a_damaged_number_the_checksum_tells(tmp_path):
 
 def test_numbers_that_torch_has_not_are_named(tmp_path):
     np.savez(tmp_path / "a.npz", **arrays(nn.GRU(2, 3)) | {"weight_hh_l0": np.zeros((9, 3), np.longdouble)})
-    with pytest.raises(UserError, match=r"a\.npz holds 'weight_hh_l0' in \w+, which torch has not: save it as float64"):
+    with pytest.raises(UserError, match=r"a\.npz must hold real numbers in 'weight_hh_l0', got .*: save it as float64"):
         read(tmp_path / "a.npz")

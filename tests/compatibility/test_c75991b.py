@@ -4,8 +4,8 @@ The commands that wrote it, in that version:
 
     dynlab train --system vanilla --set state_size=3 --task adding --task-set length=6 --task-set train_size=64
         --epochs 2 --keep-every 1 -o run; the same with --epochs 30 -o cut, killed in the third
-    dynlab fixed-points run/network.pt --inputs noise:1.0 --starts 16 --certify --certificates . --data fixed-points.nc
-    dynlab spectrum run/network.pt --inputs noise:1.0 --samples 2 --steps 4 --data spectrum.zarr
+    dynlab fixed-points run/network.pt --inputs noise:1.0 --starts 16 --certify --certificates . --save fixed-points.nc
+    dynlab spectrum run/network.pt --inputs noise:1.0 --samples 2 --steps 4 --save spectrum.zarr
 """
 
 import json

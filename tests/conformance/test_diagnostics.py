@@ -3,8 +3,6 @@
 import inspect
 import json
 import re
-from contextlib import contextmanager
-from io import BytesIO
 
 import matplotlib.pyplot as plt
 import pytest
@@ -12,7 +10,7 @@ import torch
 import xarray as xr
 from small_results import call, first_call
 
-from dynlab import io, reading, reading_child, schema
+from dynlab import io, schema
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import UserError, lookup
 from dynlab.plots import PLOTS
@@ -49,26 +47,9 @@ def test_its_verdict_says_which_input_is_held(results, name):
     assert not held or "held at" in ds.attrs["verdict"]
 
 
-@pytest.fixture
-def told_here(monkeypatch):
-    """What the process that reads a file tells of it is told by this one: its start takes most of the time.
-
-    tests/test_io.py and tests/test_reading.py start it.
-    """
-
-    @contextmanager
-    def told(path, wanted):
-        out = BytesIO()
-        reading_child.tell(path, reading.limits().bytes, out)
-        out.seek(0)
-        yield out
-
-    monkeypatch.setattr(reading_child, "told_by_another_process", told)
-
-
 @pytest.mark.parametrize("name", DIAGNOSTICS)
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_the_result_survives_its_file(results, name, suffix, tmp_path, told_here):
+def test_the_result_survives_its_file(results, name, suffix, tmp_path):
     ds = result(results, name)
     xr.testing.assert_identical(io.open(io.save(ds, tmp_path / f"result{suffix}")), ds)
 

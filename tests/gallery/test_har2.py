@@ -84,7 +84,7 @@ def test_a_number_that_is_near_another_mean_too_is_named():
 def test_the_page_on_har_2_has_the_numbers_of_the_record():
     """docs/har2.md is written by hand: its accuracies, counts and outcomes are those of the kept trainings."""
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
-    ds = compared(io.shipped(RECORDED))
+    ds = compared(io.open(RECORDED))
     published, own = (ds.sel({schema.RECIPE: recipe}) for recipe in ("published", "own"))
     said = {"fastrnn": ("chosen", "last", "best"), "lstm": ("last", "best"), "gru": ("last", "best")}
     for name, selections in said.items():

@@ -11,8 +11,7 @@ from dynlab.cli import COMMANDS
 from dynlab.cli.analysis import AnalysisCommand
 from dynlab.cli.main import run
 from dynlab.errors import lookup
-from dynlab.sweep.cell_variables import OWN
-from dynlab.sweep.layout import NOT_THERE, RECORD, TEXTS
+from dynlab.sweep.store import NOT_THERE, OWN_COORDINATE, TEXTS
 
 DRIVEN = "rnn.pt --inputs noise:1.0 --steps 6 --samples 2"
 LINES = {  # a small line, and what it is swept over
@@ -47,7 +46,7 @@ def networks(tmp_path, monkeypatch):
 def test_every_command_that_is_swept_has_a_line():
     found = {name: lookup(COMMANDS, name, "command") for name in COMMANDS}
     analyses = {name for name, each in found.items() if isinstance(each, AnalysisCommand)}
-    assert {*LINES} == {name for name in analyses if not found[name].page and not found[name].several}
+    assert {*LINES} == {name for name in analyses if found[name].can_sweep}
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -55,18 +54,18 @@ def test_a_cell_has_all_that_the_command_gives(name, networks):
     words, grid = LINES[name]
     option, values = grid.split("=")[0], grid.split("=")[1].split(",")
     here = ["--workers", "0", "--quiet"]
-    assert run(["sweep", name, *words.split(), "--grid", grid, "--data", "all.zarr", *here]) == 0
+    assert run(["sweep", name, *words.split(), "--grid", grid, "--save", "all.zarr", *here]) == 0
     ds = dl.open("all.zarr")
     (axis,) = json.loads(ds.attrs["sweep"])["dims"]
     assert axis in (option, f"grid_{option}")
-    assert (ds["status"] == 1).all()
+    assert (ds["done"] == 1).all()
     for place, value in enumerate(values):
-        alone = [name, *words.split(), f"--{option}={value}", "--data", f"{place}.nc", "--quiet"]
+        alone = [name, *words.split(), f"--{option}={value}", "--save", f"{place}.nc", "--quiet"]
         assert run([*alone, *([] if name == "check" else ["-o", f"{place}.png"])]) == 0
         one, cell = dl.open(f"{place}.nc"), ds.isel({axis: place})
         for key, variable in one.variables.items():
-            kept = cell[OWN.format(key) if key in RECORD else key]
-            if key in cell.dims and there(own := cell.get(OWN.format(key))):
+            kept = cell[key]
+            if key in cell.dims and there(own := cell.get(OWN_COORDINATE.format(key))):
                 kept = own
             assert kept.dims == variable.dims
             assert same(kept.values[tuple(slice(0, length) for length in variable.shape)], variable.values), key

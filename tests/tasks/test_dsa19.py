@@ -2,15 +2,12 @@
 
 import io
 import itertools
-import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 
-from dynlab.errors import UserError
-from dynlab.tasks import create, daily_sports, downloads, recordings
-from dynlab.tasks.official import NotAtHand
+from dynlab.tasks import create, daily_sports, official, recordings
 from dynlab.tasks.on_demand import OnDemand
 
 ROWS = ",".join(["{}"] + [f"{0.25 * channel:.5g}" for channel in range(1, 45)])
@@ -46,8 +43,8 @@ def zipped(files, folder="data/"):
 @pytest.fixture(autouse=True)
 def no_other_copy(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
 
 
 @pytest.fixture
@@ -88,19 +85,6 @@ def test_the_whole_set_is_split_by_subjects(monkeypatch, tmp_path):
     assert (task.test.targets[row], task.test.subjects[row]) == (6, 6)
     assert np.allclose(raw[:, 0], first_value(7, 6, 31, np.arange(5)), atol=1e-3)
     assert np.allclose(raw[:, 1:], 0.25 * np.arange(1, 45), atol=1e-4)
-
-
-def test_memory_never_holds_twice_the_set(monkeypatch, tmp_path):
-    monkeypatch.setattr(daily_sports, "ACTIVITIES", 1)
-    put(tmp_path, "folder", files(1, 60))
-    create("dsa19", data_dir=tmp_path)  # what is imported on the way is not counted
-    tracemalloc.start()
-    try:
-        create("dsa19", data_dir=tmp_path)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert most < 2 * 480 * 125 * 45 * 4
 
 
 @pytest.mark.parametrize("form", ["folder", "inner", "direct", "outer"])
@@ -145,55 +129,3 @@ def test_sequences_are_scaled_when_they_are_asked_for(few, tmp_path):
     assert isinstance(task.train.inputs, OnDemand)
     moments = raw[task.train.inputs.numbers].astype(np.float64)
     assert np.allclose(task.train.inputs[3:5], (raw[3:5] - moments.mean()) / moments.std(), atol=1e-5)
-
-
-def test_an_unknown_way_to_standardise_is_named(few, tmp_path):
-    put(tmp_path, "inner", few)
-    with pytest.raises(UserError, match=r"Unknown way to standardise 'features': .*did you mean 'feature'"):
-        create("dsa19", data_dir=tmp_path, standardise="features")
-
-
-DAMAGED = {
-    "it lacks a02/p3/s01.txt, one of 1 of 48 segments": {name(2, 3, 1): None},
-    r"a01/p1/s01.txt has \(124, 45\), not 125 rows of 45": {name(1, 1, 1): text(1, 1, 1).partition("\n")[2]},
-    r"a01/p1/s02.txt has \(125, 45\), not .* finite": {name(1, 1, 2): text(1, 1, 2).replace(",0.25,", ",nan,")},
-    "could not convert string 'x'": {name(1, 1, 3): text(1, 1, 3).replace(",0.25,", ",x,")},
-    "s01.txt has 5,000,000 bytes, more than the 180,000": {name(1, 1, 1): " " * 5_000_000},
-    "a03/p1/s01.txt is none of its segments": {name(3, 1, 1): text(3, 1, 1)},
-}
-
-
-@pytest.mark.parametrize("message, change", DAMAGED.items())
-@pytest.mark.parametrize("form", ["folder", "inner"])
-def test_what_is_wrong_with_a_copy_is_said(message, change, form, few, tmp_path):
-    put(tmp_path, form, {path: content for path, content in (few | change).items() if content is not None})
-    with pytest.raises(UserError, match=rf"cannot be read as Daily and Sports Activities \(.*{message}.*get it anew"):
-        create("dsa19", data_dir=tmp_path)
-
-
-@pytest.mark.parametrize("damage", ["empty", "no zip", "cut off"])
-def test_a_damaged_zip_is_named(damage, tmp_path):
-    content = {"empty": b"", "no zip": b"no zip", "cut off": zipped({"a01/p1/s01.txt": "1\n"})[:60]}[damage]
-    (tmp_path / daily_sports.ARCHIVE).write_bytes(content)
-    with pytest.raises(UserError, match=r"activities.zip cannot be read as .*remove it and get it anew from https"):
-        create("dsa19", data_dir=tmp_path)
-
-
-def test_nothing_at_hand_says_what_to_get_and_where_to_put_it():
-    message = r"is not at hand: put daily\+and\+sports\+activities.zip, from https://archive.*DYNLAB_DATA.*cache"
-    with pytest.raises(NotAtHand, match=message):
-        create("dsa19", download=False)
-
-
-def test_offline_the_error_names_the_file_to_place_by_hand(monkeypatch):
-    def offline(*_, **__):
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(downloads.pooch, "retrieve", offline)
-    with pytest.raises(UserError, match=r"could not be downloaded \(no route to host\): start again, or put daily"):
-        create("dsa19")
-
-
-def test_a_data_folder_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(UserError, match="There is no data folder"):
-        create("dsa19", data_dir=tmp_path / "nowhere")

@@ -1,7 +1,5 @@
 """Sequences that are new in every epoch: functions of (seed, number) alone, never stored, and of their task."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -89,16 +87,3 @@ def test_symbols_are_as_frequent_as_chance_has_them():
     counts = np.bincount(split.targets[:][:, -10:].ravel(), minlength=9)
     assert counts[0] == 0
     assert np.abs(counts[1:] - 500).max() < 4 * 21
-
-
-def test_half_a_million_long_sequences_take_the_memory_of_a_batch():
-    """All would be 21 GB and their answers 4 GB; 4 MB are the numbers of an epoch and its order."""
-    tracemalloc.start()
-    try:
-        task = create("copying", delay=1000, train_size=512_000, test_size=1, fresh=True)
-        batch = next(iter(Batches(task, Settings(batch_size=16))))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert batch[0].shape == (16, 1020, 10)
-    assert peak < 40e6

@@ -5,16 +5,14 @@ import io
 import re
 import sys
 import tarfile
-import tracemalloc
 import wave
 
 import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, downloads, google, speech_commands
+from dynlab.tasks import create, google, official, speech_commands
 from dynlab.tasks.log_mel import log_mel
-from dynlab.tasks.official import NotAtHand
 from dynlab.tasks.speech_commands import WORDS
 
 SPEAKERS, TAKES = 20, 1  # each says each word so many times
@@ -81,8 +79,8 @@ def archive(files):
 @pytest.fixture(autouse=True)
 def small(clips, monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
     monkeypatch.setattr(speech_commands, "CLIPS", len(clips))
 
 
@@ -128,13 +126,6 @@ def test_features_are_standardised_over_the_training_clips(folder):
     assert np.allclose(inputs.std(axis=0), 1, atol=1e-3)
 
 
-def test_retraining_trains_on_the_validation_clips_too(folder, clips):
-    task = create("google30", data_dir=folder, retrain=True)
-    assert task.validation is None
-    assert len(task.train) == counts(clips, "training") + counts(clips, "validation")
-    assert len(task.test) == counts(clips, "testing")
-
-
 def test_twelve_classes_are_the_commands_and_a_tenth_of_others_and_of_silence(folder, clips):
     task = create("google12", data_dir=folder)
     assert task.output_size == 12
@@ -168,30 +159,11 @@ def test_other_words_are_clips_of_their_split_and_silence_is_a_piece_of_the_nois
     assert all(0 <= one.volume <= 1 for one in pieces)
 
 
-def test_what_is_drawn_does_not_depend_on_the_seed(folder):
-    one, other = (create("google12", data_dir=folder, seed=seed) for seed in (0, 1))
-    assert np.array_equal(one.train.inputs[:], other.train.inputs[:])
-    assert one.source == other.source
-
-
 def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):
     one = create("google12", data_dir=folder)
     other = create("google12", data_dir=unpacked(tmp_path / "unpacked" / "speech_commands", files).parent)
     assert np.array_equal(one.train.inputs[:], other.train.inputs[:])
     assert one.source["sha256"] == other.source["sha256"]
-
-
-def test_memory_never_holds_twice_the_features(folder, clips, monkeypatch):
-    features = np.zeros((99, 32), np.float32)
-    monkeypatch.setattr(google, "log_mel", lambda sound: features)  # what they are is slow to compute and trace
-    create("google30", data_dir=folder)  # what is imported on the way is not counted
-    tracemalloc.start()
-    try:
-        create("google30", data_dir=folder)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert most < 2 * len(clips) * 99 * 32 * 4
 
 
 def test_another_archive_is_refused(archive, monkeypatch, tmp_path):
@@ -202,63 +174,7 @@ def test_another_archive_is_refused(archive, monkeypatch, tmp_path):
         create("google30", data_dir=folder)
 
 
-FIRST = f"yes/{hashlib.sha1(b'0').hexdigest()[:8]}_nohash_0.wav"
-DAMAGED = {
-    r"it has 599 clips of the words, 2 .* 2 lists, not 600": {FIRST: None},
-    r"600 clips of the words, 0 recordings of noise": {
-        f"{speech_commands.BACKGROUND}/white_noise.wav": None,
-        f"{speech_commands.BACKGROUND}/pink_noise.wav": None,
-    },
-    r"2 recordings of noise and 1 lists": {"testing_list.txt": None},
-    r"its lists name yes/nobody.wav, which it lacks": {"testing_list.txt": b"yes/nobody.wav\n"},
-    r"nohash_0.wav has 2 channels of 16 bits at 16000 Hz": {FIRST: wav(spoken(1), channels=2)},
-    r"nohash_0.wav has 1 channels of 16 bits at 8000 Hz": {FIRST: wav(spoken(1), rate=8000)},
-    r"nohash_0.wav is no wav file: file does not start with RIFF": {FIRST: b"none" * 20},
-    r"nohash_0.wav is no wav file": {FIRST: b""},
-    r"nohash_0.wav has 16001 samples, more than": {FIRST: wav(np.zeros(16_001))},
-}
-
-
-@pytest.mark.parametrize("message, change", DAMAGED.items())
-def test_what_is_wrong_with_a_copy_is_said(message, change, files, monkeypatch, tmp_path):
-    changed = {name: content for name, content in (files | change).items() if content is not None}
-    folder = put(tmp_path / "data", packed(changed), monkeypatch)
-    with pytest.raises(UserError, match=rf"cannot be read as Speech Commands \(.*{message}.*get it anew from https"):
-        create("google30", data_dir=folder)
-
-
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: b"none" * 200, lambda data: data[: len(data) // 2]])
-def test_a_damaged_archive_is_named(damage, archive, monkeypatch, tmp_path):
-    folder = put(tmp_path / "data", damage(archive), monkeypatch)
-    with pytest.raises(UserError, match=r"tar.gz cannot be read as Speech Commands .*remove it and get it anew"):
-        create("google12", data_dir=folder)
-
-
-@pytest.mark.parametrize("name", ["google12", "google30"])
-def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(name):
-    message = r"is not at hand: put speech_commands_v0.01.tar.gz, from https://storage.*DYNLAB_DATA.*speech_commands"
-    with pytest.raises(NotAtHand, match=message):
-        create(name, download=False)
-
-
-def test_offline_the_error_names_the_file_to_place_by_hand(monkeypatch):
-    def offline(*_, **__):
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(downloads.pooch, "retrieve", offline)
-    with pytest.raises(UserError, match=r"could not be downloaded \(no route to host\): start again, or put speech"):
-        create("google30")
-
-
 def test_without_the_library_nothing_is_fetched(monkeypatch):
     monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
     with pytest.raises(UserError, match=r"pip install 'dynlab-rnn\[speech\]'"):
         create("google12")
-
-
-def test_a_recording_whose_parts_claim_more_than_it_has_is_refused():
-    """A part that is to be skipped, of a length beyond the end."""
-    whole = wav(np.zeros(100, np.int16))
-    damaged = whole[:12] + b"junk" + (2**31 - 1).to_bytes(4, "little") + whole[12:]
-    with pytest.raises(ValueError, match="is no wav file"):
-        speech_commands.samples("yes/x.wav", damaged)

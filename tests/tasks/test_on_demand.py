@@ -50,9 +50,3 @@ def test_without_a_width_it_is_what_is_answered_at_each_step():
     assert (classes.shape, classes.ndim, classes.dtype) == (dense.shape, 2, dense.dtype)
     assert np.array_equal(classes[[3, 1]], dense[[3, 1]])
     assert np.array_equal(classes[2], dense[2])
-
-
-@pytest.mark.parametrize("which", [4, -5, np.array([0, 9])])
-def test_what_is_not_there_is_an_index_error(which, sequences):
-    with pytest.raises(IndexError):
-        sequences[which]

@@ -3,18 +3,14 @@
 import dataclasses
 import gzip
 import hashlib
-import io
 import os
-import tarfile
 import tracemalloc
 
 import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, downloads, driving_inputs, official, ptb
-from dynlab.training import Settings
-from dynlab.training.batches import Batches
+from dynlab.tasks import create, driving_inputs, official, ptb
 
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
 CHARACTERS = {  # the last line of a file has no end in the official ones
@@ -32,8 +28,8 @@ WORDS = {
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
     (tmp_path / "ptb").mkdir()
     for level, texts in (("char", CHARACTERS), ("word", WORDS)):
         sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
@@ -63,19 +59,6 @@ def test_streams_of_words_are_the_lines_with_their_ends(folder):
     assert len(set(corpus.vocabulary)) == len(corpus.vocabulary) == 8
 
 
-def test_the_order_of_an_archive_does_not_matter(folder, tmp_path):
-    (tmp_path / "other").mkdir()
-    with tarfile.open(tmp_path / "other" / ptb.ARCHIVE, "w:gz") as archive:
-        for name, text in sorted((CHARACTERS | WORDS).items()):
-            member = tarfile.TarInfo(f"./simple-examples/data/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
-    one, other = (ptb.load("char", where) for where in (folder, tmp_path / "other"))
-    assert one.vocabulary == other.vocabulary
-    assert np.array_equal(one.test, other.test)
-
-
-# level, tokens, a length
 STREAMS = [("char", 11, 1), ("char", 11, 3), ("char", 11, 6), ("word", 8, 1), ("word", 8, 2)]
 
 
@@ -101,13 +84,6 @@ def test_retraining_trains_on_the_validation_stream_too(level, folder):
     assert np.array_equal(task.train.inputs[:].ravel(), together[: len(task.train) * 2])
 
 
-def test_batches_are_drawn_from_the_windows(folder):
-    task = create("ptb-char", data_dir=folder, length=3)
-    batch, targets = next(iter(Batches(task, Settings(batch_size=4))))
-    assert batch.shape == (4, 3, 1)
-    assert np.array_equal(batch[:, 1:, 0], targets[:, :-1])
-
-
 def test_a_network_is_driven_by_its_characters(folder):
     from dynlab.systems import create as create_system
 
@@ -123,13 +99,6 @@ def test_a_network_is_driven_by_its_characters(folder):
 def test_a_length_that_a_stream_does_not_have_is_named(level, length, most, folder):
     with pytest.raises(UserError, match=rf"at least 1 and at most {most}, the shortest stream's; got {length}"):
         create(f"ptb-{level}", data_dir=folder, length=length)
-
-
-def test_words_that_are_not_at_hand_say_what_to_get_and_where_to_put_it(folder, tmp_path):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    with pytest.raises(official.NotAtHand, match=r"PTB by words is not at hand: put simple-examples.tgz, from http"):
-        create("ptb-word", data_dir=elsewhere, download=False)
 
 
 @pytest.mark.data

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import tracemalloc
 import zipfile
 from importlib import resources
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, downloads, har, recordings, uci_har
+from dynlab.tasks import create, har, official, recordings, uci_har
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -58,7 +57,7 @@ def own_checksums(signals, monkeypatch):
 @pytest.fixture
 def no_other_copy(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
 
 
 def zipped(files, folder=uci_har.FOLDER):
@@ -112,89 +111,6 @@ def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, no_ot
         uci_har.load(tmp_path, download=False)
 
 
-@pytest.mark.parametrize("name", [uci_har.ARCHIVE, uci_har.INNER_ARCHIVE, uci_har.PREPARED])
-@pytest.mark.parametrize(
-    "content", [b"", b"no zip", zipped({"train/y_train.txt": "1\n"})[:50]], ids=["empty", "text", "truncated"]
-)
-def test_a_damaged_copy_is_named(name, content, no_other_copy, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=r"cannot be read as UCI HAR .*remove it and get it anew"):
-        uci_har.load(tmp_path, download=False)
-
-
-@pytest.mark.parametrize("name", [uci_har.ARCHIVE, uci_har.INNER_ARCHIVE, uci_har.PREPARED, uci_har.FOLDER])
-def test_a_pipe_with_the_name_of_a_copy_is_none(name, no_other_copy, tmp_path):
-    os.mkfifo(tmp_path / name)
-    said = "not at hand" if name == uci_har.FOLDER else "is a pipe or a device, where a file of UCI HAR should be"
-    with pytest.raises(UserError, match=said):
-        uci_har.load(tmp_path, download=False)
-
-
-def test_a_pipe_in_an_unpacked_folder_is_refused(files, no_other_copy, tmp_path):
-    for file, text in files.items():
-        path = tmp_path / uci_har.FOLDER / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (tmp_path / uci_har.FOLDER / "train" / "y_train.txt").unlink()
-    os.mkfifo(tmp_path / uci_har.FOLDER / "train" / "y_train.txt")
-    with pytest.raises(UserError, match="a pipe or a device"):
-        uci_har.load(tmp_path, download=False)
-
-
-@pytest.mark.parametrize("text", ["", "1e19\n" * 3, "1e400\n" * 3])
-def test_a_table_without_rows_or_of_huge_numbers_is_refused_without_a_warning(text, files, no_other_copy, tmp_path):
-    put(tmp_path, "inner", files | {"train/y_train.txt": text})
-    with pytest.raises(UserError, match="cannot be read as UCI HAR"):
-        uci_har.load(tmp_path, download=False)
-
-
-def test_rows_that_do_not_match_are_refused(files, no_other_copy, tmp_path):
-    files["train/y_train.txt"] = "1\n"
-    put(tmp_path, "inner", files)
-    with pytest.raises(UserError, match=r"y_train.txt has 1 rows, the signals 3"):
-        uci_har.load(tmp_path, download=False)
-
-
-def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(no_other_copy, tmp_path):
-    with pytest.raises(UserError, match=r"not at hand: put .*zip, from https://archive.*DYNLAB_DATA.*cache"):
-        uci_har.load(download=False)
-
-
-def test_offline_the_error_names_the_file_to_place_by_hand(no_other_copy, monkeypatch, tmp_path):
-    def offline(*_, **__):
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(downloads.pooch, "retrieve", offline)
-    with pytest.raises(
-        UserError,
-        match=r"could not be downloaded \(no route to host\): start again, or put .*zip, from https://archive.*cache",
-    ):
-        uci_har.load()
-    assert not (tmp_path / "cache").exists()
-
-
-def test_a_download_is_checked_and_read_from_the_cache(
-    files, signals, own_checksums, no_other_copy, monkeypatch, tmp_path
-):
-    asked = []
-
-    def download(url, known_hash, fname, path, downloader):
-        asked.append((url, known_hash))
-        path.mkdir(parents=True)
-        put(path, "outer", files)
-
-    monkeypatch.setattr(downloads.pooch, "retrieve", download)
-    for _ in range(2):
-        found, _ = uci_har.load()
-        assert same(found, signals[1])
-    assert asked == [(uci_har.DATASET.downloads[uci_har.ARCHIVE][0], f"sha256:{uci_har.ARCHIVE_SHA256}")]
-
-
-def test_a_data_folder_that_is_not_there_is_an_error(no_other_copy, tmp_path):
-    with pytest.raises(UserError, match="There is no data folder"):
-        uci_har.load(tmp_path / "nowhere")
-
-
 def test_classes_are_those_of_the_paper():
     names = dict(enumerate(uci_har.ACTIVITIES, start=1))
     one = {names[number] for number in names if har.classes("har2", np.array([number]))[0] == 1}
@@ -204,12 +120,6 @@ def test_classes_are_those_of_the_paper():
 @pytest.mark.parametrize("number, name", list(enumerate(uci_har.ACTIVITIES, start=1)))
 def test_the_six_classes_are_the_activities_in_their_order(number, name):
     assert uci_har.ACTIVITIES[har.classes("har6", np.array([number]))[0]] == name
-
-
-def test_both_samples_are_the_same_sequences():
-    two, six = har.sample("har2"), har.sample("har6")
-    assert np.array_equal(two.inputs, six.inputs)
-    assert np.array_equal(two.targets, har.classes("har2", six.targets + 1))
 
 
 @pytest.mark.data
@@ -231,20 +141,6 @@ def test_the_real_set_has_the_published_counts_and_scaling():
     assert np.abs(inputs.std(axis=0) - 1).max() < 1e-5
     overall = create("har2", retrain=True, standardise="global", download=False).scaling
     assert (round(float(overall.mean), 5), round(float(overall.deviation), 5)) == (0.10207, 0.40217)
-
-
-@pytest.mark.data
-@needs_data
-@pytest.mark.parametrize("retrain", [False, True])
-def test_memory_never_holds_twice_the_real_set(retrain):
-    har.sample("har2")  # what is imported on the way is not counted
-    tracemalloc.start()
-    try:
-        create("har2", retrain=retrain, download=False)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert most < 2 * (7352 + 2947) * 128 * 9 * 4
 
 
 @pytest.mark.data

@@ -5,16 +5,13 @@ import io
 import json
 import lzma
 import tarfile
-import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 
-from dynlab.errors import UserError
 from dynlab.systems import create as create_system
-from dynlab.tasks import create, downloads, driving_inputs, tar_files, yelp, yelp5
-from dynlab.tasks.official import NotAtHand
+from dynlab.tasks import create, driving_inputs, official, yelp, yelp5
 
 NAME = yelp.REVIEWS[0]
 # stars and text: three reviews train, two test, what comes after is not read
@@ -39,11 +36,10 @@ LINES = b"".join(line(*review) for review in TEXTS)
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
     monkeypatch.setattr(yelp5, "TRAIN", 3)
     monkeypatch.setattr(yelp5, "TEST", 2)
-    monkeypatch.setattr(yelp, "BLOCK", 2)
 
 
 def tarred(lines, mode="w", name=NAME):
@@ -125,15 +121,6 @@ def test_the_vocabulary_has_the_most_frequent_words_and_two_tokens_more(tmp_path
     assert words(found)[1] == "<unknown> <unknown> <unknown> food <unknown> <unknown>"
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 100])
-def test_blocks_do_not_matter(block, monkeypatch, tmp_path):
-    one = read(put(tmp_path))
-    monkeypatch.setattr(yelp, "BLOCK", block)
-    other = read(tmp_path)
-    assert np.array_equal(one.tokens, other.tokens)
-    assert one.vocabulary == other.vocabulary
-
-
 @pytest.mark.parametrize("length", [3, 6, 300])
 def test_reviews_have_their_first_words_after_padding(length, tmp_path):
     task = create("yelp5", data_dir=put(tmp_path), length=length, retrain=True)
@@ -169,115 +156,3 @@ def test_a_network_is_driven_by_its_reviews(tmp_path):
     driving = driving_inputs(None, system, data_dir=tmp_path)
     assert np.array_equal(driving.inputs, task.test.inputs[:])
     assert driving.real
-
-
-def test_memory_never_holds_twice_the_text(tmp_path):
-    generator = np.random.default_rng(0)
-    texts = [" ".join(f"w{n}" for n in generator.zipf(1.6, 150) % 5000) for _ in range(2000)]
-    lines = b"".join(line(3, text) for text in texts)
-    put(tmp_path, lines=lines)
-    tracemalloc.start()
-    try:
-        read(tmp_path, count=2000, train=1000)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert most < 2 * len(lines)
-
-
-DAMAGED = {
-    r"it has 4 reviews, not 5": b"".join(LINES.splitlines(keepends=True)[:4]),
-    r"line 2 is no review with its stars and text": line(*TEXTS[0]) + b"{}\n",
-    r"line 1 is no review with its stars": b"none\n",
-    r"the review of line 1 has 0 stars": line(0, "a"),
-    r"the review of line 1 has 2.5 stars": line(2.5, "a"),
-}
-
-
-@pytest.mark.parametrize("message, lines", DAMAGED.items())
-@pytest.mark.parametrize("form", [NAME, "yelp_dataset.tar"])
-def test_what_is_wrong_with_a_copy_is_said(message, lines, form, tmp_path):
-    put(tmp_path, form, lines)
-    with pytest.raises(UserError, match=rf"{form} cannot be read as Yelp's data set \({message}.*get it anew from ht"):
-        create("yelp5", data_dir=tmp_path)
-
-
-@pytest.mark.parametrize("form", [f"{NAME}.gz", f"{NAME}.xz", "yelp_dataset.tgz", "yelp_dataset.tar", "Yelp-JSON.zip"])
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: b"none" * 200, lambda data: data[: len(data) // 6]])
-def test_a_damaged_file_is_named(form, damage, tmp_path):
-    (tmp_path / form).write_bytes(damage(FORMS[form](LINES)))
-    with pytest.raises(UserError, match=rf"{form} cannot be read as Yelp's data set \(.*remove it and get it anew"):
-        create("yelp5", data_dir=tmp_path)
-
-
-@pytest.mark.parametrize(
-    "form, content, message",
-    [
-        ("yelp_dataset.tar", tarred(b"", name="other.json"), "it lacks yelp_academic_dataset_review.json"),
-        ("Yelp-JSON.zip", zipped("other.tar", b""), "it has neither yelp_dataset.tar nor yelp_academic"),
-    ],
-)
-def test_an_archive_without_reviews_says_so(form, content, message, tmp_path):
-    (tmp_path / form).write_bytes(content)
-    with pytest.raises(UserError, match=message):
-        create("yelp5", data_dir=tmp_path)
-
-
-def test_nothing_at_hand_says_what_to_get_and_where_to_put_it():
-    message = r"put yelp_dataset.tar, from https://www.yelp.com/dataset/ \(where its terms.*DYNLAB_DATA.*cache.yelp\."
-    with pytest.raises(NotAtHand, match=message):
-        create("yelp5")
-
-
-@pytest.mark.parametrize("length", [0, -1])
-def test_a_length_that_is_none_is_named(length, tmp_path):
-    with pytest.raises(UserError, match=f"length must be at least 1, got {length}"):
-        create("yelp5", data_dir=tmp_path, length=length)
-
-
-def endless(path):
-    """Blanks without a line's end, which take 0.1 % of their size."""
-    with gzip.open(path, "wb", 1) as file:
-        for _ in range(64):
-            file.write(b" " * (1 << 20))
-
-
-def test_a_line_without_an_end_is_refused_when_it_is_longer_than_any_review(tmp_path):
-    endless(tmp_path / f"{NAME}.gz")
-    with pytest.raises(UserError, match=r"line 1 has more than 65,536 bytes, and so is no review"):
-        read(tmp_path)
-
-
-def test_the_longest_review_is_read(tmp_path):
-    most = line(5, "\U0001f600" * 5_000)  # each of 12 bytes in JSON
-    assert len(most) > 60_000
-    assert read(put(tmp_path, lines=most), count=1, train=1).stars.tolist() == [5]
-
-
-@pytest.mark.parametrize("bound", ["MOST_WORDS", "MOST_LETTERS"])
-def test_more_words_than_reviews_have_are_refused(bound, tmp_path, monkeypatch):
-    monkeypatch.setattr(yelp, bound, 10)
-    with pytest.raises(UserError, match="more different words than reviews have"):
-        read(put(tmp_path))
-
-
-def header(kind, size):
-    entry = tarfile.TarInfo("a")
-    entry.type, entry.size = kind, size
-    return entry.tobuf(tarfile.GNU_FORMAT)
-
-
-@pytest.mark.parametrize(
-    "content, sentence",
-    [
-        (header(tarfile.GNUTYPE_LONGNAME, 1 << 32), "a header has 4,294,967,296 bytes, more than 65,536"),
-        (header(tarfile.XHDTYPE, 1 << 32), "a header has 4,294,967,296 bytes, more than 65,536"),
-        (header(tarfile.GNUTYPE_SPARSE, 0), "a file in it is sparse"),
-        (header(tarfile.REGTYPE, 0) * 9, "it has more than 8 files"),
-    ],
-)
-def test_a_tar_archive_that_claims_more_than_a_data_set_has_is_refused(content, sentence, tmp_path, monkeypatch):
-    monkeypatch.setattr(tar_files, "MOST_FILES", 8)
-    (tmp_path / "yelp_dataset.tar").write_bytes(content + bytes(20 * 512))
-    with pytest.raises(UserError, match=sentence):
-        read(tmp_path)

@@ -191,7 +191,7 @@ def _judge_kinds(n: Numbers) -> tuple[str, str]:
 
 def of_table(table: accuracies.Accuracies) -> tuple[str, str]:
     """The verdict on a table of accuracies as a whole, and its sentence."""
-    ds = accuracies.measured(io.shipped(accuracies.RECORDED), table.names)
+    ds = accuracies.measured(io.open(accuracies.RECORDED), table.names)
     words = ds["meaning"].values.tolist()
     run = [word for word in words if word not in (accuracies.NOT_RUN, accuracies.NOT_COMPLETE)]
     # a training that diverged, or was not repeated, tells of its recipe and its seed

@@ -115,7 +115,7 @@ def _norm() -> Numbers:
 
 
 def _judge_norm(n: Numbers) -> tuple[str, str]:
-    surviving = copying_modes.above(io.shipped(copying_modes.RECORDED), copying.NAMES["exprnn"])[1]
+    surviving = copying_modes.above(io.open(copying_modes.RECORDED), copying.NAMES["exprnn"])[1]
     return (CONDITION if n["norm"] > 1 + ROUNDING else HOLDS), (
         f"Of an orthogonal RNN the norm is at most 1, and modReLU shuts units: trained to copy over 2,000 steps expRNN "
         f"keeps {surviving} of 190 directions to a tenth or more. asRNN's Jacobian W_f⁻¹ diag(tanh′) W_f W is bounded "

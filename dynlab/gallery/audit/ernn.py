@@ -208,7 +208,7 @@ def _judge_noise(n: Numbers) -> tuple[str, str]:
 
 
 def _figure_2() -> Numbers:
-    recorded = io.shipped(ernn_2.RECORDED)["log_norm"].isel({schema.TIME: 0}).median(schema.SAMPLE)
+    recorded = io.open(ernn_2.RECORDED)["log_norm"].isel({schema.TIME: 0}).median(schema.SAMPLE)
     later = recorded.isel({schema.TRAINING_STEP: slice(recorded.sizes[schema.TRAINING_STEP] // 2, None)})
     found: dict[str, float] = {}
     for index, name in enumerate(ernn_2.LOOK):

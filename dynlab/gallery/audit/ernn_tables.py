@@ -67,7 +67,7 @@ def _smaller(n: Numbers) -> tuple[str, str]:
 
 def _har2() -> dict[str, tuple[float, float, int]]:
     """Mean accuracies and standard errors at the chosen epoch under dynlab's recipe, by network."""
-    ds = compared(io.shipped(RECORDED)).sel({schema.RECIPE: "own"})
+    ds = compared(io.open(RECORDED)).sel({schema.RECIPE: "own"})
     found = {}
     for name in ds[schema.NETWORK].values.tolist():
         one = ds.sel({schema.NETWORK: name})
@@ -98,7 +98,7 @@ def _compare(better: str, worse: str, what: str) -> tuple[str, str]:
 
 def _inner_steps(n: Numbers) -> tuple[str, str]:
     verdict, said = _compare("ernn-k5", "ernn-k1", "")
-    trainings = io.shipped(RECORDED)
+    trainings = io.open(RECORDED)
     names = [str(name) for name in trainings[schema.TRAINING].values]
     counts = []
     for K in (1, 3, 5):
@@ -131,7 +131,7 @@ def _speed_ups(n: Numbers) -> tuple[str, str]:
     published = published_speed_ups()
     below = [f"{name} {value:.1f}" for name, value in published.items() if value < CLAIMED - HALF_DIGIT]
     slow = _hours("har2", "fastrnn") / _hours("har2", "ernn-k3")
-    trainings = io.shipped(RECORDED)
+    trainings = io.open(RECORDED)
     per_step = {}
     for network in ("fastrnn", "ernn-k1", "ernn-k5"):
         times = [
@@ -156,7 +156,7 @@ def _speed_ups(n: Numbers) -> tuple[str, str]:
 
 
 def _converges(n: Numbers) -> tuple[str, str]:
-    trainings = io.shipped(RECORDED)
+    trainings = io.open(RECORDED)
     after, least = {}, {}
     for network in ernn_4.BASELINES:
         found = ernn_4.summary(trainings, network)
