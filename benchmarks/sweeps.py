@@ -114,5 +114,5 @@ if __name__ == "__main__":
     if asked.overhead:
         overhead(asked.overhead)
     if asked.tasks:
-        engine.LENGTH = engine.HANDED = 1e-9  # seconds of a task
+        engine.TASK_SECONDS = 1e-9  # seconds of a task
         overhead(asked.tasks)

@@ -74,13 +74,7 @@ class Contents:
 
 
 def read_contents(path: Path) -> Contents:
-    """Read a file of any known format, on the CPU, without running code.
-
-    Raises
-    ------
-    UserError
-        If there is no such file, or it is empty, a folder, a text, truncated or unsafe.
-    """
+    """Read a file of any known format, on the CPU, without running code."""
     head = _head(path)
     # first, as the length of a safetensors header may begin with the byte that a pickle begins with
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= LONGEST_HEADER:

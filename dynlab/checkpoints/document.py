@@ -137,11 +137,6 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
     document : mapping
         Made by `document`.
 
-    Returns
-    -------
-    Path
-        The file.
-
     Raises
     ------
     UserError

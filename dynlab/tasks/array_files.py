@@ -67,9 +67,8 @@ def read_sequences(path: Path, choice: Choice) -> np.ndarray:
     """
     if path.suffix in io.KINDS:
         with io.open_lazily(path) as stored:
-            array = _of_dataset(path, stored)
-            found = array.isel({schema.SAMPLE: choice.of(len(array))}).values
-            return check_numbers(path, found)
+            variable = _of_dataset(path, stored)
+            return check_numbers(path, variable.isel({schema.SAMPLE: choice.of(len(variable))}).values)
     check_readable(path)
     try:
         array = _of_archive(path) if path.suffix == ".npz" else np.lib.format.open_memmap(path, mode="r")

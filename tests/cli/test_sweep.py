@@ -91,7 +91,7 @@ def test_a_sweep_of_which_no_cell_is_done_ends_with_2_and_is_tried_again(network
     assert "1 are done, 1 failed" in capsys.readouterr().out
     (folder / "two.pt").write_bytes(good)
     assert run(line) == 0
-    assert "1 are done, 1 were before, 0 failed" in capsys.readouterr().out
+    assert "2 are done, 0 failed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("as_json", [True, False])

@@ -1,5 +1,6 @@
 """A sweep on a scheduler and workers that are processes of their own, as on a cluster. `make faults` has four."""
 
+import gc
 import os
 import signal
 import socket
@@ -81,6 +82,7 @@ def test_a_worker_and_a_scheduler_that_are_killed_cost_nothing_but_their_time(cl
     assert "cannot be reached" in said
     assert "goes on with what is not done" in said
     del store
+    gc.collect()  # the error had kept it
     cluster.start()
     store, trial = sweep.opened(slow, GRID, path, {})
     left = len(store.pending())
