@@ -29,8 +29,8 @@ def demo(quiet: bool, **look: Any) -> None:
     figures/demo/, saves the numbers beside them, and prints the comparison as a table.
     """
     from dynlab import io
+    from dynlab.figures import FIGURES as SCRIPTS
     from dynlab.files import make_folder
-    from dynlab.gallery import FIGURES as SCRIPTS
     from dynlab.plots.style import asked
 
     check_folder(FOLDER, "go elsewhere")
