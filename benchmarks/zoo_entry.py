@@ -1,4 +1,4 @@
-"""From finished training runs to an entry of the zoo: ``python -m dynlab.training.zoo_entry NAME FOLDER RUN RUN …``.
+"""From finished training runs to an entry of the zoo: ``python benchmarks/zoo_entry.py NAME FOLDER RUN RUN …``.
 
 The runs are pairs for each seed: one with training subjects held out, which chooses the seed, and one trained on the
 whole training split, whose network is shipped. Or it is one run on the whole training split. No test score chooses

@@ -11,7 +11,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
-from dynlab.wording import joined
+from dynlab.wording import agree, joined
 
 from .kept import trainings
 from .scripts import Table
@@ -168,13 +168,14 @@ def _verdict(ds: xr.Dataset) -> str:
     words = (REACHED, LAST, EXPLAINED, MORE, NEITHER, DIVERGED, ONE_SEED, UNKNOWN)
     counts = {each: int((under["meaning"] == each).sum()) for each in words}
     said = [f"{each} ({count})" for each, count in counts.items() if count]
+    near = under[schema.NETWORK].values[near_another(under).values].tolist()
     rule = (
         " Choosing on test explains a number that lies above the means at the chosen and at the last epoch, and within "
-        f"{STANDARD_ERRORS} standard errors of the mean at the best epoch on test. Of these numbers {also_near(under)} "
-        f"{_lies(also_near(under))} within {STANDARD_ERRORS} standard errors of one of the two other means as well"
-        f"{_names(under)}: they may be reached without it."
+        f"{STANDARD_ERRORS} standard errors of the mean at the best epoch on test. Of these numbers {len(near)} "
+        f"{agree(len(near), 'lies', 'lie')} within {STANDARD_ERRORS} standard errors of one of the two other means as "
+        f"well ({joined(near)}): they may be reached without it."
     )
-    told = rule if counts[EXPLAINED] else ""
+    told = rule if near else ""
     return f"Of {len(PUBLISHED)} published accuracies under the published recipes: {'; '.join(said)}.{told}"
 
 
@@ -188,18 +189,3 @@ def near_another(ds: xr.Dataset) -> xr.DataArray:
     near = abs(ds["accuracy"] - ds["published"]) <= two_errors(ds)
     others = near.sel({schema.SELECTION: ["chosen", "last"]}).any(schema.SELECTION)
     return others & (ds["meaning"] == EXPLAINED)
-
-
-def also_near(under: xr.Dataset) -> int:
-    """How many numbers are such, under one recipe."""
-    return int(near_another(under).sum())
-
-
-def _names(under: xr.Dataset) -> str:
-    """Of which networks these numbers are, in brackets."""
-    near = under[schema.NETWORK].values[near_another(under).values].tolist()
-    return f" ({joined(near)})" if near else ""
-
-
-def _lies(count: int) -> str:
-    return "lies" if count == 1 else "lie"
