@@ -1,6 +1,5 @@
 """Learning forward in time against backpropagation, of every system, and the tutorial's rule that is no gradient."""
 
-import numpy as np
 import pytest
 import torch
 from conformance.test_systems import TIMES, TRAINED
@@ -58,25 +57,6 @@ def test_what_is_kept_does_not_grow_with_time():
     assert sum(one.numel() for one in learning.sensitivity.values()) == kept
     assert learning.state.grad_fn is None
     assert all(one.grad_fn is None for one in learning.sensitivity.values())
-
-
-def tutorial(scale, seed=0, n=32, shown=6):
-    """The tutorial's network with a W of normal entries of deviation `scale`/√n, and its windows of a sine wave."""
-    torch.manual_seed(seed)
-    system = dl.create("vanilla", input_size=shown, state_size=n, activation="sigmoid", bias=False).double()
-    with torch.no_grad():
-        system.W.copy_(scale * torch.randn(n, n, dtype=torch.float64) / n**0.5)
-        system.V.copy_(torch.linalg.svd(torch.randn(n, shown, dtype=torch.float64), full_matrices=False)[0])
-    read = torch.linalg.svd(torch.randn(8, n, dtype=torch.float64), full_matrices=False)[2]
-    wave = np.sin(np.linspace(0, 4 * np.pi, 68))
-    slid = torch.from_numpy(np.lib.stride_tricks.sliding_window_view(wave, 14)[:54].copy())
-    inputs = slid[:, :6, None] * torch.eye(6, dtype=torch.float64)
-    return system, read, inputs, slid[:, 6:]
-
-
-def by_state(read, state, targets):
-    """∂L/∂s of the tutorial's loss, whose gradient by the error is the error clipped at ±1."""
-    return (state @ read.mT - targets).clamp(-1, 1) @ read
 
 
 @pytest.mark.parametrize(

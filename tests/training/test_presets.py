@@ -7,7 +7,6 @@ import torch
 
 from dynlab.figures.accuracies import facts
 from dynlab.systems import create
-from dynlab.tasks import TASKS
 from dynlab.tasks import create as create_task
 from dynlab.training import PRESETS
 from dynlab.training.network import outputs, training_loss
@@ -54,14 +53,6 @@ def parameters(name, *, with_readout=True):
     shown = system.output(torch.zeros(system.state_size)).shape[-1]
     count = sum(one.numel() for one in system.parameters())
     return count + ((shown + 1) * outputs if with_readout else 0)
-
-
-@pytest.mark.parametrize("name", SOURCES)
-def test_a_preset_says_where_it_is_from_and_what_it_chose(name):
-    preset = SOURCES[name]
-    assert preset.task in TASKS
-    assert preset.reported
-    assert preset.chosen
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -55,9 +55,7 @@ def test_a_row_of_steps_has_the_rate_at_which_its_step_was_made(how, tmp_path):
     np.testing.assert_allclose(rates, [0.5 * settings.rate(step, BATCHES) for step in range(2 * BATCHES)], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "stop", [4, 5, BATCHES + 2, BATCHES + 3, 2 * BATCHES], ids=lambda stop: f"before step {stop} of {3 * BATCHES}"
-)
+@pytest.mark.parametrize("stop", [4, BATCHES + 3, 2 * BATCHES], ids=lambda stop: f"before step {stop} of {3 * BATCHES}")
 def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(stop, whole, stop_at, tmp_path):
     folder = tmp_path / "run"
     stop_at(stop)
@@ -95,7 +93,7 @@ def test_a_run_stopped_between_the_last_batch_and_the_end_of_its_epoch_has_that_
         assert differing(stored(whole.checkpoint.parent, name), stored(folder, name)) == []
 
 
-@pytest.mark.parametrize("stop", [3, 4, 7])
+@pytest.mark.parametrize("stop", [4, 7])
 def test_a_run_on_new_sequences_in_every_epoch_resumes_bit_for_bit(stop, stop_at, tmp_path):
     task = {"symbols": 2, "delay": 3, "train_size": 20, "test_size": 4, "fresh": True}
     run = Run("gru", "copying", Settings(epochs=3, batch_size=8), {"hidden_size": 3}, task)  # three batches an epoch
@@ -107,14 +105,6 @@ def test_a_run_on_new_sequences_in_every_epoch_resumes_bit_for_bit(stop, stop_at
     resume(tmp_path / "stopped")
     for name in FILES:
         assert differing(stored(tmp_path / "whole", name), stored(tmp_path / "stopped", name)) == []
-
-
-def test_resuming_a_finished_run_changes_nothing(whole):
-    folder = whole.checkpoint.parent
-    before = {name: stored(folder, name) for name in FILES}
-    assert resume(folder).facts == whole.facts
-    for name in FILES:
-        assert differing(stored(folder, name), before[name]) == []
 
 
 def test_the_generators_around_a_run_are_left_alone(tmp_path):
@@ -138,15 +128,6 @@ def test_the_checkpoint_holds_what_was_measured(whole):
     assert found.system.task_settings == {"seed": 0, "retrain": False}
     assert whole.facts["cell_parameters"] == 4 * (4 * 4 + 4 * 1 + 2 * 4)
     assert whole.facts["data"]["sha256"] == task.source["sha256"]
-
-
-def test_the_best_epoch_on_validation_is_kept(whole):
-    with (whole.checkpoint.parent / "metrics.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    accuracies = [float(row["validation_accuracy"]) for row in rows]
-    assert len(rows) == SETTINGS.epochs
-    assert whole.facts["epoch"] == accuracies.index(max(accuracies)) + 1
-    assert whole.facts["validation_accuracy"] == pytest.approx(max(accuracies), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["last.ckpt", "best.ckpt"])
@@ -210,18 +191,8 @@ def test_an_interrupted_run_ends_as_an_interrupt_and_can_be_resumed(whole, monke
         (Run("lsmt", "digits"), "Unknown system 'lsmt': .*did you mean 'lstm'"),
         (Run("lstm", "digit"), "Unknown task 'digit'"),
         (Run("lstm", "digits"), "needs the setting 'hidden_size'; it takes input_size, hidden_size, num_layers"),
-        (Run("lstm", "digits", config={"hidden_size": 3, "size": 1}), "takes no setting 'size'"),
-        (
-            Run("lstm", "digits", config={"hidden_size": "many"}),
-            "System 'lstm': hidden_size must be a whole number, got 'many'",
-        ),
-        (
-            Run("vanilla", "digits", config={"state_size": 10**15}),
-            "not enough memory for the weights of vanilla with input_size 1, state_size 1,000,000,000,000,000",
-        ),
         (Run("lstm", "digits", config={"hidden_size": 3, "input_size": 2}), "width 2, task 'digits' gives 1"),
         (Run("henon", "digits"), "nothing to train"),
-        (Run("lorenz", "digits"), "nothing to train"),
         (Run("lstm", "digits", Settings(augment=("scale",)), {"hidden_size": 3}), "has no augmentation"),
         (Run("lstm", "digits", config={"hidden_size": 3}, task_settings={"size": 1}), "takes no setting 'size'"),
     ],
@@ -229,15 +200,6 @@ def test_an_interrupted_run_ends_as_an_interrupt_and_can_be_resumed(whole, monke
 def test_what_cannot_be_trained_is_said_and_nothing_is_written(run, message, tmp_path):
     with pytest.raises(UserError, match=message):
         train(run, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    "device, message", [("tpu", "must be cpu, cuda"), ("cuda:x", "must be"), ("cuda:99", "no device")]
-)
-def test_a_device_that_is_not_there_is_said(device, message, tmp_path):
-    with pytest.raises(UserError, match=message):
-        train(RUN, tmp_path / "run", device=device)
     assert not (tmp_path / "run").exists()
 
 

@@ -157,26 +157,6 @@ def test_a_diverging_network_is_data():
     assert "the trajectory has diverged" in failure
 
 
-@pytest.mark.parametrize(
-    "make, sentence",
-    [
-        (lambda: StabilityMonitor(0), "at least 1"),
-        (lambda: StabilityMonitor(samples=0), "at least 1"),
-    ],
-)
-def test_bad_settings(make, sentence):
-    with pytest.raises(UserError, match=sentence):
-        make()
-
-
-def test_a_module_without_a_recurrent_layer_is_told_so_when_the_fit_starts():
-    module = Users(nn.Identity(), 4)
-    module.forward = lambda x: module.head(x.mean(dim=(1, 2), keepdim=True)[:, 0].expand(-1, 4))
-    trainer = Trainer(max_epochs=1, logger=False, enable_checkpointing=False, callbacks=[StabilityMonitor()])
-    with pytest.raises(UserError, match="found no RNN"):
-        trainer.fit(module, data())
-
-
 def test_several_layers_are_listed():
     module = Users(nn.GRU(4, 6, batch_first=True), 6)
     module.second = nn.GRU(2, 3)
