@@ -19,7 +19,7 @@ from dynlab.training.history import History
 from dynlab.training.module import Training
 from dynlab.training.network import Network, sweep
 from dynlab.training.run import STEPS, TENSORBOARD, Run, Writes
-from dynlab.training.saving import savers
+from dynlab.training.saving import WholeCheckpoints, savers
 from dynlab.training.settings import PRECISIONS
 from dynlab.training.stability_monitor import StabilityMonitor
 
@@ -67,6 +67,7 @@ def fit(
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
             callbacks=callbacks,
+            plugins=[WholeCheckpoints()],
             logger=[CSVLogger(folder, STEPS), TensorBoardLogger(folder, TENSORBOARD)],
             log_every_n_steps=writes.log_every,
             default_root_dir=folder,

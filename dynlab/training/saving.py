@@ -1,14 +1,27 @@
-"""The checkpoints of a run: the last and the best, and those that show how a network changes while it learns."""
+"""The checkpoints of a run: the last and the best, and those that show how a network changes while it learns.
+
+Each is written whole or not at all: the last good one survives a full disk and a killed run.
+"""
 
 from pathlib import Path
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.plugins.io import TorchCheckpointIO
 
+from dynlab.checkpoints.document import as_torch
+from dynlab.files import write_bytes
 from dynlab.tasks import Task
 from dynlab.training.module import VALIDATION_METRIC
 from dynlab.training.run import Writes
+
+
+class WholeCheckpoints(TorchCheckpointIO):
+    """Writes to a file beside, which replaces the old one only when it is on the disk."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        write_bytes(Path(path), as_torch(checkpoint))
 
 
 class Kept(Callback):

@@ -99,7 +99,8 @@ def train(
     folder = Path(folder)
     if files.exists(folder) and not overwrite:
         raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
-    if files.exists(folder) and not (folder / RUN_FILE).is_file() and any(folder.iterdir()):
+    others = folder.is_dir() and any(not files.is_private(entry) for entry in folder.iterdir())
+    if others and not (folder / RUN_FILE).is_file():
         raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.")
     writes = Writes(checkpoint_every, keep_every, log_every, monitor_every, test_every_epoch)
     prepared = prepare(run, data_dir=data_dir, device=device, progress=progress, say=log)
