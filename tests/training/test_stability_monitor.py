@@ -96,7 +96,9 @@ def test_it_measures_what_the_diagnostics_measure(name):
     assert len(monitor.kept) == 3  # steps 0, 3 and 6 of 8
     for system, inputs, found in monitor.kept:
         assert inputs.shape[:2] == (2, STEPS)
-        assert found[LOG_GRADIENT] == pytest.approx(np.mean([log_norm(system, one) for one in system.drive(inputs)]), abs=1e-6)
+        assert found[LOG_GRADIENT] == pytest.approx(
+            np.mean([log_norm(system, one) for one in system.drive(inputs)]), abs=1e-6
+        )
     logged = trainer.callback_metrics
     assert float(logged[LOG_GRADIENT]) == pytest.approx(monitor.kept[-1][2][LOG_GRADIENT], rel=1e-6)
     assert {SPECTRAL_RADIUS, LARGEST_EXPONENT} <= set(logged)
