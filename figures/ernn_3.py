@@ -32,11 +32,11 @@ ARROWS = (
 TEXTS = {
     "$h_k^{(i)}$": (-0.9, 1.8),
     "$h_{k-1}$": (-1.1, 0.2),
-    "$h_k^{(i+1)}$": (14.2, 1.8),
+    "$h_k^{(i+1)}$": (14.4, 1.8),
     "$h_k^{(i)} + h_{k-1}$": (5.3, 2.55),
     "$h_k^{(i)}$ ": (5.3, 3.2),
     "−": (9.45, 1.95),  # this sum is taken from φ
-    "repeated K times, i = 0 … K − 1": (11.2, 3.75),
+    "repeated K times, i = 0 … K − 1": (11.2, 3.8),
 }
 WORDS = (
     "A diagram, nothing is measured. h_{k−1} is the state before, x_k the input, φ the activation, and K inner "
@@ -50,8 +50,13 @@ def draw(results: Results) -> Drawn:
     figure, ax = plt.subplots()
     ax.axis("off")
     ax.set(xlim=(-1.4, 15.1), ylim=(-0.7, 4.4), aspect="equal")
-    dashed: dict[str, Any] = {"facecolor": "none", "edgecolor": style.GREY, "linestyle": "--"}
-    ax.add_patch(FancyBboxPatch((0.35, -0.5), 13.1, 4.1, **dashed))
+    dashed: dict[str, Any] = {
+        "boxstyle": "round,pad=0.1",
+        "facecolor": "none",
+        "edgecolor": style.GREY,
+        "linestyle": "--",
+    }
+    ax.add_patch(FancyBboxPatch((0.35, -0.5), 13.1, 4.1, facecolor="none", **dashed))
     for words, (x, y) in BOXES.items():
         half = HALF[0] * (1 + ("+" in words))
         corner = x - half, y - HALF[1]

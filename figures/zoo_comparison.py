@@ -72,7 +72,7 @@ def draw(results: Results) -> Drawn:
         for ax in (spectra, gradients, points):
             _bare(ax)
         stable = found["fixed_points"]["stable"].values == 1
-        spectra.set(xlabel="Re μ")
+        spectra.set(xlabel="Re μ", aspect="equal")
         spectra.set_title(title, fontsize="medium")
         points.set_title(f"{stable.sum()} stable, {(~stable).sum()} not", fontsize="medium")
     for row, label, window in zip(axes, LABELS, WINDOWS, strict=True):
@@ -94,6 +94,8 @@ def _bare(ax: Axes) -> None:
     for drawn in ax.collections:
         if drawn.colorbar is not None:
             drawn.colorbar.remove()
+    for patch in ax.patches:
+        patch.set_facecolor("none")
     for extra in (*ax.child_axes, *ax.texts, ax.get_legend()):
         if extra is not None:
             extra.remove()
