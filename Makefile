@@ -17,7 +17,7 @@ MANIFEST := setup.cfg pyproject.toml constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test browser-test docs test-oldest fuzz faults coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
+.PHONY: help demo test browser-test docs test-oldest fuzz faults coverage lint bench bench-full queue queue-status queue-results pages clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
@@ -31,7 +31,7 @@ help:
 	@echo "make lint    lint, types, import contract and size alone"
 	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/"
 	@echo "make bench-full   the same, and how the main jobs' times grow with their sizes"
-	@echo "make queue   go on with the long trainings, on one core; queue-pause stops them, queue-status says how far they are"
+	@echo "make queue   go on with the long trainings, on one core, until Ctrl-C; queue-status says how far they are"
 	@echo "make pages   write docs/tables.md and docs/audit.md again, as after make queue-results, which kept new trainings"
 	@echo "make clean   remove $(VENV), build leftovers and caches (figures stay)"
 
@@ -92,14 +92,14 @@ $(VENV)/bench.stamp: $(VENV)/dev.stamp
 	touch $@
 
 queue: $(VENV)/dev.stamp
-	OMP_NUM_THREADS=1 nice -n $(NICE) $(BIN)/python -m dynlab.training.queue
+	OMP_NUM_THREADS=1 nice -n $(NICE) $(MAKE) -f figures/Makefile PYTHON=$(BIN)/python
 
-queue-pause queue-status queue-time: $(VENV)/dev.stamp
-	@$(BIN)/python -m dynlab.training.queue $(@:queue-%=%)
+queue-status: $(VENV)/dev.stamp
+	@$(MAKE) -s -f figures/Makefile status PYTHON=$(BIN)/python
 
 # what the finished trainings gave, into a small file that is committed
 queue-results: $(VENV)/dev.stamp
-	@$(BIN)/python -m dynlab.training.queue results dynlab/gallery/trainings.nc
+	@$(MAKE) -s -f figures/Makefile results PYTHON=$(BIN)/python
 	@$(MAKE) pages
 
 pages: $(VENV)/dev.stamp

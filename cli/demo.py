@@ -22,7 +22,7 @@ def demo(quiet: bool, dpi: int | None, theme: str) -> None:
     figures/demo/, saves the numbers beside them, and prints the comparison as a table.
     """
     from dynlab import io
-    from dynlab.gallery import FIGURES as SCRIPTS
+    from dynlab.figures import FIGURES as SCRIPTS
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     files = Output("demo", quiet=quiet)

@@ -18,7 +18,7 @@ GIF_DPI, MP4_DPI = 60, 100
 
 
 @click.command(cls=Command)
-@click.argument("name", shell_complete=names_in("dynlab.gallery:FIGURES"))
+@click.argument("name", shell_complete=names_in("dynlab.figures:FIGURES"))
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FIGURE", help="Another file than the default."
 )
@@ -59,8 +59,9 @@ def figure(
     dynlab figure critical-step
     dynlab figure movie -o sine.mp4
     """
+    from dynlab.figures import FIGURES
+    from dynlab.figures.pages import gallery_page
     from dynlab.files import write_text
-    from dynlab.gallery import FIGURES, page
     from dynlab.plots.style import asked
 
     if name == "all" and output is not None:
@@ -88,5 +89,5 @@ def figure(
         if path.suffix in FIGURE_SUFFIXES:
             files.log(f"Figure: {path}")
     if name == "all":
-        write_text(FOLDER / "README.md", page(made))
+        write_text(FOLDER / "README.md", gallery_page(made))
         files.log(f"Page: {FOLDER / 'README.md'}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dynlab.training import Result, Run
 
 REFUSED = {"resume": "the same line goes on", "overwrite": "a run that is complete is kept"}
-OF_ALL = ("data_dir", "device", "devices", "output", "quiet", "as_json", *REFUSED)
+OF_ALL = ("data_dir", "device", "output", "quiet", "as_json", *REFUSED)
 WRITES = ("checkpoint_every", "keep_every", "log_every", "monitor_every", "test_every_epoch")
 
 
@@ -82,7 +82,7 @@ def _result(run: Run, folder: Path, others: dict[str, Any]) -> Result:
     show = {"data_dir": others["data_dir"], "device": others["device"]}
     if not (folder / "last.ckpt").is_file():
         writes = {name: others[name] for name in WRITES if others[name] is not None}
-        return training.train(run, folder, overwrite=True, devices=others["devices"] or 1, **writes, **show)
+        return training.train(run, folder, overwrite=True, **writes, **show)
     if training.stored_run(folder)[0].command != run.command:
         raise UserError(f"{folder} holds another training: choose another --output.")
     return training.resume(folder, **show)

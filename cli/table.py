@@ -12,7 +12,7 @@ from .output import DATA_SUFFIXES, check_file, echo, print_json, print_table, wo
 
 
 @click.command()
-@click.argument("name", shell_complete=names_in("dynlab.gallery:TABLES"))
+@click.argument("name", shell_complete=names_in("dynlab.figures:TABLES"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
 @click.option("--save", "data", type=click.Path(path_type=Path), metavar="FILE", help="Save the numbers: .nc or .zarr.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="PAGE", help="Write a Markdown page: .md.")
@@ -46,8 +46,9 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     import pandas as pd
 
     from dynlab import io
+    from dynlab.figures import TABLES
+    from dynlab.figures.pages import audit_page, tables_page
     from dynlab.files import write_text
-    from dynlab.gallery import TABLES, audit_page, tables_page
 
     check_file(data, "--save", DATA_SUFFIXES, overwrite=overwrite)
     check_file(output, "--output", (".md",), overwrite=overwrite)

@@ -126,7 +126,6 @@ SUBJECT: Options = {
 }
 RUN: Options = {
     "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
-    "devices": (("--devices",), {"type": COUNT, "help": "Processes, or GPUs, that share each batch.  [default: 1]"}),
     "data_dir": (("--data-dir",), {"type": FOLDER, "help": "Where data sets lie. [default: $DYNLAB_DATA]"}),
     "output": (
         ("--output", "-o"),
@@ -153,7 +152,7 @@ RUN: Options = {
         ("--log-every",),
         {
             "type": COUNT,
-            "help": "Steps between rows of FOLDER/steps.csv and points in FOLDER/tensorboard.  [default: 50]",
+            "help": "Steps between rows of FOLDER/steps and points in FOLDER/tensorboard.  [default: 50]",
         },
     ),
     "monitor_every": (
@@ -180,7 +179,6 @@ RUN: Options = {
 @with_options(SUBJECT | {name: _setting(name, kind, text) for name, (kind, text) in SETTINGS.items()} | RUN)
 def train(
     device: str,
-    devices: int | None,
     data_dir: Path | None,
     output: Path | None,
     resume: bool,
@@ -210,7 +208,6 @@ def train(
     show |= {"log": None if quiet or sys.stderr.isatty() else functools.partial(echo, err=True)}
     writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every}
     writes |= {"monitor_every": monitor_every} | ({} if log_every is None else {"log_every": log_every})
-    writes |= {} if devices is None else {"devices": devices}
     writes |= {"test_every_epoch": True} if test_every_epoch else {}
     if resume:
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])

@@ -38,9 +38,10 @@ def page():
 def carried_out(page, tmp_path_factory):
     """A copy of the package with the examples in it, and what the commands below them print."""
     copy = tmp_path_factory.mktemp("copy")
-    for folder in ("dynlab", "cli", "tests/conformance", "docs"):
+    for folder in ("dynlab", "cli", "figures", "tests/conformance", "docs"):
         shutil.copytree(ROOT / folder, copy / folder)
-    shutil.move(copy / "cli", copy / "dynlab" / "cli")
+    for folder in ("cli", "figures"):
+        shutil.move(copy / folder, copy / "dynlab" / folder)
     for name in ("setup.cfg", "tests/conftest.py", "tests/pictures.py", "tests/small_results.py"):
         shutil.copy(ROOT / name, copy / name)
     lines = LINE.findall(page)

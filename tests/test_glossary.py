@@ -132,7 +132,8 @@ PHRASES = {"degenerate"}  # a sentence says what it is
 @pytest.fixture(scope="module")
 def said():
     """What dynlab says: docstrings and sentences of its sources, and the text of pages and notebooks."""
-    sources = [*(ROOT / "dynlab").rglob("*.py"), *(ROOT / "cli").glob("*.py")]
+    sources = [*(ROOT / "dynlab").rglob("*.py"), *(ROOT / "cli").glob("*.py"), *(ROOT / "figures").glob("*.*")]
+    sources = [path for path in sources if path.suffix in (".py", ".toml")]
     pages = [page for page in PAGES if page.name != "glossary.md"]
     return "\n".join(path.read_text(encoding="utf-8") for path in [*sources, *pages])
 

@@ -21,7 +21,7 @@ SETUP = ConfigParser(interpolation=None)
 SETUP.read(ROOT / "setup.cfg")
 
 # a folder of the source tree and the package that it is installed as
-INSTALLED_AS = {"dynlab": "dynlab", "cli": "dynlab.cli"}
+INSTALLED_AS = {"dynlab": "dynlab", "cli": "dynlab.cli", "figures": "dynlab.figures"}
 
 # Written in two parts, since this file is searched as well.
 LOCAL = [
@@ -49,9 +49,11 @@ def package_of(folder):
 
 
 def sources():
-    """Every file below the package folders, relative to the root, without what Python leaves there."""
-    files = [file for top in INSTALLED_AS for file in (ROOT / top).rglob("*") if file.is_file()]
-    return [file for file in files if "__pycache__" not in file.parts]
+    """Every file of the packages, without the pictures in figures and what Python leaves there."""
+    files = [file for top in ("dynlab", "cli") for file in (ROOT / top).rglob("*") if file.is_file()]
+    figures = ROOT / "figures"
+    files += [*figures.glob("*.*"), *(figures / "kept").iterdir()]
+    return [file for file in files if file.suffix not in (".pyc", ".png") and file.is_file()]
 
 
 def tracked():
@@ -78,7 +80,8 @@ def test_every_package_folder_has_an_init():
     [(package, line) for package in SETUP["options.package_data"] for line in listed("options.package_data", package)],
 )
 def test_package_data_exist(package, pattern):
-    folder = ROOT / package.replace("dynlab.cli", "cli").replace(".", "/")
+    top, _, rest = package.removeprefix("dynlab.").partition(".")
+    folder = ROOT / (package if top not in INSTALLED_AS else f"{top}/{rest}").replace(".", "/")
     assert list(folder.glob(pattern)), f"setup.cfg promises {pattern} in {package}, and there is no such file"
 
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from dynlab.training.presets import PRESETS, Preset
-from dynlab.training.run import Run, Writes
+from dynlab.training.run import Diverged, Run, Writes, stored_run
 from dynlab.training.settings import Settings
-from dynlab.training.stored_run import stored_run
 from dynlab.training.train import Result, resume, train
 
 __all__ = [
     "PRESETS",
+    "Diverged",
     "Preset",
     "Result",
     "Run",

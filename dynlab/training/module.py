@@ -1,21 +1,20 @@
 """The network as Lightning trains it; the only file that subclasses Lightning's module."""
 
-import math
+import shlex
+from collections.abc import Mapping
 from typing import Any, cast
 
-import numpy as np
 import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from dynlab import checkpoints
+from dynlab.errors import UserError
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
-from dynlab.training.loading import check_of_run, check_whole, move
 from dynlab.training.network import Network, loss_of, metric_of, training_loss
 from dynlab.training.settings import PLATEAU, Settings
-from dynlab.training.shares import gathered, own, rank_and_count, summed
 
 VALIDATION_LOSS, VALIDATION_METRIC = "validation_loss", "validation_metric"
 
@@ -57,9 +56,7 @@ class Training(LightningModule):
         self.register_buffer("halvings", torch.zeros((), dtype=torch.int64))
         self._state: Tensor | None = None  # that the next windows of the streams start at
         self._held_state: Tensor | None = None
-        self.latest_loss = math.nan  # of the last batch, over all processes
         self._generator_state: Tensor | None = None
-        self.has_stepped = False  # since it was begun or resumed
 
     @property
     def trained(self) -> Network:
@@ -74,19 +71,14 @@ class Training(LightningModule):
         return mean
 
     def training_step(self, batch: tuple[Tensor, Tensor], index: int) -> Tensor:
-        rank, processes = rank_and_count()
-        rows = len(batch[0])
-        inputs, targets = map(own, batch)
+        inputs, targets = batch
         answers, last = self.network.carried(inputs, self._start(self._state, index, inputs))
         self._state = last.detach()
         loss = training_loss(self.task, answers, targets, self.settings)
-        mine = len(range(rank, rows, processes))
-        total, count = summed(torch.stack([mine * loss.detach(), loss.new_tensor(mine)]))
-        self.loss_sum += total
-        self.sequences += count.to(torch.int64)
-        self.latest_loss = float(total / count)
-        self.log("loss", self.latest_loss, prog_bar=True)
-        loss = loss * (mine * processes / rows)  # so that the mean over processes is that over rows
+        self.loss_sum += len(inputs) * loss.detach()
+        self.sequences += len(inputs)
+        rate = self.trainer.optimizers[0].param_groups[0]["lr"]
+        self.log_dict({"loss": loss.detach(), "learning_rate": rate}, prog_bar=True, batch_size=len(inputs))
         penalty = self.network.system.penalty() if self.settings.penalty else None
         return loss if penalty is None else loss + self.settings.penalty * penalty
 
@@ -118,7 +110,6 @@ class Training(LightningModule):
     def optimizer_step(self, *arguments: Any, **named: Any) -> None:
         super().optimizer_step(*arguments, **named)
         self.network.system.after_optimizer_step()
-        self.has_stepped = True
         if self.average is not None:
             self.average.update_parameters(self.network)
 
@@ -143,24 +134,32 @@ class Training(LightningModule):
             self.facts | {"epoch": self.current_epoch + 1},
         )
         checkpoint["batches"] = self.batches.state_dict()
-        checkpoint["processes"] = gathered({"generator": torch.get_rng_state(), "state": self._state})
+        checkpoint["processes"] = [{"generator": torch.get_rng_state(), "state": self._state}]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         check_of_run(checkpoint, self.facts["command"])
-        check_whole(checkpoint, self.trainer, self.settings)
-        move(checkpoint["callbacks"], self.trainer)
+        for saver in self.trainer.checkpoint_callbacks:  # of a run that was moved
+            if saver.state_key in checkpoint["callbacks"]:
+                checkpoint["callbacks"][saver.state_key]["dirpath"] = getattr(saver, "dirpath", None)
         self.batches.load_state_dict(checkpoint["batches"])
-        here = checkpoint["processes"][rank_and_count()[0]]
+        here = checkpoint["processes"][0]
         self._generator_state, self._state = here["generator"], here["state"]
 
     def on_train_start(self) -> None:
-        """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it.
-
-        At the start, each process but the first, whose is the run's, has a generator of its own.
-        """
-        rank = rank_and_count()[0]
-        if self._generator_state is None and rank:
-            torch.manual_seed(int(np.random.SeedSequence([self.settings.seed, rank]).generate_state(1)[0]))
+        """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it."""
         if self._generator_state is not None:
             torch.set_rng_state(self._generator_state)
             self._generator_state = None
+
+
+def check_of_run(stored: Mapping[str, Any], command: str) -> None:
+    """Compare the command among a checkpoint's facts, with all settings that decide the result, with a run's own.
+
+    Raises
+    ------
+    UserError
+        Where they differ.
+    """
+    theirs = stored["dynlab"]["training"]["command"]
+    if sorted(shlex.split(theirs)) != sorted(shlex.split(command)):
+        raise UserError(f"The checkpoint is of another run, `{theirs}`; start this one anew with --overwrite.")

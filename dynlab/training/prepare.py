@@ -1,12 +1,10 @@
-"""A run before it starts: its task, its untrained network, its device, and the facts that its checkpoints will hold."""
+"""A run before it starts: its task, its untrained network, and the facts that its checkpoints will hold."""
 
 import dataclasses
 import inspect
-import os
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import torch
 
 import dynlab
 from dynlab import tasks
-from dynlab.arguments import check_at_least
 from dynlab.checkpoints.document import EMBEDDING
 from dynlab.errors import UserError, lookup, require_extra
 from dynlab.progress import working
@@ -25,61 +22,22 @@ from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
 from dynlab.training.network import Network
-from dynlab.training.run import Run, Writes
+from dynlab.training.run import Run
 from dynlab.training.settings import PLATEAU, Settings
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """All that Lightning is to be told.
-
-    Attributes
-    ----------
-    task : Task
-    network : Network
-        Its weights drawn with the run's seed.
-    settings : Settings
-    facts : dict
-        On the training, JSON-able.
-    accelerator : str
-    devices : int or list of int
-        In Lightning's words.
-    processes : int
-        That share each batch.
-    folder : Path
-        Where checkpoints go.
-    writes : Writes
-        What goes there while the training goes on.
-    progress : bool
-        Whether to draw a progress bar.
-    say : callable or None
-        Is given a line for each epoch.
-    """
-
-    task: Task
-    network: Network
-    settings: Settings
-    facts: dict[str, Any]
-    accelerator: str
-    devices: int | list[int]
-    processes: int
-    folder: Path
-    writes: Writes
-    progress: bool
-    say: Callable[[str], None] | None
 
 
 def prepare(
     run: Run,
-    folder: Path,
-    data_dir: str | Path | None,
-    device: str,
-    writes: Writes,
-    progress: bool,
-    say: Callable[[str], None] | None,
-    processes: int = 1,
-) -> Prepared:
-    """Check everything that can be checked and make what is to be trained; nothing is written.
+    *,
+    data_dir: str | Path | None = None,
+    device: str = "cpu",
+    progress: bool = False,
+    say: Callable[[str], None] | None = None,
+) -> tuple[Task, Network, dict[str, Any]]:
+    """Check everything that can be checked, and return the task, the untrained network and the facts of a run.
+
+    Its weights are drawn with the run's seed; nothing is written. `say`, or with `progress` a terminal, is told what is
+    read where that takes long.
 
     Raises
     ------
@@ -88,17 +46,13 @@ def prepare(
         that is not there, and without Lightning.
     """
     takes = accepted(run.system)
-    accelerator, devices = _device(device, processes)
-    if processes > run.settings.batch_size:
-        raise UserError(
-            f"A batch of {run.settings.batch_size} has no rows for --devices {processes}: lower one of them."
-        )
+    check_device(device)
     version = require_extra("lightning", "train").__version__
     if "data_dir" in run.task_settings:
         raise UserError("data_dir is no setting of a run: name the folder of the data with --data-dir or DYNLAB_DATA.")
-    task_settings = {"seed": run.settings.seed} | dict(run.task_settings)
-    with _reading(run.task, progress, say):
-        task = tasks.create(run.task, **task_settings, data_dir=data_dir)
+    with working(f"{'reading' if say else 'Reading'} {run.task}", say) if progress or say else nullcontext():
+        given = {"seed": run.settings.seed} | dict(run.task_settings)
+        task = tasks.create(run.task, **given, data_dir=data_dir)
     task.augmentation(run.settings.augment)
     if run.settings.loss is not None and task.loss != "mse":
         raise UserError(f"Task {run.task!r} has classes and learns by cross-entropy: leave out --loss.")
@@ -109,21 +63,8 @@ def prepare(
         _check_what_the_system_has(run.settings, system)
         _check_that_the_base_moves(run, task)
         network = Network(system, task, run.settings.dropout)
-    facts = _facts(run, task, network, version)
-    facts["device"] = torch.cuda.get_device_name(device) if accelerator == "cuda" else device
-    return Prepared(
-        task,
-        network,
-        run.settings,
-        facts,
-        accelerator,
-        devices,
-        processes,
-        folder,
-        writes,
-        progress,
-        say,
-    )
+    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+    return task, network, _facts(run, task, network, version) | {"device": name}
 
 
 def _system(run: Run, task: Task, takes: list[str]) -> Map:
@@ -146,16 +87,6 @@ def _system(run: Run, task: Task, takes: list[str]) -> Map:
             )
         system.embed(task.tokens)
     return system
-
-
-@contextmanager
-def _reading(task: str, progress: bool, say: Callable[[str], None] | None) -> Iterator[None]:
-    """Say what is read where that takes long, a minute or two of the largest; once, where processes share the run."""
-    if "LOCAL_RANK" in os.environ or not (progress or say):
-        yield
-    else:
-        with working(f"{'reading' if say else 'Reading'} {task}", say):
-            yield
 
 
 def _check_what_the_task_has(settings: Settings, task: Task) -> None:
@@ -216,18 +147,6 @@ def _check_that_the_base_moves(run: Run, task: Task) -> None:
 def accepted(system: str) -> list[str]:
     """The names of the arguments that a system of `SYSTEMS` takes."""
     return list(inspect.signature(lookup(SYSTEMS, system, "system")).parameters)
-
-
-def _device(device: str, processes: int) -> tuple[str, int | list[int]]:
-    """Lightning's accelerator and devices."""
-    check_device(device)
-    kind, _, index = device.partition(":")
-    check_at_least(1, **{"--devices": processes})
-    if processes > 1 and (index or kind == "mps"):
-        raise UserError(f"--devices {processes} goes with --device cpu or cuda, got {device}.")
-    if processes > 1 and kind == "cuda":
-        check_device(f"cuda:{processes - 1}")
-    return kind, [int(index)] if index and kind != "cpu" else processes
 
 
 def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, Any]:

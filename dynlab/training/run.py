@@ -3,22 +3,22 @@
 import dataclasses
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
 from dynlab.training.settings import Settings, option
 
 RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
-METRICS_FILE, STEPS_FILE, TENSORBOARD = "metrics.csv", "steps.csv", "tensorboard"
+METRICS_FILE, STEPS, TENSORBOARD = "metrics.csv", "steps", "tensorboard"
 BEST, LAST = "best", "last"
-LONGEST_REASON = 200  # letters of what torch says
+
+
+class Diverged(UserError):
+    """The loss of a training is no number any more."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Writes:
     keep_every : int or None
         Batches between checkpoints that are kept.
     log_every : int
-        Steps between rows of ``steps.csv`` and points in TensorBoard.
+        Steps between rows of ``steps/`` and points in TensorBoard.
     monitor_every : int or None
         Steps between two measurements of a `StabilityMonitor`; None has none.
     test_every_epoch : bool
@@ -90,17 +90,21 @@ class Run:
         return shlex.join(words)
 
 
-@contextmanager
-def checked_against_run(path: Path | None, has_begun: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Say of a run's checkpoint that it does not fit the run, where it is read and used within, before it `has_begun`.
+def stored_run(folder: Path) -> tuple[Run, Writes]:
+    """Return the run of a folder and what it writes, as its ``run.json`` says.
 
-    A damaged file may have other names and shapes than the network and its optimiser, which torch tells of in its own
-    words, and some of them at the first step only.
+    Raises
+    ------
+    UserError
+        Where there is none, or its settings are none of a run.
     """
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
     try:
-        yield
-    except (RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
-        if path is None or has_begun() or isinstance(error, UserError | torch.OutOfMemoryError):
-            raise
-        reason = " ".join(str(error).split())[:LONGEST_REASON]
-        raise UserError(f"{path} does not fit its run ({reason}); start the run anew with --overwrite.") from error
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        settings, writes = Settings.of(stored.pop("settings")), Writes(**stored.pop("writes"))
+        stored.pop("devices", None)  # of older runs
+        return Run(settings=settings, **stored), writes
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise UserError(f"{path} is damaged ({error}); start the run anew with --overwrite.") from error

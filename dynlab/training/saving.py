@@ -11,18 +11,17 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from dynlab.checkpoints.document import as_torch
-from dynlab.files import make_folder, write_bytes
+from dynlab.files import write_bytes
+from dynlab.tasks import Task
 from dynlab.training.module import VALIDATION_METRIC
-from dynlab.training.prepare import Prepared
+from dynlab.training.run import Writes
 
 
 class WholeCheckpoints(TorchCheckpointIO):
-    """Lightning's way to write, but to a file beside that replaces the old one only when it is on the disk."""
+    """Writes to a file beside, which replaces the old one only when it is on the disk."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        path = Path(path)
-        make_folder(path.parent)
-        write_bytes(path, as_torch(checkpoint))
+        write_bytes(Path(path), as_torch(checkpoint))
 
 
 class Kept(Callback):
@@ -61,16 +60,16 @@ class ModelCheckpointWithinEpochs(ModelCheckpoint):
             super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
 
-def savers(prepared: Prepared) -> list[Callback]:
-    """Lightning's savers: the best first, so that the last one's copy of their state is complete."""
-    where: dict[str, Any] = {"dirpath": prepared.folder, "enable_version_counter": False}
+def savers(folder: Path, task: Task, writes: Writes) -> list[Callback]:
+    """Return Lightning's savers: the best first, so that the last one's copy of their state is complete."""
+    where: dict[str, Any] = {"dirpath": folder, "enable_version_counter": False}
     after_epochs = where | {"save_on_train_epoch_end": True}
-    found: list[Callback] = []
-    if prepared.task.validation is not None:
-        mode = "max" if prepared.task.metric == "accuracy" else "min"
+    found: list[Callback] = [] if writes.keep_every is None else [Kept(folder, writes.keep_every)]
+    if task.validation is not None:
+        mode = "max" if task.metric == "accuracy" else "min"
         found.append(ModelCheckpoint(filename="best", monitor=VALIDATION_METRIC, mode=mode, **after_epochs))
     found.append(ModelCheckpoint(filename="last", **after_epochs))
-    if prepared.writes.checkpoint_every is not None:
-        within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": prepared.writes.checkpoint_every}
+    if writes.checkpoint_every is not None:
+        within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": writes.checkpoint_every}
         found.append(ModelCheckpointWithinEpochs(filename="last", **within))
     return found

@@ -1,7 +1,7 @@
 """How a network is trained: every number of it in one place, checked before anything starts."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -157,6 +157,12 @@ class Settings:
             raise UserError(
                 f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer rmsprop."
             )
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Settings":
+        """Return the settings that a file has as names and values, where a tuple is a list."""
+        given: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
+        return cls(**given)
 
     @property
     def constrained_rate(self) -> float:

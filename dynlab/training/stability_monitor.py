@@ -59,7 +59,9 @@ class StabilityMonitor(StabilityWatch, Callback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         if values := self._heard(pl_module):
-            pl_module.log_dict(values, on_step=True, on_epoch=False, rank_zero_only=True, batch_size=1)
+            pl_module.log_dict(values, logger=False, rank_zero_only=True, batch_size=1)
+            for logger in trainer.loggers:  # whatever steps the trainer logs
+                logger.log_metrics(values, trainer.global_step - 1)
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         self._be_deaf()

@@ -1,20 +1,24 @@
 """What every `StabilityMonitor` does, whoever trains: hears what a recurrent layer is given, and measures it."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.checkpoints.modules import extents, part_system, unwrapped
 from dynlab.checkpoints.naming import choose
 from dynlab.checkpoints.recording import listen
+from dynlab.diagnostics.gradient.gradient_norms import gradient
+from dynlab.diagnostics.lyapunov.lyapunov_exponents import lyapunov
+from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
-from dynlab.systems import Map
+from dynlab.systems import Map, System
 from dynlab.systems.copied import copied
-from dynlab.training.stability_measure import Stability, measure
 
 LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT = (
     "stability/log_gradient",
@@ -65,14 +69,9 @@ class StabilityWatch:
         self._be_deaf()
         if self._inputs is None:
             return self.latest
-        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_torch_thread():
-            found = self._measured(module, self._inputs.to("cpu", torch.float64))
+        with torch.random.fork_rng(devices=[]), one_torch_thread():
+            self.latest = self._measured(module, self._inputs.to("cpu", torch.float64))
         self._inputs = None
-        self.latest = {
-            LOG_GRADIENT: found.log_gradient,
-            SPECTRAL_RADIUS: found.spectral_radius,
-            LARGEST_EXPONENT: found.largest_exponent,
-        }
         return self.latest
 
     def _be_deaf(self) -> None:
@@ -81,17 +80,9 @@ class StabilityWatch:
             self._stop_listening()
             self._stop_listening = None
 
-    def _measured(self, module: nn.Module, inputs: Tensor) -> Stability:
-        system = part_system(copied(self._part(module)), self._chosen)
-        if not isinstance(system, Map):
-            self.failure = f"{system.name} is no map"
-        elif inputs.shape[1] < 2:
-            self.failure = "the sequences have one step only"
-        else:
-            found = measure(system, system.drive(inputs), self.times)
-            self.failure = found.failure
-            return found
-        return Stability(float("nan"), float("nan"), float("nan"), self.failure)
+    def _measured(self, module: nn.Module, inputs: Tensor) -> dict[str, float]:
+        found, self.failure = measure(part_system(copied(self._part(module)), self._chosen), inputs, self.times)
+        return found
 
     def _part(self, module: nn.Module) -> Any:
         return unwrapped(module).get_submodule(self._chosen.prefix)
@@ -103,3 +94,23 @@ class StabilityWatch:
             self._inputs = part
         elif continues and part.shape[0] == self._inputs.shape[0]:
             self._inputs = torch.cat([self._inputs, part], dim=1)
+
+
+def measure(system: System, inputs: Tensor, times: int) -> tuple[dict[str, float], str | None]:
+    """Return ln ‖∂h_T/∂h_1‖₂, the largest spectral radius of `times` Jacobians, and the largest exponent.
+
+    They are means over the sequences, shape (sample, time, input). What cannot be measured is NaN, with the reason.
+    """
+    found = dict.fromkeys((LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT), math.nan)
+    try:
+        if not isinstance(system, Map):
+            raise UserError(f"{system.name} is no map")
+        radii = spectrum(system, inputs, times=times, conditions=False)["spectral_radius"]
+        norms = gradient(system, inputs, times=[1])
+        running = lyapunov(system, inputs, k=1)["running_exponent"]
+    except UserError as error:
+        return found, str(error)
+    found[SPECTRAL_RADIUS] = float(radii.max(schema.TIME, skipna=False).values.mean())
+    found[LOG_GRADIENT] = float(norms["log_norm"].sel({schema.TIME: 1}).values.mean())
+    found[LARGEST_EXPONENT] = float(running.values[:, -1, 0].mean())
+    return found, schema.flags(norms)["log_norm"] if any(map(math.isnan, found.values())) else None

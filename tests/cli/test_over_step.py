@@ -84,14 +84,14 @@ def test_each_step_is_what_the_command_gives_for_that_checkpoint(name, folder, c
     assert said.out.startswith("Over 3 checkpoints, steps 0 to 100, ")
     assert ("Inputs: 3 sequences of white noise" in said.err) == ("--samples" in options)
     assert [path.name for path in (folder / "figures").iterdir()] == [f"{command}-run-over-step.png"]
-    ds = io.shipped("run.nc")
+    ds = io.open("run.nc")
     assert set(map(str, ds.dims)) <= set(schema.DIMENSIONS)
     assert all(array.attrs["long_name"] and array.attrs["units"] in schema.UNITS for array in ds.data_vars.values())
     assert ds["step"].values.tolist() == STEPS
     assert ds["checkpoint"].values.tolist() == [Path(files[index]).name for index in (2, 0, 1)]
     for step, file in zip((40, 100, 0), files, strict=True):
         assert run([command, file, *options, "--save", f"{step}.nc", "--no-figure"]) == 0
-        alone = io.shipped(f"{step}.nc")
+        alone = io.open(f"{step}.nc")
         assert set(alone.data_vars) <= set(ds.data_vars)
         for key, array in {**alone.data_vars, **alone.coords}.items():
             joined = ds[key if key in alone.data_vars or f"{key}_at_step" not in ds else f"{key}_at_step"]

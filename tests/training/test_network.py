@@ -5,9 +5,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from dynlab import tasks
-from dynlab.errors import UserError
 from dynlab.systems import create
-from dynlab.training.network import Network, evaluate, loss_of, metric_of, outputs
+from dynlab.training.network import Network, evaluate, loss_of, outputs
 from dynlab.training.unitwise_sequence import STEPS_AT_ONCE
 from dynlab.trajectories import simulation
 
@@ -114,22 +113,9 @@ def test_the_loss_of_every_step_is_the_mean_over_all_steps(copying):
     assert float(loss_of(copying, answers, targets)) == pytest.approx(float(torch.stack(each).mean()), rel=1e-12)
 
 
-def test_accuracy_counts_every_step(copying):
-    targets = torch.from_numpy(copying.train.targets[:5])
-    answers = torch.nn.functional.one_hot(targets, 9).double()
-    assert float(metric_of(copying, answers, targets)) == 1
-    answers[0, 0] = torch.nn.functional.one_hot(torch.tensor(5), 9)
-    assert float(metric_of(copying, answers, targets)) == pytest.approx(1 - 1 / targets.numel())
-
-
 def test_evaluation_in_unequal_batches_is_the_mean_over_all(copying, monkeypatch):
     torch.manual_seed(0)
     network = Network(create("vanilla", input_size=10, state_size=4), copying)
     whole = evaluate(network, copying, copying.test)
     monkeypatch.setattr("dynlab.training.network.EVALUATION_BATCH", 3)
     assert evaluate(network, copying, copying.test) == pytest.approx(whole, rel=1e-6)
-
-
-def test_a_system_of_another_width_is_refused(copying):
-    with pytest.raises(UserError, match="width 3, task 'copying' gives 10: set input_size=10"):
-        Network(create("vanilla", input_size=3, state_size=4), copying)

@@ -1,6 +1,5 @@
 """The settings: schedules by their formula, the order of the data by its definition, and what is refused."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -11,7 +10,6 @@ from dynlab import tasks
 from dynlab.errors import UserError
 from dynlab.training import Settings
 from dynlab.training.batches import Batches
-from dynlab.training.settings import OPTIMIZERS
 
 
 def test_cosine_falls_from_one_to_zero_over_all_steps():
@@ -28,18 +26,6 @@ def test_halve_halves_after_each_period():
 def test_tenth_divides_by_ten_after_each_period():
     settings = Settings(epochs=300, schedule="tenth", halve_every=200)
     assert [settings.rate(step, 10) for step in (0, 1999, 2000, 2999)] == [1, 1, 0.1, 0.1]
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_every_optimizer_goes_down_a_bowl(name):
-    point = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
-    optimizer = Settings(optimizer=name, lr=0.01).make_optimizer([point])
-    start = float(point.detach().square().sum())
-    for _ in range(20):
-        optimizer.zero_grad()
-        point.square().sum().backward()
-        optimizer.step()
-    assert float(point.detach().square().sum()) < start
 
 
 # The second step along the gradients 2, then 1, of each optimizer, from its definition.
@@ -88,23 +74,16 @@ def test_a_schedule_scales_the_rates_of_both_groups(schedule, apart):
     "change, message",
     [
         ({"lr": 0.0}, "--lr must be a positive number, got 0.0"),
-        ({"lr": -1.0}, "--lr must be a positive number"),
-        ({"lr": math.nan}, "--lr must be a positive number"),
         ({"constrained_lr": 0.0}, "--constrained-lr must be a positive number, got 0.0"),
-        ({"constrained_lr": -1e-3}, "--constrained-lr must be a positive number"),
-        ({"constrained_lr": math.inf}, "--constrained-lr must be a positive number"),
         ({"constrained_optimizer": "adan"}, "Unknown constrained optimizer 'adan': .*did you mean 'adam'"),
         ({"constrained_optimizer": "gd"}, "a learning rate of another meaning than adam's: set --constrained-lr too"),
         ({"penalty": -0.1}, "--penalty must be finite and not negative, got -0.1"),
         ({"alpha": 1.0, "optimizer": "rmsprop"}, "--alpha must be at least 0 and below 1, got 1.0"),
         ({"alpha": 0.9}, "--alpha is rmsprop's and the optimizer is adam: leave it out, or set --optimizer rmsprop"),
-        ({"epochs": 0}, "--epochs must be at least 1"),
         ({"batch_size": 0}, "--batch-size must be at least 1"),
         ({"dropout": 1.0}, "--dropout must be at least 0 and below 1"),
         ({"weight_decay": -0.1}, "--weight-decay must be finite and not negative"),
         ({"clip": math.inf}, "--clip must be finite"),
-        ({"seed": -1}, "--seed must be at least 0, got -1"),
-        ({"optimizer": "adm"}, "Unknown optimizer 'adm': .*did you mean 'adam'"),
         ({"schedule": "cosin"}, "Unknown schedule 'cosin': .*did you mean 'cosine'"),
     ],
 )
@@ -148,10 +127,3 @@ def test_the_rest_after_a_restart_is_what_would_have_come(task, taken):
     for _, one, other in zip(range(9), source, stream(restarted), strict=False):
         assert torch.equal(one[0], other[0])
         assert torch.equal(one[1], other[1])
-
-
-def test_noise_has_the_deviation_that_was_asked_for(task):
-    quiet, noisy = (Batches(task, Settings(noise=noise)) for noise in (0.0, 0.3))
-    difference = next(iter(noisy))[0] - next(iter(quiet))[0]
-    assert float(difference.std()) == pytest.approx(0.3, rel=0.1)
-    assert dataclasses.replace(noisy.settings, noise=0.0) == quiet.settings

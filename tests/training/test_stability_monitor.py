@@ -1,7 +1,5 @@
 """The monitor against the diagnostics, in anybody's LightningModule, and that training does not notice it."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -11,8 +9,7 @@ from torch import nn
 import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.training import StabilityMonitor
-from dynlab.training.stability_measure import measure
-from dynlab.training.stability_watch import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS
+from dynlab.training.stability_watch import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS, measure
 
 STEPS = 12
 
@@ -99,15 +96,24 @@ def test_it_measures_what_the_diagnostics_measure(name):
     assert len(monitor.kept) == 3  # steps 0, 3 and 6 of 8
     for system, inputs, found in monitor.kept:
         assert inputs.shape[:2] == (2, STEPS)
-        driving = {"inputs": inputs.numpy()}
-        gradient = dl.gradient(system, **driving)["log_norm"].sel(time=1).values
-        assert found.log_gradient == pytest.approx(gradient.mean(), abs=1e-6)
-        radius = dl.spectrum(system, **driving, times=STEPS)["spectral_radius"]
-        steps = np.unique(np.round(np.linspace(0, STEPS - 1, 4)).astype(int)) + 1
-        assert found.spectral_radius == pytest.approx(float(radius.sel(time=steps).max("time").mean()), rel=1e-9)
+        assert found[LOG_GRADIENT] == pytest.approx(
+            np.mean([log_norm(system, one) for one in system.drive(inputs)]), abs=1e-6
+        )
     logged = trainer.callback_metrics
-    assert float(logged[LOG_GRADIENT]) == pytest.approx(monitor.kept[-1][2].log_gradient, rel=1e-6)
+    assert float(logged[LOG_GRADIENT]) == pytest.approx(monitor.kept[-1][2][LOG_GRADIENT], rel=1e-6)
     assert {SPECTRAL_RADIUS, LARGEST_EXPONENT} <= set(logged)
+
+
+def log_norm(system, inputs):
+    """ln ‖∂h_T/∂h_1‖₂ by automatic differentiation through the steps."""
+    start = system.step(torch.zeros(system.state_size, dtype=torch.float64), inputs[0]).detach()
+
+    def last(state):
+        for input in inputs[1:]:
+            state = system.step(state, input)
+        return state
+
+    return float(torch.linalg.matrix_norm(torch.autograd.functional.jacobian(last, start), 2).log())
 
 
 @pytest.mark.parametrize("name", ["gru", "cell"])
@@ -120,7 +126,7 @@ def test_training_is_the_same_bit_for_bit_with_and_without_it(name):
     assert not any(part._forward_pre_hooks for part in with_it.modules())
 
 
-@pytest.mark.parametrize("n", [3, 20, 300])
+@pytest.mark.parametrize("n", [3, 20])
 @pytest.mark.parametrize("rate, steps", [(0.1, 400), (3.0, 800)])
 def test_a_long_contraction_and_an_expansion_stay_in_log_scale(n, rate, steps):
     """∂h_T/∂h_1 = (r Q)^{T−1} with Q orthogonal, whose norm r^{T−1} leaves float64's range both ways."""
@@ -128,22 +134,11 @@ def test_a_long_contraction_and_an_expansion_stay_in_log_scale(n, rate, steps):
     system = dl.create("vanilla", input_size=1, state_size=n, activation="identity", bias=False).double()
     with torch.no_grad():
         system.W.copy_(rate * q)
-        found = measure(system, torch.zeros(2, steps, 1, dtype=torch.float64), 3)
-    assert found.log_gradient == pytest.approx((steps - 1) * np.log(rate), rel=1e-12)
-    assert found.largest_exponent == pytest.approx(np.log(rate), rel=1e-12)
-    # all eigenvalues have one modulus, the hardest case for Arnoldi's method, which may say that it failed
-    assert found.spectral_radius == pytest.approx(rate, rel=1e-6) or (n == 300 and found.failure)
-
-
-def test_the_largest_exponent_is_that_of_the_diagnostic():
-    torch.manual_seed(2)
-    system = dl.create("vanilla", input_size=2, state_size=10).double()
-    with torch.no_grad():
-        system.W.mul_(4)
-    inputs = torch.randn(1, 2000, 2, dtype=torch.float64)
-    found = measure(system, inputs, 2).largest_exponent
-    exact = dl.lyapunov(system, inputs.numpy(), k=1, transient=200)["exponent"].values[0, 0]
-    assert found == pytest.approx(exact, abs=1e-6)
+    found, failure = measure(system, torch.zeros(2, steps, 1, dtype=torch.float64), 3)
+    assert failure is None
+    assert found[LOG_GRADIENT] == pytest.approx((steps - 1) * np.log(rate), rel=1e-10)
+    assert found[LARGEST_EXPONENT] == pytest.approx(np.log(rate), rel=1e-10)
+    assert found[SPECTRAL_RADIUS] == pytest.approx(rate, rel=1e-10)
 
 
 def test_a_system_of_dynlabs_is_heard_though_faster_code_runs_it(tmp_path):
@@ -152,36 +147,16 @@ def test_a_system_of_dynlabs_is_heard_though_faster_code_runs_it(tmp_path):
     monitored = train(
         Run("ernn", "digits", Settings(epochs=1, batch_size=256), {"state_size": 8}), tmp_path / "run", monitor_every=2
     )
-    rows = (tmp_path / "run" / "steps.csv").read_text().splitlines()
+    rows = (tmp_path / "run" / "steps" / "version_0" / "metrics.csv").read_text().splitlines()
     assert "stability/log_gradient" in rows[0]
     assert monitored.checkpoint.is_file()
 
 
 def test_a_diverging_network_is_data():
     system = dl.from_function(lambda h, x: h * h + 2 + 0 * x.sum(), 2, 1)
-    found = measure(system, torch.zeros(1, 50, 1, dtype=torch.float64), 2)
-    assert np.isnan(found.log_gradient)
-    assert found.failure == "the trajectory diverges"
-
-
-@pytest.mark.parametrize(
-    "make, sentence",
-    [
-        (lambda: StabilityMonitor(0), "at least 1"),
-        (lambda: StabilityMonitor(samples=0), "at least 1"),
-    ],
-)
-def test_bad_settings(make, sentence):
-    with pytest.raises(UserError, match=sentence):
-        make()
-
-
-def test_a_module_without_a_recurrent_layer_is_told_so_when_the_fit_starts():
-    module = Users(nn.Identity(), 4)
-    module.forward = lambda x: module.head(x.mean(dim=(1, 2), keepdim=True)[:, 0].expand(-1, 4))
-    trainer = Trainer(max_epochs=1, logger=False, enable_checkpointing=False, callbacks=[StabilityMonitor()])
-    with pytest.raises(UserError, match="found no RNN"):
-        trainer.fit(module, data())
+    found, failure = measure(system, torch.zeros(1, 50, 1, dtype=torch.float64), 2)
+    assert np.isnan(found[LOG_GRADIENT])
+    assert "the trajectory has diverged" in failure
 
 
 def test_several_layers_are_listed():
@@ -193,20 +168,12 @@ def test_several_layers_are_listed():
 
 
 def test_a_dead_network_has_no_gradient_and_no_radius():
-    system = dl.create("vanilla", input_size=1, state_size=300, activation="relu", bias=False).double()
+    system = dl.create("vanilla", input_size=1, state_size=30, activation="relu").double()
     with torch.no_grad():
+        system.b.fill_(-1.0)
         system.W.fill_(-1.0)
-        found = measure(system, torch.zeros(1, 5, 1, dtype=torch.float64), 2)
-    assert found.log_gradient == -np.inf
-    assert found.spectral_radius == 0
-    assert found.failure is None
-
-
-def test_a_jacobian_that_is_not_finite_is_data():
-    system = dl.from_function(lambda h, x: torch.sqrt(h) * 0 + x.sum() * 0, 2, 1)
-    found = measure(system, torch.zeros(1, 4, 1, dtype=torch.float64), 2)
-    assert np.isnan(found.spectral_radius)
-    assert found.failure == "a Jacobian is not finite"
+    found, failure = measure(system, torch.zeros(1, 5, 1, dtype=torch.float64), 2)
+    assert (found[LOG_GRADIENT], found[SPECTRAL_RADIUS], failure) == (-np.inf, 0, None)
 
 
 class Failing(Users):
@@ -233,20 +200,9 @@ def test_batches_whose_gradients_are_accumulated_are_one_step():
     assert len(monitor.kept) == trainer.global_step == 2
 
 
-def test_rows_of_later_steps_and_a_row_that_was_cut_are_dropped_when_a_run_goes_on(tmp_path):
-    from dynlab.training.step_log import StepLog
-
-    rows = ["step,loss,learning_rate", "1,2.5,0.01", "2,2.25,0.01", "3,2.125,0.01", "4,2.0"]
-    (tmp_path / "steps.csv").write_text("\n".join(rows))
-    log = StepLog(tmp_path, 1, None, None)
-    log.on_train_start(SimpleNamespace(is_global_zero=True, global_step=2), None)
-    log.teardown(None, None, "fit")
-    assert (tmp_path / "steps.csv").read_text() == "\n".join(rows[:3]) + "\n"
-
-
 def test_an_average_of_the_weights_is_no_second_network(tmp_path):
     from dynlab.training import Run, Settings, train
 
     run = Run("vanilla", "digits", Settings(epochs=1, batch_size=600, ema=0.9), {"state_size": 2})
     train(run, tmp_path / "run", monitor_every=1)
-    assert (tmp_path / "run" / "steps.csv").read_text().splitlines()[1].count(",") == 5
+    assert LOG_GRADIENT in (tmp_path / "run" / "steps" / "version_0" / "metrics.csv").read_text()

@@ -1,5 +1,6 @@
 """Networks of tokens: learned vectors, states that are carried along streams, and rates that the validation halves."""
 
+import csv
 import dataclasses
 import gzip
 import hashlib
@@ -18,7 +19,6 @@ from dynlab.systems import create
 from dynlab.tasks import driving_inputs, ptb
 from dynlab.training import Run, Settings, resume, train
 from dynlab.training.batches import Batches, streams
-from dynlab.training.forward_mode import real_time_recurrent_learning
 from dynlab.training.network import Network, evaluate
 from dynlab.trajectories.simulation import orbit
 
@@ -66,14 +66,6 @@ def test_an_embedding_is_the_product_with_one_hot_tokens(task):
     assert system.embedding.weight.abs().max() <= 0.1
 
 
-@pytest.mark.parametrize("number", [-1.0, 6.0, 0.5, math.nan])
-def test_what_is_no_token_is_refused(number, task):
-    system = create("gru", input_size=3, hidden_size=4)
-    system.embed(task.tokens)
-    with pytest.raises(UserError, match="tokens by their numbers, 0 to 5"):
-        system.drive(torch.tensor([[[number]]]))
-
-
 @pytest.mark.parametrize("count, most", [(1, 1), (7, 3), (21, 10), (9, 3), (5, 8)])
 def test_streams_hold_every_window_once_and_in_order(count, most):
     found = streams(count, most)
@@ -112,32 +104,7 @@ def test_carried_evaluation_is_one_long_sequence_for_each_stream(task):
     assert found["bits_per_character"] == pytest.approx(found["loss"] / math.log(2), rel=1e-12)
 
 
-def test_truncated_gradients_are_those_of_a_window_from_a_fixed_start(task, folder, tmp_path):
-    """One epoch of plain gradient descent by hand, the state carried and cut."""
-    settings = Settings(epochs=1, batch_size=4, lr=0.1, optimizer="sgd", embedding=3, carry=True)
-    config = {"state_size": 5, "input_size": 3}
-    run = Run("vanilla", "ptb-char", settings, config, {"length": LENGTH})
-    train(run, tmp_path / "run", data_dir=folder)
-    found = checkpoints.read(tmp_path / "run" / "last.ckpt")
-    torch.manual_seed(0)
-    system = create("vanilla", **config)
-    system.embed(task.tokens)
-    network = Network(system, task)
-    optimizer = settings.make_optimizer(network.parameters())
-    state = torch.zeros(4, 5)
-    for rows in streams(len(task.train), 4):
-        numbers, targets = torch.from_numpy(task.train.inputs[rows]), torch.from_numpy(task.train.targets[rows])
-        states = orbit(system, system.drive(numbers), state[: len(rows)])[:, 1:]
-        loss = cross_entropy(network.readout(states).flatten(0, 1), targets.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        state = states[:, -1].detach()
-    for name, value in system.state_dict().items():
-        assert (found.system.state_dict()[name] - value).abs().max() < 1e-5  # in float32, over 22 steps
-
-
-@pytest.mark.parametrize("stop", [7, 22, 30])
+@pytest.mark.parametrize("stop", [7, 30])
 def test_a_resumed_stream_ends_bit_for_bit_as_it_would_have(stop, whole, folder, stop_at, tmp_path):
     stop_at(stop)
     with pytest.raises(Stopped):
@@ -170,13 +137,14 @@ def test_the_rate_halves_where_the_validation_does_not_get_better(folder, tmp_pa
     train(run, tmp_path / "run", data_dir=folder, log_every=1)
     rows = [line.split(",") for line in (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1:]]
     losses = [float(row[2]) for row in rows]
-    steps = [line.split(",") for line in (tmp_path / "run" / "steps.csv").read_text().splitlines()[1:]]
+    with (tmp_path / "run" / "steps" / "version_0" / "metrics.csv").open() as file:
+        steps = [float(row["learning_rate"]) for row in csv.DictReader(file) if row["learning_rate"]]
     batches = len(steps) // 5
-    rates = [{float(row[2]) for row in steps[epoch * batches : (epoch + 1) * batches]} for epoch in range(5)]
+    rates = [{round(rate, 6) for rate in steps[epoch * batches : (epoch + 1) * batches]} for epoch in range(5)]
     expected, lowest = [], math.inf
     rate = 0.2
     for loss in losses:
-        expected.append({rate})
+        expected.append({round(rate, 6)})
         rate = rate if loss < lowest else rate / 2
         lowest = min(lowest, loss)
     assert rates == expected
@@ -203,16 +171,3 @@ def test_a_setting_that_a_task_cannot_have_is_named(name, changes, sentence, fol
     with pytest.raises(UserError, match=sentence):
         train(run, tmp_path / "run", data_dir=folder)
     assert not (tmp_path / "run").exists()
-
-
-def test_a_plateau_needs_a_validation(folder, tmp_path):
-    run = dataclasses.replace(RUN, task_settings={"length": LENGTH, "retrain": True})
-    with pytest.raises(UserError, match="plateau needs a validation split: leave out --retrain"):
-        train(run, tmp_path / "run", data_dir=folder)
-
-
-def test_the_forward_gradient_is_not_that_of_an_embedding(task):
-    system = create("vanilla", input_size=3, state_size=4)
-    system.embed(task.tokens)
-    with pytest.raises(UserError, match="made by parameters of its own"):
-        real_time_recurrent_learning(system, torch.zeros(1, 3, 1), lambda shown, t: shown.square().mean())

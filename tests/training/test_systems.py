@@ -4,19 +4,14 @@ import math
 
 import numpy as np
 import pytest
-import torch
-from automatic import automatic_jacobian
 
 from dynlab import checkpoints, tasks
-from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
-from dynlab.systems import SYSTEMS, frozen
+from dynlab.systems import SYSTEMS
 from dynlab.systems.examples import example, example_config
-from dynlab.systems.orthogonal_rnn import ModReLURNN
 from dynlab.training import Run, Settings, train
 from dynlab.training.network import Network, evaluate
 from dynlab.training.prepare import prepare
-from dynlab.trajectories.simulation import orbit
 
 UNITS = 16
 RATES = 0.03, 0.1  # cells of a small step learn only with the second, with which others diverge
@@ -60,7 +55,7 @@ def learned(name, rate, digits, folder):
     config, changes = TRAINED[name]
     settings = Settings(epochs=EPOCHS.get(name, 4), batch_size=128, lr=rate, clip=1.0, **changes)
     run = Run(name, "digits", settings, config, {"retrain": True})
-    untrained = prepare(run, folder, None, "cpu", None, False, None).network
+    untrained = prepare(run)[1]
     before = evaluate(untrained, digits, digits.train)["loss"]
     found = checkpoints.read(train(run, folder).checkpoint)
     network = Network(found.system, digits)
@@ -79,29 +74,3 @@ def test_a_short_training_lowers_the_loss_and_leaves_a_network_to_analyse(name, 
     inputs = digits.test.inputs[:2, :12]
     eigenvalue = spectrum(found.system, inputs, times=2).eigenvalue
     assert np.isfinite(eigenvalue.values).all()
-    found_norms = gradient(found.system, inputs).log_norm.values
-    expected = log_norms(frozen(found.system), torch.from_numpy(inputs).double())
-    # NaN at both where a unit has no derivative, as on the blank pixels at the start
-    assert found_norms[:, :-1] == pytest.approx(expected, abs=1e-6, nan_ok=True)
-
-
-def log_norms(system, driven):
-    """The ln of each norm of dh_T/dh_t, t below T, by automatic differentiation of every step and plain products.
-
-    A unit of modReLU that is at 0 after a step although its b is not negative was at 0 before its modReLU, which has
-    no derivative there (b > 0) or one that torch does not tell (b = 0): NaN, through every t before it.
-    """
-    start = system.initial_state()
-    zero = torch.zeros(system.state_size, dtype=torch.float64)
-    states = orbit(system, driven, (zero if start is None else start).expand(len(driven), -1))
-    product, found = torch.eye(system.state_size, dtype=torch.float64), []
-    for t in reversed(range(driven.shape[1])):
-        jacobian = automatic_jacobian(system, states[:, t], driven[:, t], t).dense()
-        if isinstance(system, ModReLURNN):
-            at_zero = ((states[:, t + 1] == 0) & (system.b >= 0)).any(-1)
-            jacobian = torch.where(at_zero[:, None, None], torch.nan, jacobian)
-        product = product @ jacobian
-        known = product.isfinite().all(-1).all(-1)
-        norm = torch.linalg.matrix_norm(torch.where(known[:, None, None], product, 0), 2).log()
-        found.append(torch.where(known, norm, torch.nan))
-    return torch.stack(found[::-1], dim=1).numpy()

@@ -1,0 +1,43 @@
+"""Keep what training_step.py printed, in ``results/training_step_*.txt``, for `dynlab table speed`."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import xarray as xr
+
+from dynlab import schema
+from dynlab.figures.kept import keep
+from dynlab.figures.speed import PUBLISHED
+
+HEAD = re.compile(r"torch (?P<torch>\S+), (?P<machine>.+); T = 784, batch 128, 128 units")
+LINE = re.compile(r"(?P<cell>.+?) {2,}[\d.]+ +(?P<median>[\d.]+) ")
+
+
+def record(files: Sequence[Path]) -> xr.Dataset:
+    """The median milliseconds of each cell, from the output of ``benchmarks/training_step.py`` on each machine."""
+    cells = [cell for _, cell in PUBLISHED.values() if cell]
+    machines, rows = [], []
+    for file in files:
+        head, _, *lines = file.read_text(encoding="utf-8").splitlines()
+        found = HEAD.match(head)
+        if found is None:
+            raise ValueError(f"{file} does not begin with what training_step.py prints first")
+        machines.append(found["machine"].replace("1 thread(s)", "one core of a CPU"))
+        medians = {m["cell"].strip(): float(m["median"]) for line in lines if (m := LINE.match(line + " "))}
+        rows.append([medians[cell] / 1e3 for cell in cells])
+    return schema.dataset(
+        {
+            "step": schema.variable(
+                ("machine", schema.NETWORK), rows, "training step, median of the rounds", schema.SECOND
+            )
+        },
+        system="several",
+        settings={"T": 784, "batch": 128, "units": 128},
+        method="python benchmarks/training_step.py: forward and backward pass, float32, no optimizer",
+        coords={"machine": machines, schema.NETWORK: cells},
+    )
+
+
+if __name__ == "__main__":
+    keep("speed", {"steps": record(sorted((Path(__file__).parent / "results").glob("training_step_*.txt")))})

@@ -1,0 +1,45 @@
+"""Trainings by name, from ``presets.toml``: the rows of the sources' tables, and the zoo's own."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dynlab.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A training that `dynlab train --preset NAME` runs; options given beside it change it.
+
+    Attributes
+    ----------
+    system, task : str
+    settings : Settings
+    config, task_settings : mapping
+        Of the system and the task.
+    source : str
+        The row of a table that it is of; empty where it is dynlab's own.
+    reported : str
+        What the source reports for it, in its own measure.
+    chosen : str
+        What the source does not publish, and what stands there instead.
+    """
+
+    system: str
+    task: str
+    settings: Settings
+    config: Mapping[str, Any] = field(default_factory=dict)
+    task_settings: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+    reported: str = ""
+    chosen: str = ""
+
+
+def _presets() -> dict[str, Preset]:
+    rows = tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
+    return {name: Preset(**row | {"settings": Settings.of(row["settings"])}) for name, row in rows.items()}
+
+
+PRESETS = _presets()

@@ -1,0 +1,25 @@
+"""Panel (h) of Figure 1 of the AntisymmetricRNN paper, W_diff as a flow and as Euler's map at the paper's step."""
+
+from typing import cast
+
+from matplotlib.figure import Figure
+
+from dynlab.diagnostics.phase_plane.panels import planar_portrait
+from dynlab.plots.phase_plane import plot_phase_plane
+
+from .kept import Results
+from .scripts import Drawn, Script
+
+
+def compute(fast: bool) -> Results:
+    """Return the portrait; there is nothing to leave out."""
+    return {"portrait": planar_portrait("diff", "feedback")}
+
+
+def draw(results: Results) -> Drawn:
+    """Draw the portrait with its eigenvalues beside."""
+    ds = results["portrait"]
+    return Drawn(cast(Figure, plot_phase_plane(ds).figure), ds.attrs["verdict"])
+
+
+figure = Script("antisymmetric-1h", draw, compute=compute)

@@ -1,0 +1,28 @@
+"""Figure 1 of the ERNN paper: RNN, FastRNN and ERNN under a random walk, and what of it holds."""
+
+from typing import cast
+
+from matplotlib.figure import Figure
+
+from dynlab.diagnostics.ernn.manifold import ernn_manifold
+from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
+from dynlab.plots.ernn_manifold import plot_ernn_manifold
+
+from .kept import Results
+from .scripts import Drawn, Script
+
+
+def compute(fast: bool) -> Results:
+    """The networks side by side with the equilibrium manifold; fast: a shorter walk."""
+    example = random_planar_networks(SEED, 60 if fast else STEPS)
+    ds = ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+    return {"manifold": ds.assign_attrs(verdict=f"{ds.attrs['verdict']} {chosen(SEED)}")}
+
+
+def draw(results: Results) -> Drawn:
+    """Draw the trajectories and the manifold."""
+    ds = results["manifold"]
+    return Drawn(cast(Figure, plot_ernn_manifold(ds).figure), ds.attrs["verdict"])
+
+
+figure = Script("ernn-1", draw, compute=compute)

@@ -1,0 +1,50 @@
+"""The flip-flop: eight memories and the saddles between them, in the state space of a trained GRU."""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import xarray as xr
+
+from dynlab import zoo
+from dynlab.diagnostics.geometry import geometry
+from dynlab.plots.geometry import plot_geometry
+from dynlab.tasks import driving_inputs
+from dynlab.wording import counted, joined, number
+
+from .kept import Results
+from .scripts import Drawn, Script
+
+NETWORK = "gru-flipflop"
+
+
+def compute(fast: bool) -> Results:
+    """Fixed points at zero input among the trajectories of the task."""
+    network = zoo.load(NETWORK)
+    driving = driving_inputs(None, network, samples=8 if fast else 32, shipped=True)
+    found = geometry(network, driving.inputs, starts=96 if fast else 256, inputs_description=driving.description)
+    return {"geometry": found}
+
+
+def draw(results: Results) -> Drawn:
+    """Draw all of them in the first three principal directions."""
+    found = results["geometry"]
+    figure = plt.figure()
+    ax: Any = figure.add_subplot(projection="3d")
+    plot_geometry(found, ax=ax)
+    ax.set_title("A trained GRU holds three bits: fixed points at zero input")
+    return Drawn(figure, _measured(found))
+
+
+figure = Script("flipflop", draw, (6.6, 6.0), compute)
+
+
+def _measured(found: xr.Dataset) -> str:
+    unstable = found["unstable_directions"].values
+    counts = {index: int((unstable == index).sum()) for index in sorted(set(unstable))}
+    saddles = joined([f"{count} with {counted(index, 'direction')}" for index, count in counts.items() if index])
+    return (
+        f"Of {len(unstable)} fixed points at zero input {counts.get(0, 0)} are stable. "
+        f"The others are saddles, {saddles} that grow. "
+        f"All are verified with fsolve (largest residual {number(float(found['residual'].max()), 1)}). "
+        "A cube has 8 corners, 12 edges, 6 faces and a centre. PC are principal components of the states."
+    )

@@ -1,0 +1,135 @@
+"""What claims of the asRNN paper and its repository, and of the NumPy RNN tutorial, are measured by."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from dynlab import schema, zoo
+from dynlab.numerics.singular_values import singular_values
+from dynlab.program.differentiation import jacobian
+from dynlab.systems import frozen
+from dynlab.systems.asrnn import ASRNN
+from dynlab.systems.vanilla import Vanilla
+
+from . import collapsed_rule, copying, copying_modes, movie
+from .kept import kept
+from .tutorial import GRADIENT, RULE
+
+INPUTS, UNITS, STEPS = 8, 64, 200
+TRAINED = ("asrnn-smnist", "asrnn-pmnist")
+SPREADS = (0.8, 3.0)  # S ~ U(0.8, 3), the source's start on PTB
+
+
+def _cell(**config: Any) -> tuple[ASRNN, torch.Tensor]:
+    """Return an asRNN at its start, and noise as its input."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        cell = ASRNN(INPUTS, UNITS, **config).double()
+        return cell, torch.randn(STEPS, INPUTS, dtype=torch.float64)
+
+
+def _run(step: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], inputs: torch.Tensor) -> torch.Tensor:
+    state, states = torch.zeros(UNITS, dtype=torch.float64), []
+    with torch.no_grad():
+        for one in inputs:
+            state = step(state, one)
+            states.append(state)
+    return torch.stack(states)
+
+
+def saturation() -> dict[str, float]:
+    """Return how far asRNN is from linear where D_f does not learn, and what D_f became where it does."""
+    cell, inputs = _cell(a=0.0, b=0.0, eps=1e-5, init="henaff")
+    held = frozen(cell)
+    bent = _run(held.step, inputs)
+    straight = _run(lambda h, x: held.V @ x + held.W @ h + held.b, inputs)
+    (gradient,) = torch.autograd.grad((S := torch.zeros(3, dtype=torch.float64, requires_grad=True)).abs().sum(), S)
+    found = {"off": float((bent - straight).norm() / straight.norm()), "gradient": float(gradient.abs().max())}
+    for name in TRAINED:
+        trained: Any = frozen(zoo.load(name))
+        D_f = trained.saturation().detach()
+        start = float(trained.config["b"]) + float(trained.config["eps"])
+        found |= {f"least_{name}": float(D_f.min()), f"most_{name}": float(D_f.max()), f"start_{name}": start}
+    return found | {"moved": min(found[f"most_{name}"] / found[f"start_{name}"] for name in TRAINED)}
+
+
+def expressivity() -> dict[str, float]:
+    """Return how far asRNN is from a vanilla RNN in other coordinates, and that one's moduli from 1."""
+    cell, inputs = _cell(a=SPREADS[0], b=SPREADS[1])
+    held = frozen(cell)
+    states = _run(held.step, inputs)
+    D_f = held.saturation()
+    W_f, inverse = held.U_f * D_f, held.U_f.mT / D_f.unsqueeze(-1)
+    plain = Vanilla(INPUTS, UNITS).double()
+    with torch.no_grad():
+        plain.W.copy_(W_f @ held.W @ inverse)
+        plain.V.copy_(W_f @ held.V)
+        plain.b.copy_(W_f @ held.b)
+    turned = _run(plain.step, inputs) @ inverse.mT
+    moduli = np.abs(torch.linalg.eigvals(plain.W).detach().numpy())
+    return {"off": float((turned - states).norm() / states.norm()), "radius": float(np.abs(moduli - 1).max())}
+
+
+def norm() -> dict[str, float]:
+    """Return the largest norm of asRNN's Jacobian with U_f turned, and its bound."""
+    cell, inputs = _cell(a=SPREADS[0], b=SPREADS[1])
+    with torch.no_grad():  # U_f = I is where it starts: a turned one is what it may learn
+        skew = next(one for name, one in cell.named_parameters() if "U_f" in name)
+        skew.copy_(torch.randn(skew.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
+    held = frozen(cell)
+    states = _run(held.step, inputs)[:-1]
+    J = jacobian(held, states, inputs[1:]).dense().detach().numpy()
+    D_f = held.saturation().detach()
+    return {"norm": float(singular_values(J).max()), "bound": float(D_f.max() / D_f.min())}
+
+
+def surviving() -> dict[str, float]:
+    """Return how many directions trained expRNN keeps."""
+    return {"surviving": copying_modes.above(kept("copying-modes")["modes"], copying.NAMES["exprnn"])[1]}
+
+
+def outcomes() -> dict[str, Any]:
+    """Return how many trainings at the source's delays ended as it says."""
+    found = [one for one in copying.curves() if one.delay > copying.DELAYS[0]]
+    as_said = [one.outcome == (copying.STAYED if one.short == "LSTM" else copying.COPIES) for one in found]
+    every = len(copying.NAMES) - 1  # D_f learned at 200 steps alone
+    return {
+        "run": len(found),
+        "all": every * len(copying.DELAYS[1:]),
+        "as_said": sum(as_said),
+        "said": copying.measured(copying.curves()),
+    }
+
+
+def order() -> dict[str, Any]:
+    """Return in which order the networks halve the baseline at each delay of the source."""
+    said, first = [], []
+    for delay in copying.DELAYS[1:]:
+        done = [one for one in copying.curves() if one.delay == delay and one.halving is not None]
+        ranked = sorted(done, key=lambda one: one.halving or 0)
+        first.append(ranked[0].short)
+        said.append(f"L = {delay:,}: {', '.join(f'{one.short} {one.halved}' for one in ranked)}")
+    return {"delays": len(first), "first": first.count("asRNN"), "order": "; ".join(said)}
+
+
+def rule() -> dict[str, Any]:
+    """Return the least error of the tutorial's rule in an earlier column, and what its figure says."""
+    results = kept("collapsed-rule")
+    earlier = results["columns"]["error"].isel({schema.TIME: slice(0, -1)})
+    said = collapsed_rule.measured(results["training"], results["starts"], results["columns"])
+    return {"least": float(earlier.min()), "said": said}
+
+
+def losses() -> dict[str, Any]:
+    """Return along how many of the two directions the tutorial's third loss is the best, and all errors."""
+    last = movie.errors(kept("movie")["predictions"]).isel({schema.TRAINING_STEP: -1})
+    best, said = 0, []
+    for along in (RULE, GRADIENT):
+        found = {name: float(last.sel({"loss": name, schema.NETWORK: along})) for name in movie.LOSSES}
+        best += min(found, key=found.__getitem__) == movie.SOFT
+        said.append(
+            f"{along[0].upper()}{along[1:]}: {', '.join(f'{name} {value:.4f}' for name, value in found.items())}"
+        )
+    return {"best": best, "epochs": movie.EPOCHS, "said": ". ".join(said)}
