@@ -37,7 +37,7 @@ def demo(quiet: bool, **look: Any) -> None:
     make_folder(FOLDER)
     files = Output("demo", None, None, False, True, quiet, look=Look(**look))
     for name in FIGURES:
-        with files.working(f"Drawing {name}"), asked(files.look.size):
+        with files.working(f"Drawing {name}"), asked(files.look.size, files.look.theme):
             made = lookup(SCRIPTS, name, "figure")()
         save_figure(made.figure, FOLDER / f"{name}.png", files.look)
         for result, ds in made.results.items():

@@ -76,7 +76,7 @@ def figure(
     made = {}
     for each in names:
         make = lookup(FIGURES | {"all": ""}, each, "figure")
-        with files.working(f"Drawing {each}"), asked(files.look.size):
+        with files.working(f"Drawing {each}"), asked(files.look.size, files.look.theme):
             made[each] = make(fast=fast, recompute=recompute)
         path = output or FOLDER / f"{each}.png"
         make_folder(path.parent)

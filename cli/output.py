@@ -277,7 +277,7 @@ class Output:
             return path
         from dynlab.plots.style import asked
 
-        with asked(self.look.size):
+        with asked(self.look.size, self.look.theme):
             if result.movie is not None:
                 save_movie(result.movie, path, self.look.dpi, self.look.theme, overwrite=overwrite)
             elif result.plot is not None:

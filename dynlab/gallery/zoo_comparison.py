@@ -173,12 +173,12 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
             _close_up(found["fixed_points"], points, leading=True)
         samples = analysed[next(iter(analysed))]["gradient"].sizes[schema.SAMPLE]
         times = analysed[next(iter(analysed))]["spectrum"][schema.TIME].values
-        scale = ScalarMappable(Normalize(times[0], times[-1]), style.TIME)
+        scale = ScalarMappable(Normalize(times[0], times[-1]), style.from_ground())
         bar = figure.colorbar(scale, ax=axes[0], shrink=0.9, pad=0.01, label="step t", ticks=times[[0, -1]])
         bar.outline.set_visible(False)
         named: dict[str, Any] = {
             "eigenvalue of a step, in the colour of t": Line2D(
-                [], [], ls="none", marker="o", ms=4, color=style.TIME(1.0)
+                [], [], ls="none", marker="o", ms=4, color=style.from_ground()(1.0)
             ),
             **_kinds(analysed),
             "median gradient": Line2D([], [], color=style.BLUE, lw=2.2),

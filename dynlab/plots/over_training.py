@@ -13,15 +13,13 @@ from dynlab.plots import style
 from dynlab.plots.bifurcation import MARKERS, WORDS
 from dynlab.plots.over_training_panels import draw_bands, draw_parts
 
-PANEL = (6.4, 4.0)  # inches
+PANEL = (6.0, 4.4)  # inches
 FAR = 30.0  # times: values so far apart need a logarithmic axis
-SHORT = 26  # characters of names of which three stand beside each other
 STABILITY = {
-    1: (style.STABLE, "o", "stable"),
-    0: (style.UNSTABLE, "^", "unstable"),
+    1: (style.STABLE, "o", "stable fixed point"),
+    0: (style.UNSTABLE, "^", "unstable fixed point"),
     -1: (style.UNDECIDED, "s", "stability undecided"),
 }
-MARGIN = 0.03  # of the axis, at both ends
 
 
 def plot_over_training(
@@ -38,7 +36,7 @@ def plot_over_training(
     label : str
         Whose it is, in the legend, where several are drawn on the same axes.
     ax : Axes, optional
-        Where the first of its pictures alone is drawn. Without it a figure is made of all, with the verdict above.
+        Where the first of its pictures alone is drawn. Without it a figure is made of all, with the verdict below.
     **artist
         For the lines: their ``color`` is that of the bands too.
 
@@ -54,20 +52,17 @@ def plot_over_training(
     """
     schema.check(ds, needs=[schema.TRAINING_STEP, variable] if variable else [schema.TRAINING_STEP])
     panels: list[dict[str, Any]] = json.loads(ds.attrs["panels"])
-    if variable and variable not in (panels[0]["curves"][0]["variable"],):
+    if variable and variable != panels[0]["curves"][0]["variable"]:
         name = ds[variable].attrs["long_name"]
         panels = [{"drawn": "bands", "curves": [{"variable": variable, "isel": {}, "name": name}]}]
+    title = f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
     if ax is None:
         drawn = [(_draw, artist | {"panel": panel, "label": label}) for panel in panels]
-        size = len(panels) * PANEL[0], PANEL[1] + 0.5
-        return style.panels(ds, drawn, size, _title(ds))
+        size = min(len(panels), style.MOST_BESIDE) * PANEL[0], PANEL[1] * -(-len(panels) // style.MOST_BESIDE)
+        return style.panels(ds, drawn, size, title)
     _draw(ds, ax, panels[0], label, **artist)
-    ax.set_title(_title(ds))
+    ax.set_title(title)
     return ax
-
-
-def _title(ds: xr.Dataset) -> str:
-    return f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
 
 
 def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist: Any) -> None:
@@ -82,11 +77,10 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist:
     first = panel["curves"][0]
     units = ds[first["variable"]].attrs["units"]
     named = xr.DataArray(attrs={"long_name": panel.get("label") or first["name"], "units": units})
-    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.subscripts(style.label(named)))
+    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.label(named))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    names = ax.get_legend_handles_labels()[1]
-    if names:
-        style.legend_below(ax, 3 if max(map(len, names)) <= SHORT else 2)
+    if ax.get_legend_handles_labels()[1]:
+        style.legend_below(ax, 2)
 
 
 def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
@@ -94,36 +88,33 @@ def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: s
     curve = panel["curves"][0]
     values = ds[curve["variable"]].isel(curve["isel"]).transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
     stable = ds["stable"].transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
-    steps = ds[schema.TRAINING_STEP].values
-    across = np.broadcast_to(steps[:, None], values.shape)
     for value, (colour, marker, word) in STABILITY.items():
-        of_it = stable == value
-        if of_it.any():
-            look: dict[str, Any] = {"color": colour, "marker": marker, "ms": 5, "ls": "none", "alpha": 0.8} | artist
-            name = ": ".join(filter(None, [label, f"{word} fixed point"]))
-            ax.plot(across[of_it], np.abs(values[of_it]), label=name, **look)
+        _scatter(ds, ax, np.abs(values), stable == value, label, word, **{"color": colour, "marker": marker} | artist)
     ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="modulus 1")
-    ax.set_xlim(steps[0] - MARGIN * np.ptp(steps), steps[-1] + MARGIN * np.ptp(steps))
 
 
 def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
     """Each at the value of the parameter, by its kind, in the range that was followed."""
-    values, kinds = ds["bifurcation_parameter"].values, ds["bifurcation_kind"].values
-    steps, settings = ds[schema.TRAINING_STEP].values, schema.settings(ds)
-    across = np.broadcast_to(steps[:, None], values.shape)
+    kinds, settings = ds["bifurcation_kind"].values, schema.settings(ds)
     found = sorted(set(kinds.ravel()) - {"not there"})
     for number, kind in enumerate(found):
-        of_it = kinds == kind
-        look: dict[str, Any] = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS.get(kind, "o")}
-        look |= {"ms": 6, "ls": "none", "mfc": "none" if kind == "Hopf" else None, "alpha": 0.85} | artist
-        name = ": ".join(filter(None, [label, WORDS.get(kind, kind)]))
-        ax.plot(across[of_it], values[of_it], label=name, **look)
+        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS.get(kind, "o")} | artist
+        _scatter(ds, ax, ds["bifurcation_parameter"].values, kinds == kind, label, WORDS.get(kind, kind), **look)
     if not found:
         ax.plot([], [], ls="none", label="no bifurcation was found")
     if settings["parameter"].endswith("*") and settings["lowest"] < 1 < settings["highest"]:  # a factor
         ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="as trained")
     ax.set_ylim(settings["lowest"], settings["highest"])
-    ax.set_xlim(steps[0] - MARGIN * np.ptp(steps), steps[-1] + MARGIN * np.ptp(steps))
+
+
+def _scatter(
+    ds: xr.Dataset, ax: Axes, values: np.ndarray, chosen: np.ndarray, label: str, word: str, **look: Any
+) -> None:
+    """The chosen values (step, place) over the steps."""
+    if chosen.any():
+        across = np.broadcast_to(ds[schema.TRAINING_STEP].values[:, None], values.shape)
+        name = ": ".join(filter(None, [label, word]))
+        ax.plot(across[chosen], values[chosen], label=name, **{"ms": 5, "ls": "none", "alpha": 0.85} | look)
 
 
 DRAW = {"bands": draw_bands, "parts": draw_parts, "points": _draw_fixed_points, "kinds": _draw_bifurcations}
