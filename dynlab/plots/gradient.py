@@ -10,8 +10,7 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.eigenvalues_over_time import BANDS
-from dynlab.wording import READABLE, counted, joined, number
+from dynlab.wording import READABLE, counted, number
 
 SIZE = (7.2, 4.2)  # inches
 STATE = r"$\ln\,\|\partial h_T/\partial h_t\|_2$"
@@ -21,6 +20,7 @@ FLOOR = float(np.log(np.finfo(float).eps))  # ln σ below which a direction adds
 LEAST = 0.1  # of ln: the axis shows this much on both sides of 0, so that what keeps its size is seen to keep it
 TEN = float(np.log(10))
 ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and times that a lower end is cut there
+BANDS = ((0.0, 1.0, f"{style.BLUE}2A", "all"), (0.25, 0.75, f"{style.BLUE}66", "middle half"))  # of many values
 
 
 def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -127,17 +127,14 @@ def _as_factor(exponent: float, wide: bool) -> str:
 
 def _cut(ax: Axes, values: xr.DataArray, modulus: xr.DataArray) -> None:
     """End the axis where σ is rounding beside 1, unless the largest σ is smaller, and say what lies below."""
-    largest, middle, smallest = values.isel(mode=0), values.median(schema.MODE), values.min(schema.MODE)
+    largest, smallest = values.isel(mode=0), float(values.min())
     shown = np.append(largest.values, modulus.values)
     bottom = ROOM * min(FLOOR, float(shown[np.isfinite(shown)].min(initial=0.0)))
-    if float(smallest.min()) >= DEEP * bottom:
-        return
-    low = {"median σ": float(middle.min()), "smallest σ": float(smallest.min())}
-    named = [f"the {name} at e^{value:,.0f}".replace("-", "−") for name, value in low.items() if value < bottom]
-    top = max(0.0, float(largest.max()))
-    ax.set_ylim(bottom, top - 0.05 * (bottom - top))
-    words = style.subscripts(f"↓ cut off: {joined(named)}")
-    ax.text(0.99, 0.02, words, transform=ax.transAxes, ha="right", va="bottom", zorder=5, bbox=style.ground(ax))
+    if smallest < DEEP * bottom:
+        top = max(0.0, float(largest.max()))
+        ax.set_ylim(bottom, top - 0.05 * (bottom - top))
+        words = style.subscripts(f"↓ cut off: the smallest σ at e^{smallest:,.0f}".replace("-", "−"))
+        ax.text(0.99, 0.02, words, transform=ax.transAxes, ha="right", va="bottom", zorder=5, bbox=style.ground(ax))
 
 
 def draw_samples(

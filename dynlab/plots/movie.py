@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import style, titles
 from dynlab.plots.geometry import plot_geometry
 from dynlab.plots.phase_panels import count_kinds, legend_entries
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
@@ -57,7 +57,7 @@ def phase_frames(
             time_bar(ds, figure, cax=figure.add_axes(TIME_BAR), orientation="horizontal")
             plot_stability_disc(ds, ax=figure.add_axes(DISC), close_up=near).set(**limits)
             figure.legend(named.values(), named, loc="lower left", bbox_to_anchor=(0.05, 0.0), ncols=2)
-            _title(figure, f"{style.named_system(ds)}\n{NAMES.get(name, name)} = {number(value, 3)}{_kinds(ds)}")
+            _title(figure, f"{titles.named_system(ds)}\n{NAMES.get(name, name)} = {number(value, 3)}{_kinds(ds)}")
         yield figure
 
 
@@ -115,7 +115,7 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
             ax.scatter(*moving[:, t].T, label=words, **look)
             style.legend_below(ax, 2)
 
-        yield _frame(draw, f"{style.of_whom(ds)}\nstep {int(ds[schema.TIME].values[t]):,} {among}", TALL, ABOVE_LEGEND)
+        yield _frame(draw, f"{titles.of_whom(ds)}\nstep {int(ds[schema.TIME].values[t]):,} {among}", TALL, ABOVE_LEGEND)
 
 
 def _kinds(ds: xr.Dataset) -> str:

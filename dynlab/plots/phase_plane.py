@@ -11,7 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from dynlab import schema
-from dynlab.plots import phase_backward, phase_portrait, style
+from dynlab.plots import phase_portrait, style
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
@@ -47,9 +47,9 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     phase_portrait.draw_conserved(ds, ax)
     phase_portrait.draw_nullclines(ds, ax)
     phase_portrait.draw_long_orbits(ds, ax)
-    phase_backward.draw_backward(ds, ax)
+    phase_portrait.draw_backward(ds, ax)
     phase_portrait.draw_orbits(ds, ax, **artist)
-    phase_backward.draw_eigenvectors(ds, ax)
+    phase_portrait.draw_eigenvectors(ds, ax)
     phase_portrait.draw_equilibria(ds, ax)
     _set_window(ds, ax)
     return ax

@@ -1,13 +1,11 @@
 """The look that all of dynlab's pictures share: colours that colour-blind readers tell apart, few and thin lines."""
 
-import json
 import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -23,8 +21,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation
 
-from dynlab.letters import shown
-from dynlab.wording import number
+from dynlab.plots.titles import of_whom
 
 # The palette of Okabe and Ito (2008), which readers with every common form of colour blindness tell apart.
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -36,28 +33,16 @@ FAINT, SHADED = f"{GREY}55", f"{BLUE}22"  # faint lines; a region that is stable
 STABLE, UNSTABLE, UNDECIDED = GREEN, VERMILION, GREY
 # A kind of fixed point has one marker in every picture and the colour of its stability, so that grey print tells kinds
 # apart; what is undecided has that of the kind it is near.
-KIND_MARKERS = {
-    "stable node": "o",
-    "stable focus": "D",
-    "stable improper node": "p",
-    "stable flip node": "P",
-    "stable flip focus": "h",
-    "saddle": "^",
-    "saddle-focus": "v",
-    "flip saddle": "X",
-    "flip saddle-focus": "d",
-    "unstable node": "<",
-    "unstable focus": ">",
-    "unstable improper node": "*",
-    "unstable flip node": "H",
-    "unstable flip focus": "8",
-}
+_KINDS = (
+    "stable node, stable focus, stable improper node, stable flip node, stable flip focus, saddle, saddle-focus, "
+    "flip saddle, flip saddle-focus, unstable node, unstable focus, unstable improper node, unstable flip node, "
+    "unstable flip focus"
+)
+KIND_MARKERS = dict(zip(_KINDS.split(", "), "oDpPh^vXd<>*H8", strict=True))
 OTHER_KIND = "s"  # centers, lines and planes
 DIVERGING = "PuOr_r"  # orange grows, violet shrinks, in every picture
 FROM_GROUND = 0.15  # of a scale of colours: what is nearer to the ground is hard to see
 PARAMETERS = {"step_size": "step size ε (s)"}  # as axes name those whose names say neither letter nor unit
-FORMULAS = {"LinearMap": "h ↦ W h", "vanilla": "h ↦ tanh(W h)", "feedback": "h′ = tanh(W h)"}  # of a matrix
-MOST_OF_W = 24  # letters of a matrix in a title
 
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
 
@@ -132,26 +117,10 @@ def panels(
     below: bool = False,
     alone: bool = False,
 ) -> Axes:
-    """A figure of panels, two in a row or one below the other, with a title and the verdict as caption.
+    """A figure of panels, two in a row, or one `below` the other, or the last `alone` in its row; its first axes.
 
-    Parameters
-    ----------
-    ds : Dataset
-    drawn : sequence of (callable, mapping)
-        What draws each panel, called as ``draw(ds, ax=ax, **options)``.
-    size : tuple of float
-        Of the whole in inches, without its caption.
-    title : str
-        What is shown; of which system it is comes after it.
-    below : bool
-        One below the other.
-    alone : bool
-        The last has a row of its own.
-
-    Returns
-    -------
-    Axes
-        Of the first panel.
+    `drawn` has what draws each panel, called as ``draw(ds, ax=ax, **options)``, and its options; `size` is that of the
+    whole in inches, without the caption; `title` says what is shown, and of which system it is comes after it.
     """
     columns = 1 if below else min(len(drawn), MOST_BESIDE)
     with style(size) as whole:
@@ -169,25 +138,6 @@ def panels(
 def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] | None = None) -> None:
     """Set the title above a figure that is drawn, and the verdict below it; `named` is a legend for all panels."""
     caption(figure, f"{title}: {of_whom(ds)}", str(ds.attrs.get("verdict", "")).replace("$", r"\$"), named)
-
-
-def of_whom(ds: xr.Dataset) -> str:
-    """The system, and of a checkpoint also its file and layer, set as they stand: a dollar is no mathematics."""
-    settings = json.loads(ds.attrs.get("settings") or "{}")
-    source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
-    layer = f"layer {settings['layer']}" if settings.get("layer") else ""
-    return shown(", ".join(filter(None, [source or named_system(ds), layer]))).replace("$", r"\$")
-
-
-def named_system(ds: xr.Dataset) -> str:
-    """The system's name, of a matrix its formula; of Euler's map of a flow, whose step is a setting, the map's."""
-    name, settings = str(ds.attrs["system"]), json.loads(ds.attrs.get("settings") or "{}")
-    rows, step = settings.get("matrix"), settings.get("euler_step")
-    if isinstance(rows, list):
-        entries = [[float(Fraction(entry)) for entry in row] for row in rows]
-        words = "; ".join(", ".join(number(entry) for entry in row) for row in entries)
-        name = FORMULAS.get(name, name) + (f", W = {words}" if len(words) <= MOST_OF_W else "")
-    return name if step is None else f"Euler's map of {name}, ε = {number(float(step))}"
 
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:
@@ -322,17 +272,10 @@ def _plain(value: float, _: object = None) -> str:
 
 
 def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") -> bytes:
-    """The figure as a file of the format, with text as text, and the same bytes each time; the figure is closed.
+    """The figure as a file, "png", "svg" or "pdf", with text as text and the same bytes each time; it is closed.
 
-    Parameters
-    ----------
-    figure : Figure
-    suffix : str
-        "png", "svg" or "pdf".
-    dpi : int
-        Pixels per inch; of SVG and PDF those of the parts with too many points to be lines.
-    theme : str
-        The one of `THEMES` that the figure was drawn with.
+    `dpi` are pixels per inch, of SVG and PDF those of the parts with too many points to be lines; `theme` is the one of
+    `THEMES` that the figure was drawn with.
     """
     file, undated = BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
     with _settings(theme), warnings.catch_warnings():
