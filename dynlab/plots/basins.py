@@ -54,8 +54,16 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
     places = np.where(basin < -2, count - 3 - basin, basin) + 2
-    options: dict[str, Any] = {"origin": "lower", "interpolation": "nearest", "rasterized": True, "extent": extent}
-    ax.imshow(places, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5, **options)
+    ax.imshow(
+        places,
+        cmap=ListedColormap(colours),
+        vmin=-0.5,
+        vmax=len(colours) - 0.5,
+        origin="lower",
+        interpolation="nearest",
+        rasterized=True,
+        extent=extent,
+    )
     handles = [_draw_attractor(ds, place, ax, **artist) for place in range(count)][:MOST_NAMED]
     for place in range(min(count, MOST_NAMED) if count > 1 else 0):
         _write(ds, place, f"{place}", ax)

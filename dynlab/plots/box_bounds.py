@@ -68,9 +68,17 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, ...], border: float,
     bound, (low, high) = float(ds[proved]), ax.dataLim.intervalx
     word = f"proved ≤ {at_most(bound) if np.isfinite(bound) else number(bound)}"
     if bound - high > FAR * (high - low) or np.isinf(bound):  # an arrow, so that the dots keep their room
-        where: dict[str, Any] = {"xycoords": ax.transAxes, "ha": "right", "va": "center", "color": style.BLUE}
         arrow = {"arrowstyle": "->", "color": style.BLUE, "lw": 1.6}
-        ax.annotate(f"{word}, off the scale", (1.0, 0.9), (0.9, 0.9), arrowprops=arrow, **where)
+        ax.annotate(
+            f"{word}, off the scale",
+            (1.0, 0.9),
+            (0.9, 0.9),
+            arrowprops=arrow,
+            xycoords=ax.transAxes,
+            ha="right",
+            va="center",
+            color=style.BLUE,
+        )
     else:
         ax.axvline(bound, color=style.BLUE, lw=1.6, label=word)
     ax.margins(x=0.08)

@@ -50,9 +50,17 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         ax.vlines(time[wrong], low, high, color=colour, lw=0.9, alpha=0.7)
         look: dict[str, Any] = {"ls": "none", "ms": 3.5, "color": colour, "marker": MARKERS[place], "alpha": 0.7}
         ax.plot(time, angles[sample], label=f"sample {sample}", mew=0, **look | artist)
-        star: dict[str, Any] = {"ms": 9, "color": colour, "mec": style.BLACK, "mew": 0.6}
         words = None if place else "smallest of all steps"
-        ax.plot(ds["smallest_angle_time"].values[sample], lowest[sample], "*", label=words, **star)
+        ax.plot(
+            ds["smallest_angle_time"].values[sample],
+            lowest[sample],
+            "*",
+            label=words,
+            ms=9,
+            color=colour,
+            mec=style.BLACK,
+            mew=0.6,
+        )
     if len(known):
         style.legend_below(ax, 4)
     else:

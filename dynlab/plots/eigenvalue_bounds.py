@@ -73,14 +73,28 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, label: str, **artist: Any) ->
     scale = float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
     only_above = bool(one["only_above"])
     if np.isfinite(ends).all() and not only_above:
-        span: dict[str, Any] = {"color": style.SKY, "lw": 6, "alpha": 0.6, "solid_capstyle": "butt"}
-        ax.plot(ends[[0, 2]] / scale, [row, row], label="" if row else "all that was measured", **span)
+        ax.plot(
+            ends[[0, 2]] / scale,
+            [row, row],
+            label="" if row else "all that was measured",
+            color=style.SKY,
+            lw=6,
+            alpha=0.6,
+            solid_capstyle="butt",
+        )
         ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="" if row else "median", zorder=3)
         for end in (0, 2) if abs(ends[2] - ends[0]) > APART * scale else (2,):
             value = float(one["highest" if end else "lowest"])
             said = number(value, digits_against(value, limit))
-            place: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "top"}
-            ax.annotate(said, (ends[end] / scale, row), (0, BELOW), bbox=style.ground(ax), **place)
+            ax.annotate(
+                said,
+                (ends[end] / scale, row),
+                (0, BELOW),
+                bbox=style.ground(ax),
+                textcoords="offset points",
+                ha="center",
+                va="top",
+            )
     colour, marker = LOOK[str(one["outcome"].values)]
     look: dict[str, Any] = {"fmt": marker, "color": colour, "ms": 7, "capsize": 3, "mec": style.BLACK, "zorder": 4}
     if only_above:  # an arrow to where the number itself may lie: below

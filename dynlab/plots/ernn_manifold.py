@@ -76,8 +76,18 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     else:
         _plot(ax, states, color=style.ORANGE, ls="none", marker=".", ms=2, label="state h of ERNN")
         _draw_sums(ds, one, name, ax, {"color": colour, "ls": "none", "marker": ".", "ms": 4} | artist)
-    ring: dict[str, Any] = {"ms": 14, "mfc": "none", "color": style.BLACK, "mew": 1.5, "ls": "none", "zorder": 7}
-    _plot(ax, states[:1], marker="o", label="initial state h₀", **ring)
+    _plot(
+        ax,
+        states[:1],
+        marker="o",
+        label="initial state h₀",
+        ms=14,
+        mfc="none",
+        color=style.BLACK,
+        mew=1.5,
+        ls="none",
+        zorder=7,
+    )
     numbers = ds[schema.STATE].values
     ax.set_title(_title(ds, name))
     ax.set(xlabel=f"h{subscript(int(numbers[0]))}", ylabel=f"h{subscript(int(numbers[-1]))}")

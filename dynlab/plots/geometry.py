@@ -135,8 +135,14 @@ def _draw_directions(ds: xr.Dataset, ax: Axes, count: int, length: float) -> Non
         if values[point, mode].imag:
             colour, line, words = style.PURPLE, "--", "growing pair: its plane"
             curve = np.cos(angle) * axes[point, mode] + np.sin(angle) * axes[point, mode + 1]
-        look: dict[str, Any] = {"color": colour, "ls": line, "lw": 1.3, "zorder": 4}
-        ax.plot(*(positions[point] + length * curve).T, label=None if words in seen else words, **look)
+        ax.plot(
+            *(positions[point] + length * curve).T,
+            label=None if words in seen else words,
+            color=colour,
+            ls=line,
+            lw=1.3,
+            zorder=4,
+        )
         seen.add(words)
 
 
@@ -151,8 +157,15 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     if not np.isfinite(ratio):
         style.say(ax, "nothing varies")
         return
-    bars: dict[str, Any] = {"color": style.SKY, "ecolor": style.BLACK, "capsize": 2}
-    ax.bar(index, np.nan_to_num(shares), yerr=errors, label="share of each component, with its error", **bars)
+    ax.bar(
+        index,
+        np.nan_to_num(shares),
+        yerr=errors,
+        label="share of each component, with its error",
+        color=style.SKY,
+        ecolor=style.BLACK,
+        capsize=2,
+    )
     ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="shares added up")
     known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
     ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {known}")

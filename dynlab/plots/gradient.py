@@ -66,9 +66,17 @@ def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
     samples = int(gone.any(axis=1).sum())
     if not samples:
         return
-    look: dict[str, Any] = {"color": style.VERMILION, "transform": ax.get_xaxis_transform(), "clip_on": False}
     some = gone.any(axis=0)
-    ax.plot(values[schema.TIME].values[some], np.zeros(some.sum()), "v", ms=4, zorder=6, **look)
+    ax.plot(
+        values[schema.TIME].values[some],
+        np.zeros(some.sum()),
+        "v",
+        ms=4,
+        zorder=6,
+        color=style.VERMILION,
+        transform=ax.get_xaxis_transform(),
+        clip_on=False,
+    )
     words = f"0: {counted(samples, 'sample')} of {len(gone)}"
     ax.plot([], [], "v", ms=5, color=style.VERMILION, label=f"exactly {words}")
     first = float(values[schema.TIME].values[some][0])

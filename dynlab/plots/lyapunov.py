@@ -58,9 +58,17 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     last = min(int(max(np.flatnonzero(np.isfinite(values).any(axis=0)), default=0)) + 2, len(mean))
     label = "exponent and its error" if len(values) == 1 else f"mean, {percent(1 - WRONG, 1)} interval"
     if len(values) > 1:
-        grey: dict[str, Any] = {"ls": "none", "marker": ".", "color": style.GREY, "ms": 3, "alpha": 0.5}
         each = np.where(np.isfinite(values), values, np.nan).T
-        ax.plot(index + BESIDE, each, label=[f"each of {len(values)} samples"] + [None] * (len(values) - 1), **grey)
+        ax.plot(
+            index + BESIDE,
+            each,
+            label=[f"each of {len(values)} samples"] + [None] * (len(values) - 1),
+            ls="none",
+            marker=".",
+            color=style.GREY,
+            ms=3,
+            alpha=0.5,
+        )
     look: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2.5, "color": style.BLUE, "zorder": 3}
     look |= {"ms": 3, "capsize": 0, "elinewidth": 0.8} if len(mean) > MANY else {}
     ax.errorbar(index, shown, yerr=error, label=label, **look | artist)

@@ -51,8 +51,9 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     sizes = np.abs(values[np.isfinite(values)])
     reach = max(float(np.quantile(sizes, SHADES)) if sizes.size else 1.0, np.finfo(float).tiny)
     x, y = extent * ds[schema.X].values, extent * ds[schema.Y].values
-    look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": TwoSlopeNorm(0, -reach, reach)}
-    mesh = ax.pcolormesh(x, y, values, shading="gouraud", rasterized=True, **look)
+    mesh = ax.pcolormesh(
+        x, y, values, shading="gouraud", rasterized=True, cmap=style.DIVERGING, norm=TwoSlopeNorm(0, -reach, reach)
+    )
     ax.figure.colorbar(mesh, ax=ax, shrink=0.8, extend="both", label=style.label(ds["ratio"]))
     if (values > ROUNDING * reach).any():
         ax.contour(x, y, values, [0.0], colors=style.BLACK, linewidths=1.0, linestyles=":")
@@ -94,9 +95,18 @@ def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> Axes:
         (excess > ROUNDING, "X", style.UNSTABLE, f"{size} > {border}: grows"),
     ):
         if chosen.any():
-            look: dict[str, Any] = {"s": 24, "marker": marker, "color": colour, "edgecolors": style.BLACK}
             label = f"{words} ({chosen.sum()})"
-            ax.scatter(values[chosen].real, values[chosen].imag, linewidths=0.4, zorder=3, label=label, **look)
+            ax.scatter(
+                values[chosen].real,
+                values[chosen].imag,
+                linewidths=0.4,
+                zorder=3,
+                label=label,
+                s=24,
+                marker=marker,
+                color=colour,
+                edgecolors=style.BLACK,
+            )
     half = 1.15 * max(largest, np.finfo(float).tiny if of_flow else 1.0)
     symbol = "λ (1/s)" if of_flow else "μ"
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel=f"Re {symbol}", ylabel=f"Im {symbol}")

@@ -77,8 +77,15 @@ def _draw_periods(ds: xr.Dataset, ax: Axes) -> None:
     for number, value in enumerate(periods):
         numbers[period == value] = number
     norm = BoundaryNorm(np.arange(len(words) + 1) - 0.5, len(words))
-    look: dict[str, Any] = {"cmap": ListedColormap(colours), "norm": norm, "shading": "nearest", "rasterized": True}
-    ax.pcolormesh(ds[schema.X].values, ds[schema.Y].values, numbers, **look)
+    ax.pcolormesh(
+        ds[schema.X].values,
+        ds[schema.Y].values,
+        numbers,
+        cmap=ListedColormap(colours),
+        norm=norm,
+        shading="nearest",
+        rasterized=True,
+    )
     patches = [Patch(fc=colours[there], ec=style.GREY, lw=0.6, label=words[there]) for there in np.unique(numbers)]
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), title="What orbits settle to")
     style.legend_below(ax, 3, handles=patches, labels=[str(patch.get_label()) for patch in patches])

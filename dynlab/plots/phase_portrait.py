@@ -53,8 +53,19 @@ def draw_field(ds: xr.Dataset, ax: Axes) -> None:
         return
     seen = field / np.array([x[1] - x[0], y[1] - y[0]])[:, None, None]  # in parts of the distance between arrows
     lengths = LONGEST_ARROW * (speed / speed.max()) ** LENGTHS / np.maximum(np.hypot(*seen), np.finfo(float).tiny)
-    shape: dict[str, Any] = {"scale": 1, "scale_units": "xy", "angles": "xy", "units": "inches", "width": 0.014}
-    ax.quiver(x, y, *(field * lengths), color=ARROW_COLOUR, pivot="mid", zorder=1, **shape)
+    ax.quiver(
+        x,
+        y,
+        *(field * lengths),
+        color=ARROW_COLOUR,
+        pivot="mid",
+        zorder=1,
+        scale=1,
+        scale_units="xy",
+        angles="xy",
+        units="inches",
+        width=0.014,
+    )
     label = ARROWS["flow" if "flow_kind" in ds else "map"]
     ax.plot([], [], color=ARROW_COLOUR, marker=">", markersize=5, label=label)
 
@@ -65,16 +76,16 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
     looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
     for i, (component, (colour, dashes)) in enumerate(zip(_on_grid(ds, x, y), looks, strict=True)):
         if component.min() < 0 < component.max():
-            line: dict[str, Any] = {"colors": [colour], "linestyles": [dashes], "linewidths": 1.3}
-            ax.contour(x, y, component, levels=[0.0], zorder=2, **line)
+            ax.contour(x, y, component, levels=[0.0], zorder=2, colors=[colour], linestyles=[dashes], linewidths=1.3)
             ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of h{subscript(i + 1)}")
 
 
 def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
     """Level lines of a conserved quantity, on which the exact flow stays."""
     if "conserved" in ds:
-        line: dict[str, Any] = {"colors": [style.GREY], "linewidths": 0.7}
-        ax.contour(ds[schema.X], ds[schema.Y], ds["conserved"], levels=LEVELS, zorder=1.5, **line)
+        ax.contour(
+            ds[schema.X], ds[schema.Y], ds["conserved"], levels=LEVELS, zorder=1.5, colors=[style.GREY], linewidths=0.7
+        )
         ax.plot([], [], color=style.GREY, linewidth=0.7, label="energy H constant: paths of the flow")
 
 
@@ -89,11 +100,27 @@ def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ax.add_collection(LineCollection(list(segments), colors=shades, **options))
         if is_map:
             ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7, color=shades, linewidths=0, zorder=3.5)
-    look: dict[str, Any] = {"color": colours(colours.N // 2), "linewidth": 1.3, "markersize": 3}
     steps = f", {states.shape[1] - 1:,} steps" * is_map
-    ax.plot([], [], marker="o" if is_map else None, label=f"orbit of {mover(ds)}{steps}", **look)
-    star: dict[str, Any] = {"color": style.BLACK, "ms": 11, "mec": style.GROUND, "mew": 0.7, "zorder": 6}
-    ax.plot(states[:, 0, 0], states[:, 0, 1], "*", label="start", **star)
+    ax.plot(
+        [],
+        [],
+        marker="o" if is_map else None,
+        label=f"orbit of {mover(ds)}{steps}",
+        color=colours(colours.N // 2),
+        linewidth=1.3,
+        markersize=3,
+    )
+    ax.plot(
+        states[:, 0, 0],
+        states[:, 0, 1],
+        "*",
+        label="start",
+        color=style.BLACK,
+        ms=11,
+        mec=style.GROUND,
+        mew=0.7,
+        zorder=6,
+    )
 
 
 def mover(ds: xr.Dataset) -> str:

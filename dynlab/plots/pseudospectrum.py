@@ -139,8 +139,18 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     met, kreiss = float(ds["transient_growth"]), np.log10(float(ds["kreiss_constant"]))
     growth, when = np.log10(met) if np.isfinite(met) else float(np.max(norms[known])), float(ds["transient_time"])
     if 0 < when < time[-1]:
-        look: dict[str, Any] = {"color": style.VERMILION, "mfc": "none", "mew": 1.6, "ms": 7, "zorder": 4}
-        ax.plot(when, growth, "o", ls="none", label=f"largest: {_number(growth)}", **look)
+        ax.plot(
+            when,
+            growth,
+            "o",
+            ls="none",
+            label=f"largest: {_number(growth)}",
+            color=style.VERMILION,
+            mfc="none",
+            mew=1.6,
+            ms=7,
+            zorder=4,
+        )
     if np.isfinite(kreiss) and kreiss > NO_GROWTH:
         least = at_least(10**kreiss) if kreiss < READABLE else f"$10^{{{np.floor(10 * kreiss) / 10:.1f}}}$"
         ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=f"Kreiss constant, at least {least}")

@@ -75,8 +75,11 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     if ax is None:
         return style.panels(ds, [(plot_flow_spectrum, artist)], PANEL, "Spectrum of the flow")
     step_size = float(schema.settings(ds)["step_size"])
-    look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.GREY, "linewidth": 0.8, "zorder": 0}
-    ax.add_patch(Circle((-1 / step_size, 0), 1 / step_size, **look))
+    ax.add_patch(
+        Circle(
+            (-1 / step_size, 0), 1 / step_size, facecolor=style.SHADED, edgecolor=style.GREY, linewidth=0.8, zorder=0
+        )
+    )
     unit_circle.show(ax, _shown(ds, "flow_eigenvalue")[0], "λ (1/s)", held=0.0)
     _draw_points(ds, "flow_eigenvalue", ax, **artist)
     ax.set_title("The flow's λ, shaded: |1 + ελ| ≤ 1")
@@ -162,9 +165,18 @@ def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> None:
     style.cross(ax)
     bar: dict[str, Any] = {"ax": ax, "shrink": 0.8, "pad": 0.02}
     if len(values) > MANY and not artist:
-        look: dict[str, Any] = {"cmin": 1, "cmap": style.from_ground(), "norm": LogNorm(), "rasterized": True}
         window = [ax.get_xlim(), ax.get_ylim()]
-        cells = ax.hist2d(values.real, values.imag, bins=CELLS, range=window, zorder=2, **look)[3]
+        cells = ax.hist2d(
+            values.real,
+            values.imag,
+            bins=CELLS,
+            range=window,
+            zorder=2,
+            cmin=1,
+            cmap=style.from_ground(),
+            norm=LogNorm(),
+            rasterized=True,
+        )[3]
         ax.figure.colorbar(cells, label="number in a cell", **bar)
         return
     # Mixed, so that late points do not hide the early ones under them; the same way each time.

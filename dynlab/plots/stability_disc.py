@@ -42,11 +42,19 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     values, stable = (ds[f"{'map' if is_map else 'flow'}_{name}"].values for name in ("eigenvalue", "stable"))
     values = values - 1 if is_flow and is_map else values
     centre, radius, title = _disc(ds, is_flow, is_map)
-    look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.BLUE, "linewidth": 1.2}
     if radius is None:
         ax.axvspan(-1e6, 0.0, facecolor=style.SHADED)
     else:
-        ax.add_patch(Circle((centre, 0.0), radius, label="|1 + ελ| ≤ 1" if is_flow else "|μ| ≤ 1", **look))
+        ax.add_patch(
+            Circle(
+                (centre, 0.0),
+                radius,
+                label="|1 + ελ| ≤ 1" if is_flow else "|μ| ≤ 1",
+                facecolor=style.SHADED,
+                edgecolor=style.BLUE,
+                linewidth=1.2,
+            )
+        )
     style.cross(ax)
     if is_flow and is_map:
         _draw_rays(ds, ax)

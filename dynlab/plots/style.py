@@ -213,9 +213,10 @@ def entries(*drawn: Axes) -> dict[str, Any]:
 
 def _legend_of_all(figure: Figure, named: Mapping[str, Any]) -> Legend:
     """The legend of all panels, in as many columns as there is room for."""
-    place: dict[str, Any] = {"loc": "lower left", "columnspacing": 1.4, "borderaxespad": 0.0}
     for count in range(len(named), 0, -1):
-        legend = figure.legend(list(named.values()), list(named), ncols=count, **place)
+        legend = figure.legend(
+            list(named.values()), list(named), ncols=count, loc="lower left", columnspacing=1.4, borderaxespad=0.0
+        )
         if count == 1 or legend.get_window_extent().width <= figure.bbox.width - 2 * EDGE * figure.dpi:
             break
         legend.remove()

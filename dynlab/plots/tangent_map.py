@@ -75,7 +75,8 @@ def _draw_modes(ds: xr.Dataset, ax: Axes, length: float) -> None:
             fate, colour, line = ("grows", style.VERMILION, "-") if excess > 0 else ("decays", style.GREEN, "--")
         name = f"{number(value.real)} ± {number(abs(value.imag))}i" if value.imag else number(value.real)
         ends = length * way / np.linalg.norm(way)
-        look: dict[str, Any] = {"color": colour, "lw": 1.2, "ls": line, "zorder": 2}
-        ax.plot(*np.stack([-ends, ends], axis=1), label=f"μ = {name}, {fate}", **look)  # NaN where it has no vector
+        ax.plot(
+            *np.stack([-ends, ends], axis=1), label=f"μ = {name}, {fate}", color=colour, lw=1.2, ls=line, zorder=2
+        )  # NaN where it has no vector
         if value.imag:
             break

@@ -7,7 +7,6 @@ import torch
 from matplotlib.colors import same_color
 
 from dynlab.diagnostics.basins import basins
-from dynlab.matrices import planar_matrix
 from dynlab.plots.basins import plot_basins
 from dynlab.systems import from_function
 from dynlab.systems.planar import planar_system
@@ -54,14 +53,4 @@ def test_orbits_that_run_away_are_drawn_by_direction():
     assert set(colours(ax)) == {patch.get_facecolor() for patch in ax.get_legend().get_patches()}
     at = {text.get_text(): np.array(text.get_position()) for text in ax.texts}
     assert at["↗"] @ [1, 2] > 0 > at["↙"] @ [1, 2]
-    plt.close("all")
-
-
-def test_what_leaves_or_is_undecided_is_named_with_its_share():
-    ds = basins(planar_system(planar_matrix("diff")), grid=8, steps=100, follow=False)
-    ds["basin"][:4] = -1
-    ds["basin"][4:] = -2
-    assert {"leaves every bound, or overflows (50 %)", "where it ends is undecided (50 %)"} <= set(
-        words(plot_basins(ds))
-    )
     plt.close("all")

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from dynlab.diagnostics.ernn.convergence import ernn_convergence
-from dynlab.errors import UserError
 from dynlab.plots import style
 from dynlab.plots.ernn_convergence import NEAR, PREDICTED, plot_ernn_convergence
 from dynlab.systems import create
@@ -55,14 +54,4 @@ def test_of_many_steps_the_median_of_each_outcome_is_drawn():
     median = lines["5 steps: converges (median, middle half)"]
     np.testing.assert_allclose(median.get_ydata(), np.median(distances[:5], axis=0))
     np.testing.assert_array_equal(lines["1 step: cannot converge"].get_ydata(), distances[5])
-    plt.close("all")
-
-
-def test_it_draws_where_it_is_told_to_and_needs_its_variables():
-    _, ax = plt.subplots()
-    ds = measured("tanh", rank=None)
-    assert plot_ernn_convergence(ds, ax=ax, lw=3.0) is ax
-    assert ax.lines[0].get_linewidth() == 3
-    with pytest.raises(UserError, match="speed"):
-        plot_ernn_convergence(ds.drop_vars("speed"), ax=ax)
     plt.close("all")

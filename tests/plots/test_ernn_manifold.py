@@ -52,15 +52,6 @@ def test_all_networks_side_by_side_an_ernn_in_one_colour(ds):
     plt.close("all")
 
 
-def test_equilibria_far_away_do_not_squeeze_the_motion(ds):
-    alone = ds.sel(network=["ernn"]).drop_vars("curve")
-    near = np.tile(alone["pair_sum"].values[0, 0, 1:2], (61, 1))
-    near[:3] = 1e3
-    ax = plot_ernn_manifold(alone.assign(equilibrium=(alone["equilibrium"].dims, near[None, None])))
-    assert ax.get_xlim()[1] < 10
-    plt.close("all")
-
-
 @pytest.mark.parametrize("size", [1, 6])
 def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_one_state_over_time(size):
     """Of a ReLU network the first two may never leave 0."""

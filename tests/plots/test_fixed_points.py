@@ -2,11 +2,9 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 import torch
 
 from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.errors import UserError
 from dynlab.plots import style
 from dynlab.plots.fixed_points import plot_fixed_points
 from dynlab.systems import create, from_function
@@ -44,20 +42,6 @@ def test_what_is_no_fixed_point_is_hollow_and_named():
     (marker,) = ax.collections
     assert len(marker.get_facecolors()) == 0
     assert any("slow point" in text.get_text() for text in ax.get_legend().get_texts())
-
-
-def test_nothing_found_is_said():
-    ax = plot_fixed_points(fixed_points(from_function(lambda h, x: h + 1, 1), starts=4))
-    assert "no fixed point found" in [text.get_text() for text in ax.texts]
-
-
-def test_it_draws_where_it_is_told_to_and_needs_its_variables():
-    _, ax = plt.subplots()
-    ds = fixed_points(create("henon"), starts=16)
-    assert plot_fixed_points(ds, ax=ax, s=99) is ax
-    assert {artist.get_sizes()[0] for artist in ax.collections} == {99}
-    with pytest.raises(UserError, match="eigenvalue"):
-        plot_fixed_points(ds.drop_vars("eigenvalue"), ax=ax)
 
 
 def test_the_legend_says_what_is_proved():

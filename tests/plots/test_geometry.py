@@ -11,7 +11,7 @@ from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.plots import style
 from dynlab.plots.geometry import LENGTH, plot_geometry
 from dynlab.plots.tangent_map import plot_tangent_map
-from dynlab.systems import create, from_function
+from dynlab.systems import from_function
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +65,6 @@ def test_bars_are_the_shares_of_the_variance_and_the_ratio_has_its_digits(memori
     plt.close("all")
 
 
-def test_a_state_of_one_dimension_is_drawn_on_a_line():
-    ds = geometry(create("logistic", r=3.7), np.zeros((1, 30, 0)), initial_state=[0.3], starts=8)
-    ax = plot_geometry(ds)
-    assert all((line.get_ydata() == 0).all() for line in ax.lines if len(line.get_xdata()))
-    assert len(ax.figure.axes) == 2
-
-
 def test_arrows_are_the_displacements():
     ds = tangent_map(from_function(lambda h, x: torch.tanh(h * h.new_tensor([1.5, 0.8])), 2), [0.0, 0.0], grid=15)
     ax = plot_tangent_map(ds)
@@ -79,10 +72,3 @@ def test_arrows_are_the_displacements():
     for arrows, name in ((linear, "linear_displacement"), (step, "displacement")):
         np.testing.assert_allclose(np.stack([arrows.U, arrows.V], -1), ds[name].values.reshape(-1, 2))
     assert {"μ = 1.5, grows", "μ = 0.8, decays", "linear map J", "the step itself"} <= labels(ax)
-
-
-def test_a_multiple_eigenvalue_has_no_line():
-    ax = plot_tangent_map(tangent_map(from_function(lambda h, x: torch.tanh(1.5 * h), 2), [0.0, 0.0]))
-    assert "μ = 1.5, grows" in labels(ax)
-    (line,) = {line for line in ax.lines if line.get_label() == "μ = 1.5, grows"}
-    assert np.isnan(line.get_xydata()).all()

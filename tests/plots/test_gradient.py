@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-import torch
 
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
@@ -89,22 +88,9 @@ def test_the_axis_ends_where_sizes_are_rounding_and_what_lies_below_is_said(slop
         assert bottom < 30 * np.log(slopes[-1])
 
 
-def test_one_time_is_still_to_be_seen(shrinking):
-    ax = plot_end_to_end(end_to_end(*shrinking, times=1))
-    assert lines(ax)["largest σ"].get_marker() == "."
-
-
 def test_unresolved_modes_are_told(shrinking):
     ds = end_to_end(from_function(lambda h, x: h @ h.new_full((2, 2), 0.5), state_size=2), np.zeros((9, 0)))
     assert "1 of 2 σ known at the end" in plot_end_to_end(ds).get_title(loc="left")
-
-
-@pytest.mark.parametrize(
-    "step, said", [(lambda h, x: 0 * h + 1, "every σ is 0"), (lambda h, x: torch.relu(h), "no σ is known")]
-)
-def test_modes_that_are_all_zero_or_unknown_are_said_to_be(step, said):
-    ax = plot_end_to_end(end_to_end(from_function(step, state_size=2), np.zeros((1, 5, 0))))
-    assert said in [text.get_text() for text in ax.texts]
 
 
 @pytest.mark.parametrize("slope", [0.5, 1 - 1e-7, 2.0])

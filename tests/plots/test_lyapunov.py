@@ -71,12 +71,6 @@ def test_what_is_not_drawn_is_counted():
     plt.close("all")
 
 
-def test_an_orbit_that_stays_at_a_state_has_no_attractor(henon):
-    still = henon.assign(visited=henon["visited"] * 0)
-    assert len(plot_lyapunov(still).figure.axes) == len(plot_lyapunov(henon).figure.axes) - 1
-    plt.close("all")
-
-
 def test_exponents_far_above_the_last_have_a_scale_on_which_they_are_apart(henon):
     rates = np.random.default_rng(0).normal([0.5, -0.2, -14.0], 0.1, (1, 60, 3))
     axes = plot_lyapunov(driven_by(lyapunov, np.exp(rates)[..., None] * np.eye(3))).figure.axes

@@ -61,9 +61,3 @@ def test_without_a_choice_the_points_are_those_of_the_verdict():
     images = [image for each in ax.figure.axes for image in each.get_images()]
     assert {image.get_clim() for image in images} == {(0.0, 1.15)}  # one scale for all shares
     plt.close("all")
-
-
-def test_nothing_found_is_said():
-    ax = plot_modes(modes(from_function(lambda h, x: h + 1, 1), starts=4))
-    assert "no fixed point found" in [text.get_text() for text in ax.texts]
-    plt.close("all")

@@ -36,14 +36,6 @@ def test_the_borders_that_are_drawn_are_those_of_the_bar():
     plt.close("all")
 
 
-@pytest.mark.parametrize("corner, tells", [(0.0, False), (4.0, True)])
-def test_the_kreiss_constant_is_drawn_where_it_is_above_1(corner, tells):
-    ax = dl.plot_pseudospectrum(dl.pseudospectrum(LinearMap([[0.5, corner], [0.0, 0.4]]), grid=31, steps=9))
-    labels = [str(line.get_label()) for other in ax.figure.axes for line in other.lines]
-    assert any(label.startswith("Kreiss") for label in labels) == tells
-    plt.close("all")
-
-
 def test_the_close_up_shows_the_level_that_is_the_first_to_reach_the_circle():
     """Of a normal matrix with 0.97 it is the circle of radius 0.03 around it, which touches at 1."""
     ds = dl.pseudospectrum(LinearMap(np.diag([0.97, -0.5])), grid=81, steps=9)

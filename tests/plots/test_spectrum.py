@@ -46,16 +46,6 @@ def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
     plt.close("all")
 
 
-def test_the_window_holds_every_eigenvalue(rotating):
-    large = spectrum(from_function(lambda h, x: -3 * h, state_size=1), np.zeros((2, 0)))
-    for ds in (rotating, large):
-        ax = plot_spectrum(ds, ax=plt.subplots()[1])
-        places, _ = points(ax)
-        for ends, along in zip((ax.get_xlim(), ax.get_ylim()), places.T, strict=True):
-            assert ends[0] < along.min() <= along.max() < ends[1]
-    plt.close("all")
-
-
 def of_eigenvalues(values):
     """Of two samples and three steps with these eigenvalues each."""
     values = np.tile(np.asarray(values, dtype=complex), (2, 3, 1))
@@ -72,13 +62,6 @@ def test_an_antisymmetric_network_is_seen_from_close_up():
     x, y = next(line for line in ax.lines if len(line.get_xdata()) > 100).get_data()
     assert ((x > ax.get_xlim()[0]) & (np.abs(y) < ax.get_ylim()[1])).sum() > 1000
     assert ax.get_xlabel() == "Re μ, each axis on its own scale"
-    plt.close("all")
-
-
-@pytest.mark.parametrize("values, wide", [([1.0], 1.16e-6), ([0.8, 0.9], 0.232), ([1 - 0.1j, 1 + 0.1j], 0.232)])
-def test_no_window_is_empty(values, wide):
-    ax = plot_spectrum(of_eigenvalues(values), ax=plt.subplots()[1])
-    assert [np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())] == pytest.approx([wide, wide])
     plt.close("all")
 
 
@@ -109,13 +92,6 @@ def test_many_modes_are_a_median_and_bands():
     assert ax.lines[-1].get_ydata() == pytest.approx(0.5)
     heights = [np.ptp(band.get_paths()[0].vertices[:, 1]) for band in ax.collections]
     assert heights == pytest.approx([1.0, 0.5])
-    plt.close("all")
-
-
-def test_the_own_figure_shows_the_flow_where_there_is_one(rotating):
-    without = rotating.drop_vars(["flow_eigenvalue", "spectral_abscissa"])
-    panels = [len([ax for ax in plot_spectrum(ds).figure.axes if ax.get_xlabel()]) for ds in (rotating, without)]
-    assert panels == [4, 3]
     plt.close("all")
 
 

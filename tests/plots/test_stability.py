@@ -37,15 +37,6 @@ def test_every_eigenvalue_is_drawn_on_the_side_it_is_on(ds, close_up):
     plt.close("all")
 
 
-def test_the_median_of_the_critical_steps(ds):
-    ax = plot_critical_steps(ds)
-    line = next(line for line in ax.lines if line.get_label() == "critical step: sample median")
-    np.testing.assert_allclose(line.get_ydata(), np.median(ds["critical_step"].values, axis=0))
-    unstable = 100 * float((ds["stable"] == 0).mean())
-    assert numbers_in(ax.get_title(loc="left")) == [pytest.approx(unstable, abs=0.05)]
-    plt.close("all")
-
-
 def test_where_no_step_is_small_enough_the_line_has_a_gap_and_the_legend_the_share(ds):
     critical = ds["critical_step"].copy(deep=True)
     critical[:, 4], critical[0, 7], critical[1, 7] = 0.0, 0.0, np.nan  # (sample, time)
@@ -102,16 +93,4 @@ def test_a_row_for_every_bound_with_theory_as_a_bar_and_what_was_measured_as_a_l
     words = " ".join(text.get_text() for text in ax.texts)
     assert "theory 0 to 4; measured 1 to 2" in words
     assert str(one["outcome"].values[0]) in words
-    plt.close("all")
-
-
-def test_several_bounds_are_a_panel_of_their_own_and_one_is_in_the_caption_alone(ds):
-    torch.manual_seed(0)
-    several = dl.stability(create("ernn", input_size=2, state_size=4, length=5, rank=4).double(), np.zeros((2, 5, 2)))
-    assert several.sizes[schema.BOUND] > 1 == ds.sizes[schema.BOUND]
-    words = [text.get_text() for text in dl.plot_stability(several).figure.axes[-1].texts]
-    assert sum("measured" in each for each in words) == several.sizes[schema.BOUND]
-    assert not any("measured" in text.get_text() for ax in dl.plot_stability(ds).figure.axes for text in ax.texts)
-    alone = dl.stability(create("asrnn", input_size=2, state_size=4).double(), np.zeros((2, 5, 2)))
-    assert len(dl.plot_stability(alone).figure.axes) == 1  # no flow
     plt.close("all")

@@ -33,12 +33,6 @@ def test_a_theme_says_which_colours_ink_and_ground_are_and_its_sheet_is_for_figu
         assert to_hex(plt.rcParams["figure.facecolor"]) == ground
 
 
-def test_a_size_that_is_asked_for_is_the_whole_figure_s_and_its_text_is_smaller():
-    with style.asked((4.0, 3.0)), style.style((8.0, 5.0)) as size:
-        assert size == (4.0, 3.0)
-        assert plt.rcParams["font.size"] == 5.0
-
-
 @pytest.mark.parametrize(
     "words, drawn",
     [
