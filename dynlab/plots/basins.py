@@ -49,7 +49,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         return style.panels(ds, [(plot_basins, artist)], SIZE, "Basins")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
     ways = [code for code in range(int(basin.min()), -2) if (basin == code).any()][::-1]  # in which orbits run away
-    colours = [UNDECIDED, LEAVES, *map(_shade, range(count + len(ways)))]
+    colours: list[Any] = [UNDECIDED, LEAVES, *map(_shade, range(count + len(ways)))]
     x, y = ds[schema.X].values, ds[schema.Y].values
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])

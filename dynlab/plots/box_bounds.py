@@ -38,7 +38,7 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     """
     schema.check(ds, needs=[*NORM, *RATE, "box_lower", "box_upper"])
     if ax is None:
-        drawn = [(plot_box_bounds, artist), (_draw_rates, artist)]
+        drawn: list[style.Panel] = [(plot_box_bounds, artist), (_draw_rates, artist)]
         return style.panels(ds, drawn, SIZE, "Bounds over a box", below=True)
     _draw_panel(ds, ax, NORM, 1.0, "contracts below 1", **artist)
     ax.set(xlabel="modulus or norm of the step's Jacobian", title="Norm and spectral radius")

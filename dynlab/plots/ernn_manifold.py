@@ -123,7 +123,7 @@ def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
     """Limits that hold where the network moves, and most equilibria."""
     known = equilibria[np.isfinite(equilibria).all(axis=1)]
     for axis, name in enumerate("xy"[: 2 if moved.shape[1] == 2 else 0]):
-        most = np.quantile(known[:, axis], [1 - MOST, MOST]) if len(known) else []
+        most = np.quantile(known[:, axis], [1 - MOST, MOST]) if len(known) else np.empty(0)
         ends = np.append(moved[:, axis][np.isfinite(moved[:, axis])], most)
         room = MARGIN * (float(np.ptp(ends)) or 1.0)
         ax.set(**{f"{name}lim": (ends.min() - room, ends.max() + room)})

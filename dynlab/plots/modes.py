@@ -117,7 +117,7 @@ def _figure(ds: xr.Dataset, points: list[int], fixed_point: int | None, **artist
 
 def _draw_table(ds: xr.Dataset, ax: Axes, name: str, values: NDArray[np.float64], largest: float) -> None:
     """A row for each mode, of a complex pair one: shares, and read-outs as parts of the largest, which is dark."""
-    known = np.isfinite(values).all(axis=-1)
+    known = np.asarray(np.isfinite(values).all(axis=-1))
     shades = np.where(known[:, None], values, np.nan) / largest
     ax.imshow(shades, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
     centred: dict[str, Any] = {"ha": "center", "va": "center"}

@@ -116,7 +116,8 @@ def _scatter(
     if chosen.any():
         across = np.broadcast_to(ds[schema.TRAINING_STEP].values[:, None], values.shape)
         name = ": ".join(filter(None, [label, word]))
-        ax.plot(across[chosen], values[chosen], label=name, **{"ms": 5, "ls": "none", "alpha": 0.85} | look)
+        options: dict[str, Any] = {"ms": 5, "ls": "none", "alpha": 0.85} | look
+        ax.plot(across[chosen], values[chosen], label=name, **options)
 
 
 QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -137,7 +137,7 @@ def draw_long_orbits(ds: xr.Dataset, ax: Axes) -> None:
     for name, size in (("invariant closed curve", 7.0), ("periodic orbit", 40.0)):
         states = ds["long_orbit"].values[ds["outcome"].values == name].reshape(-1, 2)
         if len(states):
-            ax.scatter(*states.T, s=size, color=style.PURPLE, linewidths=0, zorder=2.5)
+            ax.scatter(states[:, 0], states[:, 1], s=size, color=style.PURPLE, linewidths=0, zorder=2.5)
             ax.plot([], [], color=style.PURPLE, marker="o", markersize=3.5, linewidth=2.5, label=f"{name} in the end")
 
 

@@ -77,7 +77,7 @@ def _settings(theme: str, **others: Any) -> Iterator[None]:
     Not `plt.rc_context`, which restores every setting: a notebook's first figure loads its backend, which makes pyplot
     interactive, and with that undone no later figure of the notebook would show.
     """
-    settings = LOOKS[theme] | others
+    settings: dict[Any, Any] = {**LOOKS[theme], **others}
     before = {name: plt.rcParams[name] for name in settings}
     _update(settings)
     try:
@@ -190,7 +190,8 @@ def _power(found: re.Match[str]) -> str:
 
 def legend_below(ax: Axes, columns: int = 2, **options: Any) -> Legend:
     """The legend under the axes and their label, where it covers nothing, in at most so many columns."""
-    size, spec, figure = plt.rcParams["font.size"], ax.get_subplotspec(), ax.figure
+    figure: Any = ax.figure
+    size, spec = plt.rcParams["font.size"], ax.get_subplotspec()
     room = ax.bbox.width if spec is None else 1.2 * spec.get_position(figure).width * figure.bbox.width
     down = ScaledTranslation(0.0, -UNDER * size / POINTS, figure.dpi_scale_trans)
     handles = options.pop("handles", None) or ax.get_legend_handles_labels()[0]

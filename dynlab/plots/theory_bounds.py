@@ -50,7 +50,8 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         ax.plot(places[2:], [row, row], zorder=3, **look | artist)
         quantity, outcome = str(one["quantity"].values), str(one["outcome"].values)
         colour, sign = LOOK[outcome]
-        words = f"theory {_interval(*ends[:2], '<' if ' < ' in quantity else '≤')}; measured {_interval(*ends[2:])}"
+        up_to = "<" if " < " in quantity else "≤"
+        words = f"theory {_interval(ends[0], ends[1], up_to)}; measured {_interval(ends[2], ends[3])}"
         ax.text(0, row - HIGH, f"{style.subscripts(quantity)}   {words}", va="center")
         ax.text(1, row - HIGH, f"{sign} {outcome}", va="center", ha="right", color=colour, weight="bold")
     ax.set(xlim=(0, 1), ylim=(count - 0.6, -0.7), xticks=[], yticks=[], xlabel="each row on its own scale")
