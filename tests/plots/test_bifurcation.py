@@ -68,7 +68,7 @@ def test_the_plane_has_the_border_of_stability_and_the_periods_by_their_words():
     (border,) = [path for one in left.collections[1:] for path in one.get_paths() if len(path.vertices) > 5][:1]
     a, b = border.vertices[:, 0], border.vertices[:, 1]
     np.testing.assert_allclose(a, 3 * (1 - b) ** 2 / 4, atol=0.02)  # where period 1 doubles, between points of the grid
-    right = left.figure.axes[1]
+    right = next(ax for ax in left.figure.axes if ax.get_legend())
     words = [text.get_text() for text in right.get_legend().get_texts()]
     assert words[:3] == ["at rest", "period 2", "period 4"]
     assert (left.get_xlabel(), left.get_ylabel()) == ("a", "b")
