@@ -24,11 +24,13 @@ def named_system(ds: xr.Dataset) -> str:
     """The system's name, of a matrix its formula; of Euler's map of a flow, whose step is a setting, the map's."""
     name, settings = str(ds.attrs["system"]), json.loads(ds.attrs.get("settings") or "{}")
     rows, step = settings.get("matrix"), settings.get("euler_step")
+    if isinstance(rows, list) or settings.get("config") == {}:  # as of a matrix, without input and bias
+        name = FORMULAS.get(name, name)
     if isinstance(rows, list):
         entries = [[float(Fraction(entry)) for entry in row] for row in rows]
         words = "; ".join(", ".join(number(entry, DIGITS_OF_W) for entry in row) for row in entries)
         exact = all(entry == float(f"{entry:.{DIGITS_OF_W}g}") for row in entries for entry in row)
-        name = FORMULAS.get(name, name) + (f", W {'=' if exact else '≈'} {words}" if len(words) <= MOST_OF_W else "")
+        name += f", W {'=' if exact else '≈'} {words}" if len(words) <= MOST_OF_W else ""
     if step is None:
         return name
     varied = "step_size" in (settings.get("parameter"), *settings.get("parameters", []))
