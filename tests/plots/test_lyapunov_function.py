@@ -25,7 +25,7 @@ def test_the_eigenvalues_of_what_is_not_stable_are_drawn_by_their_side_of_the_ci
     assert list(drawn) == ["|μ| < 1: decays (1)", "|μ| > 1: grows (1)"]
     np.testing.assert_allclose(np.concatenate(list(drawn.values())), [0.5, 1.25])
     assert ax.get_title(loc="left") == "Largest |μ|: 1.25"
-    assert ax.figure.get_suptitle() == "No Lyapunov function: LinearMap"
+    assert ax.figure.get_suptitle() == "No Lyapunov function: h ↦ W h"
     plt.close("all")
 
 
