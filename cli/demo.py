@@ -23,11 +23,12 @@ def demo(quiet: bool, dpi: int | None, theme: str) -> None:
     """
     from dynlab import io
     from dynlab.figures import FIGURES as SCRIPTS
+    from dynlab.plots.style import asked
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     files = Output("demo", quiet=quiet)
     for name in FIGURES:
-        with files.working(f"Drawing {name}"):
+        with files.working(f"Drawing {name}"), asked(None, theme):
             made = lookup(SCRIPTS, name, "figure")()
         save_figure(made.figure, FOLDER / f"{name}.png", dpi, theme)
         for result, ds in made.results.items():

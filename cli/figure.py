@@ -74,7 +74,7 @@ def figure(
     made = {}
     for each in names:
         make = lookup(FIGURES | {"all": ""}, each, "figure")
-        with files.working(f"Drawing {each}"), asked(files.size):
+        with files.working(f"Drawing {each}"), asked(files.size, files.theme):
             made[each] = make(fast=fast, recompute=recompute)
         path = output or FOLDER / f"{each}.png"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -247,7 +247,7 @@ class Output:
             return path
         from dynlab.plots.style import asked
 
-        with working("Drawing", quiet=self.quiet), asked(self.size):
+        with working("Drawing", quiet=self.quiet), asked(self.size, self.theme):
             if result.movie is not None:
                 save_movie(result.movie, path, self.dpi, self.theme)
             elif result.plot is not None:

@@ -37,7 +37,6 @@ from dynlab.plots.covariant_vectors import plot_covariant_vectors as plot_covari
 from dynlab.plots.critical_steps import plot_critical_steps as plot_critical_steps
 from dynlab.plots.critical_steps import plot_diffusion_plane as plot_diffusion_plane
 from dynlab.plots.eigenvalue_bounds import plot_eigenvalue_bounds as plot_eigenvalue_bounds
-from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time as plot_eigenvalues_over_time
 from dynlab.plots.energy import plot_energy as plot_energy
 from dynlab.plots.ernn_convergence import plot_ernn_convergence as plot_ernn_convergence
 from dynlab.plots.ernn_manifold import plot_ernn_manifold as plot_ernn_manifold
@@ -55,6 +54,7 @@ from dynlab.plots.phase_panels import plot_phase_panels as plot_phase_panels
 from dynlab.plots.phase_plane import plot_divergence as plot_divergence
 from dynlab.plots.phase_plane import plot_phase_plane as plot_phase_plane
 from dynlab.plots.pseudospectrum import plot_pseudospectrum as plot_pseudospectrum
+from dynlab.plots.spectrum import plot_eigenvalues_over_time as plot_eigenvalues_over_time
 from dynlab.plots.spectrum import plot_flow_spectrum as plot_flow_spectrum
 from dynlab.plots.spectrum import plot_spectral_radius as plot_spectral_radius
 from dynlab.plots.spectrum import plot_spectrum as plot_spectrum

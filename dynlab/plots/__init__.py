@@ -12,7 +12,7 @@ PLOTS: dict[str, str] = {
     "plot_ernn_manifold": "dynlab.plots.ernn_manifold:plot_ernn_manifold",
     "plot_spectrum": "dynlab.plots.spectrum:plot_spectrum",
     "plot_spectral_radius": "dynlab.plots.spectrum:plot_spectral_radius",
-    "plot_eigenvalues_over_time": "dynlab.plots.eigenvalues_over_time:plot_eigenvalues_over_time",
+    "plot_eigenvalues_over_time": "dynlab.plots.spectrum:plot_eigenvalues_over_time",
     "plot_flow_spectrum": "dynlab.plots.spectrum:plot_flow_spectrum",
     "plot_end_to_end": "dynlab.plots.gradient:plot_end_to_end",
     "plot_gradient": "dynlab.plots.gradient:plot_gradient",

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number, subscript
+from dynlab.wording import subscript
 
 SIZE = (5.4, 4.6)  # inches
 COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
 FEW = 100  # states, which are drawn larger
-FINER = 8  # times: the states of a flow on the curve through them
 
 
 def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -34,37 +33,17 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     if ax is None:
         return style.panels(ds, [(plot_attractor, artist)], SIZE, "Attractor")
     visited = ds["visited"].values
-    if (visited == visited[:1]).all():
-        place = ", ".join(number(float(value), 3) for value in visited[0])
-        style.say(ax, f"the orbit stays at h = {place if visited.shape[1] == 1 else f'({place})'}")
-        ax.set_axis_off()
-        return ax
     is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
-    look: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
-    look |= {"color": style.BLUE, "rasterized": len(visited) >= FEW}
-    if is_flow:
-        look |= {"ls": "-", "marker": None, "lw": 0.6}
+    look: dict[str, Any] = {"color": style.BLUE, "rasterized": len(visited) >= FEW}
+    look |= {"lw": 0.6} if is_flow else {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
     if visited.shape[1] == 1 and not is_flow:
         _draw_cobweb(visited[:, 0], ax, look | artist)
         return ax
-    if visited.shape[1] == 1:
-        ax.plot(np.arange(len(visited)), visited[:, 0], **look | artist)
-        ax.set(xlabel="place along the orbit", ylabel="state h₁", title="States that the orbit visits")
-        return ax
-    last, title = visited.shape[1] - 1, "States that the orbit visits"
-    if is_flow:
-        visited, title = _smooth(visited), f"{title}, joined by a spline"
-    ax.plot(visited[:, 0], visited[:, last], **look | artist)
-    ax.set(xlabel="state h₁", ylabel=f"state h{subscript(last + 1)}", title=title)
+    last = visited.shape[1] - 1
+    ax.plot(visited[:, 0] if last else np.arange(len(visited)), visited[:, last], **look | artist)
+    ax.set(xlabel="state h₁" if last else "place along the orbit", ylabel=f"state h{subscript(last + 1)}")
+    ax.set_title("States that the orbit visits")
     return ax
-
-
-def _smooth(states: NDArray[np.float64]) -> NDArray[np.float64]:
-    """States of a flow one step apart, and between each two those of the cubic spline through all."""
-    from scipy.interpolate import CubicSpline  # here, since it takes longer to import than most commands need
-
-    places = np.arange(len(states))
-    return np.asarray(CubicSpline(places, states)(np.linspace(0, places[-1], FINER * places[-1] + 1)))
 
 
 def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:

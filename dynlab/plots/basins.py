@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
@@ -13,32 +12,19 @@ from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import joined, number, of_map, share, subscript
+from dynlab.wording import of_map, share
 
-NEEDS = (
-    "basin",
-    "kind",
-    "attractor_class",
-    "share",
-    "attractor_x",
-    "attractor_y",
-    "attractor_state",
-    "origin",
-    "direction",
-)
+NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
 MOST_NAMED = 10  # attractors in the legend
-SIZE = (5.6, 5.9)  # inches
-LIGHT = (0.45, 0.75, 0.22)  # of a basin's colour; the rest is white. A colour that comes again is another shade
+SIZE = (5.8, 5.6)  # inches
+LIGHT = (0.45, 0.75, 0.22)  # opacity of a basin's colour; one that comes again has another shade
 FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
 ARROWS, LARGE = "→↗↑↖←↙↓↘", 18  # of the ways in which orbits run away, and how large they are in the picture: points
-LEAVES, UNDECIDED = "#EFEFEF", "#BDBDBD"  # neither is the paper's white
+LEAVES, UNDECIDED = f"{style.GREY}33", f"{style.GREY}88"
 OFF = 1e-6  # of the window: what is farther from its plane is off it
-SPATIAL = 3  # states, of which an axis says what it is made of
 ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no number written in it
 BESIDE = 0.06  # of the window: so far a number stays from its attractor
-HIDDEN = 9  # starts, which lie behind the marker of where they end
-MOST_BORDERS = 12.0  # times the grid: so many edges between basins have lines, and no fractal ones
 
 
 def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -59,25 +45,27 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     Axes
     """
     schema.check(ds, needs=NEEDS)
-    settings = schema.settings(ds)
     if ax is None:
-        step = None if "euler_step" in settings else settings.get("step_size")
-        whose = "" if step is None else f" of Euler's map, ε = {number(float(step), 3)}"
-        return style.panels(ds, [(plot_basins, artist)], SIZE, f"Basins{whose}")
+        return style.panels(ds, [(plot_basins, artist)], SIZE, "Basins")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
-    shades = [_shade(place) for place in range(count)]
     ways = [code for code in range(int(basin.min()), -2) if (basin == code).any()][::-1]  # in which orbits run away
-    table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *map(_shade, range(count + len(ways)))])
-    shown = np.where(basin < -2, count - 3 - basin, basin)
+    colours: list[Any] = [UNDECIDED, LEAVES, *map(_shade, range(count + len(ways)))]
     x, y = ds[schema.X].values, ds[schema.Y].values
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
-    options: dict[str, Any] = {"origin": "lower", "interpolation": "nearest", "rasterized": True}
-    ax.imshow(shown + 2, cmap=table, vmin=-0.5, vmax=count + len(ways) + 1.5, extent=extent, **options)
-    _draw_borders(basin, x, y, half, ax)
-    off = _off_the_plane(ds)
-    handles = [_attractor(ds, place, shades[place], off[place], ax, **artist) for place in range(count)][:MOST_NAMED]
-    for place in range(min(count, MOST_NAMED) if _numbered(ds) else 0):
+    places = np.where(basin < -2, count - 3 - basin, basin) + 2
+    ax.imshow(
+        places,
+        cmap=ListedColormap(colours),
+        vmin=-0.5,
+        vmax=len(colours) - 0.5,
+        origin="lower",
+        interpolation="nearest",
+        rasterized=True,
+        extent=extent,
+    )
+    handles = [_draw_attractor(ds, place, ax, **artist) for place in range(count)][:MOST_NAMED]
+    for place in range(min(count, MOST_NAMED) if count > 1 else 0):
         _write(ds, place, f"{place}", ax)
     for place, code in enumerate(ways):
         arrow = _arrow(ds, code)
@@ -91,35 +79,11 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
     ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
-    astray = _astray(ds, off)
-    for place in astray:
-        at = float(ds["attractor_x"][place, 0]), float(ds["attractor_y"][place, 0])
-        ax.annotate(f"{place}", at, (6, 4), textcoords="offset points", zorder=4)
-    if (off & (ds["period"].values > 0)).any():
-        hollow: dict[str, Any] = {"marker": "o", "mfc": "none", "mec": style.GREY, "mew": 1.6, "ms": 7}
-        over = [f"that of {place} lies over the basin of {below}, not in it" for place, below in astray.items()]
-        words = ";\n".join(["hollow: off the plane, projected onto it", *([joined(over)] if over else [])])
-        handles.append(ax.plot([], [], ls="none", label=words, **hollow)[0])
-    ax.set(xlabel=_axis(ds, 0), ylabel=_axis(ds, 1))
-    if ds.sizes[schema.STATE] > 2 and settings.get("plane_share") is not None:
-        ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
-    else:
-        ax.set_title(f"Where starts end, one in each cell of {number(2 * half[0], 2)} × {number(2 * half[1], 2)}")
-    if not count and not ways:
-        style.say(ax, _why_no_basin(basin, int(settings["steps"]))).set_color(style.BLACK)
-    legend: dict[str, Any] = {"title": "A start ends on (part of the starts)" if count else "Part of the starts"}
-    legend["labels"] = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
-    legend |= {"columnspacing": 1.4, "labelspacing": 0.9, "handlelength": 3.2, "handleheight": 1.7}
-    style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, **legend)
+    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    ax.set_title("Where starts end (share of the starts)")
+    labels = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
+    style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, labels=labels, handlelength=3.2)
     return ax
-
-
-def _why_no_basin(basin: NDArray[np.int64], steps: int) -> str:
-    """What all starts do where nothing was found on which one ends."""
-    if (basin == -1).all():
-        return "every orbit leaves:\nthere is no basin here"
-    settled = "no other orbit has settled" if (basin == -1).any() else "no orbit has settled"
-    return f"{settled} after {steps:,} steps:\nno basin is known here"
 
 
 def _patch(colour: Any, label: str) -> Patch:
@@ -127,81 +91,25 @@ def _patch(colour: Any, label: str) -> Patch:
     return Patch(facecolor=colour, edgecolor="none" if colour == "none" else style.GREY, lw=0.6, label=label)
 
 
-def _off_the_plane(ds: xr.Dataset) -> NDArray[np.bool_]:
-    """Of each attractor, whether the state that stands for it lies off the plane of the starts."""
-    away = ds["attractor_state"].values - ds["origin"].values
-    ways = ds["direction"].values
-    distance = np.linalg.norm(away - away @ ways.T @ ways, axis=1)
-    return np.asarray(distance > OFF * np.abs(ds[schema.X].values).max())
-
-
-def _astray(ds: xr.Dataset, off: NDArray[np.bool_]) -> dict[int, int]:
-    """The attractors off the plane whose projections fall into the basin of another, and of which."""
-    x, y, basin = ds[schema.X].values, ds[schema.Y].values, ds["basin"].values
-    found = {}
-    for place in np.flatnonzero(off & (ds["period"].values > 0)).tolist():
-        at_x, at_y = (float(ds[name][place, 0]) for name in ("attractor_x", "attractor_y"))
-        inside = x[0] <= at_x <= x[-1] and y[0] <= at_y <= y[-1]
-        below = int(basin[np.abs(y - at_y).argmin(), np.abs(x - at_x).argmin()]) if inside else place
-        if below not in (place, -1, -2):
-            found[place] = below
-    return found
-
-
-def _numbered(ds: xr.Dataset) -> bool:
-    """Whether several attractors have starts that are seen, so that they have numbers."""
-    starts = np.bincount(ds["basin"].values[ds["basin"].values >= 0], minlength=1)
-    return int((starts > HIDDEN).sum()) > 1
-
-
-def _axis(ds: xr.Dataset, which: int) -> str:
-    """Its name; of three states with what it is made of."""
-    name = style.label(ds[(schema.X, schema.Y)[which]])
-    if ds.sizes[schema.STATE] != SPATIAL:
-        return name
-    parts = [(f"{part:+.2f}", f"h{subscript(place + 1)}") for place, part in enumerate(ds["direction"].values[which])]
-    words = " ".join(f"{value[0]} {value[1:]} {state}" for value, state in parts if float(value))
-    return f"{name}: {words.removeprefix('+ ')}".replace("-", "−")
-
-
-def _draw_borders(
-    basin: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64], half: tuple[float, float], ax: Axes
-) -> None:
-    """Lines along the edges between starts that end differently, which grey print does not show."""
-    places = np.argwhere(basin[:, 1:] != basin[:, :-1])
-    upright = [[(x[j] + half[0], y[i] - half[1]), (x[j] + half[0], y[i] + half[1])] for i, j in places]
-    places = np.argwhere(basin[1:] != basin[:-1])
-    level = [[(x[j] - half[0], y[i] + half[1]), (x[j] + half[0], y[i] + half[1])] for i, j in places]
-    if len(upright) + len(level) <= MOST_BORDERS * len(x):
-        ax.add_collection(LineCollection(upright + level, colors=style.GREY, linewidths=0.6))
-
-
-def _attractor(
-    ds: xr.Dataset, place: int, shade: tuple[float, float, float], off: bool, ax: Axes, **artist: Any
-) -> Any:
-    """Draw it, and return its entry in the legend: the colour of the starts that end there, its marker on it.
-
-    Of few starts, which the marker hides, it is the marker alone.
-    """
+def _draw_attractor(ds: xr.Dataset, place: int, ax: Axes, **artist: Any) -> Any:
+    """Draw it, and return its entry in the legend: the colour of the starts that end there, and its marker."""
     one = ds.isel({schema.ATTRACTOR: place})
     kind = str(one["kind"].values)
     label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
-    if _numbered(ds):
-        label = f"{place}  {label}"
+    area = _patch(_shade(place), f"{place}  {label}" if ds.sizes[schema.ATTRACTOR] > 1 else label)
+    if kind.startswith("continuum"):  # no one of its points stands for it
+        return area
     colour = style.CYCLE[place % len(style.CYCLE)]
     look: dict[str, Any] = {"marker": ".", "ms": 3, "mew": 0, "color": colour}
-    if kind.startswith("continuum"):  # no one of its points stands for it
-        return _patch(shade, label)
-    if off and not one["period"]:
-        label += ", projected onto the plane"
+    away = one["attractor_state"].values - ds["origin"].values
+    ways = ds["direction"].values
+    off = np.linalg.norm(away - away @ ways.T @ ways) > OFF * np.abs(ds[schema.X].values).max()
     if one["period"]:
-        face = "white" if one["stable"] != 1 else colour
-        look = {"marker": MARKERS[place % len(MARKERS)], "ms": 7, "color": face, "mec": style.BLACK, "mew": 1.0}
-        if off:
-            look |= {"mfc": "none", "mec": colour, "mew": 1.8, "ms": 8}
-    drawn = ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
-    unseen = one["period"] and (ds["basin"].values == place).sum() <= HIDDEN
-    return drawn if unseen else (_patch(shade, label), drawn)
+        face = "none" if off else colour if one["stable"] == 1 else style.GROUND
+        look = {"marker": MARKERS[place % len(MARKERS)], "ms": 7, "mfc": face, "mec": colour if off else style.BLACK}
+    if off:
+        area.set_label(f"{area.get_label()}, projected")
+    return area, ax.plot(one["attractor_x"], one["attractor_y"], ls="none", zorder=3, **look | artist)[0]
 
 
 def _arrow(ds: xr.Dataset, code: int) -> str:
@@ -214,20 +122,16 @@ def _arrow(ds: xr.Dataset, code: int) -> str:
 
 def _write(ds: xr.Dataset, code: int, words: str, ax: Axes, **artist: Any) -> None:
     """The words, as an attractor's number, where the starts of that code have most room."""
-    inside = ds["basin"].values == code
+    inside: NDArray[np.bool_] = ds["basin"].values == code
     x, y = ds[schema.X].values, ds[schema.Y].values
     room = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1] / len(x)
-    width = x[-1] - x[0]
     for at_x, at_y in zip(ds["attractor_x"].values.ravel(), ds["attractor_y"].values.ravel(), strict=True):
-        if np.isfinite(at_x):
-            room[np.hypot(x[None, :] - at_x, y[:, None] - at_y) < BESIDE * width] = 0.0
+        room[np.hypot(x[None, :] - at_x, y[:, None] - at_y) < BESIDE * (x[-1] - x[0])] = 0.0
     row, column = np.unravel_index(np.argmax(room), room.shape)
     if room[row, column] >= ROOM:
         ax.text(x[column], y[row], words, ha="center", va="center", fontweight="bold", **artist)
 
 
-def _shade(place: int) -> tuple[float, float, float]:
+def _shade(place: int) -> tuple[float, float, float, float]:
     again, colour = divmod(place, len(style.CYCLE))
-    part = LIGHT[again % len(LIGHT)]
-    red, green, blue = (part * each + (1 - part) for each in to_rgb(style.CYCLE[colour]))
-    return red, green, blue
+    return *to_rgb(style.CYCLE[colour]), LIGHT[again % len(LIGHT)]

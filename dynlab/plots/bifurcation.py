@@ -1,7 +1,5 @@
 """A bifurcation diagram: branches, bifurcations, and the points that orbits visit behind them."""
 
-import textwrap
-from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import number
 
 NEEDS = (
     "point_branch",
@@ -49,18 +48,12 @@ MARKERS = {
     "continuum": "D",
     "continuum of orbits": "D",
 }
+HOLLOW = ("Hopf", "Neimark–Sacker", "flip")
 SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
 WORDS = {"flip": "flip (period doubling)"}
-SETTLED: dict[str, Any] = {"ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.10}
-MOVING: dict[str, Any] = {"ms": 2.6, "mew": 0.5, "mfc": "white", "mec": style.GREY}
-MANY, SMALL = 0.02, 2.2  # of the orbits: more that have not settled are drawn in this size
-LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
-WIDEST = 60  # letters of a line of the legend
-MOST_NUMBERS = 4  # values of one kind that the legend lists
-COVERED = 0.004  # of the height in view: what is so near to a line of a stable branch lies under it
-NO_LINE = -2  # beside the values of `stable`
-HIDDEN = 1e-2  # of the size: lines so near to each other are one to the eye
-SAME = 1e-9  # relative: such parameters are written once
+SETTLED: dict[str, Any] = {"marker": ".", "ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.15}
+MOVING: dict[str, Any] = {"marker": "o", "ms": 2.4, "mew": 0.5, "mfc": "none", "mec": style.GREY}
+MOST_NUMBERS = 3  # values of one kind that the legend lists
 
 
 def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -71,8 +64,8 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     ds : Dataset
         Of `dynlab.bifurcation`.
     ax : Axes, optional
-        Where only the diagram is drawn. Without it a figure is made with the verdict above, and the size of the leading
-        eigenvalue below.
+        Where only the diagram is drawn. Without it a figure is made with the verdict below, and the size of the leading
+        eigenvalue in a second panel.
     **artist
         For the lines of the branches.
 
@@ -90,7 +83,7 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     settings = schema.settings(ds)
     ax.set(xlim=(settings["lowest"], settings["highest"]), ylim=_in_view(ds))
     ax.set(xlabel=style.label(ds["branch_parameter"]), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
-    ax.set_title("Branches" + (" and what orbits visit" if _shows_visited(ds) else ""))
+    ax.set_title("Branches" + " and what orbits visit" * ("visited" in ds))
     if not len(ds["branch_orbit"]):
         style.say(ax, "no isolated fixed point was found, and so no branch")
     return ax
@@ -107,94 +100,35 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
-    """Every point that an orbit visits, so faint that density shows; open and large where it has not settled."""
+    """Every point that an orbit visits, so faint that density shows; open where it has not settled."""
     visited = ds["visited"].transpose(schema.PARAMETER, schema.SAMPLE, schema.ITERATION).values
     at = np.broadcast_to(ds[schema.PARAMETER].values[:, None, None], visited.shape)
-    moving = _moving(ds)
-    look: dict[str, Any] = {"ls": "none", "rasterized": True}
-    hollow = MOVING | ({"ms": SMALL} if moving.mean() > MANY else {})
-    if not _settles_on_branches(ds):
-        ax.plot(at[~moving].ravel(), visited[~moving].ravel(), marker=".", **SETTLED, **look, zorder=1.5)
-    ax.plot(at[moving].ravel(), visited[moving].ravel(), marker="o", **hollow, **look, zorder=2)
-
-
-def _moving(ds: xr.Dataset) -> NDArray[np.bool_]:
-    """Which orbits (value, sample) had not settled."""
-    return np.asarray(ds["settled"].transpose(schema.PARAMETER, schema.SAMPLE).values == 0)
-
-
-def _shows_visited(ds: xr.Dataset) -> bool:
-    return "visited" in ds and (not _settles_on_branches(ds) or bool(_moving(ds).any()))
-
-
-def _settles_on_branches(ds: xr.Dataset) -> bool:
-    """Whether all that settled orbits visit lies under the lines of stable branches, where none of it is seen."""
-    p, y, first = ds["branch_parameter"].values, ds["branch_orbit"].values, _segments(ds, 1)
-    visited = ds["visited"].transpose(schema.PARAMETER, schema.SAMPLE, schema.ITERATION).values
-    near, moving = COVERED * np.ptp(_in_view(ds)), _moving(ds)
-    if not len(first) or moving.all():
-        return False
-    for at, values, still in zip(ds[schema.PARAMETER].values, visited, ~moving, strict=True):
-        here = first[(np.minimum(p[first], p[first + 1]) <= at) & (at <= np.maximum(p[first], p[first + 1]))]
-        step = p[here + 1] - p[here]
-        part = np.divide(at - p[here], step, out=np.zeros_like(step), where=step != 0)[:, None]
-        lines = (y[here] + part * (y[here + 1] - y[here])).ravel()
-        lines = lines[np.isfinite(lines)]
-        points = values[still]
-        points = points[np.isfinite(points)]
-        if len(points) and (not len(lines) or np.abs(points[:, None] - lines).min(axis=1).max() > near):
-            return False
-    return True
-
-
-def _segments(ds: xr.Dataset, stability: int) -> NDArray[np.int64]:
-    """The points from each of which a line of that stability leads to the next."""
-    return np.flatnonzero(_stability_to_the_next(ds) == stability)
+    moving = ds["settled"].transpose(schema.PARAMETER, schema.SAMPLE).values == 0
+    for which, look, over in ((~moving, SETTLED, 1.5), (moving, MOVING, 2.0)):
+        ax.plot(at[which].ravel(), visited[which].ravel(), ls="none", rasterized=True, zorder=over, **look)
 
 
 def _stability_to_the_next(ds: xr.Dataset) -> NDArray[np.int64]:
-    """From each point to the next, that of an end that is no bifurcation; `NO_LINE` where none joins them."""
+    """From each point to the next, that of an end that is no bifurcation; −2 where no line joins them."""
     branch, stable = ds["point_branch"].values, ds["stable"].values.astype(np.int64)
     bifurcates = ds["point_bifurcation"].values >= 0
     joined = (branch[1:] == branch[:-1]) & ~(bifurcates[1:] & bifurcates[:-1])
-    return np.where(joined, np.where(bifurcates[:-1], stable[1:], stable[:-1]), NO_LINE)
+    return np.where(joined, np.where(bifurcates[:-1], stable[1:], stable[:-1]), -2)
 
 
 def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **artist: Any) -> None:
     """Lines of the values (point, …) along every branch by its stability, and a marker where it bifurcates."""
-    p, branch, stable = (ds[name].values for name in ("branch_parameter", "point_branch", "stable"))
-    numbers = ds["point_bifurcation"].values
+    p, joins = ds["branch_parameter"].values, _stability_to_the_next(ds)
     for value, line in LINES.items():
-        first = _segments(ds, value)
+        first = np.flatnonzero(joins == value)
         look: dict[str, Any] = line | {"label": None, "zorder": 3, "solid_capstyle": "butt"} | artist
         for run in np.split(first, np.flatnonzero(np.diff(first) > 1) + 1):
             rows = np.append(run, run[-1:] + 1)
-            turns = np.flatnonzero(np.diff(np.sign(np.diff(p[rows])))) + 1  # where it goes back in the parameter
-            for first_row, last_row in pairwise([0, *turns, len(rows) - 1]):
-                part = rows[first_row : last_row + 1]
-                if not any(_covers(line, p[part], values[part]) for line in ax.lines):
-                    ax.plot(p[part], values[part], **look)
+            ax.plot(p[rows], values[rows], **look)
+    numbers = ds["point_bifurcation"].values
     for row in np.flatnonzero(numbers >= 0).tolist():
         marker = _marker(str(ds["bifurcation_kind"].values[numbers[row]]))
-        marker["ms"] *= LESSER if _is_lesser(branch, stable, row) else 1.0
         ax.plot(np.broadcast_to(p[row], values[row].shape), values[row], zorder=5, **marker)
-
-
-def _is_lesser(branch: NDArray[np.int64], stable: NDArray[np.int8], row: int) -> bool:
-    """Whether a branch is unstable on both sides of the bifurcation at this point."""
-    beside = [side for side in (row - 1, row + 1) if 0 <= side < len(branch) and branch[side] == branch[row]]
-    return not (stable[beside] != 0).any()
-
-
-def _covers(line: Line2D, x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
-    """Whether a line drawn before hides these points: the dashes of two such would fill each other's gaps."""
-    across, up = (np.asarray(data, dtype=float) for data in line.get_data())
-    if len(across) and across[0] > across[-1]:
-        across, up = across[::-1], up[::-1]
-    if y.ndim > 1 or len(across) < 2 or not len(x) or (np.diff(across) <= 0).any():
-        return False
-    within = across[0] - HIDDEN * np.ptp(x) <= x.min() and x.max() <= across[-1] + HIDDEN * np.ptp(x)
-    return bool(within and (np.abs(np.interp(x, across, up) - y) <= HIDDEN * np.abs(y).max()).all())
 
 
 def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -203,87 +137,59 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     values, border = ds["eigenvalue"].values, 1.0 if is_map else 0.0
     ax.set_xlabel(style.label(ds["branch_parameter"]))
     if not len(values):
-        ax.set_yticks([])
         style.say(ax, "no branch")
         return
     size = (np.abs(values) if is_map else values.real).max(axis=1)
     _draw_branches(ds, ax, size, **{"lw": 1.3} | artist)
     ax.axhline(border, color=style.BLACK, lw=0.9, ls=":", zorder=2)
     calm = size[ds["stable"].values != 0]
-    low = min(border, float((calm if calm.size else size).min()))
-    reach = max(border, float(np.abs(calm).max())) if calm.size else 1.0
-    high = max(border, min(float(size.max()), TALLEST * reach))
+    low, high = min(border, float((calm if calm.size else size).min())), max(border, float(size.max()))
+    if calm.size:
+        high = min(high, TALLEST * max(border, float(np.abs(calm).max())))
     room = 0.08 * max(high - low, 1e-3)
     ax.set(ylim=(low - room, high + room), ylabel="largest multiplier |μ|" if is_map else "largest Re λ (1/s)")
     ax.set_title("Stable below the dotted line")
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:
-    """What is visited, stable or bifurcates is in view, and where there is none of that all branches are."""
+    """What is visited, stable or bifurcates; without what orbits reach at few values of the parameter."""
     orbit = ds["branch_orbit"].values
-    calm = (ds["stable"].values == 1) | (ds["point_bifurcation"].values >= 0)
-    visited = ds["visited"].values.ravel() if "visited" in ds else np.empty(0)
-    seen = np.append(orbit[calm], visited)
-    if not np.isfinite(seen).any():
-        seen = np.append(orbit, [-1.0, 1.0] if not np.isfinite(orbit).any() else [])
+    bifurcates = ds["point_bifurcation"].values >= 0
+    seen = orbit[(ds["stable"].values == 1) | bifurcates]
+    if "visited" in ds:
+        visited = ds["visited"].transpose(schema.PARAMETER, ...).values.reshape(ds.sizes[schema.PARAMETER], -1)
+        visited = visited[np.isfinite(visited).any(axis=1)]
+        if len(visited):
+            middle = float(np.nanmedian(visited))
+            reach = MOST * float(np.quantile(np.nanmax(np.abs(visited - middle), axis=1), USUAL))
+            seen = np.clip(np.append(seen, visited), middle - reach, middle + reach)
+            seen = np.append(seen, orbit[bifurcates])
     seen = seen[np.isfinite(seen)]
+    seen = seen if len(seen) else np.append(orbit[np.isfinite(orbit)], [-1.0, 1.0])
     low, high = float(seen.min()), float(seen.max())
-    if np.isfinite(visited).any():
-        low, high = _without_outliers(ds, low, high)
-    room = MARGIN * (high - low) if high - low > SAME * max(1.0, abs(high)) else max(1.0, abs(high)) / 2
+    room = MARGIN * (high - low) or max(1.0, abs(high)) / 2
     return low - room, high + room
 
 
-def _without_outliers(ds: xr.Dataset, low: float, high: float) -> tuple[float, float]:
-    """The range, cut where little of the parameter reaches so far; every bifurcation stays in view."""
-    visited = ds["visited"].transpose(schema.PARAMETER, ...).values.reshape(ds.sizes[schema.PARAMETER], -1)
-    visited = visited[np.isfinite(visited).any(axis=1)]
-    middle = float(np.nanmedian(visited))
-    reach = MOST * float(np.quantile(np.nanmax(np.abs(visited - middle), axis=1), USUAL))
-    at = ds["branch_orbit"].values[ds["point_bifurcation"].values >= 0]
-    kept = np.append(at[np.isfinite(at)], [max(low, middle - reach), min(high, middle + reach)])
-    return float(kept.min()), float(kept.max())
-
-
 def _marker(kind: str) -> dict[str, Any]:
-    hollow = kind in ("Hopf", "Neimark–Sacker", "flip")
-    return {
-        "ls": "none",
-        "marker": MARKERS[kind],
-        "ms": SIZES.get(kind, 6.5),
-        "mfc": "none" if kind == "flip" else "white" if hollow else style.BLACK,
-        "mec": style.BLACK if hollow else "white",
-        "mew": 1.0 if kind == "flip" else 1.4 if hollow else 0.7,
-    }
+    hollow = kind in HOLLOW
+    look = {"ls": "none", "marker": MARKERS[kind], "ms": SIZES.get(kind, 6.5), "mec": style.BLACK, "mew": 1.0}
+    return look | {"mfc": "none" if kind == "flip" else style.GROUND if hollow else style.BLACK}
 
 
 def _legend(ds: xr.Dataset) -> list[Line2D]:
-    """The lines that are there, then every kind of bifurcation with its values."""
+    """The lines that are there, what orbits visit, then every kind of bifurcation with its values."""
     found = set(ds["stable"].values[ds["point_bifurcation"].values < 0].tolist())
-    handles = [Line2D([], [], **LINES[stable]) for stable in (1, 0, -1) if stable in found]
-    if "visited" in ds and np.isfinite(ds["visited"].values).any():
-        if _settles_on_branches(ds):
-            all_of = "every orbit that settled" if _moving(ds).any() else "every orbit that was followed"
-            handles[0].set_label(f"{LINES[1]['label']}: {all_of} ends there")
-        else:
-            label = "what settled orbits visit, darker where more often"
-            handles.append(Line2D([], [], ls="none", marker=".", color=style.BLACK, label=label))
-        if _moving(ds).any():
-            handles.append(Line2D([], [], ls="none", marker="o", label="orbits that have not settled", **MOVING))
+    handles = [Line2D([], [], **LINES[stable]) for stable in LINES if stable in found]
+    if "visited" in ds:
+        settled = set(ds["settled"].values.ravel().tolist())
+        for value, words, look in ((1, "settled orbits", SETTLED | {"alpha": 1}), (0, "orbits not settled", MOVING)):
+            handles += [Line2D([], [], ls="none", label=words, **look)] * (value in settled)
     kinds, values = ds["bifurcation_kind"].values, ds["bifurcation_parameter"].values
-    branch, stable, numbers = (ds[name].values for name in ("point_branch", "stable", "point_bifurcation"))
-    lesser = [row for row in np.flatnonzero(numbers >= 0).tolist() if _is_lesser(branch, stable, row)]
-    large = ~np.isin(np.arange(len(kinds)), numbers[lesser])
     for kind in dict.fromkeys(kinds.tolist()):
-        of_kind = kinds == kind
-        here = np.unique(np.round(values[of_kind & (large | ~(of_kind & large).any())], 9)) + 0.0  # −0 is 0
-        listed = ", ".join(f"{value:.6g}".replace("-", "−") for value in here[:MOST_NUMBERS]) + (
-            ", …" if len(here) > MOST_NUMBERS else ""
+        here = np.unique(np.round(values[kinds == kind], 9))
+        listed = ", ".join(number(float(value), 6) for value in here[:MOST_NUMBERS]) + ", …" * (
+            len(here) > MOST_NUMBERS
         )
-        label = textwrap.fill(f"{WORDS.get(kind, kind)} at {listed}", WIDEST)
-        handles.append(Line2D([], [], label=label, **_marker(kind)))
-    if lesser:
-        small = _marker(str(kinds[numbers[lesser[0]]]))
-        label = "small: unstable on both sides of it"
-        handles.append(Line2D([], [], label=label, **small | {"ms": small["ms"] * LESSER}))
+        handles.append(Line2D([], [], label=f"{WORDS.get(kind, kind)} at {listed}", **_marker(kind)))
     return handles

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import joined
 
 SIZE = (10.3, 5.2)  # inches
 LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every picture
@@ -19,7 +18,7 @@ LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every pi
     "exponential-euler": {"color": style.PURPLE, "ls": ":", "label": "exponential Euler"},
 }
 FADED, LONGER = 1e-3, 2.0  # of the largest H: less is not seen, and the axis ends at twice the time until then
-SEEN = 0.01  # of the axis: an integrator whose H is always nearer to the flow's lies on it to the eye
+HIGHEST = 4.0  # times the flow's largest H, beyond which the axis is cut
 SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
 
@@ -32,7 +31,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         Of `dynlab.energy`.
     ax : Axes, optional
         Where only H is drawn. Without it a figure is made that also shows the drift on a logarithmic scale, with the
-        verdict above.
+        verdict below.
     **artist
         For the flow's lines.
 
@@ -45,34 +44,20 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     if ax is None:
         return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
     exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
-    low, high = np.nanmin(exact), np.nanmax(exact)
+    low, high = min(0.0, float(np.nanmin(exact))), float(np.nanmax(exact))
     highest = float(orbits[np.isfinite(orbits)].max(initial=high))
-    top = 1.08 * min(highest, high + 3 * max(high - low, 0.5 * high))
-    apart = abs(ds["drift"]).max([schema.SAMPLE, schema.TIME], skipna=False).values  # NaN where an orbit has ended
-    hidden = apart < SEEN * (top - min(0.0, low))
-    names = ds[schema.INTEGRATOR].values
-    beside = joined([str(LOOKS[name]["label"]) for name in names[hidden]])
-    flow = f"the flow, and to the eye also {beside}" if beside else "the flow"
-    _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.2, "label": flow} | artist)
-    for name in names[~hidden].tolist():
+    top = min(highest, HIGHEST * high)
+    for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
-    ax.set(ylim=(min(0.0, low), top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
+    _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.6, "alpha": 0.5, "label": "the flow"} | artist)
+    ax.set(ylim=(low, 1.08 * top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
     alive = (np.abs(exact) > FADED * np.abs(exact).max()).any(axis=0)
     until = LONGER * float(ds[schema.TIME].values[alive].max(initial=0.0))
     if 0 < until < float(ds[schema.TIME][-1]):  # after that all is 0 to the eye
         ax.set_xlim(-0.03 * until, until)
-    if highest > top:
-        note: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "color": style.GREY, "bbox": style.ground(ax)}
-        ax.text(0.02, 0.99, "higher values are cut off", **note)
-    ax.set_title(f"H of the flow and of each integrator{_orbits(ds)}")
+    ax.set_title("H" + "; higher values are cut off" * (highest > top))
     style.legend_below(ax, 3)
     return ax
-
-
-def _orbits(ds: xr.Dataset) -> str:
-    """How many lines of one look there are."""
-    count = ds.sizes[schema.SAMPLE]
-    return f", {count} orbits" if count > 1 else ""
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
@@ -82,8 +67,8 @@ def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(shown.sel({schema.INTEGRATOR: name}), ax, "drift", {"lw": 1.1} | LOOKS[name])
     _draw_lines(shown, ax, "balance", {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"})
-    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|, absolute")
-    ax.set_title(f"How far each drifts at ε = {schema.settings(ds)['step_size']:g} s{_orbits(ds)}")
+    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|")
+    ax.set_title(f"Drift at ε = {schema.settings(ds)['step_size']:g} s")
     style.legend_below(ax, 3)
 
 

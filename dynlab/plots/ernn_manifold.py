@@ -7,27 +7,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
-from dynlab.wording import joined, subscript
+from dynlab.wording import subscript
 
 SAMPLE = 0  # the sequence that is drawn
-WIDTH = 11.0  # inches
-MARGIN = 1.05
-MOST = 0.9  # quantile of the equilibria that a frame holds: they may lie far from where a network moves
-RATIOS = (1.6, 1.0)  # of the heights of the networks and of the distance below them
+SIZE, ALONE = (11.0, 6.6), (11.0, 4.6)  # inches, of several networks and of one
+MARGIN, MOST = 0.05, 0.9  # around what is seen, and the quantile of the equilibria, which may lie far away
 ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
-SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
-ROUNDING = 2.0**-52  # of a state of size 1
-NEAR_ROUNDING = 1e4 * ROUNDING  # a distance below this is compared with rounding
-WITHIN_RING = 0.02  # of where a network moves: about the radius of the ring around its start
-SEEN = 1e-3  # of an axis: what is nearer to 0 is at 0 to the eye
-OVER, THICK = 5, 4.0  # of the drawing order, and points: the manifold over the lines of networks that are not on it
-STEP = "step k"  # as the formulas have it
+SMALLEST, ROUNDING = 1e-17, 2.0**-52  # what has no place on a logarithmic axis; of a state of size 1
+MOVES = 0.02  # of where a network moves: a shorter inner iteration is not seen
 FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
+SUMS = (style.GREEN, style.PURPLE, style.SKY, style.BLACK)  # the colours of ERNNs
 
 
 def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -48,191 +41,119 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         Of the ERNN.
     """
     schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path"])
-    ds = _planar(ds)
-    if ax is not None:
-        return _draw_network(ds, ds["network"].values[0], ax, artist)
     names = ds["network"].values.tolist()
-    order = [name for name in names if name not in _ernns(ds)] + _ernns(ds)
-    order = order or names
-    several = len(order) > 1
-    with style.style((WIDTH, 6.2 if several else 4.2)) as size:
+    spread = ds["trajectory"].isel(network=0, sample=SAMPLE).std(schema.TIME).values
+    shown = np.sort(np.argsort(-spread, kind="stable")[:2])  # many of a ReLU network never leave 0
+    ds = ds.isel({schema.STATE: shown}).assign_coords({schema.STATE: shown + 1})
+    if ax is not None:
+        return _draw_network(ds, names[0], ax, artist)
+    ernns = list(_colours(ds))
+    order = [name for name in names if name not in ernns] + ernns
+    with style.style(SIZE if len(order) > 1 else ALONE) as size:
         figure = plt.figure(figsize=size)
-        whole = figure.add_gridspec(2, 1, height_ratios=RATIOS) if several else figure.add_gridspec(1, 2)
-        cells = whole[0].subgridspec(1, len(order))
-        drawn = {name: _draw_network(ds, name, figure.add_subplot(cells[i]), artist) for i, name in enumerate(order)}
-        labels: dict[str, Any] = {}
-        for ax in drawn.values():
-            labels |= {text: handle for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-        labels |= _draw_distance(ds, figure.add_subplot(whole[1]))
-        style.finish(ds, figure, "Equilibrium manifold", labels)
+        grid = figure.add_gridspec(2, len(order), height_ratios=(1.6, 1.0)) if len(order) > 1 else None
+        places = figure.add_gridspec(1, 2) if grid is None else grid[0, :].subgridspec(1, len(order))
+        drawn = {
+            name: _draw_network(ds, name, figure.add_subplot(places[0, i]), artist) for i, name in enumerate(order)
+        }
+        _draw_distance(ds, figure.add_subplot(places[0, 1] if grid is None else grid[1, :]))
+        style.finish(ds, figure, "Equilibrium manifold", style.entries(*drawn.values()))
     return drawn[names[0]]
 
 
-def _planar(ds: xr.Dataset) -> xr.Dataset:
-    """The Dataset with two states, those of the ERNN that vary most; many of a ReLU network never leave 0.
-
-    A single state is drawn over time, which then stands in the first place, and is numbered 0.
-    """
-    if ds.sizes[schema.STATE] == 1:
-        return _over_time(ds)
-    spread = ds["trajectory"].isel(network=0, sample=SAMPLE).std(schema.TIME).values
-    shown = np.sort(np.argsort(-spread, kind="stable")[:2])
-    return ds.isel({schema.STATE: shown}).assign_coords({schema.STATE: shown + 1})
-
-
-def _over_time(ds: xr.Dataset) -> xr.Dataset:
-    """The Dataset of one state with time as another in front of it."""
-    begins = np.linspace(0.0, 1.0, ds.sizes[schema.ITERATION])  # the inner iteration is on its way to t = 1
-    clocks = dict.fromkeys(("trajectory", "pair_sum", "equilibrium"), (schema.TIME, ds[schema.TIME].values))
-    clocks["inner_path"] = (schema.ITERATION, begins)
-    drawn = {}
-    for name, (dimension, clock) in clocks.items():
-        values = ds[name].variable
-        times = xr.Variable((dimension,), clock) + 0 * values  # NaN where there is no state
-        drawn[name] = xr.Variable.concat([times.transpose(*values.dims), values], schema.STATE)
-    rest = ds.drop_vars([*drawn, *(name for name in ("curve",) if name in ds)])
-    return rest.assign(drawn).assign_coords({schema.STATE: [0, 1]})
-
-
 def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> Axes:
-    one = ds.sel(network=name).isel(sample=SAMPLE)
-    has_manifold = name in _ernns(ds)
+    one, colour = ds.sel(network=name).isel(sample=SAMPLE), _colours(ds).get(name)
+    states, seen = one["trajectory"].values, ds["curve"].values if "curve" in ds else one["equilibrium"].values
+    moved = states if colour is None else np.concatenate([states, one["pair_sum"].values])
+    thick: dict[str, Any] = {"color": style.GREY, "alpha": 0.5, "zorder": 1 if colour else 5}
     if "curve" in ds:
-        curve = ds["curve"].values
-        look: dict[str, Any] = {"linewidth": 7} if has_manifold else {"linewidth": THICK, "zorder": OVER}
-        ax.plot(*curve.T, color=style.GREY, alpha=0.5, label="equilibrium manifold z*(x)", **look)
-    elif has_manifold:
-        dots: dict[str, Any] = {"color": style.GREY, "alpha": 0.35, "markersize": 8, "markeredgewidth": 0}
-        ax.plot(*one["equilibrium"].values.T, "o", label="equilibria z*(x)", **dots)
-    states = one["trajectory"].values
-    if has_manifold:
-        _draw_ernn(ds, name, ax, artist)
+        _plot(ax, seen, linewidth=7 if colour else 3, label="equilibrium manifold z*(x)", **thick)
+    elif colour:
+        _plot(ax, seen, marker="o", ls="none", ms=8, mew=0, label="equilibria z*(x)", **thick)
+    line: dict[str, Any] = {"color": style.BLUE, "lw": 0.5, "marker": ".", "ms": 2, "label": "state h of RNN, FastRNN"}
+    if colour is None:
+        _plot(ax, states, **line | artist)
     else:
-        line: dict[str, Any] = {"color": style.BLUE, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
-        ax.plot(*states.T, label="state h of RNN, FastRNN", **line)
-    begin: dict[str, Any] = {"markersize": 14, "markerfacecolor": "none", "color": style.BLACK, "markeredgewidth": 1.5}
-    begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
-    stays = name == ds["network"].values[0] and has_manifold and not _moves(ds, name)
-    also = "; step 1 ends within this ring" if stays else ""
-    ax.plot(*states[0], marker="o", label=f"initial state h₀{also}", **begin)
-    title = FORMS.get(name, name.upper() if len(name) < 6 else name)
-    first, second = _axis_names(ds, has_manifold)
-    ax.set(title=_title(ds, name, title), ylabel=second)
-    if ds[schema.STATE].values[0] == 0:
-        ax.set_xlabel(STEP)
-        return ax
-    ax.set(xlabel=first)
-    moved = np.concatenate([states, *(one[part].values for part in ("pair_sum",) if has_manifold)])
-    if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it whose shape it is compared with
-        _frame(ax, moved, one["equilibrium"].values)
-        return ax
-    seen = [moved, ds["curve"].values if "curve" in ds else one["equilibrium"].values]
-    sizes = np.abs(np.concatenate(seen))
-    reach = MARGIN * (float(sizes.max(where=np.isfinite(sizes), initial=0.0)) or 1.0)  # or it never left 0
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        _plot(ax, states, color=style.ORANGE, ls="none", marker=".", ms=2, label="state h of ERNN")
+        _draw_sums(ds, one, name, ax, {"color": colour, "ls": "none", "marker": ".", "ms": 4} | artist)
+    _plot(
+        ax,
+        states[:1],
+        marker="o",
+        label="initial state h₀",
+        ms=14,
+        mfc="none",
+        color=style.BLACK,
+        mew=1.5,
+        ls="none",
+        zorder=7,
+    )
+    numbers = ds[schema.STATE].values
+    ax.set_title(_title(ds, name))
+    ax.set(xlabel=f"h{subscript(int(numbers[0]))}", ylabel=f"h{subscript(int(numbers[-1]))}")
+    _frame(ax, moved, seen)
+    if ds.sizes["network"] > 1:
+        ax.set_aspect("equal")
     return ax
 
 
-def _axis_names(ds: xr.Dataset, has_manifold: bool) -> tuple[str, str]:
-    """Of both axes, which in an ERNN's panel are those of its state and of the sum that lies on the manifold."""
-    first, second = ds[schema.STATE].values
-    if not has_manifold:
-        return f"state h{subscript(first)}", f"state h{subscript(second)}"
-    whose = f"$h_k$ or $h_k {_sign(ds)} h_{{k-1}}$: "
-    return f"{whose}entry {first}", f"{whose}entry {second}"
+def _plot(ax: Axes, states: Real, **look: Any) -> None:
+    """States (k, 2), or of one dimension over their number."""
+    ax.plot(*(states.T if states.shape[1] == 2 else (np.arange(len(states)), states[:, 0])), **look)
 
 
-def _sign(ds: xr.Dataset) -> str:
-    return "+" if schema.settings(ds)["sign"] == 1 else "-"
+def _draw_sums(ds: xr.Dataset, one: xr.Dataset, name: str, ax: Axes, look: dict[str, Any]) -> None:
+    """The sums that lie on the manifold where the inner iteration arrives, and how that gets there in step 1."""
+    several = f" (K = {schema.settings(ds)['inner'][name][0]})" if len(_colours(ds)) > 1 else ""
+    _plot(ax, one["pair_sum"].values[1:], label=f"{_pair(ds)}{several}", **look)
+    path, states = ds["inner_path"].values[SAMPLE], one["trajectory"].values
+    reach = [np.nanmax(np.abs(way - states[0]), initial=0.0) for way in (path, states)]
+    if name == ds["network"].values[0] and reach[0] > MOVES * reach[1]:
+        _plot(ax, path, color=style.BLACK, lw=1, marker="o", ms=2.5, label="inner iteration of step 1")
+        end: dict[str, Any] = {"ms": 9, "color": style.BLACK, "mec": style.GROUND, "zorder": 8, "ls": "none"}
+        arrived = ", z*(x₁)" if float(one["distance"][1]) < ARRIVED else ""
+        _plot(ax, path[-1:], marker="X", label=f"end of that iteration{arrived}", **end)
+
+
+def _pair(ds: xr.Dataset) -> str:
+    return f"$h_k {'+' if schema.settings(ds)['sign'] == 1 else '-'} h_{{k-1}}$"
 
 
 def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
-    """Limits that hold where the network moves and most equilibria; in the title how many of these lie outside."""
-    outside = np.zeros(len(equilibria), dtype=bool)
+    """Limits that hold where the network moves, and most equilibria."""
     known = equilibria[np.isfinite(equilibria).all(axis=1)]
-    for axis, name in enumerate("xy"):
-        own = moved[:, axis][np.isfinite(moved[:, axis])]
-        most = np.quantile(known[:, axis], [1 - MOST, MOST]) if len(known) else own
-        low, high = min(own.min(), most.min()), max(own.max(), most.max())
-        room = (MARGIN - 1) * ((high - low) or 1.0)
-        ax.set(**{f"{name}lim": (low - room, high + room)})
-        outside |= (equilibria[:, axis] < low - room) | (equilibria[:, axis] > high + room)
-    at_0 = int((np.abs(known) < SEEN * np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])).all(axis=1).sum())
-    said = [f"{at_0} are 0 in both entries"] * (at_0 > 1) + [f"{outside.sum()} lie outside"] * bool(outside.any())
-    if said:
-        ax.set_title(f"{ax.get_title(loc='left')}; of {len(known)} equilibria {joined(said)}")
+    for axis, name in enumerate("xy"[: 2 if moved.shape[1] == 2 else 0]):
+        most = np.quantile(known[:, axis], [1 - MOST, MOST]) if len(known) else np.empty(0)
+        ends = np.append(moved[:, axis][np.isfinite(moved[:, axis])], most)
+        room = MARGIN * (float(np.ptp(ends)) or 1.0)
+        ax.set(**{f"{name}lim": (ends.min() - room, ends.max() + room)})
 
 
-def _moves(ds: xr.Dataset, name: str) -> bool:
-    """Whether the inner iteration of the first step is seen to leave the ring around the initial state."""
-    states = ds["trajectory"].sel(network=name).values[SAMPLE]
-    ways = [np.abs(each - states[0]) for each in (ds["inner_path"].values[SAMPLE], states)]
-    own, whole = (way.max(initial=0.0, where=np.isfinite(way)) for way in ways)
-    return bool(own > WITHIN_RING * whole)
-
-
-def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> None:
-    sign, one = _sign(ds), ds.sel(network=name).isel(sample=SAMPLE)
-    ax.plot(*one["trajectory"].values.T, ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
-    colour, several = _colours(ds)[name], len(_ernns(ds)) > 1
-    moving: dict[str, Any] = {"color": colour, "linestyle": "none", "marker": ".", "markersize": 4} | artist
-    whose = f" of K = {schema.settings(ds)['inner'][name][0]}" if several else ""
-    ax.plot(
-        *one["pair_sum"].values[1:].T,
-        label=f"$h_k {sign} h_{{k-1}}${whose}",
-        **moving,
-    )
-    if name != ds["network"].values[0] or not _moves(ds, name):
-        return
-    path = ds["inner_path"].values[SAMPLE]
-    ax.plot(*path.T, color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration of step 1")
-    end: dict[str, Any] = {"markersize": 9, "color": style.BLACK, "markeredgecolor": "white", "zorder": 8}
-    arrived = float(one["distance"][1]) < ARRIVED
-    ax.plot(*path[-1], "X", label="end of that iteration" + (", z*(x₁)" if arrived else ""), **end)
-
-
-def _draw_distance(ds: xr.Dataset, ax: Axes) -> dict[str, Any]:
-    """Draw it over the steps, and return the legend's entry for those at which no equilibrium was found."""
-    times, entry = ds[schema.TIME].values, {}
+def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
+    """How far each ERNN is from its manifold over the steps; ticks where no equilibrium was found."""
+    times = ds[schema.TIME].values
     for row, (name, colour) in enumerate(_colours(ds).items()):
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
-        look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN")}
-        look |= {"marker": "."} if np.isnan(distance).any() else {}  # one between two gaps has no line
-        ax.semilogy(times[1:], distance, **look)
-        style.plain_numbers(ax)
-        if len(missing := times[1:][np.isnan(distance)]) and np.isfinite(distance).any():
-            ticks: dict[str, Any] = {"color": colour, "marker": "|", "markersize": 7, "linestyle": "none"}
-            low = np.full(len(missing), 0.02 + 0.03 * row)
-            (drawn,) = ax.plot(missing, low, transform=ax.get_xaxis_transform(), **ticks)
-            entry = {"step at which z*(x) was not found": drawn}
-    if not np.isfinite(ds["distance"].isel(sample=SAMPLE).values).any():
-        ax.set_yticks([], [])
-        ax.yaxis.set_minor_locator(NullLocator())
-        style.say(ax, "no equilibrium was found")
-    elif np.nanmin(ds["distance"].isel(sample=SAMPLE).values[:, 1:]) < NEAR_ROUNDING:
-        ax.axhline(ROUNDING, color=style.BLACK, linestyle=":", linewidth=1)
-        where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
-        ax.annotate("rounding", (0.01, ROUNDING), (0, 4), fontsize=ax.xaxis.label.get_fontsize(), **where)
-    ax.set(xlim=(times[0], times[-1] + 0.5), xlabel=STEP)
-    ax.set_ylabel(f"distance of $h_k {_sign(ds)} h_{{k-1}}$\nfrom $z^*(x_k)$, over all entries")
-    if len(_ernns(ds)) > 1:
-        ax.legend(loc="center right")
-    return entry
+        missing = np.isnan(distance)
+        look: dict[str, Any] = {"color": colour, "lw": 0.9, "marker": "." if missing.any() else None}
+        ax.semilogy(times[1:], distance, label=_title(ds, name), **look)
+        if missing.any():
+            look |= {"marker": "|", "ls": "none", "label": f"z*(x) not found at {missing.sum()} steps"}
+            heights = np.full(missing.sum(), 0.02 + 0.03 * row)
+            ax.plot(times[1:][missing], heights, transform=ax.get_xaxis_transform(), **look)
+    ax.axhline(ROUNDING, color=style.BLACK, ls=":", lw=1, label="rounding")
+    ax.set(xlim=(times[0], times[-1] + 0.5), xlabel="step k", ylabel=f"distance of {_pair(ds)}\nfrom $z^*(x_k)$")
+    ax.legend(loc="center right")
 
 
 def _colours(ds: xr.Dataset) -> dict[str, str]:
-    """Of each ERNN, in all panels."""
-    return dict(zip(_ernns(ds), itertools.cycle((style.GREEN, style.PURPLE, style.SKY, style.BLACK)), strict=False))
-
-
-def _ernns(ds: xr.Dataset) -> list[str]:
-    """The networks that have a manifold."""
+    """Of each ERNN, which are the networks that have a manifold, in all panels."""
     has = np.isfinite(ds["pair_sum"].values).any(axis=(1, 2, 3))
-    return [str(name) for name in ds["network"].values[has]]
+    return dict(zip(map(str, ds["network"].values[has]), itertools.cycle(SUMS), strict=False))
 
 
-def _title(ds: xr.Dataset, name: str, title: str) -> str:
-    if name in _ernns(ds):
-        steps, eta = schema.settings(ds)["inner"][name]
-        return f"ERNN, K = {steps}, η = {eta:.3g}"
-    return title
+def _title(ds: xr.Dataset, name: str) -> str:
+    if name not in _colours(ds):
+        return FORMS.get(name, name)
+    steps, eta = schema.settings(ds)["inner"][name]
+    return f"ERNN, K = {steps}, η = {eta:.3g}"

@@ -34,20 +34,19 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
     finite = np.isfinite(ds["inner_eigenvalue_error"].values)
     real, error = ds["inner_eigenvalue"].values.real[finite], ds["inner_eigenvalue_error"].values[finite]
     edges = np.histogram_bin_edges(real, BINS)
-    groups = (
+    bottom = np.zeros(len(edges) - 1)
+    for name, chosen, colour, hatch in (
         ("below 0", real < -error, style.STABLE, None),
         ("0 within its error", np.abs(real) <= error, style.UNDECIDED, "///"),
         ("above 0", real > error, style.UNSTABLE, "..."),
-    )
-    bottom = np.zeros(len(edges) - 1)
-    for name, chosen, colour, hatch in groups:
+    ):
         counts = np.histogram(real[chosen], edges)[0] / len(real)
-        options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.2} | artist
+        options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": style.GROUND, "linewidth": 0.2}
         label = f"{name}: {share(chosen.mean())}"
-        ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options)
+        ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options | artist)
         bottom += counts
     ax.axvline(0, color=style.BLACK, linewidth=0.8)
     name = f"real part of the {style.label(ds['inner_eigenvalue'])}"
     ax.set(yscale="log", xlabel=name, ylabel="share of the eigenvalues")
-    style.legend_below(ax, 3, columnspacing=1.0)
+    style.legend_below(ax, 3)
     return ax

@@ -1,6 +1,5 @@
 """The eigenvalues of every fixed point beside the unit circle."""
 
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,14 @@ from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.unit_circle import CIRCLE, TITLES, close_up
+from dynlab.plots.unit_circle import draw_circle
 from dynlab.wording import of_map
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
-SIZES = ((6.0, 6.2), (9.4, 5.8))  # inches, of one panel and of two
+SIZES = ((6.0, 6.2), (9.4, 5.4))  # inches, of one panel and of two
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
-HEADING = "Eigenvalues of"
-CROWDED = "Eigenvalues of these fixed points;\nthe leading one of each is large:"
-CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a large marker
-WIDE = 6.0  # of the window: in a wider one the circle is too small to have its name beside it
+CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a marker, and the others are dots
 
 
 def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -31,124 +27,87 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     ds : Dataset
         Of `dynlab.fixed_points`.
     ax : Axes, optional
-        Where to draw; without it a figure is made, with the legend and the verdict below.
+        Where to draw; without it a figure is made that also shows the leading eigenvalue of each of several points.
     **artist
         For the markers.
 
     Returns
     -------
     Axes
-        One set of markers for each kind, its legend saying how many fixed points are of it, how many proved.
+        One set of markers for each kind, its legend saying how many fixed points are of it, how many proved. Filled
+        markers are of verified points whose stability is decided; of many points all but the leading eigenvalues are
+        grey dots.
     """
     schema.check(ds, needs=NEEDS)
+    flow, count = _of_flow(ds), ds.sizes[schema.FIXED_POINT]
     if ax is None:
-        return _figure(ds, **artist)
-    _draw(ds, ax, **artist)
-    if ds.sizes[schema.FIXED_POINT]:
-        ax.legend(title=_heading(ds), alignment="left", loc="best")
-    return ax
-
-
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """All eigenvalues, beside them those near |μ| = 1 from close up, or each point's largest; the legend below."""
-    drawn: list[style.Panel] = [(_draw, artist | {"below": True})]
-    if _of_flow(ds):
-        return style.panels(ds, drawn, SIZES[0], "Equilibria")
-    if (window := close_up(ds["eigenvalue"].values.ravel())) is not None:
-        drawn = [(_draw, artist | {"title": TITLES[0]}), (_draw, artist | window | {"below": True})]
-    elif ds.sizes[schema.FIXED_POINT] > 1:
-        drawn = [(_draw, artist | {"below": True}), (_draw_largest, artist)]
-    return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Fixed points")
-
-
-def _draw_largest(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """The modulus of each point's leading eigenvalue, by the number of the point that other commands name."""
-    ax.axvline(1, color=style.BLACK, lw=1, ls="--", zorder=1)
-    largest = np.abs(ds["eigenvalue"].values).max(axis=1)
-    for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):
-        marker, colour = style.kind_look(kind, stable)
-        face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
-        look: dict[str, Any] = {"marker": marker, "s": 36, "facecolors": face, "edgecolors": edge, "linewidths": 0.6}
-        ax.scatter(largest[members], members, **(look | artist))
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.margins(x=0.06)
-    ax.set(
-        ylim=(-0.6, len(largest) - 0.4),
-        xlabel="largest |μ|",
-        ylabel="number of the fixed point, from 0",
-        title="Largest |μ| at each fixed point",
-    )
-
-
-def _draw(
-    ds: xr.Dataset,
-    ax: Axes,
-    title: str = "Eigenvalues μ at each fixed point",
-    xlim: tuple[float, float] | None = None,
-    ylim: tuple[float, float] | None = None,
-    below: bool = False,
-    **artist: Any,
-) -> None:
-    """The window is that of all eigenvalues where no limits are given; a legend only below."""
-    flow = _of_flow(ds)
-    if flow:
-        ax.axvline(0, color=style.GREY, lw=0.9, zorder=1)
-        title = "Eigenvalues λ at each equilibrium"
-    else:
-        ax.fill(CIRCLE.real, CIRCLE.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
-        ax.plot(CIRCLE.real, CIRCLE.imag, color=style.GREY, lw=0.9, zorder=1)
+        drawn: list[style.Panel] = [(plot_fixed_points, artist)] + [(_draw_leading, artist)] * (count > 1)
+        return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Equilibria" if flow else "Fixed points")
+    if not flow:
+        draw_circle(ax)
     style.cross(ax)
     crowded = ds["eigenvalue"].size > CROWD
-    for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):
-        marker, colour = style.kind_look(kind, stable)
+    for key, members in _groups(ds).items():
         found = ds["eigenvalue"].values[members]
         if crowded:
             leads = np.isclose(found, found[:, :1]) | np.isclose(found, found[:, :1].conj())  # of a pair both
-            rest, found = found[~leads], found[leads]
-            small: dict[str, Any] = {"s": 7, "alpha": 0.6, "color": colour, "marker": marker, "linewidths": 0}
-            ax.scatter(rest.real, rest.imag, zorder=2, **small)
-        found = found.ravel()
-        face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
-        look: dict[str, Any] = {"marker": marker, "alpha": 0.85, "zorder": 3, "facecolors": face, "edgecolors": edge}
-        look |= {"s": 30, "linewidths": 0.4} if crowded else {"s": 44, "linewidths": 0.9}
-        ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
+            ax.scatter(found[~leads].real, found[~leads].imag, s=3, color=style.GREY, alpha=0.4, linewidths=0)
+            found = found[leads]
+        look = _look(*key) | {"s": 36, "alpha": 0.85}
+        ax.scatter(found.real.ravel(), found.imag.ravel(), label=_entry(ds, *key, members), **(look | artist))
     sizes = np.abs(ds["eigenvalue"].values)
     least = 0.0 if flow and sizes.any() else 1.0
     reach = MARGIN * min(float(sizes.max(initial=least, where=np.isfinite(sizes))), LARGEST)
-    whole = (-reach, reach)
+    if flow:
+        ax.axvspan(-reach, 0, color=style.SHADED, lw=0, zorder=0)
     ax.locator_params(nbins=6)
-    labels = ("Re λ (1/s)", "Im λ (1/s)") if flow else ("Re μ", "Im μ")
-    ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel=labels[0], ylabel=labels[1], title=title)
-    if xlim is None and reach < WIDE and not flow:
-        where, away = (-np.sqrt(0.5), np.sqrt(0.5)), (-3, 3)
-        ax.annotate("|μ| = 1", where, away, textcoords="offset points", ha="right", color=style.GREY)
-    if below and ds.sizes[schema.FIXED_POINT]:
-        style.legend_below(ax, 2, title=_heading(ds), alignment="left")
-    if ds.sizes[schema.FIXED_POINT] == 0:
-        ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
+    symbol, unit, place = ("λ", " (1/s)", "equilibrium") if flow else ("μ", "", "fixed point")
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    ax.set(xlabel=f"Re {symbol}{unit}", ylabel=f"Im {symbol}{unit}", title=f"Eigenvalues {symbol} at each {place}")
+    if count:
+        style.legend_below(ax, 2, title="large: the leading one of each point" if crowded else None)
+    else:
+        style.say(ax, f"no {place} found")
+    return ax
+
+
+def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    """The leading eigenvalue's size at each point, by the number of the point that other commands name."""
+    flow, values = _of_flow(ds), ds["eigenvalue"].values
+    largest = (values.real if flow else np.abs(values)).max(axis=1)
+    ax.axvline(float(not flow), color=style.BLACK, lw=1, ls="--", zorder=1)
+    for key, members in _groups(ds).items():
+        ax.scatter(largest[members], members, **(_look(*key) | {"s": 36} | artist))
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    name = "largest Re λ (1/s)" if flow else "largest |μ|"
+    ax.set(xlabel=name, ylabel="number of the point, from 0", title=f"{name.capitalize()} at each point")
+
+
+def _look(status: str, kind: str, stable: int) -> dict[str, Any]:
+    """Filled where the point is verified and its stability is decided, else open."""
+    marker, colour = style.kind_look(kind, stable)
+    decided = status == "fixed point" and stable >= 0
+    face, edge, width = (colour, style.GROUND, 0.5) if decided else ("none", colour, 1.2)
+    return {"marker": marker, "facecolors": face, "edgecolors": edge, "linewidths": width, "zorder": 3 + (not decided)}
 
 
 def _of_flow(ds: xr.Dataset) -> bool:
     return ds["eigenvalue"].attrs["units"] == schema.PER_SECOND
 
 
-def _heading(ds: xr.Dataset) -> str:
-    return CROWDED if ds["eigenvalue"].size > CROWD else HEADING
-
-
 def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:
-    """The fixed points of each status, kind and stability, in the Dataset's order."""
+    """The fixed points of each status, kind and stability, the most frequent first."""
     groups: dict[tuple[str, str, int], list[int]] = {}
     named = zip(ds["status"].values.tolist(), ds["kind"].values.tolist(), ds["stable"].values.tolist(), strict=True)
     for index, key in enumerate(named):
         groups.setdefault(key, []).append(index)
-    return groups
+    return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-def _entry(ds: xr.Dataset, status: str, kind: str, members: list[int]) -> str:
+def _entry(ds: xr.Dataset, status: str, kind: str, stable: int, members: list[int]) -> str:
     words = kind if _of_flow(ds) else of_map(kind)
-    what = words if status == "fixed point" else f"{status}: {words}"
+    words = words if status == "fixed point" else f"{status}: {words}"
     if "certified" in ds:
         proved = int(((ds["certified"] == 1) & (ds["proved_stable"] >= 0)).values[members].sum())
-        what += ", proved" if proved == len(members) else f", {proved} proved" if proved else ", not proved"
-    return f"{len(members)} × " + textwrap.fill(what, 30)
+        words += ", proved" if proved == len(members) else f", {proved} proved" if proved else ", not proved"
+    return f"{len(members)} × {words}"

@@ -10,23 +10,23 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import READABLE, joined, number
+from dynlab.wording import READABLE, counted, number
 
-SIZE = (7.2, 4.0)  # inches
+SIZE = (7.2, 4.2)  # inches
 STATE = r"$\ln\,\|\partial h_T/\partial h_t\|_2$"
-FACTOR = r"$\|\partial h_T/\partial h_t\|_2$"
 LOSS = r"$\ln\,\|\partial L/\partial h_t\|_2$ of the loss L"
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 FLOOR = float(np.log(np.finfo(float).eps))  # ln σ below which a direction adds nothing to a number of size 1
 LEAST = 0.1  # of ln: the axis shows this much on both sides of 0, so that what keeps its size is seen to keep it
 TEN = float(np.log(10))
-MOST_POWERS = 12  # of ten along the right axis
 ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and times that a lower end is cut there
-BANDS = ((0.0, 1.0, "#D6E6F2", "all σ that rounding leaves known"), (0.25, 0.75, "#9CC3DF", "middle half of them"))
+BANDS = ((0.0, 1.0, f"{style.BLUE}2A", "all"), (0.25, 0.75, f"{style.BLUE}66", "middle half"))  # of many values
 
 
 def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
     """The natural logarithm of ‖∂h_T/∂h_t‖₂ over t, and of ‖∂L/∂h_t‖₂ where there is a loss.
+
+    At the bottom stand the times at which samples are exactly 0, whose logarithm is no number.
 
     Parameters
     ----------
@@ -40,28 +40,47 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     if ax is None:
         return style.panels(ds, [(plot_gradient, artist)], SIZE, "Gradient")
     last = int(ds[schema.TIME].values[-1])
+    ax.axhline(0, color=style.BLACK, linewidth=1, linestyle=":", zorder=1, label="factor 1: keeps its size")
     has_loss = "log_loss_gradient" in ds
-    one = f"{FACTOR} = 1: neither shrinks nor grows" if has_loss else "neither shrinks nor grows"
-    ax.axhline(0, color=style.BLACK, linewidth=1, linestyle=":", zorder=1, label=one)
     draw_samples(ds["log_norm"], ax, style.BLUE, STATE if has_loss else "", **artist)
     if has_loss:
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ylabel = "ln of the norm" if has_loss else STATE
     low, high = ax.get_ylim()
-    ends = min(low, -LEAST), max(high, LEAST)
-    ax.set(xlim=(0, last), ylim=ends, xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
-    factors = ax.secondary_yaxis("right", ylabel="the norm itself" if has_loss else FACTOR)
-    wide = ends[1] - ends[0] > READABLE
+    low, high = min(low, -LEAST), max(high, LEAST)
+    ax.set(xlim=(0, last), ylim=(low, high), xlabel=style.label(ds[schema.TIME]))
+    ax.set(ylabel="ln of the norm" if has_loss else STATE, title=f"← From T = {last:,} back to each earlier t")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _mark_zeros(ds["log_norm"], ax)
+    factors, wide = ax.secondary_yaxis("right", ylabel="the norm itself"), high - low > READABLE
     if wide:  # at whole powers of ten, which do not lie beside the numbers on the left
-        decades = MaxNLocator(MOST_POWERS, integer=True, steps=[1, 2, 5, 10]).tick_values(*np.divide(ends, TEN))
+        decades = MaxNLocator(8, integer=True).tick_values(low / TEN, high / TEN)
         factors.yaxis.set_major_locator(MultipleLocator(TEN * float(decades[1] - decades[0])))
-    factors.yaxis.set_major_formatter(
-        lambda exponent, _: _as_factor(exponent, wide) if ends[0] <= exponent <= ends[1] else ""
-    )
-    ax.set_title(f"← From T = {last:,} back to each earlier t")
+    factors.yaxis.set_major_formatter(lambda exponent, _: _as_factor(exponent, wide) if low <= exponent <= high else "")
     style.legend_below(ax, 3)
     return ax
+
+
+def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
+    """A mark at the bottom for each sample from the latest time at which it is exactly 0, and all before."""
+    gone = np.isneginf(values.transpose(schema.SAMPLE, schema.TIME).values)
+    samples = int(gone.any(axis=1).sum())
+    if not samples:
+        return
+    some = gone.any(axis=0)
+    ax.plot(
+        values[schema.TIME].values[some],
+        np.zeros(some.sum()),
+        "v",
+        ms=4,
+        zorder=6,
+        color=style.VERMILION,
+        transform=ax.get_xaxis_transform(),
+        clip_on=False,
+    )
+    words = f"0: {counted(samples, 'sample')} of {len(gone)}"
+    ax.plot([], [], "v", ms=5, color=style.VERMILION, label=f"exactly {words}")
+    first = float(values[schema.TIME].values[some][0])
+    ax.annotate(words, (first, 0), (4, 6), ax.get_xaxis_transform(), "offset points", color=style.VERMILION)
 
 
 def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -80,15 +99,12 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     schema.check(ds, needs=["log_singular_value", "log_mean_modulus", "resolved"])
     if ax is None:
         return style.panels(ds, [(plot_end_to_end, artist)], SIZE, "End-to-end Jacobian")
-    times = ds[schema.TIME].values
+    times, mark = ds[schema.TIME].values, "." if ds.sizes[schema.TIME] == 1 else None
     values = ds["log_singular_value"].where(np.isfinite(ds["log_singular_value"])).median(schema.SAMPLE)
-    mark = "." if len(times) == 1 else None
     known = values.notnull().any(schema.MODE).values
-    for low, high, colour, name in BANDS:
-        if not known.any():
-            break
-        edges = values.isel({schema.TIME: known}).quantile([low, high], schema.MODE)
-        ax.fill_between(times[known], edges.values[0], edges.values[1], color=colour, linewidth=0, label=name)
+    for low, high, colour, name in BANDS if known.any() else ():
+        edges = values.isel({schema.TIME: known}).quantile([low, high], schema.MODE).values
+        ax.fill_between(times[known], *edges, color=colour, linewidth=0, label=f"{name} of the known σ")
     options: dict[str, Any] = {"color": style.BLUE, "linewidth": 2.2, "marker": mark, "label": "largest σ"} | artist
     ax.plot(times, values.isel(mode=0), **options)
     ax.plot(times, values.median(schema.MODE), color=style.BLUE, marker=mark, linewidth=1, label="median σ")
@@ -101,9 +117,10 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     else:
         vanish = bool(np.isneginf(ds["log_singular_value"].values).any())
         style.say(ax, "every σ is 0" if vanish else "no σ is known")
-        ax.set_xlim(0, max(1, times[-1]))
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
-    ax.set_title(_title(ds))
+    samples, resolved = ds.sizes[schema.SAMPLE], int(ds["resolved"].values[:, -1].min())
+    unknown = f"; {resolved} of {ds.sizes[schema.MODE]} σ known at the end" * (resolved < ds.sizes[schema.MODE])
+    ax.set_title((f"Median of {samples} samples" if samples > 1 else "One sample") + unknown)
     style.legend_below(ax, 3)
     return ax
 
@@ -118,24 +135,14 @@ def _as_factor(exponent: float, wide: bool) -> str:
 
 def _cut(ax: Axes, values: xr.DataArray, modulus: xr.DataArray) -> None:
     """End the axis where σ is rounding beside 1, unless the largest σ is smaller, and say what lies below."""
-    largest, middle, smallest = values.isel(mode=0), values.median(schema.MODE), values.min(schema.MODE)
+    largest, smallest = values.isel(mode=0), float(values.min())
     shown = np.append(largest.values, modulus.values)
     bottom = ROOM * min(FLOOR, float(shown[np.isfinite(shown)].min(initial=0.0)))
-    if float(smallest.min()) >= DEEP * bottom:
-        return
-    low = {"median σ": float(middle.min()), "smallest σ": float(smallest.min())}
-    named = [f"the {name} at e^{value:,.0f}".replace("-", "−") for name, value in low.items() if value < bottom]
-    top = max(0.0, float(largest.max()))
-    ax.set_ylim(bottom, top - 0.05 * (bottom - top))
-    words = style.subscripts(f"↓ cut off: {joined(named)}")
-    ax.text(0.99, 0.02, words, transform=ax.transAxes, ha="right", va="bottom", zorder=5, bbox=style.ground(ax))
-
-
-def _title(ds: xr.Dataset) -> str:
-    samples, modes = ds.sizes[schema.SAMPLE], ds.sizes[schema.MODE]
-    resolved = int(ds["resolved"].values[:, -1].min())
-    text = f"Median of {samples} samples" if samples > 1 else "One sample"
-    return text + (f"; rounding leaves {resolved} of {modes} σ at the end" if resolved < modes else "")
+    if smallest < DEEP * bottom:
+        top = max(0.0, float(largest.max()))
+        ax.set_ylim(bottom, top - 0.05 * (bottom - top))
+        words = style.subscripts(f"↓ cut off: the smallest σ at e^{smallest:,.0f}".replace("-", "−"))
+        ax.text(0.99, 0.02, words, transform=ax.transAxes, ha="right", va="bottom", zorder=5, bbox=style.ground(ax))
 
 
 def draw_samples(
@@ -147,18 +154,16 @@ def draw_samples(
     ----------
     values : DataArray, dims (sample, time)
     """
-    samples = values.sizes[schema.SAMPLE]
-    times = values[schema.TIME].values
+    values = values.transpose(schema.SAMPLE, schema.TIME)
+    samples, times = len(values), values[schema.TIME].values
     prefix = f"{name}, " if name else ""
     alone: dict[str, Any] = {"marker": "o", "markersize": 4} if len(times) == 1 else {}  # a line of one point is none
     artist = {"color": colour, "linestyle": linestyle} | alone | artist
-    if samples == 1:
-        options: dict[str, Any] = {"linewidth": 1.8, "label": name or "one sample"} | artist
-        ax.plot(times, values.values[0], **options)
-        return
-    for index, sample in enumerate(values.transpose(schema.SAMPLE, schema.TIME).values):
-        thin: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.45, "linestyle": "-"} | artist
-        ax.plot(times, sample, label=f"{prefix}each of {samples} samples" if index == 0 else None, **thin)
-    median = values.median(schema.SAMPLE, skipna=True)
-    thick: dict[str, Any] = {"linewidth": 2.2, "zorder": 4} | artist
-    ax.plot(times, median.values, label=f"{prefix}median of the samples", **thick)
+    if samples > 1:
+        thin: dict[str, Any] = {"linewidth": 0.7, "alpha": 0.45} | artist | {"linestyle": "-"}
+        for index, sample in enumerate(np.where(np.isfinite(values), values, np.nan)):
+            ax.plot(times, sample, label=None if index else f"{prefix}each of {samples} samples", **thin)
+    label = f"{prefix}median of the samples" if samples > 1 else name or "one sample"
+    thick: dict[str, Any] = {"linewidth": 2.2, "zorder": 4, "label": label} | artist
+    middle = values.median(schema.SAMPLE, skipna=True).values  # −∞, and not drawn, where most are exactly 0
+    ax.plot(times, np.where(np.isfinite(middle), middle, np.nan), **thick)

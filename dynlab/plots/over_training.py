@@ -1,27 +1,27 @@
 """A diagnostic over the steps of a training, as bands."""
 
 import json
+from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.bifurcation import MARKERS, WORDS
-from dynlab.plots.over_training_panels import draw_bands, draw_parts
 
-PANEL = (6.4, 4.0)  # inches
+PANEL = (6.0, 4.4)  # inches
 FAR = 30.0  # times: values so far apart need a logarithmic axis
-SHORT = 26  # characters of names of which three stand beside each other
 STABILITY = {
-    1: (style.STABLE, "o", "stable"),
-    0: (style.UNSTABLE, "^", "unstable"),
+    1: (style.STABLE, "o", "stable fixed point"),
+    0: (style.UNSTABLE, "^", "unstable fixed point"),
     -1: (style.UNDECIDED, "s", "stability undecided"),
 }
-MARGIN = 0.03  # of the axis, at both ends
 
 
 def plot_over_training(
@@ -38,7 +38,7 @@ def plot_over_training(
     label : str
         Whose it is, in the legend, where several are drawn on the same axes.
     ax : Axes, optional
-        Where the first of its pictures alone is drawn. Without it a figure is made of all, with the verdict above.
+        Where the first of its pictures alone is drawn. Without it a figure is made of all, with the verdict below.
     **artist
         For the lines: their ``color`` is that of the bands too.
 
@@ -54,20 +54,17 @@ def plot_over_training(
     """
     schema.check(ds, needs=[schema.TRAINING_STEP, variable] if variable else [schema.TRAINING_STEP])
     panels: list[dict[str, Any]] = json.loads(ds.attrs["panels"])
-    if variable and variable not in (panels[0]["curves"][0]["variable"],):
+    if variable and variable != panels[0]["curves"][0]["variable"]:
         name = ds[variable].attrs["long_name"]
         panels = [{"drawn": "bands", "curves": [{"variable": variable, "isel": {}, "name": name}]}]
+    title = f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
     if ax is None:
         drawn = [(_draw, artist | {"panel": panel, "label": label}) for panel in panels]
-        size = len(panels) * PANEL[0], PANEL[1] + 0.5
-        return style.panels(ds, drawn, size, _title(ds))
+        size = min(len(panels), style.MOST_BESIDE) * PANEL[0], PANEL[1] * -(-len(panels) // style.MOST_BESIDE)
+        return style.panels(ds, drawn, size, title)
     _draw(ds, ax, panels[0], label, **artist)
-    ax.set_title(_title(ds))
+    ax.set_title(title)
     return ax
-
-
-def _title(ds: xr.Dataset) -> str:
-    return f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
 
 
 def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist: Any) -> None:
@@ -82,11 +79,10 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist:
     first = panel["curves"][0]
     units = ds[first["variable"]].attrs["units"]
     named = xr.DataArray(attrs={"long_name": panel.get("label") or first["name"], "units": units})
-    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.subscripts(style.label(named)))
+    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.label(named))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    names = ax.get_legend_handles_labels()[1]
-    if names:
-        style.legend_below(ax, 3 if max(map(len, names)) <= SHORT else 2)
+    if ax.get_legend_handles_labels()[1]:
+        style.legend_below(ax, 2)
 
 
 def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
@@ -94,36 +90,126 @@ def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: s
     curve = panel["curves"][0]
     values = ds[curve["variable"]].isel(curve["isel"]).transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
     stable = ds["stable"].transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
-    steps = ds[schema.TRAINING_STEP].values
-    across = np.broadcast_to(steps[:, None], values.shape)
     for value, (colour, marker, word) in STABILITY.items():
-        of_it = stable == value
-        if of_it.any():
-            look: dict[str, Any] = {"color": colour, "marker": marker, "ms": 5, "ls": "none", "alpha": 0.8} | artist
-            name = ": ".join(filter(None, [label, f"{word} fixed point"]))
-            ax.plot(across[of_it], np.abs(values[of_it]), label=name, **look)
+        _scatter(ds, ax, np.abs(values), stable == value, label, word, **{"color": colour, "marker": marker} | artist)
     ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="modulus 1")
-    ax.set_xlim(steps[0] - MARGIN * np.ptp(steps), steps[-1] + MARGIN * np.ptp(steps))
 
 
 def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
     """Each at the value of the parameter, by its kind, in the range that was followed."""
-    values, kinds = ds["bifurcation_parameter"].values, ds["bifurcation_kind"].values
-    steps, settings = ds[schema.TRAINING_STEP].values, schema.settings(ds)
-    across = np.broadcast_to(steps[:, None], values.shape)
+    kinds, settings = ds["bifurcation_kind"].values, schema.settings(ds)
     found = sorted(set(kinds.ravel()) - {"not there"})
     for number, kind in enumerate(found):
-        of_it = kinds == kind
-        look: dict[str, Any] = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS.get(kind, "o")}
-        look |= {"ms": 6, "ls": "none", "mfc": "none" if kind == "Hopf" else None, "alpha": 0.85} | artist
-        name = ": ".join(filter(None, [label, WORDS.get(kind, kind)]))
-        ax.plot(across[of_it], values[of_it], label=name, **look)
+        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS.get(kind, "o")} | artist
+        _scatter(ds, ax, ds["bifurcation_parameter"].values, kinds == kind, label, WORDS.get(kind, kind), **look)
     if not found:
         ax.plot([], [], ls="none", label="no bifurcation was found")
     if settings["parameter"].endswith("*") and settings["lowest"] < 1 < settings["highest"]:  # a factor
         ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="as trained")
     ax.set_ylim(settings["lowest"], settings["highest"])
-    ax.set_xlim(steps[0] - MARGIN * np.ptp(steps), steps[-1] + MARGIN * np.ptp(steps))
 
 
-DRAW = {"bands": draw_bands, "parts": draw_parts, "points": _draw_fixed_points, "kinds": _draw_bifurcations}
+def _scatter(
+    ds: xr.Dataset, ax: Axes, values: np.ndarray, chosen: np.ndarray, label: str, word: str, **look: Any
+) -> None:
+    """The chosen values (step, place) over the steps."""
+    if chosen.any():
+        across = np.broadcast_to(ds[schema.TRAINING_STEP].values[:, None], values.shape)
+        name = ": ".join(filter(None, [label, word]))
+        options: dict[str, Any] = {"ms": 5, "ls": "none", "alpha": 0.85} | look
+        ax.plot(across[chosen], values[chosen], label=name, **options)
+
+
+QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+RANGE, HALF = 0.15, 0.35  # opacity
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))  # for grey print
+
+Curve = tuple[str, NDArray[np.float64], NDArray[np.float64] | None]  # name, values (step, value), standard errors
+
+
+def _draw_bands(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+    """Every curve of the panel: a line where there is one value a step, else median, middle half and range."""
+    curves = [drawn for curve in panel["curves"] for drawn in _curves(ds, curve, bool(panel.get("log")))]
+    alone, steps = len(curves) == 1, ds[schema.TRAINING_STEP].values
+    for number, (called, values, error) in enumerate(curves):
+        look: dict[str, Any] = {"color": style.CYCLE[number % len(style.CYCLE)], "lw": 1.8, "ms": 3, "zorder": 3}
+        look |= {"marker": ".", "ls": DASHES[number % len(DASHES)]} | artist
+        name = ": ".join(filter(None, [label, "" if alone and values.shape[1] > 1 else called]))
+        if values.shape[1] == 1:
+            ax.plot(steps, values[:, 0], label=name or None, **look)
+            if error is not None:
+                ends, band = (values[:, 0] - error, values[:, 0] + error), f"{name}: ± one standard error"
+                ax.fill_between(steps, *ends, color=look["color"], alpha=HALF, lw=0, label=band)
+            continue
+        prefix, marks = f"{name}: " if name else "", np.full((5, len(steps)), np.nan)
+        there = ~np.isnan(values).all(axis=1)
+        marks[:, there] = np.nanquantile(values[there], QUARTILES, axis=1)
+        for low, opacity, words in ((0, RANGE, f"range of {values.shape[1]:,} values"), (1, HALF, "middle half")):
+            shown = f"{prefix}{words}" if alone else None
+            ax.fill_between(steps, marks[low], marks[4 - low], color=look["color"], alpha=opacity, lw=0, label=shown)
+        ax.plot(steps, marks[2], label=f"{prefix}median" if alone else f"{name} (median)", **look)
+    if alone and curves[0][0].endswith("left out"):
+        ax.plot([], [], ls="none", label=curves[0][0].rpartition(", ")[2])
+
+
+def _curves(ds: xr.Dataset, curve: dict[str, Any], log: bool) -> Iterator[Curve]:
+    """The curves of one variable, of each of its parts where it is told by parts; NaN where nothing can be drawn."""
+    array, along = ds[curve["variable"]].isel(curve["isel"]), curve.get("each")
+    error = ds[curve["error"]].values.astype(float) if curve.get("error") else None
+    several = [(str(value), array.sel({along: value})) for value in ds[along].values] if along else []
+    for name, one in several or [(curve["name"], array)]:
+        across = one.transpose(schema.TRAINING_STEP, ...).values
+        rows = across.reshape(len(across), -1)
+        rows = np.abs(rows) if curve.get("modulus") or np.iscomplexobj(rows) else rows.astype(float)
+        lost = ~np.isfinite(rows)
+        if "present" in ds and set(ds["present"].dims) <= set(one.dims):  # the rest is padding
+            lost &= ds["present"].broadcast_like(one).values.reshape(rows.shape) != 0
+        if log:  # a time constant is negative where a mode grows, and NaN says nothing else
+            lost = np.isinf(rows) | (rows == 0)
+        words = f", {lost.sum():,} of {lost.size:,} {'0 or infinite' if log else 'not finite'}: left out"
+        drawn = np.isfinite(rows) & ((rows > 0) | (not log))
+        yield name + words * bool(lost.any()), np.where(drawn, rows, np.nan), error
+
+
+MOST = 4  # of numbered parts; the others are one
+# What attractors are called, so that each has the same colour in every picture.
+KNOWN = {
+    "stable fixed point": style.STABLE,
+    "unstable fixed point": style.UNSTABLE,
+    "fixed point of undecided stability": style.YELLOW,
+}
+OTHERS = (style.BLUE, style.ORANGE, style.SKY, style.PURPLE, style.GREY)
+REST = {
+    "leaving_share": ("leaves every bound, or is no number", style.GROUND),
+    "undecided_share": ("where it ends is undecided", style.FAINT),
+}
+
+
+def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+    """Areas that add up to 1, in the order of the legend from below; of a class each attractor has its own."""
+    steps, (first, *rest) = ds[schema.TRAINING_STEP].values, panel["curves"]
+    shares = np.nan_to_num(ds[first["variable"]].values)
+    if first["each"] in ds.data_vars:
+        words = ds[first["each"]].values
+        found = sorted(set(words.ravel()) - {"not there"}, key=lambda name: (name not in KNOWN, name))
+        parts = {name: np.sort(np.where(words == name, shares, 0.0), axis=1)[:, ::-1] for name in found}
+    else:
+        parts = {f"component {number + 1}": shares[:, [number]] for number in range(min(MOST, shares.shape[1]))}
+        parts["all others"] = shares[:, MOST:].sum(axis=1, keepdims=True)
+    others = cycle(OTHERS)
+    stack = [(name, values, KNOWN.get(name) or next(others)) for name, values in parts.items()]
+    for curve in rest:
+        name, colour = REST[curve["variable"]]
+        stack.append((name, ds[curve["variable"]].values[:, None], colour))
+    below = np.zeros(len(steps))
+    for name, values, colour in stack:
+        for number, one in enumerate(values.T[values.any(axis=0)]):
+            shown = None if number else ": ".join(filter(None, [label, name]))
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85}
+            ax.fill_between(steps, below, below + one, label=shown, **look | artist)
+            below = below + one
+    ax.vlines(steps, 0, 1, color=style.BLACK, lw=0.4, alpha=0.4)  # where a checkpoint is
+    ax.set(xlim=(steps[0], steps[-1]), ylim=(0, 1))
+
+
+DRAW = {"bands": _draw_bands, "parts": _draw_parts, "points": _draw_fixed_points, "kinds": _draw_bifurcations}

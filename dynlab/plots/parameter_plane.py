@@ -13,10 +13,8 @@ from dynlab.plots import style
 
 NEEDS = ("leading", "stable")
 PANEL = (5.1, 4.3)  # inches
-LEGEND = 0.9
 SPREAD = (0.02, 0.98)  # quantiles of the leading eigenvalue that the colours reach to
 NARROWEST = 1e-3  # on either side of the border, where all is almost on it
-GROUND = "#EFEFEF"
 # Short periods that differ in grey print as well, from light to dark; then what has none; any other number is another
 # period.
 PERIODS: dict[int | None, tuple[str, str]] = {
@@ -29,7 +27,7 @@ PERIODS: dict[int | None, tuple[str, str]] = {
     6: ("period 6", "#D94801"),
     None: ("other periods", "#41AB5D"),
     0: ("no period found", "#252525"),
-    -1: ("left the bound, or no number", GROUND),
+    -1: ("left the bound, or no number", "#EFEFEF"),
     -2: ("period undecided", "#9E9E9E"),
 }
 
@@ -42,7 +40,7 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     ds : Dataset
         Of `dynlab.parameter_plane`.
     ax : Axes, optional
-        Where only that is drawn. Without it a figure is made with the verdict above, and of a map the periods beside.
+        Where only that is drawn. Without it a figure is made with the verdict below, and of a map the periods beside.
     **artist
         For the coloured mesh.
 
@@ -54,8 +52,7 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     schema.check(ds, needs=NEEDS)
     if ax is None:
         drawn: list[style.Panel] = [(plot_parameter_plane, artist)] + [(_draw_periods, {})] * ("period" in ds)
-        size = len(drawn) * PANEL[0] + LEGEND * (len(drawn) - 1), PANEL[1]
-        return style.panels(ds, drawn, size, "Parameter plane")
+        return style.panels(ds, drawn, (len(drawn) * PANEL[0], PANEL[1]), "Parameter plane")
     x, y = ds[schema.X].values, ds[schema.Y].values
     leading = ds["leading"].transpose(schema.Y, schema.X).values
     border = 1.0 if ds["leading"].attrs["units"] == schema.ONE else 0.0
@@ -65,26 +62,30 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True}
     mesh = ax.pcolormesh(x, y, leading, **(look | artist))
     if len(finite) and finite.min() < border < finite.max():
-        lines = ax.contour(x, y, leading, levels=[border], colors=style.BLACK, linewidths=1.6)
-        ax.clabel(lines, fmt={border: f"{border:g}"})
+        ax.contour(x, y, leading, levels=[border], colors="black", linewidths=1.6)
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["leading"]), extend="both")
-    none = "" if len(finite) == leading.size else "; grey: no fixed point reached"
-    ax.set_title(f"Black line: border of stability, {'|μ| = 1' if border else 'Re λ = 0'}{none}")
-    ax.set(facecolor=GROUND, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    none = "" if len(finite) == leading.size else "; empty: no fixed point"
+    ax.set_title(f"Black line: {'|μ| = 1' if border else 'Re λ = 0'}{none}")
+    ax.set(facecolor=style.FAINT, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
     return ax
 
 
 def _draw_periods(ds: xr.Dataset, ax: Axes) -> None:
     periods, (words, colours) = list(PERIODS), zip(*PERIODS.values(), strict=True)
-    other = periods.index(None)
     period = ds["period"].transpose(schema.Y, schema.X).values
-    numbers = np.full(period.shape, other)
+    numbers = np.full(period.shape, periods.index(None))
     for number, value in enumerate(periods):
         numbers[period == value] = number
     norm = BoundaryNorm(np.arange(len(words) + 1) - 0.5, len(words))
-    look: dict[str, Any] = {"cmap": ListedColormap(colours), "norm": norm, "shading": "nearest", "rasterized": True}
-    ax.pcolormesh(ds[schema.X].values, ds[schema.Y].values, numbers, **look)
+    ax.pcolormesh(
+        ds[schema.X].values,
+        ds[schema.Y].values,
+        numbers,
+        cmap=ListedColormap(colours),
+        norm=norm,
+        shading="nearest",
+        rasterized=True,
+    )
     patches = [Patch(fc=colours[there], ec=style.GREY, lw=0.6, label=words[there]) for there in np.unique(numbers)]
-    ax.legend(handles=patches, loc="center left", bbox_to_anchor=(1.01, 0.5), title="orbits end", alignment="left")
-    ax.set_title("What orbits beside the fixed point settle to")
-    ax.set(facecolor=GROUND, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), title="What orbits settle to")
+    style.legend_below(ax, 3, handles=patches, labels=[str(patch.get_label()) for patch in patches])

@@ -16,14 +16,8 @@ from dynlab.plots import phase_portrait, style
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.wording import number
 
-SIZE = (11.0, 7.6)  # inches
-COLUMNS = 4
-TOP = 9  # of the drawing order: no marker of an equilibrium hides a start
+SIZE, COLUMNS = (11.0, 7.6), 4  # inches
 OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium
-SIZES, ALONE = (
-    "large: of the flow; small: of Euler's map",
-    "large: of the flow, or of a map alone; small: of Euler's map",
-)
 MARKERS = {"stable": 1, "unstable": 0, "stability undecided": -1}
 # The variables that only a panel with a flow, or with a line of equilibria or a conserved quantity, has.
 OPTIONAL = ("flow_kind", "flow_stable", "flow_eigenvalue", "critical_step", "conserved", "line_direction")
@@ -58,13 +52,15 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
             figure = cast(Figure, ax.get_figure(root=True))
             grid = cast(SubplotSpec, ax.get_subplotspec()).subgridspec(rows, columns, wspace=0.25, hspace=0.45)
             ax.set_axis_off()
-        places = [grid[row, column] for row in range(rows) for column in range(columns)]
         drawn = [
-            draw_panel(panel(ds, letter), figure.add_subplot(place), f"({letter}) {title}", **artist)
-            for letter, title, place in zip(letters, ds["title"].values, places, strict=False)
+            draw_panel(
+                panel(ds, letter), figure.add_subplot(grid[divmod(place, columns)]), f"({letter}) {title}", **artist
+            )
+            for place, (letter, title) in enumerate(zip(letters, ds["title"].values, strict=True))
         ]
         if ax is None:
-            _explain(ds, figure, drawn)
+            time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
+            style.finish(ds, figure, "Phase portraits", legend_entries(drawn))
     return drawn[0]
 
 
@@ -73,40 +69,25 @@ def draw_panel(one: xr.Dataset, ax: Axes, title: str, **artist: Any) -> Axes:
     plot_phase_plane(one.drop_vars("backward_orbit", errors="ignore"), ax=ax, **artist)  # too much in a small panel
     ax.set_title(f"{title}\n{_told(one)}", fontsize="medium")
     place = cast(SubplotSpec, ax.get_subplotspec())
-    if not place.is_last_row():
-        ax.set_xlabel("")
-    if not place.is_first_col():
-        ax.set_ylabel("")
-    for line in ax.lines:
-        if line.get_marker() == "*":
-            line.set_zorder(TOP)
+    ax.set_xlabel(ax.get_xlabel() if place.is_last_row() else "")
+    ax.set_ylabel(ax.get_ylabel() if place.is_first_col() else "")
     return ax
-
-
-def _explain(ds: xr.Dataset, figure: Figure, drawn: list[Axes]) -> None:
-    """The verdict above, the scale of time beside, and one legend below the panels."""
-    time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
-    style.finish(ds, figure, "Phase portraits", legend_entries(drawn))
 
 
 def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
     """The entries of one legend for several portraits, in which markers stand for stability and not for kinds."""
-    labels: dict[str, Any] = {}
-    for small in drawn:
-        labels |= {text: handle for handle, text in zip(*small.get_legend_handles_labels(), strict=False)}
-    arrows = [text for text in phase_portrait.ARROWS.values() if text in labels]
-    kept = {", or ".join(arrows): labels[arrows[0]]} if arrows else {}
-    kept |= {text: handle for text, handle in labels.items() if not text.startswith((*OWNERS, *arrows))}
+    labels = style.entries(*drawn)
+    kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
     undecided = any(line.get_fillstyle() == "left" for small in drawn for line in small.lines)
     for text, stable in MARKERS.items():
         if undecided or stable >= 0:
             kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, phase_portrait.FLOW_SIZE))
     if "flow: center" in labels:
         neutral: dict[str, Any] = phase_portrait.marker(1, phase_portrait.FLOW_SIZE) | phase_portrait.CENTER
-        kept["center: orbits stay near, none ends there"] = Line2D([], [], linestyle="none", **neutral)
-    ring: dict[str, Any] = phase_portrait.marker(0, phase_portrait.MAP_SIZE)
-    whose = ALONE if any(text.startswith("map: ") for text in labels) else SIZES
-    kept[whose] = Line2D([], [], linestyle="none", **ring | {"markeredgecolor": style.BLACK})
+        kept["center"] = Line2D([], [], linestyle="none", **neutral)
+    if any(text.startswith(OWNERS[2]) for text in labels):
+        ring: dict[str, Any] = phase_portrait.marker(0, phase_portrait.MAP_SIZE) | {"markeredgecolor": style.BLACK}
+        kept["small: of Euler's map"] = Line2D([], [], linestyle="none", **ring)
     return kept
 
 
@@ -125,15 +106,13 @@ def _holds(values: np.ndarray) -> bool:
 
 
 def _told(one: xr.Dataset) -> str:
-    """The kinds of the equilibria; of one whose linear part decides nothing, where the orbits go."""
+    """The kinds of the equilibria, of one the modulus of its multipliers, too."""
     kinds = [str(kind) for kind in one["map_kind"].values]
     if len(kinds) > 1:
         return count_kinds(kinds)
     modulus = f"|μ| = {number(float(np.abs(one['map_eigenvalue'].values).max()), 5)}"
     if "flow_kind" not in one:
-        start, end = (np.linalg.norm(one["trajectory"].values[:, step], axis=-1) for step in (0, -1))
-        slow = ":\norbits go in slowly" if (end < start).all() else ""
-        return f"{modulus} decides nothing{slow}"
+        return f"{modulus} decides nothing"
     flow = str(one["flow_kind"].values[0])
     if flow == kinds[0]:
         return f"{flow}\nof flow and map, {modulus}"
@@ -144,4 +123,4 @@ def count_kinds(kinds: Sequence[str]) -> str:
     """A single kind, or each with how many there are: "1 × saddle, 2 × stable node"."""
     if len(kinds) == 1:
         return kinds[0]
-    return ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))
+    return ",\n".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))

@@ -9,22 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from dynlab import schema
-from dynlab.plots import phase_backward, phase_portrait, style
-from dynlab.plots.stability_disc import names_anything, needs_close_up, plot_stability_disc
-from dynlab.wording import number
+from dynlab.plots import phase_portrait, style
+from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
-SIZE = (10.0, 7.6)  # inches
-WIDTHS = (1.6, 1.0)  # of the portrait and of what stands beside it
-BAR = (1.05, 0.0, 0.06, 0.8)  # of the divergence, in parts of its axes: its highest number stays below the title
-TIME_BAR = (1.02, 0.0, 0.035, 0.5)  # of the orbits' time, in parts of the portrait
-SMOOTH = "quadric"  # between the points: bilinear makes beads of a ridge that is about as narrow as they are apart
+SIZE, WIDTHS = (10.4, 6.0), (1.75, 1.0)  # inches; of the portrait and of what stands beside it
+SMALL, ROOM = 0.25, 0.12  # of the window: an axis on which all lies nearer together ends near it, with room beside it
+FLAT = 2.0  # how many times longer one axis may be on one scale
 LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
-AREA = "|det J|: a step's factor on areas"
-SHADE = 0.9  # how dark the extremes of the divergence are
 
 
 def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -48,18 +42,37 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     schema.check(ds, needs=NEEDS)
     if ax is None:
         return _figure(ds, **artist)
+    _set_window(ds, ax)
     phase_portrait.draw_field(ds, ax)
     phase_portrait.draw_conserved(ds, ax)
     phase_portrait.draw_nullclines(ds, ax)
     phase_portrait.draw_long_orbits(ds, ax)
-    phase_backward.draw_backward(ds, ax)
-    phase_backward.draw_separatrices(ds, ax)
+    phase_portrait.draw_backward(ds, ax)
     phase_portrait.draw_orbits(ds, ax, **artist)
-    phase_backward.draw_eigenvectors(ds, ax)
+    phase_portrait.draw_eigenvectors(ds, ax)
     phase_portrait.draw_equilibria(ds, ax)
-    ax.set(aspect="equal", xlim=ds[schema.X].values[[0, -1]], ylim=ds[schema.Y].values[[0, -1]])
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    _set_window(ds, ax)
     return ax
+
+
+def _set_window(ds: xr.Dataset, ax: Axes) -> None:
+    x, y = view(ds, 0), view(ds, 1)
+    alike = max(np.ptp(x), np.ptp(y)) < FLAT * min(np.ptp(x), np.ptp(y))
+    ax.set(xlim=x, ylim=y, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    ax.set_aspect("equal" if alike else "auto")
+
+
+def view(ds: xr.Dataset, axis: int) -> tuple[float, float]:
+    """The ends of an axis: those of the window, or near orbits and equilibria on one side of 0, or in a small part."""
+    first, last = (float(end) for end in ds[(schema.X, schema.Y)[axis]].values[[0, -1]])
+    names = [name for name in ("trajectory", "long_orbit", "equilibrium") if name in ds]
+    seen = np.concatenate([ds[name].values[..., axis].ravel() for name in names])
+    seen = seen[(seen >= first) & (seen <= last)]
+    low, high = float(seen.min(initial=last)), float(seen.max(initial=first))
+    if low < high and (high - low < SMALL * (last - first) or low >= 0 or high <= 0):
+        room = ROOM * (high - low)
+        return max(first, low - room), min(last, high + room)
+    return first, last
 
 
 def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -75,52 +88,37 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     """
     schema.check(ds, needs=["divergence"])
     is_map = "area_factor" in ds
+    name = "Area factor" if is_map else "Divergence"
     if ax is None:
-        name = "Area factor" if is_map else "Divergence"
-        return style.panels(ds, [(plot_divergence, artist)], (4.6, 4.2), name)
+        return style.panels(ds, [(plot_divergence, artist)], (4.8, 3.8), name)
     values = np.log10(np.maximum(ds["area_factor"].values, LEAST_AREA)) if is_map else ds["divergence"].values
-    limit = float(np.abs(values).max())
-    shade = (limit or 1.0) / SHADE
-    options: dict[str, Any] = {"origin": "lower", "cmap": style.DIVERGING, "interpolation": SMOOTH} | artist
-    edges = (*ds[schema.X].values[[0, -1]], *ds[schema.Y].values[[0, -1]])
-    image = ax.imshow(values, extent=edges, vmin=-shade, vmax=shade, **options)
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), anchor="W")
+    limit = float(np.abs(values).max()) or 1.0
+    options: dict[str, Any] = {"cmap": style.DIVERGING, "shading": "gouraud", "rasterized": True} | artist
+    image = ax.pcolormesh(ds[schema.X], ds[schema.Y], values, vmin=-limit, vmax=limit, **options)
+    _set_window(ds, ax)
+    ax.set_title(name)
     unit = ds["divergence"].attrs["units"]
-    name, nothing = (AREA, "1") if is_map else (f"Divergence{'' if unit == schema.ONE else f' ({unit})'}", "0")
-    ax.set_title(name if limit else f"{'|det J|' if is_map else 'Divergence'}: {nothing} everywhere")
-    if limit:
-        bar = ax.figure.colorbar(image, cax=ax.inset_axes(BAR))
-        if is_map:
-            bar.formatter = FuncFormatter(lambda log, _: number(10**log, 2))
-        bar.outline.set_visible(False)
+    ax.figure.colorbar(image, ax=ax, label="log₁₀ |det J|" if is_map else "" if unit == schema.ONE else unit)
     return ax
 
 
 def time_bar(ds: xr.Dataset, figure: Figure, **options: Any) -> None:
     """The colours of the orbits as a scale of time; `options` as `Figure.colorbar` takes them."""
     times = ds[schema.TIME].values
-    colours = phase_portrait.time_colours(len(times) - 1)
-    scale = ScalarMappable(Normalize(times[0], times[-1]), colours)
-    bar = figure.colorbar(scale, label=style.label(ds[schema.TIME]), **options)
-    bar.outline.set_visible(False)
+    scale = ScalarMappable(Normalize(times[0], times[-1]), phase_portrait.time_colours(len(times) - 1))
+    figure.colorbar(scale, label=style.label(ds[schema.TIME]), **options).outline.set_visible(False)
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     """The portrait on the left; on the right the disc, a close-up where it needs one, and the divergence."""
     near: list[dict[str, Any]] = [{}, {"close_up": True}] if needs_close_up(ds) else [{}]
-    with style.style(SIZE) as size:
+    with style.style((SIZE[0], SIZE[1] * (len(near) + 3) / 4)) as size:
         figure = plt.figure(figsize=size)
-        grid = figure.add_gridspec(1, 2, width_ratios=WIDTHS)
-        portrait = figure.add_subplot(grid[0])
+        grid = figure.add_gridspec(len(near) + 1, 2, width_ratios=WIDTHS)
+        portrait = figure.add_subplot(grid[:, 0])
         plot_phase_plane(ds, ax=portrait, **artist)
-        portrait.set_anchor("N")  # below the title, where it is less tall than its column
-        time_bar(ds, figure, cax=portrait.inset_axes(TIME_BAR))
-        style.legend_below(portrait, 3)
-        column = grid[1].subgridspec(len(near) + 1, 1)
-        for row, options in enumerate(near):
-            disc = plot_stability_disc(ds, ax=figure.add_subplot(column[row]), **options)
-            if not row and names_anything(disc):
-                style.legend_below(disc, 2)
-        plot_divergence(ds, ax=figure.add_subplot(column[len(near)]))
-        style.finish(ds, figure, "Phase portrait")
+        time_bar(ds, figure, ax=portrait, shrink=0.5, pad=0.02, aspect=16)
+        discs = [plot_stability_disc(ds, ax=figure.add_subplot(grid[row, 1]), **look) for row, look in enumerate(near)]
+        plot_divergence(ds, ax=figure.add_subplot(grid[-1, 1]))
+        style.finish(ds, figure, "Phase portrait", style.entries(portrait, discs[0]))
     return portrait

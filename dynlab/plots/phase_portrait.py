@@ -1,4 +1,4 @@
-"""The elements of a phase portrait: field, nullclines, orbits with time shown, equilibria marked by kind."""
+"""The elements of a phase portrait: field, nullclines, orbits with time shown, equilibria and what leads to them."""
 
 from typing import Any
 
@@ -7,80 +7,120 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, ListedColormap
+from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.numerics.kinds import LINE
 from dynlab.plots import style
 from dynlab.wording import of_map, subscript
 
-ARROWS_PER_INCH = 3.5  # more of them hide the orbits
-LONGEST_ARROW = 0.85  # of the distance between arrows
-ARROW_COLOUR = "#B0B0B0"
-ARROWS = {"flow": "velocity", "map": "displacement in a step"}
-DOTTED = (0, (1, 1.6))
-DASHED = (0, (5, 2.5))
+ARROWS_PER_INCH, MOST_ARROWS = 3.5, 20  # in each direction; more of them hide the orbits
+LONGEST_ARROW, LENGTHS = 0.85, 0.3  # of the distance between arrows; a length is the speed to that power
+FINE = 8  # times finer than its grid the field is interpolated: contours of a coarse one part where nullclines cross
+ARROW_COLOUR = f"{style.GREY}99"
+ARROWS = {"flow": "velocity (longer is faster)", "map": "displacement in a step"}
+DOTTED, DASHED = (0, (1, 1.6)), (0, (5, 2.5))
 LEVELS = 6  # of a conserved quantity
 FLOW_SIZE, MAP_SIZE = 11.0, 5.5  # points: the fixed point's marker lies on the equilibrium's
+CENTER = {"markerfacecolor": style.GROUND}  # orbits stay near, and none ends there
 
 
 def time_colours(steps: int) -> Colormap:
-    """Light for the first step to dark for the last, in as many colours as there are steps."""
-    return ListedColormap(style.TIME(np.linspace(0.0, 1.0, steps)))
+    """The first step nearest to the ground's colour, in as many colours as there are steps."""
+    return ListedColormap(style.from_ground()(np.linspace(0.0, 1.0, steps)))
+
+
+def _on_grid(ds: xr.Dataset, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The velocity (component, y, x) on another grid, by cubic splines."""
+    from scipy.interpolate import RectBivariateSpline  # takes longer to import than most commands need
+
+    own = ds[schema.Y].values, ds[schema.X].values
+    order = min(3, *(len(line) - 1 for line in own))
+    splines = [RectBivariateSpline(*own, ds["velocity"].values[..., i], kx=order, ky=order) for i in (0, 1)]
+    return np.stack([spline(y, x) for spline in splines])
 
 
 def draw_field(ds: xr.Dataset, ax: Axes) -> None:
-    """Arrows of the velocity, their length in proportion to the speed; fewer of them where the axes are small."""
+    """Arrows of the velocity within the axes' limits, fewer of them where the axes are small.
+
+    A length is a small power of the speed: beside a fast region the arrows of a slow one would be dots.
+    """
     inches = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width
-    every = -(-ds.sizes[schema.X] // max(2, int(ARROWS_PER_INCH * inches)))
-    some = ds.isel({schema.X: slice(every // 2, None, every), schema.Y: slice(every // 2, None, every)})
-    u, v = np.moveaxis(some["velocity"].values, -1, 0)
-    fastest = np.hypot(u, v).max()
-    if fastest == 0:
+    count = max(2, min(MOST_ARROWS, int(ARROWS_PER_INCH * inches)))
+    x, y = (low + (high - low) * (np.arange(count) + 0.5) / count for low, high in (ax.get_xlim(), ax.get_ylim()))
+    field = _on_grid(ds, x, y)
+    speed = np.hypot(*field)
+    if speed.max() == 0:
         return
-    spacing = float(some[schema.X][1] - some[schema.X][0]) if some.sizes[schema.X] > 1 else 1.0
-    scale = fastest / (LONGEST_ARROW * spacing)
-    shape: dict[str, Any] = {"scale": scale, "scale_units": "xy", "angles": "xy", "units": "inches", "width": 0.014}
-    ax.quiver(some[schema.X], some[schema.Y], u, v, color=ARROW_COLOUR, pivot="mid", zorder=1, **shape)
+    seen = field / np.array([x[1] - x[0], y[1] - y[0]])[:, None, None]  # in parts of the distance between arrows
+    lengths = LONGEST_ARROW * (speed / speed.max()) ** LENGTHS / np.maximum(np.hypot(*seen), np.finfo(float).tiny)
+    ax.quiver(
+        x,
+        y,
+        *(field * lengths),
+        color=ARROW_COLOUR,
+        pivot="mid",
+        zorder=1,
+        scale=1,
+        scale_units="xy",
+        angles="xy",
+        units="inches",
+        width=0.014,
+    )
     label = ARROWS["flow" if "flow_kind" in ds else "map"]
     ax.plot([], [], color=ARROW_COLOUR, marker=">", markersize=5, label=label)
 
 
 def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
     """Where one component of the velocity, or of a map's displacement, vanishes."""
-    for i, (colour, dashes) in enumerate(((style.SKY, DASHED), (style.ORANGE, DOTTED))):
-        component = ds["velocity"].values[..., i]
+    x, y = (np.linspace(*ends, FINE * ds.sizes[schema.X]) for ends in (ax.get_xlim(), ax.get_ylim()))
+    looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
+    for i, (component, (colour, dashes)) in enumerate(zip(_on_grid(ds, x, y), looks, strict=True)):
         if component.min() < 0 < component.max():
-            line: dict[str, Any] = {"colors": [colour], "linestyles": [dashes], "linewidths": 1.3}
-            ax.contour(ds[schema.X], ds[schema.Y], component, levels=[0.0], zorder=2, **line)
+            ax.contour(x, y, component, levels=[0.0], zorder=2, colors=[colour], linestyles=[dashes], linewidths=1.3)
             ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of h{subscript(i + 1)}")
 
 
 def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
     """Level lines of a conserved quantity, on which the exact flow stays."""
     if "conserved" in ds:
-        line: dict[str, Any] = {"colors": [style.GREY], "linewidths": 0.7}
-        ax.contour(ds[schema.X], ds[schema.Y], ds["conserved"], levels=LEVELS, zorder=1.5, **line)
-        ax.plot([], [], color=style.GREY, linewidth=0.7, label="energy H constant (paths of the exact flow)")
+        ax.contour(
+            ds[schema.X], ds[schema.Y], ds["conserved"], levels=LEVELS, zorder=1.5, colors=[style.GREY], linewidths=0.7
+        )
+        ax.plot([], [], color=style.GREY, linewidth=0.7, label="energy H constant: paths of the flow")
 
 
 def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """Orbits from light (early) to dark (late), a dot for every step of a map, a star at each start."""
-    states = ds["trajectory"].values
+    """Orbits with time in colours, a dot for every step of a map, a star at each start."""
+    states, is_map = ds["trajectory"].values, "map_kind" in ds
     colours = time_colours(states.shape[1] - 1)
-    options: dict[str, Any] = {"linewidths": 1.1, "zorder": 3, "capstyle": "round"} | artist
+    options: dict[str, Any] = {"linewidths": 1.3, "zorder": 3, "capstyle": "round"} | artist
     for orbit in states:
         segments = np.stack([orbit[:-1], orbit[1:]], axis=1)
-        ax.add_collection(LineCollection(list(segments), colors=colours(range(len(segments))), **options))
-        if "map_kind" in ds:
-            ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7, color=colours(range(len(segments))), linewidths=0, zorder=3.5)
-    middle = colours(colours.N // 2)
-    look: dict[str, Any] = {"color": middle, "linewidth": 1.1, "markersize": 3}
-    if "map_kind" in ds:
-        ax.plot([], [], marker="o", label=f"orbit of {mover(ds)}, {len(segments):,} steps", **look)
-    else:
-        ax.plot([], [], label=f"orbit of {mover(ds)}", **look)
-    star: dict[str, Any] = {"color": style.BLACK, "ms": 11, "mec": "white", "mew": 0.7, "zorder": 6}
-    ax.plot(states[:, 0, 0], states[:, 0, 1], "*", label="start", **star)
+        shades = colours(range(len(segments)))
+        ax.add_collection(LineCollection(list(segments), colors=shades, **options))
+        if is_map:
+            ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7, color=shades, linewidths=0, zorder=3.5)
+    steps = f", {states.shape[1] - 1:,} steps" * is_map
+    ax.plot(
+        [],
+        [],
+        marker="o" if is_map else None,
+        label=f"orbit of {mover(ds)}{steps}",
+        color=colours(colours.N // 2),
+        linewidth=1.3,
+        markersize=3,
+    )
+    ax.plot(
+        states[:, 0, 0],
+        states[:, 0, 1],
+        "*",
+        label="start",
+        color=style.BLACK,
+        ms=11,
+        mec=style.GROUND,
+        mew=0.7,
+        zorder=6,
+    )
 
 
 def mover(ds: xr.Dataset) -> str:
@@ -94,43 +134,33 @@ def draw_long_orbits(ds: xr.Dataset, ax: Axes) -> None:
     """Where orbits end that settle on a closed curve or a cycle: their last states, as they are."""
     if "outcome" not in ds:
         return
-    first, last = ds[schema.ITERATION].values[[0, -1]]
     for name, size in (("invariant closed curve", 7.0), ("periodic orbit", 40.0)):
         states = ds["long_orbit"].values[ds["outcome"].values == name].reshape(-1, 2)
         if len(states):
             ax.scatter(states[:, 0], states[:, 1], s=size, color=style.PURPLE, linewidths=0, zorder=2.5)
-            label = f"{name} (steps {first:,} to {last:,})"
-            ax.plot([], [], color=style.PURPLE, marker="o", markersize=3.5, linewidth=2.5, label=label)
+            ax.plot([], [], color=style.PURPLE, marker="o", markersize=3.5, linewidth=2.5, label=f"{name} in the end")
 
 
 def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
     """A large marker for the flow's equilibrium, a small one on it for the map's fixed point, filled where stable."""
     if "line_direction" in ds:
+        line: dict[str, Any] = {"color": style.BLACK, "linewidth": 5.5, "alpha": 0.2, "zorder": 1.8}
         for point, along in zip(ds["equilibrium"].values, ds["line_direction"].values, strict=True):
             if np.isfinite(along).all():
-                line: dict[str, Any] = {"color": style.BLACK, "linewidth": 5.5, "alpha": 0.2}
-                # nullclines that lie on it are seen on it
-                ax.axline(tuple(point), tuple(point + along), zorder=1.8, **line)
+                ax.axline(tuple(point), tuple(point + along), **line)  # nullclines that lie on it are seen on it
                 ax.plot([], [], label=f"line of {'equilibria' if 'flow_kind' in ds else 'fixed points'}", **line)
     both = "flow_kind" in ds and "map_kind" in ds
-    for name in ("flow", "map"):
-        if f"{name}_kind" not in ds:
-            continue
+    for name in [name for name in ("flow", "map") if f"{name}_kind" in ds]:
         owner, size = ("Euler's map", MAP_SIZE) if both and name == "map" else (name, FLOW_SIZE)
         named: set[str] = set()
         rows = zip(ds["equilibrium"].values, ds[f"{name}_kind"].values, ds[f"{name}_stable"].values, strict=True)
         for point, kind, stable in rows:
             label = f"{owner}: {of_map(kind) if name == 'map' else kind}" if kind not in named else None
-            if label and stable == 0 and kind == LINE:  # whose name does not say so
-                label = f"{label}, unstable"
             named.add(kind)
             shape = marker(int(stable), size) | (CENTER if kind == "center" else {})
             if size == MAP_SIZE and stable == 1:  # on a filled marker of the same colour
-                shape["markeredgecolor"] = "white"
+                shape["markeredgecolor"] = style.GROUND
             ax.plot(point[0], point[1], linestyle="none", label=label, zorder=7 + (name == "map"), **shape)
-
-
-CENTER = {"markerfacecolor": "white"}  # orbits stay near, and none ends there
 
 
 def marker(stable: int, size: float) -> dict[str, Any]:
@@ -141,7 +171,50 @@ def marker(stable: int, size: float) -> dict[str, Any]:
         "markersize": size,
         "markeredgecolor": colour,
         "markeredgewidth": 1.6,
-        "markerfacecolor": "white" if stable == 0 else colour,
-        "markerfacecoloralt": "white",
+        "markerfacecolor": style.GROUND if stable == 0 else colour,
+        "markerfacecoloralt": style.GROUND,
         "fillstyle": "left" if stable == -1 else "full",
     }
+
+
+LENGTH, BEGINS = 0.16, 0.3  # of an eigenvector to each side, times half the width of the window; of which it begins at
+NEUTRAL = 1e-9  # an eigenvalue that near to the border between growing and decaying tells neither
+BEFORE = (0, (1.2, 1.8))
+
+
+def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
+    """Where the starts have come from, dotted, and the separatrices: curves that end at a saddle."""
+    if "backward_orbit" in ds:
+        line: dict[str, Any] = {"color": style.GREY, "linestyle": BEFORE, "linewidth": 1.1, "zorder": 2.2}
+        ax.plot(*np.moveaxis(ds["backward_orbit"].values, -1, 0).swapaxes(1, 2), **line)
+        ax.plot([], [], label=f"{mover(ds)}, backward in time", **line)
+    curves = ds["separatrix"].values if "separatrix" in ds else np.empty((0, 2, 1, 2))
+    for number, curve in enumerate(curves[np.isfinite(curves).all(axis=(-2, -1))]):
+        label = None if number else "separatrix: ends at the saddle"
+        ax.plot(*curve.T, color=style.BLACK, linewidth=1.8, zorder=2.6, label=label)
+
+
+def draw_eigenvectors(ds: xr.Dataset, ax: Axes) -> None:
+    """The directions of real eigenvalues: arrows away from the equilibrium where they grow, towards it else."""
+    if "eigenvector" not in ds:
+        return
+    if "map_eigenvalue" in ds:
+        rates = np.log(np.maximum(np.abs(ds["map_eigenvalue"].values), np.finfo(float).tiny))
+    else:
+        rates = ds["flow_eigenvalue"].values.real
+    half = LENGTH * np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())]) / 2
+    vectors, seen = ds["eigenvector"].values, set[str]()
+    known = np.isfinite(vectors).all(axis=-1) & (np.abs(rates) > NEUTRAL)
+    for point, mode in np.argwhere(known):
+        grows = rates[point, mode] > 0
+        colour, label = (style.UNSTABLE, "direction that grows") if grows else (style.STABLE, "direction that decays")
+        vector, at = vectors[point, mode], ds["equilibrium"].values[point]
+        length = 1 / np.hypot(*(vector / half))
+        for side in (length, -length):
+            ends = at + BEGINS * side * vector, at + side * vector
+            arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
+            arrow |= {"shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", ends[int(grows)], ends[1 - int(grows)], arrowprops=arrow, zorder=6.5)
+        if label not in seen:
+            ax.plot([], [], color=colour, linewidth=1.8, marker=">", markersize=5, label=label)
+        seen.add(label)

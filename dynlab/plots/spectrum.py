@@ -4,32 +4,25 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import rcParams
 from matplotlib.axes import Axes
-from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
-from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time
-from dynlab.plots.gradient import draw_samples
-from dynlab.plots.moduli import draw_moduli, hug_the_circle
-from dynlab.plots.unit_circle import OWN, draw_circle, window
+from dynlab.plots import style, unit_circle
+from dynlab.plots.gradient import BANDS, draw_samples
 from dynlab.wording import share
 
-FEW = 500  # points, which are drawn larger
-MANY = 5_000  # points, which lie on each other: how many lie in a cell is drawn in their place
-DECADE = 10.0  # times: numbers that differ by less have a linear scale
-CELLS = 100  # in each direction: in a picture of 800 pixels one is still seen
-WHOLE = 1.15  # half the width of the window around the whole unit circle
+FEW, MANY = 500, 5_000  # points, which are drawn larger; of which it is drawn how many lie in a cell of the window
+CELLS = 100  # in each direction
+WHOLE, ROOM = 1.15, 1.15  # half the width of the window around the whole unit circle; times what is shown
 NEAR_ONE = 0.35  # eigenvalues that are all this near to 1 are shown closer up
-ROOM = 1.15  # the window is this much wider than what it shows
-LINE = OWN.replace(", ", "\n")  # below the name of an axis
 PANEL = (5.0, 4.0)  # inches, of one
-SIZE = (9.2, 3.7)  # of two beside each other
+SIZE = (9.6, 4.0)  # of two beside each other
+FEW_MODES = 4  # modes, each of which has its own line; of more bands are drawn
+DASHES = ("-", (0, (4, 4)), (4, (2, 6)), (0, (1, 7)))  # of each line, so that those that coincide are all seen
 
 
 def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -41,8 +34,7 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         Of `dynlab.spectrum`.
     ax : Axes, optional
         Where only these eigenvalues are drawn. Without it a figure is made that also shows the flow's eigenvalues,
-        where there are any, all of them over time, and the spectral radius over time. Of a network whose moduli are
-        nearly all 1 it shows how far from 1 they are in place of the moduli over time.
+        where there are any, all of them over time, and the spectral radius over time.
     **artist
         For the points.
 
@@ -53,19 +45,18 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     """
     schema.check(ds, needs=["eigenvalue", "spectral_radius"])
     if ax is None:
-        flow: list[style.Panel] = [(plot_flow_spectrum, artist)] if "flow_eigenvalue" in ds else []
-        moduli = draw_moduli if not flow and hug_the_circle(ds) else plot_eigenvalues_over_time
-        drawn = [(plot_spectrum, artist), *flow, (moduli, {}), (plot_spectral_radius, {})]
+        flow: list[style.Panel] = [(plot_flow_spectrum, artist)] * ("flow_eigenvalue" in ds)
+        drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
         return style.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
-    (wide, high), near, own = window_of(_shown(ds, "eigenvalue")[0])
-    _draw_points(ds, "eigenvalue", ax, (wide[0], wide[1]), (high[0], high[1]), **artist)
-    draw_circle(ax)
-    ax.set(xlim=wide, ylim=high, aspect="auto" if own else "equal", xlabel="Re μ" + LINE * own, ylabel="Im μ")
-    if near:
-        ax.add_patch(Circle((0, 0), 1, facecolor=style.SHADED, linewidth=0, zorder=0))
-        ax.ticklabel_format(useOffset=False)
-        ax.locator_params(nbins=5)
-    ax.set_title("Eigenvalues μ near 1, shaded: |μ| ≤ 1" if near else "Eigenvalues μ, unit circle")
+    values = _shown(ds, "eigenvalue")[0]
+    unit_circle.draw_circle(ax)
+    if values.size and float(np.abs(values - 1).max()) < NEAR_ONE:
+        unit_circle.show(ax, values, "μ")
+    else:
+        half = max(WHOLE, ROOM * float(np.abs([values.real, values.imag]).max(initial=0)))
+        ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
+    _draw_points(ds, "eigenvalue", ax, **artist)
+    ax.set_title("Eigenvalues μ and unit circle")
     return ax
 
 
@@ -83,15 +74,55 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     schema.check(ds, needs=["flow_eigenvalue"])
     if ax is None:
         return style.panels(ds, [(plot_flow_spectrum, artist)], PANEL, "Spectrum of the flow")
-    values, _ = _shown(ds, "flow_eigenvalue")
     step_size = float(schema.settings(ds)["step_size"])
-    look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.GREY, "linewidth": 0.8, "zorder": 0}
-    ax.add_patch(Circle((-1 / step_size, 0), 1 / step_size, **look))
-    limits, own = window(values, 0.0)
-    _draw_points(ds, "flow_eigenvalue", ax, (limits[0, 0], limits[0, 1]), (limits[1, 0], limits[1, 1]), **artist)
-    ax.set(xlim=limits[0], ylim=limits[1], aspect="auto" if own else "equal", ylabel="Im λ (1/s)")
-    ax.set_xlabel("Re λ (1/s)" + LINE * own)
+    ax.add_patch(
+        Circle(
+            (-1 / step_size, 0), 1 / step_size, facecolor=style.SHADED, edgecolor=style.GREY, linewidth=0.8, zorder=0
+        )
+    )
+    unit_circle.show(ax, _shown(ds, "flow_eigenvalue")[0], "λ (1/s)", held=0.0)
+    _draw_points(ds, "flow_eigenvalue", ax, **artist)
     ax.set_title("The flow's λ, shaded: |1 + ελ| ≤ 1")
+    return ax
+
+
+def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """Re λ of a flow, else |μ|, of all modes over time: lines of few modes, bands of many.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.spectrum`.
+    ax : Axes, optional
+    **artist
+        For the lines: each mode's median over the samples where there are at most four modes, else the median of all.
+    """
+    schema.check(ds, needs=["eigenvalue", "spectral_radius"])
+    if ax is None:
+        return style.panels(ds, [(plot_eigenvalues_over_time, artist)], PANEL, "Eigenvalues over time")
+    is_flow = "flow_eigenvalue" in ds
+    values = ds["flow_eigenvalue"].real if is_flow else abs(ds["eigenvalue"])
+    values = values.where(schema.known(ds, "spectral_radius")).transpose(schema.TIME, schema.SAMPLE, schema.MODE)
+    values = values.isel({schema.TIME: np.isfinite(values.values).any(axis=(1, 2))})
+    times = values[schema.TIME].values
+    line: dict[str, Any] = {"linewidth": 2.0, "marker": "o" if len(times) == 1 else None, "markersize": 4} | artist
+    border = "Re λ = 0" if is_flow else "|μ| = 1"
+    ax.axhline(float(not is_flow), color=style.BLACK, ls="--", lw=1, zorder=1.5, label=border)
+    if ds.sizes[schema.MODE] <= FEW_MODES:
+        for mode, one in enumerate(values.median(schema.SAMPLE).values.T):
+            name = f"${'λ' if is_flow else 'μ'}_{mode + 1}$"
+            look: dict[str, Any] = {"color": style.CYCLE[mode], "ls": DASHES[mode], "label": name}
+            ax.plot(times, one, **look | line)
+    else:
+        for low, high, colour, name in BANDS:
+            edges = values.quantile([low, high], [schema.SAMPLE, schema.MODE]).values
+            ax.fill_between(times, *edges, color=colour, linewidth=0, label=f"{name} of the modes")
+        middle = values.median([schema.SAMPLE, schema.MODE]).values
+        ax.plot(times, middle, **{"color": style.BLUE, "label": "median of the modes"} | line)
+    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="Re λ (1/s)" if is_flow else "|μ|")
+    ax.set_title("Re λ(t) of the flow" if is_flow else "Moduli |μ(t)|")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    style.legend_below(ax, 2)
     return ax
 
 
@@ -112,11 +143,9 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     ax.axhline(1, color=style.BLACK, linewidth=1, linestyle="--", zorder=1, label="|μ| = 1")
     known = schema.known(ds, "spectral_radius")
     draw_samples(ds["spectral_radius"].where(known), ax, colour=style.BLUE, **artist)
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
     where = "" if known.all() else f", known at {share(float(known.mean()))}"
+    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
     ax.set_title(rf"Spectral radius of $\partial h_t/\partial h_{{t-1}}${where}")
-    if not known.any():
-        style.say(ax, "none is known")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.ticklabel_format(axis="y", useOffset=False)
     style.legend_below(ax, 3)
@@ -130,22 +159,25 @@ def _shown(ds: xr.Dataset, name: str) -> tuple[NDArray[np.complex128], NDArray[A
     return values[shown], np.broadcast_to(ds[schema.TIME].values[:, None], values.shape)[shown]
 
 
-def _draw_points(
-    ds: xr.Dataset, name: str, ax: Axes, wide: tuple[float, float], high: tuple[float, float], **artist: Any
-) -> None:
+def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> None:
     """A variable with the axes through 0: coloured by t, or of many values how many lie in each cell of the window."""
     values, steps = _shown(ds, name)
     style.cross(ax)
+    bar: dict[str, Any] = {"ax": ax, "shrink": 0.8, "pad": 0.02}
     if len(values) > MANY and not artist:
-        look: dict[str, Any] = {"cmin": 1, "cmap": style.COUNT, "norm": LogNorm(), "rasterized": True}
-        found = ax.hist2d(values.real, values.imag, bins=CELLS, range=(wide, high), **look)[3]
-        counts = np.asarray(found.get_array(), dtype=float)
-        counts = counts[counts >= 1]  # of empty cells it is no number
-        ticks = None
-        if counts.max() < DECADE * counts.min():  # a logarithmic scale would have no power of ten
-            found.set_norm(Normalize(0, counts.max()))
-            ticks = MaxNLocator(5, integer=True)
-        _name(ax.figure.colorbar(found, ax=ax, shrink=0.65, pad=0.02, ticks=ticks), "number\nin a cell")
+        window = [ax.get_xlim(), ax.get_ylim()]
+        cells = ax.hist2d(
+            values.real,
+            values.imag,
+            bins=CELLS,
+            range=window,
+            zorder=2,
+            cmin=1,
+            cmap=style.from_ground(),
+            norm=LogNorm(),
+            rasterized=True,
+        )[3]
+        ax.figure.colorbar(cells, label="number in a cell", **bar)
         return
     # Mixed, so that late points do not hide the early ones under them; the same way each time.
     order = np.random.default_rng(0).permutation(len(values))
@@ -153,30 +185,12 @@ def _draw_points(
     options: dict[str, Any] = {
         "c": steps[order],
         "s": 3 if len(values) > FEW else 14,
-        "cmap": style.TIME,
+        "cmap": style.from_ground(),
         "norm": Normalize(times[0] - 0.5, times[-1] + 0.5),  # half a step, for a single one
         "linewidths": 0,
         "rasterized": True,  # thousands of points
         "zorder": 2,
     }
     drawn = ax.scatter(values[order].real, values[order].imag, **options | artist)
-    places = MaxNLocator(7, integer=True, min_n_ticks=1).tick_values(times[0], times[-1])
-    ticks = places[(places >= times[0]) & (places <= times[-1])]
-    _name(ax.figure.colorbar(drawn, ax=ax, shrink=0.75, pad=0.02, ticks=ticks), style.label(ds[schema.TIME]))
-
-
-def _name(bar: Colorbar, words: str) -> None:
-    """Above a scale of colours: beside it the words would stand next to those of the axis at its right."""
-    bar.ax.set_title(words, fontsize="medium", pad=rcParams["font.size"])  # its last number reaches beyond it
-
-
-def window_of(values: NDArray[np.complex128]) -> tuple[NDArray[np.float64], bool, bool]:
-    """The limits of the window, shape (axis, end), whether it is one near 1, and whether each axis has its own scale.
-
-    It is around the whole circle, or around what lies near 1.
-    """
-    if values.size and float(np.abs(values - 1).max()) < NEAR_ONE:
-        limits, own = window(values)
-        return limits, True, own
-    half = max(WHOLE, ROOM * float(np.abs([values.real, values.imag]).max(initial=0)))
-    return np.array([[-half, half], [-half, half]]), False, False
+    ticks = MaxNLocator(5, integer=True)
+    ax.figure.colorbar(drawn, label=style.label(ds[schema.TIME]), ticks=ticks, **bar)

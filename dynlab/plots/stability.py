@@ -2,29 +2,20 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.critical_steps import LETTERS, plot_critical_steps, plot_diffusion_plane
+from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
 from dynlab.plots.energy import LOOKS
 from dynlab.plots.theory_bounds import plot_theory_bounds
-from dynlab.wording import capital, number, share
+from dynlab.wording import capital, share
 
 PANEL = (4.9, 4.6)  # inches
-ROW, FRAME = 0.42, 0.7  # of the table of bounds
 MOST_POINTS = 20_000
 LARGE = 20.0  # points of this area have room for an edge
-FACTORS = {  # R(z), by which a step multiplies a mode
-    "euler": "1 + z",
-    "midpoint": "1 + z + z²/2",
-    "rk4": "1 + z + z²/2 + z³/6 + z⁴/24",
-    "implicit-midpoint": "(1 + z/2)/(1 − z/2)",
-    "exponential-euler": "$e^z$",
-}
 HIGHEST = 3.0  # moduli above are drawn as this: a pole is no wall of contours
 SIDES = {  # colour, marker and word, so that grey print tells them apart
     0: (style.VERMILION, "X", "|R(ελ)| > 1"),
@@ -42,8 +33,8 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         Of `dynlab.stability`.
     ax : Axes, optional
         Where only that is drawn; of a system without a flow, theory's bounds. Without it a figure is made that also
-        shows a close-up, the critical steps along the sequences and the plane of ε and γ. It shows theory's bounds
-        where they are more than the one of which the verdict tells.
+        shows a close-up, the critical steps along the sequences, the plane of ε and γ, and theory's bounds where they
+        are more than the one of which the verdict tells.
     **artist
         For the eigenvalues' markers.
 
@@ -61,39 +52,10 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         drawn = [(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})]
         drawn += [(plot_critical_steps, {})] * (ds["stable"].size > 1)
         drawn += [(plot_diffusion_plane, {})] * ("plane_modulus" in ds)
-    columns = 2
-    rows = -(-len(drawn) // columns)
-    bounds = ds.sizes[schema.BOUND]
-    tables = [FRAME + ROW * bounds] if bounds > 1 or not drawn else []
-    with style.style((PANEL[0] * columns, PANEL[1] * rows + sum(tables))) as size:
-        figure = plt.figure(figsize=size)
-        grid = figure.add_gridspec(rows + len(tables), columns, height_ratios=[*[PANEL[1]] * rows, *tables])
-        for index, (draw, options) in enumerate(drawn):
-            alone = len(drawn) > 1 and index == len(drawn) - 1 and len(drawn) % columns
-            draw(ds, ax=figure.add_subplot(grid[rows - 1, :] if alone else grid[index]), **options)
-        if tables:
-            table = plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
-            for text in table.texts:  # its words are wider than the panels' own axes, and would make these narrow
-                text.set_in_layout(not drawn)
-        style.finish(_with_letters(ds), figure, f"Stability of {_step(ds)}")
-    return figure.axes[0]
-
-
-def _with_letters(ds: xr.Dataset) -> xr.Dataset:
-    """The Dataset whose verdict, which the caption has, also says what the letters of a formula are that is drawn."""
-    drawn = [name for name in ("mean_slope_step", "formula_step_low") if name in ds and np.isfinite(ds[name]).any()]
-    return ds.assign_attrs(verdict=f"{ds.attrs.get('verdict', '')} {LETTERS}".strip()) if drawn else ds
-
-
-def _step(ds: xr.Dataset) -> str:
-    """Whose step it is, and how large where all are alike."""
-    if "used_step" not in ds:
-        return "the step"
-    if "ernn" in ds.attrs["system"]:
-        return "a step of the inner iteration, ε = η"
-    used = ds["used_step"].values
-    size = f", ε = {number(float(used.flat[0]), 4)} s" if np.ptp(used) == 0 else ""
-    return f"a step ({LOOKS[schema.settings(ds)['integrator']]['label']}{size})"
+    bounds = ds.sizes[schema.BOUND] > 1 or not drawn
+    drawn += [(plot_theory_bounds, {})] * bounds
+    size = 2 * PANEL[0], PANEL[1] * ((len(drawn) + 1 + bounds) // 2)
+    return style.panels(ds, drawn, size, "Stability of a step", alone=bounds)
 
 
 def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:
@@ -111,7 +73,7 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
     """
     schema.check(ds, needs=["region", "region_real", "region_imaginary", "eigenvalue", "step_modulus"])
     if ax is None:
-        return style.panels(ds, [(plot_step_region, artist)], (4.6, 4.2), "Region of stability")
+        return style.panels(ds, [(plot_step_region, artist)], PANEL, "Region of stability")
     window = ds.isel({schema.WINDOW: int(close_up)})
     x, y = window["region_real"].values, window["region_imaginary"].values
     heights = np.minimum(window["region"].transpose(schema.Y, schema.X).values, HIGHEST)
@@ -119,21 +81,20 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
     if heights.min() < 1 < heights.max():
         ax.contour(x, y, heights, [1.0], colors=[style.BLACK], linewidths=1.2)
     style.cross(ax)
-    large = _draw_points(ds, ax, **artist)
+    _draw_points(ds, ax, **artist)
     ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], xlabel="Re ελ", ylabel="Im ελ")
+    ax.locator_params(axis="x", nbins=5)
     if close_up:
-        ax.locator_params(axis="x", nbins=5)
         ax.set_title("Near 0, each axis on its own scale")
         return ax
-    integrator = schema.settings(ds)["integrator"]
-    title = f"{capital(LOOKS[integrator]['label'])}: |R(ελ)| ≤ 1 is shaded,\nR(z) = {FACTORS[integrator]}"
-    ax.set(aspect="equal", title=title)
-    style.legend_below(ax, 3, handletextpad=0.3, columnspacing=1.0, markerscale=1.0 if large else 3.0)
+    name = capital(LOOKS[schema.settings(ds)["integrator"]]["label"])
+    ax.set(aspect="equal", title=f"{name}, shaded: |R(ελ)| ≤ 1")
+    style.legend_below(ax, 3, markerscale=1.5)
     return ax
 
 
-def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> bool:
-    """Draw them, and say whether they are large."""
+def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    """Of too many to see a choice, which is the same each time."""
     ds = ds.transpose(schema.SAMPLE, schema.TIME, schema.MODE, ...)
     z = (ds["used_step"] * ds["eigenvalue"]).values
     excess, errors = ds["step_modulus"].values - 1, ds["step_modulus_error"].values
@@ -142,12 +103,8 @@ def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> bool:
     edge: dict[str, Any] = {"edgecolors": style.BLACK, "linewidths": 0.6} if size > LARGE else {"linewidths": 0}
     for side, (colour, marker, word) in SIDES.items():
         shown = z[np.isfinite(z) & (sides == side)]
-        if not len(shown):
-            continue
-        # the same ones each time where there are too many to see
-        seen = shown[np.random.default_rng(0).choice(len(shown), min(len(shown), MOST_POINTS), replace=False)]
-        label = word if z.size < 10 else f"{word} ({share(len(shown) / np.isfinite(z).sum())} of the λ)"
-        shape = marker if size > LARGE else "o"  # smaller ones are dots to the eye, whatever their shape
-        look: dict[str, Any] = {"color": colour, "marker": shape, "s": size, "rasterized": True, "zorder": 4 - side}
-        ax.scatter(seen.real, seen.imag, label=label, **look | edge | artist)
-    return size > LARGE
+        if len(shown):
+            seen = np.random.default_rng(0).choice(shown, min(len(shown), MOST_POINTS), replace=False)
+            label = f"{word} ({share(len(shown) / np.isfinite(z).sum())})"
+            look: dict[str, Any] = {"color": colour, "marker": marker, "s": size, "rasterized": True}
+            ax.scatter(seen.real, seen.imag, zorder=4 - side, label=label, **look | edge | artist)

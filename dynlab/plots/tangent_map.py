@@ -2,21 +2,18 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import number
 
-SIZE = (6.4, 5.8)  # inches
+SIZE = (6.6, 5.4)  # inches
 MOST_ARROWS = 15  # in each direction
-DARKEST = 0.55  # of the scale of greys
-LARGEST_SHADE = 0.5  # of the linear map's error, beyond which all is one shade
-SMALLEST_SHADE = 0.02
+LIGHT = 0.6  # opacity of the shade, on which arrows are still seen
+LARGEST_SHADE, SMALLEST_SHADE = 0.5, 0.02  # of the linear map's error, beyond which all is one shade
 ERROR_LINE = 0.1  # as in the verdict
 
 
@@ -40,55 +37,46 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     )
     if ax is None:
         return style.panels(ds, [(plot_tangent_map, artist)], SIZE, "One step and its linear map")
-    x, y = ds[schema.X].values, ds[schema.Y].values
-    error = ds["linear_error"].values
+    x, y, error = ds[schema.X].values, ds[schema.Y].values, ds["linear_error"].values
     top = float(np.clip(error.max(), SMALLEST_SHADE, LARGEST_SHADE))
-    # no darker than arrows are still seen on
-    greys = ListedColormap(plt.get_cmap("Greys")(np.linspace(0, DARKEST, 256)))
-    shade = ax.pcolormesh(x, y, error, cmap=greys, vmin=0, vmax=top, shading="nearest", rasterized=True, zorder=0)
-    bar: dict[str, Any] = {"shrink": 0.8, "pad": 0.02, "extend": "max" if error.max() > top else "neither"}
-    ax.figure.colorbar(shade, ax=ax, label=style.label(ds["linear_error"]), **bar)
+    look: dict[str, Any] = {"cmap": "Greys", "vmin": 0, "vmax": top, "shading": "nearest", "alpha": LIGHT}
+    shade = ax.pcolormesh(x, y, error, rasterized=True, zorder=0, **look)
+    extend = "max" if error.max() > top else "neither"
+    ax.figure.colorbar(shade, ax=ax, label=style.label(ds["linear_error"]), shrink=0.8, pad=0.02, extend=extend)
     if error.max() > ERROR_LINE:
         ax.contour(x, y, error, levels=[ERROR_LINE], colors=style.BLACK, linewidths=0.9, linestyles=":")
-        ax.plot([], [], color=style.BLACK, ls=":", lw=0.9, label="error 0.1")
+        ax.plot([], [], color=style.BLACK, ls=":", lw=0.9, label=f"error {ERROR_LINE}")
     every = max(1, -(-len(x) // MOST_ARROWS))
     some = slice((len(x) // 2) % every, None, every)
-    options: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": _scale(ds, x, every), "zorder": 3}
+    longest = float(np.linalg.norm(ds["displacement"].values, axis=-1).max()) or 1.0
+    scale = longest / (every * float(x[1] - x[0]) * 1.2)  # the longest arrow reaches from one to the next
+    options: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": scale, "zorder": 3}
     for name, look in (
         ("linear_displacement", {"color": style.ORANGE, "width": 0.0075, "label": "linear map J"}),
         ("displacement", {"color": style.BLACK, "width": 0.0035, "label": "the step itself"} | artist),
     ):
         arrows = ds[name].values[some, some]
         ax.quiver(x[some], y[some], arrows[..., 0], arrows[..., 1], **options | look)
-    _draw_modes(ds, ax, x)
-    ax.plot(0, 0, "o", ms=6, color="white", mec=style.BLACK, zorder=5, label="the state p")
+    _draw_modes(ds, ax, 2 * abs(float(x[-1])))
+    ax.plot(0, 0, "o", ms=6, color=style.GROUND, mec=style.BLACK, zorder=5, label="the state p")
     ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
     style.legend_below(ax, 2)
     return ax
 
 
-def _draw_modes(ds: xr.Dataset, ax: Axes, x: Any) -> None:
+def _draw_modes(ds: xr.Dataset, ax: Axes, length: float) -> None:
     """Lines along the real eigenvectors in the plane, named by their eigenvalue; a complex pair is only named."""
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     for mode, way in enumerate(ds["mode_direction"].values[:2]):
         value, excess = values[mode], abs(values[mode]) - 1
-        fate, colour, line = ("growth undecided", style.GREY, ":")
+        fate, colour, line = "growth undecided", style.GREY, ":"
         if abs(excess) > errors[mode]:
             fate, colour, line = ("grows", style.VERMILION, "-") if excess > 0 else ("decays", style.GREEN, "--")
+        name = f"{number(value.real)} ± {number(abs(value.imag))}i" if value.imag else number(value.real)
+        ends = length * way / np.linalg.norm(way)
+        ax.plot(
+            *np.stack([-ends, ends], axis=1), label=f"μ = {name}, {fate}", color=colour, lw=1.2, ls=line, zorder=2
+        )  # NaN where it has no vector
         if value.imag:
-            pair = f"{number(value.real, 3)} ± {number(abs(value.imag), 3)}i"
-            ax.plot([], [], ls="none", label=f"μ = {pair}, |μ| = {number(abs(value))}, {fate}")
             break
-        label = f"μ = {number(value.real)}, {fate}"
-        if np.isnan(way).any():
-            ax.plot([], [], ls="none", label=f"{label}: no vector of its own")
-        else:
-            ends = way / np.linalg.norm(way) * 2 * abs(x[-1])
-            ax.plot(*np.stack([-ends, ends], axis=1), color=colour, lw=1.2, ls=line, zorder=2, label=label)
-
-
-def _scale(ds: xr.Dataset, x: Any, every: int) -> float:
-    """So that the longest arrow reaches from one to the next."""
-    longest = float(np.linalg.norm(ds["displacement"].values, axis=-1).max())
-    return longest / (every * float(x[1] - x[0]) * 1.2) if longest > 0 else 1.0

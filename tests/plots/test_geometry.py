@@ -11,7 +11,7 @@ from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.plots import style
 from dynlab.plots.geometry import LENGTH, plot_geometry
 from dynlab.plots.tangent_map import plot_tangent_map
-from dynlab.systems import create, from_function
+from dynlab.systems import from_function
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_markers_are_the_fixed_points_and_filled_where_stable(memories, projecti
         np.testing.assert_allclose(
             np.sort(places[:, :2], axis=0), np.sort(memories["fixed_point_position"][members], 0)
         )
-        face = to_rgba(style.STABLE) if stable[members].all() else to_rgba("white")
+        face = to_rgba(style.STABLE) if stable[members].all() else to_rgba(style.GROUND)
         np.testing.assert_allclose(drawn.get_facecolors()[0], face)
 
 
@@ -57,39 +57,12 @@ def test_lines_lie_along_growing_directions_and_manifolds(memories):
     np.testing.assert_array_equal(curves, known.reshape(-1, *known.shape[2:]))
 
 
-@pytest.mark.parametrize("stretch", [1.0, 5.0])
-def test_no_label_of_the_spatial_picture_lies_on_the_shares(stretch):
-    gains = torch.tensor([2.0, 2.0, 2.0])
-    system = from_function(lambda h, x: torch.tanh(h * gains.to(h) + x), 3, 3)
-    inputs = np.random.default_rng(0).standard_normal((8, 40, 3))
-    ds = geometry(system, inputs)
-    figure = plot_geometry(ds.assign(trajectory=ds["trajectory"] * [stretch, 1, 1])).figure
-    figure.draw_without_rendering()
-    _, solid, shares = figure.axes
-    label, beside = solid.zaxis.label.get_window_extent(), shares.yaxis.get_tightbbox()
-    assert label.x1 < beside.x0
-    plt.close("all")
-
-
-def test_as_many_shares_are_drawn_as_the_verdict_names_and_the_ratio_has_its_digits():
-    """White noise in 20 dimensions, of which 95 % take 18 or 19 components."""
-    inputs = np.random.default_rng(0).standard_normal((8, 200, 20))
-    ds = geometry(from_function(lambda h, x: x, 20, 20), inputs, starts=4)
-    figure = plot_geometry(ds).figure
-    named = int(ds.attrs["verdict"].partition("(participation ratio). ")[2].split()[0])
-    assert named > 12
-    assert len(figure.axes[-1].patches) == named
+def test_bars_are_the_shares_of_the_variance_and_the_ratio_has_its_digits(memories):
+    figure = plot_geometry(memories).figure
+    np.testing.assert_allclose([bar.get_height() for bar in figure.axes[1].patches], memories["explained_variance"])
     (said,) = [text.get_text() for text in figure.legends[0].get_texts() if "ratio" in text.get_text()]
-    known = ds.attrs["verdict"].partition("take up ")[2].partition(" of 20 dimensions")[0]
-    assert said == f"participation ratio {known}"
+    assert said.removeprefix("participation ratio ") in memories.attrs["verdict"]
     plt.close("all")
-
-
-def test_a_state_of_one_dimension_is_drawn_on_a_line():
-    ds = geometry(create("logistic", r=3.7), np.zeros((1, 30, 0)), initial_state=[0.3], starts=8)
-    ax = plot_geometry(ds)
-    assert all((line.get_ydata() == 0).all() for line in ax.lines if len(line.get_xdata()))
-    assert len(ax.figure.axes) == 2
 
 
 def test_arrows_are_the_displacements():
@@ -99,9 +72,3 @@ def test_arrows_are_the_displacements():
     for arrows, name in ((linear, "linear_displacement"), (step, "displacement")):
         np.testing.assert_allclose(np.stack([arrows.U, arrows.V], -1), ds[name].values.reshape(-1, 2))
     assert {"μ = 1.5, grows", "μ = 0.8, decays", "linear map J", "the step itself"} <= labels(ax)
-
-
-def test_a_multiple_eigenvalue_has_no_line():
-    ax = plot_tangent_map(tangent_map(from_function(lambda h, x: torch.tanh(1.5 * h), 2), [0.0, 0.0]))
-    assert "μ = 1.5, grows: no vector of its own" in labels(ax)
-    assert [len(line.get_xdata()) for line in ax.lines if line.get_linestyle() != "None"] == [0]  # of the error alone

@@ -1,12 +1,13 @@
+"""The pictures of gradients show the Dataset's norms, what is exactly 0 in words, and factors at the right."""
+
 import re
 
 import numpy as np
 import pytest
-import torch
 
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
-from dynlab.plots.gradient import FACTOR, FLOOR, LOSS, STATE, plot_end_to_end, plot_gradient
+from dynlab.plots.gradient import FLOOR, LOSS, STATE, plot_end_to_end, plot_gradient
 from dynlab.systems import from_function
 
 
@@ -40,9 +41,22 @@ def test_the_loss_is_told_from_the_states(shrinking):
         drawn[f"{LOSS}, median of the samples"].get_linestyle()
         != drawn[f"{STATE}, median of the samples"].get_linestyle()
     )
-    (level,) = (name for name in drawn if name.endswith("neither shrinks nor grows"))
-    assert level.startswith(FACTOR), "the loss has no size at which its gradient neither shrinks nor grows"
-    np.testing.assert_array_equal(drawn[level].get_ydata(), 0)
+
+
+def test_samples_that_are_exactly_0_are_told_at_the_bottom_and_take_the_median_with_them():
+    """Of four samples three multiply by 0 at step 3: from any earlier time nothing is left."""
+    system = from_function(lambda h, x: h * x, state_size=1, input_size=1)
+    inputs = np.full((4, 6, 1), 0.5)
+    inputs[1:, 2] = 0
+    ax = plot_gradient(gradient(system, inputs))
+    drawn = lines(ax)
+    (mark,) = [line for line in ax.lines if line.get_marker() == "v" and len(line.get_xdata())]
+    assert mark.get_xdata().tolist() == [0, 1, 2]
+    assert "0: 3 samples of 4" in [text.get_text() for text in ax.texts]
+    assert "exactly 0: 3 samples of 4" in drawn
+    median = drawn["median of the samples"].get_ydata()
+    assert np.isnan(median[:3]).all()
+    assert median[3:] == pytest.approx(np.log(0.5) * np.arange(3, -1, -1))
 
 
 def test_singular_values_of_the_growing_product(shrinking):
@@ -59,7 +73,6 @@ def test_singular_values_of_the_growing_product(shrinking):
     [
         ((0.9, 0.5, 0.4), ""),
         ((0.9, 0.5, 1e-4), "the smallest σ at $e^{−276}$"),  # 30 ln 1e-4 = −276.3
-        ((0.9, 1e-3, 1e-4), "the median σ at $e^{−207}$ and the smallest σ at $e^{−276}$"),
         ((1e-4, 1e-5, 1e-6), ""),
     ],
 )
@@ -75,33 +88,9 @@ def test_the_axis_ends_where_sizes_are_rounding_and_what_lies_below_is_said(slop
         assert bottom < 30 * np.log(slopes[-1])
 
 
-def test_one_time_is_still_to_be_seen(shrinking):
-    ax = plot_end_to_end(end_to_end(*shrinking, times=1))
-    assert lines(ax)["largest σ"].get_marker() == "."
-
-
 def test_unresolved_modes_are_told(shrinking):
     ds = end_to_end(from_function(lambda h, x: h @ h.new_full((2, 2), 0.5), state_size=2), np.zeros((9, 0)))
-    assert "rounding leaves 1 of 2 σ" in plot_end_to_end(ds).get_title(loc="left")
-
-
-def test_what_diverges_ends_in_the_picture_without_a_warning(recwarn):
-    system = from_function(lambda h, x: h**3, state_size=2)
-    ds = end_to_end(system, np.zeros((1, 12, 0)), initial_state=[[10.0, 9.0]], times=12)
-    band = plot_end_to_end(ds).collections[0].get_paths()[0].vertices
-    assert np.isfinite(band).all()
-    assert band[:, 0].max() < 12
-    assert not [each for each in recwarn if "NaN" in str(each.message)]
-
-
-@pytest.mark.parametrize(
-    "step, said", [(lambda h, x: 0 * h + 1, "every σ is 0"), (lambda h, x: torch.relu(h), "no σ is known")]
-)
-def test_modes_that_are_all_zero_or_unknown_are_said_to_be(step, said):
-    ax = plot_end_to_end(end_to_end(from_function(step, state_size=2), np.zeros((1, 5, 0))))
-    ax = np.atleast_1d(ax.figure.axes)[0]
-    assert said in [text.get_text() for text in ax.texts]
-    ax.figure.draw_without_rendering()
+    assert "1 of 2 σ known at the end" in plot_end_to_end(ds).get_title(loc="left")
 
 
 @pytest.mark.parametrize("slope", [0.5, 1 - 1e-7, 2.0])

@@ -1,0 +1,37 @@
+"""Whose a picture is, as its title says: the system, of a matrix its formula, of a checkpoint the file and layer."""
+
+import json
+from fractions import Fraction
+
+import xarray as xr
+
+from dynlab.errors import shown
+from dynlab.wording import number
+
+FORMULAS = {"LinearMap": "h ↦ W h", "vanilla": "h ↦ tanh(W h)", "feedback": "h′ = tanh(W h)"}  # of a matrix
+DIGITS_OF_W, MOST_OF_W = 4, 40  # of an entry, and letters of a matrix in a title
+
+
+def of_whom(ds: xr.Dataset) -> str:
+    """The system, and of a checkpoint also its file and layer, set as they stand: a dollar is no mathematics."""
+    settings = json.loads(ds.attrs.get("settings") or "{}")
+    source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
+    layer = f"layer {settings['layer']}" if settings.get("layer") else ""
+    return shown(", ".join(filter(None, [source or named_system(ds), layer]))).replace("$", r"\$")
+
+
+def named_system(ds: xr.Dataset) -> str:
+    """The system's name, of a matrix its formula; of Euler's map of a flow, whose step is a setting, the map's."""
+    name, settings = str(ds.attrs["system"]), json.loads(ds.attrs.get("settings") or "{}")
+    rows, step = settings.get("matrix"), settings.get("euler_step")
+    if isinstance(rows, list) or settings.get("config") == {}:  # as of a matrix, without input and bias
+        name = FORMULAS.get(name, name)
+    if isinstance(rows, list):
+        entries = [[float(Fraction(entry)) for entry in row] for row in rows]
+        words = "; ".join(", ".join(number(entry, DIGITS_OF_W) for entry in row) for row in entries)
+        exact = all(entry == float(f"{entry:.{DIGITS_OF_W}g}") for row in entries for entry in row)
+        name += f", W {'=' if exact else '≈'} {words}" if len(words) <= MOST_OF_W else ""
+    if step is None:
+        return name
+    varied = "step_size" in (settings.get("parameter"), *settings.get("parameters", []))
+    return f"Euler's map of {name}" + ("" if varied else f", ε = {number(float(step))}")
