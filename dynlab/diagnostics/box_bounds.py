@@ -102,9 +102,8 @@ def box_bounds(
 
     if not isinstance(system, Map) or (system.state_size > LARGEST and not prove):
         raise UserError(
-            f"Bounds over a box are of a map's Jacobian: of a flow take its step dynlab.Euler(flow, step_size). Of more "
-            f"than {LARGEST} states they take hours: --prove (prove=True) proves them all the same. "
-            f"{system.name!r} has {system.state_size:,}."
+            f"Bounds over a box are of a map's Jacobian: of a flow take its step dynlab.Euler(flow, step_size). Of "
+            f"{system.state_size:,} states they take hours: --prove (prove=True) proves them all the same."
         )
     check_at_least(1, samples=samples)
     empty = np.zeros((1, system.network_input_size))

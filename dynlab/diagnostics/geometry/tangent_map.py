@@ -100,11 +100,12 @@ def tangent_map(
     moved, linear, error = _compared(held, p, slope, line[None, :, None] * axes[0] + line[:, None, None] * axes[1])
     valid = _valid_radius(held, p, slope, axes, reach)
     kind = "undecided, at a kink" if kink else (kind_of_flow if held.is_flow else kind_of_map)(values, errors).name
+    rate = schema.PER_SECOND if held.is_flow else schema.ONE
     rows = _table(held.is_flow, moved @ axes.T, linear @ axes.T, error, valid) | {
         "direction": ((schema.AXIS, schema.STATE), axes, "directions of the plane"),
         "mode_direction": ((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
-        "eigenvalue": ((schema.MODE,), values, "eigenvalue of the Jacobian"),
-        "eigenvalue_error": ((schema.MODE,), errors, "bound on the error of the eigenvalue"),
+        "eigenvalue": ((schema.MODE,), values, "eigenvalue of the Jacobian", rate),
+        "eigenvalue_error": ((schema.MODE,), errors, "bound on the error of the eigenvalue", rate),
         "origin": ((schema.STATE,), p, "the state p"),
     }
     moves, largest = float(held.displacement(torch.as_tensor(p)[None]).norm()), float(error.max())

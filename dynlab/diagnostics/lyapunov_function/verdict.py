@@ -6,7 +6,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.numerics.critical_step import critical_step
 from dynlab.systems import Euler, System
-from dynlab.wording import at_least, at_most, counted, interval, near_one, number
+from dynlab.wording import at_least, at_most, interval, near_one, number
 
 NOT_STABLE, UNDECIDED = "not stable", "its stability is undecided"  # statuses, as the next ones
 PROVED, SAMPLED = "proved", "sampled, not proved"
@@ -19,21 +19,17 @@ def verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
     statuses = ds["status"].values
     if not statuses.size:
         return "No isolated fixed point was found, so there is no Lyapunov function."
-    points = counted(len(statuses), "fixed point")
-    for status in (PROVED, SAMPLED):
-        which = np.flatnonzero(statuses == status)
-        if which.size:
-            break
-    else:
-        reasons = "; ".join(sorted(set(statuses)))
-        whose = f"None of {points} has a" if len(statuses) > 1 else "The fixed point has no"
-        return f"{whose} Lyapunov function: {reasons}.{_of_euler(system, found)}"
-    name = "radius" if status == PROVED else "sampled_radius"
+    proved = bool((statuses == PROVED).any())
+    which, several = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), len(statuses) > 1
+    if not which.size:
+        whose = f"None of {len(statuses)} fixed points has a" if several else "The fixed point has no"
+        return f"{whose} Lyapunov function: {'; '.join(sorted(set(statuses)))}.{_of_euler(system, found)}"
+    name = "radius" if proved else "sampled_radius"
     smallest = ds[name].values[which] / np.linalg.norm(ds["weights"].values[which], 2, axis=(1, 2))
     widest = ds.isel({schema.FIXED_POINT: int(which[np.argmax(smallest)])})
     axes = float(widest[name]) / np.linalg.svd(widest["weights"].values, compute_uv=False)
-    where = f"around {which.size} of {points}" if len(statuses) > 1 else "around the fixed point"
-    if status == SAMPLED:
+    where = f"around {which.size} of {len(statuses)} fixed points" if several else "around the fixed point"
+    if not proved:
         reach = f"out to semi-axes of {interval(axes)}" if axes.any() else "on no level"
         return f"In samples {V} decreases {where}, {reach} at the widest. Nothing is proved."
     rate, times = float(widest["rate"]), float(widest["sampled_radius"] / widest["radius"])
@@ -53,9 +49,9 @@ def _of_euler(system: System, found: xr.Dataset) -> str:
         return ""
     multipliers, errors = found["eigenvalue"].values[0], found["eigenvalue_error"].values[0]
     critical, _ = critical_step((multipliers - 1) / system.step_size, errors / system.step_size)
-    if not 0 < critical < np.inf:
-        return ""
-    return (
+    largest = near_one(float(np.abs(multipliers).max()), 5)
+    said = (
         f" The flow is stable there, but Euler's map at ε = {number(system.step_size)} s is not (largest |μ| "
-        f"{near_one(float(np.abs(multipliers).max()), 5)}); it is below the critical step {at_least(critical, 3)} s."
+        f"{largest}); it is below the critical step {at_least(critical, 3) if critical > 0 else ''} s."
     )
+    return said if 0 < critical < np.inf else ""

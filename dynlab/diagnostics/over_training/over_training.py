@@ -105,7 +105,7 @@ def joined(results: Mapping[int, xr.Dataset], sources: Mapping[int, Mapping[str,
         settings=settings_of(parts) | {"training_steps": steps},
         method=f"Each of {len(steps)} checkpoints alone, joined along step. {parts[0].attrs.get('method', '')}",
         coords={str(name): coord.variable for name, coord in whole.coords.items()},
-        flags=flags_of(whole, parts, steps),
+        flags=flags_of(whole, parts),
         verdict=lambda ds: verdict(ds, panels, steps),
     )
     return ds.assign_attrs(panels=json.dumps([described(panel, ds) for panel in panels], ensure_ascii=False))
@@ -141,13 +141,11 @@ def _course(array: xr.DataArray, curve: Course, only_positive: bool, steps: Sequ
         values = np.where(values > 0, values, np.nan)
     name = name_of(array, curve) + (f" ({curve.said})" if values.shape[1] > 1 else "")
     followed = [FOLLOWED[curve.said](row) if np.isfinite(row).any() else np.nan for row in values]
-    rows = [(value, step) for value, step in zip(followed, steps, strict=True) if np.isfinite(value)]
+    rows = [(float(value), step) for value, step in zip(followed, steps, strict=True) if np.isfinite(value)]
     if not rows:
         return f"{name} is finite at no step"
-    left = f", finite at {len(rows)} of {len(steps)}" if len(rows) < len(steps) else ""
-    if len(rows) == 1:
-        return f"{name} is {number(rows[0][0])} at step {rows[0][1]:,}{left}"
     known, at = zip(*rows, strict=True)
+    left = f", finite at {len(rows)} of {len(steps)}" if len(rows) < len(steps) else ""
     return f"{name} {_from_to(known, at)}{left}"
 
 

@@ -70,18 +70,14 @@ def _check_alike(first: xr.Dataset, part: xr.Dataset, padded: Sequence[str], whe
     names = sorted(map(str, set(part.data_vars) ^ set(first.data_vars)))
     sizes = [name for name in map(str, first.sizes) if name not in padded and part.sizes.get(name) != first.sizes[name]]
     differing = [key for key in _differing(first, part) if key not in (*padded, *WINDOWS)]
-    systems = [each.attrs["system"] for each in (first, part)]
-    reason = (
-        f"differ in the variables {', '.join(names)}"
-        if names
-        else f"are of a {systems[0]} and a {systems[1]}"
-        if systems[0] != systems[1]
-        else f"have different lengths of {sizes[0]}, {first.sizes[sizes[0]]} and {part.sizes.get(sizes[0])}"
-        if sizes
-        else f"have different values of {differing[0]}"
-        if differing
-        else ""
-    )
+    one, other = (each.attrs["system"] for each in (first, part))
+    reasons = {
+        f"differ in the variables {', '.join(names)}": names,
+        f"are of a {one} and a {other}": one != other,
+        **{f"have different lengths of {name}, {first.sizes[name]} and {part.sizes.get(name)}": True for name in sizes},
+        f"have different values of {', '.join(differing)}": differing,
+    }
+    reason = next((words for words, holds in reasons.items() if holds), "")
     if reason:
         raise UserError(f"{where} {reason}: give the checkpoints of one run, with the same inputs and settings.")
 
@@ -93,22 +89,18 @@ def settings_of(parts: Sequence[xr.Dataset]) -> dict[str, Any]:
     return {name: found[0] if all(value == found[0] for value in found) else found for name, found in listed.items()}
 
 
-def flags_of(whole: xr.Dataset, parts: Sequence[xr.Dataset], steps: Sequence[int]) -> dict[str, str]:
-    """The reasons of all parts with their steps, and that of what is not there."""
-    reasons: dict[str, dict[str, list[str]]] = {}
-    for step, part in zip(steps, parts, strict=True):
+def flags_of(whole: xr.Dataset, parts: Sequence[xr.Dataset]) -> dict[str, str]:
+    """Return the reasons of all parts, and that of what is not there."""
+    found: dict[str, dict[str, None]] = {}
+    for part in parts:
         for name, reason in schema.flags(part).items():
-            reasons.setdefault(name, {}).setdefault(reason, []).append(str(step))
-    found = {
-        name: [why if len(at) == len(steps) else f"at step {', '.join(at)}: {why}" for why, at in of_it.items()]
-        for name, of_it in reasons.items()
-    }
+            found.setdefault(name, {})[reason] = None
     for key, array in parts[0].data_vars.items():
         missing = [str(dim) for dim in array.dims if any(whole.sizes[dim] != part.sizes[dim] for part in parts)]
         if missing and array.dtype.kind not in "OUT":
             there = f" ({PRESENT} is 0)" if missing[0] in COUNTED else ""
             words = f"NaN where that checkpoint has no {missing[0].replace('_', ' ')} of that number{there}"
-            found.setdefault(str(key), []).append(words)
+            found.setdefault(str(key), {})[words] = None
     return {name: "; ".join(words) for name, words in found.items()}
 
 
