@@ -101,7 +101,7 @@ def spectrum(
     >>> ds["time"].values.tolist(), ds["spectral_radius"].values.tolist()
     ([1, 6, 10], [[0.5, 0.5, 0.5]])
     """
-    of = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
     driven = drive(system, inputs, initial_state, **of)
     chosen = usual_times(system, len(driven.states)) if times is None else times
     steps = chosen_steps(driven.steps, chosen)
@@ -144,15 +144,15 @@ def _of_stack(
     system: Map, blocks: Sequence[int], stack: Real, errors: list[Real], conditions: bool
 ) -> list[NDArray[Any]]:
     """The values at Jacobians that are held at once; of an Euler step those of the flow, in the order of the step's."""
-    values, wrong, known = eigenvalues(stack, errors, blocks, conditions=conditions)
+    found: list[NDArray[Any]] = list(eigenvalues(stack, errors, blocks, conditions=conditions))
     rates: list[NDArray[Any]] = []
     if isinstance(system, Euler):
         stack = np.eye(stack.shape[-1]) + system.step_size * stack
-        sorts = order(np.asarray(1 + system.step_size * values, dtype=np.complex128))
-        *rates, known = (np.take_along_axis(part, sorts, axis=-1) for part in (values, wrong, known))
-        values = 1 + system.step_size * rates[0]
-        wrong = system.step_size * rates[1] + 2 * EPS * np.abs(values)  # the product and the sum round too
-    return [values, wrong, *([known, _departure_from_normality(stack)] if conditions else []), *rates]
+        sorts = order(np.asarray(1 + system.step_size * found[0], dtype=np.complex128))
+        *rates, known = (np.take_along_axis(part, sorts, axis=-1) for part in found)
+        values = 1 + system.step_size * rates[0]  # the product and the sum round too
+        found = [values, system.step_size * rates[1] + 2 * EPS * np.abs(values), known]
+    return [*found[: 2 + conditions], *([_departure_from_normality(stack)] if conditions else []), *rates]
 
 
 def _matrices(driven: Driven, of: System, steps: NDArray[np.int64]) -> Iterator[tuple[Real, list[Real]]]:

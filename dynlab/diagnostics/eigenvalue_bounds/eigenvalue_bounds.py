@@ -135,7 +135,8 @@ def _table(asked: Mapping[str, float], found: Mapping[str, Measurement]) -> dict
         judged(
             one.values.values,
             one.errors.values,
-            **{"high" if bound.is_upper else "low": limit},
+            -np.inf if bound.is_upper else limit,
+            limit if bound.is_upper else np.inf,
             only_above=one.only_above,
             widest=one.widest * max(1.0, abs(limit)),
         )

@@ -103,7 +103,8 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     kept = (ended.states, ended.converged, ended.iterations)
     roots, converged, taken = (part.reshape(len(starts), number, *part.shape[1:]) for part in kept)
     found = [_at_point(flow, i, roots[converged[:, i], i].numpy(), reached[i].numpy()) for i in range(number)]
-    return InnerEquilibria(*map(np.array, zip(*found, strict=True)), taken.amax(dim=0).numpy())
+    states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
+    return InnerEquilibria(states, residuals, errors, counts, kinds, taken.amax(dim=0).numpy())
 
 
 def _by_one_step(flow: InnerFlow, states: Tensor) -> Tensor:

@@ -43,8 +43,9 @@ def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directi
     growing, values = _grow(found), found["eigenvalue"].values
     projected = np.full((*values.shape, len(directions)), np.nan)
     for point, modes in enumerate(each):
-        resolved = np.zeros(0, bool) if modes is None else modes.resolved
-        known = growing[point, : len(resolved)] & resolved & (values[point, : len(resolved)].imag >= 0)
+        if modes is None:
+            continue
+        known = growing[point, : len(modes.values)] & modes.resolved & (values[point, : len(modes.values)].imag >= 0)
         for index in np.flatnonzero(known):
             count = 1 + bool(values[point, index].imag)
             projected[point, index : index + count] = (real_axes(modes.right[index]) @ directions.T)[:count]

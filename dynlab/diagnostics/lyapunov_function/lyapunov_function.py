@@ -13,9 +13,9 @@ from dynlab.diagnostics.fixed_points.at_points import also_incomplete
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
-from dynlab.diagnostics.lyapunov_function.verdict import NO_SET, NOT_STABLE, PROVED, SAMPLED, UNDECIDED, verdict
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
+from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_flow
 from dynlab.numerics.threads import one_thread_each
@@ -24,6 +24,7 @@ from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
+from dynlab.wording import at_least, at_most, interval, near_one, number
 
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
 LARGEST_PROVED = 256
@@ -37,9 +38,11 @@ OF_PROOFS = (
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
 NOT_PROVED = "not proved: status says why"
-NUMBERS = ("weights", "lyapunov_residual", "radius", "rate", "semi_axis", "sampled_radius", "sampled_rate", "level")
-NUMBERS += ("largest_rate", "extent", "ratio")
 ILL = "Lyapunov's equation is too ill-conditioned for double precision"
+NOT_STABLE, UNDECIDED = "not stable", "its stability is undecided"  # statuses, as the next ones
+PROVED, SAMPLED = "proved", "sampled, not proved"
+NO_SET = "no set is proved: the Jacobian over every box that was tried may expand"
+V = "V = (h − h*)ᵀ P (h − h*)"
 
 
 @checked
@@ -115,9 +118,10 @@ def lyapunov_function(
     with one_thread_each():  # the matrices are small
         rows = [_row(at_rest, point, every, seed) for point in through(points)]
     values = found["eigenvalue"].values - (flow is not None)  # λ = (μ − 1)/ε of the Euler step of ε = 1
+    table = _table(rows, values, flow is not None)
     ds = schema.result(
         system,
-        {"fixed_point_state": found["fixed_point_state"].variable} | _table(rows, values, flow is not None),
+        {"fixed_point_state": found["fixed_point_state"].variable} | table,
         settings={key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed")}
         | {"prove": proving, "kind": "map" if flow is None else "flow", "dtype": "float64", "device": "cpu"},
         method=METHOD + OF_PROOFS * proving,
@@ -125,9 +129,9 @@ def lyapunov_function(
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
             for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
         },
-        reasons=dict.fromkeys(NUMBERS, NOT_PROVED),
+        reasons=dict.fromkeys(table.keys() - {"status"}, NOT_PROVED),
         flags=FLAGS,
-        verdict=lambda ds: verdict(ds, system, found),
+        verdict=lambda ds: _verdict(ds, system, found),
     )
     said = under_input(ds.verdict, at) if system.network_input_size else ds.verdict
     return ds.assign_attrs(verdict=said + also_incomplete(searched))
@@ -216,3 +220,46 @@ def _table(rows: list[dict[str, Any]], values: Any, of_flow: bool) -> dict[str, 
         each = np.array([row.get(name, np.full(shape, np.nan)) for row in rows])
         found[name] = ((*point, *dims), each.reshape(len(rows), *shape), *words)
     return found
+
+
+def _verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
+    """Say where V is proved to decrease, how fast, and how far it decreases in samples."""
+    statuses = ds["status"].values
+    if not statuses.size:
+        return "No isolated fixed point was found, so there is no Lyapunov function."
+    proved = bool((statuses == PROVED).any())
+    which, several = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), len(statuses) > 1
+    if not which.size:
+        whose = f"None of {len(statuses)} fixed points has a" if several else "The fixed point has no"
+        return f"{whose} Lyapunov function: {'; '.join(sorted(set(statuses)))}.{_of_euler(system, found)}"
+    name = "radius" if proved else "sampled_radius"
+    smallest = ds[name].values[which] / np.linalg.norm(ds["weights"].values[which], 2, axis=(1, 2))
+    widest = ds.isel({schema.FIXED_POINT: int(which[np.argmax(smallest)])})
+    axes = float(widest[name]) / np.linalg.svd(widest["weights"].values, compute_uv=False)
+    where = f"around {which.size} of {len(statuses)} fixed points" if several else "around the fixed point"
+    if not proved:
+        reach = f"out to semi-axes of {interval(axes)}" if axes.any() else "on no level"
+        return f"In samples {V} decreases {where}, {reach} at the widest. Nothing is proved."
+    rate, times = float(widest["rate"]), float(widest["sampled_radius"] / widest["radius"])
+    speed = f"a step multiplies √V by at most {at_most(rate, 6)}"
+    if schema.settings(ds)["kind"] == "flow":
+        speed = f"√V falls at a rate of {at_least(-rate, 3)} per second or faster"
+    return (
+        f"The function {V} is proved to decrease {where}: every start in an ellipsoid around it, "
+        f"with semi-axes of {interval(axes)}, ends there, and {speed}. In samples V decreases out to "
+        f"{number(times, 3)} times these semi-axes (not proved)."
+    )
+
+
+def _of_euler(system: System, found: xr.Dataset) -> str:
+    """The step below which Euler's map is stable, where it alone makes the one fixed point unstable."""
+    if not isinstance(system, Euler) or found.sizes[schema.FIXED_POINT] != 1:
+        return ""
+    multipliers, errors = found["eigenvalue"].values[0], found["eigenvalue_error"].values[0]
+    critical, _ = critical_step((multipliers - 1) / system.step_size, errors / system.step_size)
+    largest = near_one(float(np.abs(multipliers).max()), 5)
+    said = (
+        f" The flow is stable there, but Euler's map at ε = {number(system.step_size)} s is not (largest |μ| "
+        f"{largest}); it is below the critical step {at_least(critical, 3) if critical > 0 else ''} s."
+    )
+    return said if 0 < critical < np.inf else ""

@@ -139,12 +139,11 @@ def _largest(matrix: Real, powers: Powers) -> tuple[float, float]:
     """
     duration = float(powers.times[-1])
     halved = duration * 2.0 ** -np.arange(max(0.0, np.ceil(np.log2(duration * norm(matrix) / EARLIEST))), -1.0, -1)
-    product, logs = expm(halved[0] * matrix), []
-    for _ in halved:
-        logs.append(_log_norm(product))
-        product = product @ product
+    product, squares = expm(halved[0] * matrix), np.zeros(len(halved))
+    for number in range(len(halved)):
+        squares[number], product = _log_norm(product), product @ product
     times, first = np.unique(np.append(powers.times, halved), return_index=True)
-    logs = np.append(np.nan_to_num(powers.log_norm, nan=-np.inf), logs)[first]
+    logs = np.append(np.nan_to_num(powers.log_norm, nan=-np.inf), squares)[first]
     top = int(logs.argmax())
     if len(matrix) > ALL_UP_TO or top in (0, len(times) - 1):
         return float(logs[top]), float(times[top])

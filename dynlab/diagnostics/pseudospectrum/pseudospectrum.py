@@ -146,10 +146,7 @@ def pseudospectrum(
     if not np.isfinite(spectrum.values).all():
         raise UserError("The Jacobian there has no finite eigenvalues: take it at another state, or scale the matrix.")
     resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
-    if flow:
-        norms = norms_of_flow(matrix, wrong, spectrum, seconds, steps)
-    else:
-        norms = norms_of_map(matrix, wrong, steps)
+    norms = norms_of_flow(matrix, wrong, spectrum, seconds, steps) if flow else norms_of_map(matrix, wrong, steps)
     times, rate = norms[0].times, schema.PER_SECOND if flow else schema.ONE
     rows, (x, y) = _of_plane(matrix, wrong, spectrum, resolvent, points, extent, flow)
     ds = schema.result(

@@ -47,9 +47,9 @@ def _growth(ds: xr.Dataset, side: str) -> str:
         if drowned and not back:
             return f"{norm} may grow: rounding or a kink hides how far"
         return f"{norm} never exceeds 1" if side != "A is unstable" else f"{norm} does not exceed 1 before {at}"
-    more = f", and to at least {at_least(kreiss)} later (Kreiss constant)" if growth < kreiss < np.inf else ""
-    ends = ((back, " before it decays"), (drowned, f"; rounding hides it later{more}"))
-    ends += ((when == last, f", the last computed{more}"), (True, more))
+    more = ", the last computed" * (when == last)
+    more += f", and to at least {at_least(kreiss)} later (Kreiss constant)" if growth < kreiss < np.inf else ""
+    ends = ((back, " before it decays"), (drowned, f"; rounding hides it later{more}"), (True, more))
     return f"{norm} grows to {_size(ds, growth, flow)} at {at}{next(words for holds, words in ends if holds)}"
 
 

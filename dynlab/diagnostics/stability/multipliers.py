@@ -73,10 +73,10 @@ def judged(rates: Rates, method: Method) -> Steps:
     outside, inside = (modulus - 1 > error).any(axis=-1), (modulus - 1 <= -error).all(axis=-1)
     flat = zip(*(each.reshape(-1, each.shape[-1]) for each in rates[:2]), strict=True)
     found = [method.largest_step(*one) if np.isfinite(one[0]).all() else (np.nan, NO_FLOW) for one in flat]
-    critical, reasons = zip(*found, strict=True)
     stable = np.where(outside, 0, np.where(inside, 1, -1)).astype(np.int8)
-    critical = np.reshape(critical, worst.shape)
-    return Steps(rates.step[worst, time], modulus, error, stable, critical, set(reasons) - {""})
+    critical = np.reshape([step for step, _ in found], worst.shape)
+    reasons = {reason for _, reason in found} - {""}
+    return Steps(rates.step[worst, time], modulus, error, stable, critical, reasons)
 
 
 def table(rates: Rates, every: dict[str, Steps], integrator: str) -> dict[str, tuple[Any, ...]]:

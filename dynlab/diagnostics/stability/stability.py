@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.arguments import check_positive
 from dynlab.diagnostics.stability import multipliers, theory
 from dynlab.diagnostics.stability.diffusion_plane import (
     diffusion_plane,
@@ -24,7 +25,6 @@ from dynlab.program.differentiation import jacobian
 from dynlab.program.jacobian import Jacobian
 from dynlab.systems import Euler, Map
 from dynlab.systems.asrnn import ASRNN
-from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
@@ -132,8 +132,7 @@ def stability(
     (0.07458, 1.005099)
     """
     entry(METHODS, integrator, "integrator")
-    if step_size is not None:
-        positive_step(step_size)
+    check_positive(step_size=step_size)
     stepped = _step(system)
     if inputs is None and system.recorded_inputs is None and system.network_input_size == 0:
         inputs = np.zeros((1, 0))
