@@ -100,10 +100,12 @@ def box_bounds(
     require_extra("flint", "certify")
     from dynlab.proofs.over_box import bound
 
-    if not isinstance(system, Map) or (system.state_size > LARGEST and not prove):
+    if not isinstance(system, Map):
+        raise UserError("Bounds over a box are of a map's Jacobian: take the step dynlab.Euler(flow, step_size).")
+    if system.state_size > LARGEST and not prove:
         raise UserError(
-            f"Bounds over a box are of a map's Jacobian: of a flow take its step dynlab.Euler(flow, step_size). Of "
-            f"{system.state_size:,} states they take hours: --prove (prove=True) proves them all the same."
+            f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
+            f"them all the same; `dynlab spectrum` samples trajectories."
         )
     check_at_least(1, samples=samples)
     empty = np.zeros((1, system.network_input_size))

@@ -127,10 +127,14 @@ def ernn_convergence(
     # the inner flows of every (sample, time) in one row; h_{k−1} is at k − 1, and so is x_k among the inputs
     exact, before = frozen(system), torch.as_tensor(steps) - 1
     flow = InnerFlow(exact, *(part[:, before].reshape(-1, part.shape[-1]) for part in (states, driven.double().cpu())))
-    etas = exact.step_etas(before).repeat(1, len(states)) if eta is None else torch.full((1, len(flow.state)), eta)
+    etas = (
+        exact.step_etas(before).repeat(1, len(states))
+        if eta is None
+        else torch.full((1, len(flow.state)), eta, dtype=torch.float64)
+    )
     return schema.result(
         system,
-        _table(flow, etas.double(), iterations, np.random.default_rng(seed), (len(states), len(steps))),
+        _table(flow, etas, iterations, np.random.default_rng(seed), (len(states), len(steps))),
         settings={"eta": eta, "iterations": iterations, "times": times, "inputs": list(driving.shape)}
         | {"dtype": dtype, "device": device, "seed": seed},
         verdict=verdict,
