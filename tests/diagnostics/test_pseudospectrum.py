@@ -149,7 +149,7 @@ def test_the_kreiss_constant_stays_a_lower_bound_where_rounding_drowns_the_resol
         ([[1 - 1e-9, 0.0], [0.0, 0.5]], 100, "The spectral radius of the Jacobian A at 0 is 1 − 1e−09: A is stable"),
         ([[0.0, -1.0], [1.0, 0.0]], 100, "never exceeds 1"),
         ([[1e10, 1.0], [0.0, 1e-10]], 100, "grows to e^2302.6 at k = 100, the last computed"),
-        ([[0.9, 4.0], [0.0, 0.9]], 5, "at k = 5, the last computed, and to at least"),
+        ([[0.9, 4.0], [0.0, 0.9]], 5, "grows to 13.15 at k = 5, the last computed."),
         (
             [[0.9, 4.0], [0.0, 0.9]],
             60,
@@ -283,18 +283,16 @@ def banded(n):
     return 0.3 * (np.diag(-np.ones(n - 1), -1) + sum(np.diag(np.ones(n - k), k) for k in range(4)))
 
 
-@pytest.mark.parametrize(
-    "matrix", [banded(12), banded(300), np.diag([1.0, -2, 0.5]), np.eye(5, k=1), [[1, 9], [-3, 2]]]
-)
+@pytest.mark.parametrize("matrix", [banded(12), np.diag([1.0, -2, 0.5]), np.eye(5, k=1), [[1, 9], [-3, 2]]])
 def test_the_numerical_radius_lies_within_its_error_at_every_angle(matrix):
-    A, disc = np.array(matrix, dtype=float), np.array_equal(matrix, np.eye(5, k=1))
+    A, coarse = np.array(matrix, dtype=float), np.array_equal(matrix, np.eye(5, k=1))
     ds = dl.pseudospectrum(LinearMap(A.tolist()), grid=3, steps=2)
     radius, error = float(ds["numerical_radius"]), float(ds["numerical_radius_error"])
-    turned = [np.exp(1j * angle) * A for angle in np.linspace(0, np.pi, 101 if len(A) > 100 else 1801)]
+    turned = [np.exp(1j * angle) * A for angle in np.linspace(0, np.pi, 1801)]
     seen = max(np.linalg.eigvalsh((each + each.conj().T) / 2)[-1] for each in turned)
     assert seen <= radius + error
     assert radius <= seen * (1 + 1e-3)
-    assert error <= (1.5e-3 if disc else 1e-9) * radius
+    assert error <= (1.5e-3 if coarse else 1e-9) * radius
 
 
 @pytest.mark.parametrize("flow", [False, True])

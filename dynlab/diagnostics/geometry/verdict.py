@@ -25,7 +25,7 @@ def verdict(ds: xr.Dataset, averaged: str) -> str:
         known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
         hold = f"{counted(count, 'principal component')} {agree(count, 'holds', 'hold')}"
         said = (
-            f"Over {averaged} the states take up {known} of {counted(len(held), 'dimension')} (participation ratio); "
+            f"Over {averaged} the states take up {known} of {counted(len(held), 'dimension')} (participation ratio). "
             f"{hold} {share(float(held[count - 1]))} of the variance."
         )
     return f"{said} {_points(ds)}"

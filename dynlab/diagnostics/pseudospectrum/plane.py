@@ -89,13 +89,13 @@ def numerical_range(matrix: Real) -> NumericalRange:
     """Return the range whose supporting lines are largest eigenvalues of the Hermitian parts of e^{−iθ}A.
 
     The support is at least r cos(δ) at a distance δ from the angle of the largest one, the radius r. So only angles
-    with such a support are looked at more closely, three times as densely in each round.
+    with such a support are looked at more closely, three times as densely in each round; of large matrices none.
     """
     # a real matrix has a range that is symmetric about the real axis
     angles = np.linspace(0, np.pi, (ANGLES if len(matrix) <= ALL_UP_TO else OF_LARGE) // 2 + 1)
     supports, upper = _supporting(matrix, angles)
     border, abscissa, spacing = np.concatenate([upper, upper[-2:0:-1].conj()]), float(supports[0]), float(angles[1])
-    while np.cos(spacing / 2) < 1 - SHORT:
+    while len(matrix) <= ALL_UP_TO and np.cos(spacing / 2) < 1 - SHORT:
         near = supports >= supports.max() * (np.cos(spacing / 2) - BEHIND)
         if near.sum() > MOST_NEAR:
             break
