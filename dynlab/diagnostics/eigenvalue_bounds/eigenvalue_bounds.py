@@ -195,11 +195,8 @@ def _sentence(one: xr.Dataset) -> str:
     """What is bounded, what was measured, and whether it keeps the bound."""
     unit, outcome = unit_after(str(one["unit"].values)), str(one["outcome"].values)
     limit, measured, error = (float(one[each]) for each in ("limit", "measured", "error"))
-    extreme, sign = ("largest", "≤") if one["is_upper"] else ("least", "≥")
-    name, bound = (
-        f"the {extreme} {one['quantity'].values}",
-        f"{sign} {number(limit, digits_against(limit, limit))}{unit}",
-    )
+    name, sign = f"the {BOUNDS[str(one[schema.BOUND].values)].extreme}", "≤" if one["is_upper"] else "≥"
+    bound = f"{sign} {number(limit, digits_against(limit, limit))}{unit}"
     if outcome == UNDECIDED:
         return f"whether {name} keeps its bound, {bound}, is undecided"
     if outcome == AT_THE_BOUND:

@@ -16,21 +16,24 @@ from dynlab.trajectories.driven import Driven
 
 
 class Bound(NamedTuple):
-    """A bound that can be set: on what, in which units, whether from above, and the diagnostic that measures it."""
+    """A bound that can be set: on which numbers, on what of them all, in which units, from above, measured by what."""
 
     quantity: str
+    extreme: str
     units: str
     is_upper: bool
     diagnostic: str
 
 
+MODULUS, REAL = "modulus of the eigenvalues of ∂h_t/∂h_{t−1}", "real part of the eigenvalues of the flow's Jacobian"
+GRADIENT, EXPONENT = "ln ‖∂h_T/∂h_1‖₂", "largest Lyapunov exponent"
 # By the name of the argument; `dynlab check` writes them with hyphens.
 BOUNDS: dict[str, Bound] = {
-    "max_modulus": Bound("eigenvalue modulus of the one-step Jacobians", schema.ONE, True, "spectrum"),
-    "max_real": Bound("real part of the eigenvalues of the flow's Jacobian", schema.PER_SECOND, True, "spectrum"),
-    "min_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", schema.ONE, False, "gradient"),
-    "max_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", schema.ONE, True, "gradient"),
-    "max_exponent": Bound("Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"),
+    "max_modulus": Bound(MODULUS, "largest eigenvalue modulus of the one-step Jacobians", schema.ONE, True, "spectrum"),
+    "max_real": Bound(REAL, f"largest {REAL}", schema.PER_SECOND, True, "spectrum"),
+    "min_log_gradient": Bound(GRADIENT, f"least {GRADIENT}", schema.ONE, False, "gradient"),
+    "max_log_gradient": Bound(GRADIENT, f"largest {GRADIENT}", schema.ONE, True, "gradient"),
+    "max_exponent": Bound(EXPONENT, EXPONENT, schema.NAT_PER_STEP, True, "lyapunov"),
 }
 ERRORS = {
     "spectrum": "a true bound: an isolated eigenvalue's condition times the rounding of J's entries, and terms of "
