@@ -8,7 +8,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, WORST_FIRST, judged
-from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement
+from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement, option
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
@@ -87,8 +87,8 @@ def eigenvalue_bounds(
     Raises
     ------
     UserError
-        Where no bound is set or one is not finite, where `max_real` is set of a map that is no Euler step, and for bad
-        inputs.
+        Where no bound is set, one is not finite, or a lower one is above its upper one. Where `max_real` is set of a
+        map that is no Euler step. For bad inputs.
 
     Examples
     --------
@@ -106,8 +106,7 @@ def eigenvalue_bounds(
         "max_exponent": max_exponent,
     }
     asked = {name: float(limit) for name, limit in given.items() if limit is not None}
-    if not asked or not np.isfinite(list(asked.values())).all():
-        raise UserError(f"Set at least one of the bounds {', '.join(BOUNDS)} to a finite number, got {asked}.")
+    _check(asked)
     options = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
     driven = drive(system, inputs, inputs_description=inputs_description, **options)
     results = measured(system, driven, inputs, asked, times, inputs_description=inputs_description, **options)
@@ -127,6 +126,16 @@ def eigenvalue_bounds(
         start = schema.settings(results["lyapunov"])["initial_state"]
         ds.attrs["verdict"] += OTHER_ORBIT if start != driven.settings["initial_state"] else ""
     return ds
+
+
+def _check(asked: Mapping[str, float]) -> None:
+    if not asked:
+        raise UserError(f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.")
+    for name, limit in asked.items():
+        if not np.isfinite(limit):
+            raise UserError(f"{option(name)} takes a finite number, got {limit}: leave it out where there is no bound.")
+    if asked.get("min_log_gradient", -np.inf) > asked.get("max_log_gradient", np.inf):
+        raise UserError(f"{option('min_log_gradient')} is above {option('max_log_gradient')}: no gradient keeps both.")
 
 
 def _table(asked: Mapping[str, float], found: Mapping[str, Measurement]) -> dict[str, tuple[Any, ...]]:
