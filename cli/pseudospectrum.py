@@ -42,7 +42,7 @@ def pseudospectrum(
     dynlab pseudospectrum model.pt --at-step 20
     dynlab pseudospectrum runs/x/*.ckpt --over step
     """
-    from dynlab.diagnostics.pseudospectrum.on_trajectory import on_trajectory
+    from dynlab.diagnostics.pseudospectrum.pseudospectrum import on_trajectory
 
     allowed = None if max_memory is None else max_memory * 2**20
     asked: dict[str, Any] = sizes | {"seconds": seconds, "max_memory": allowed} | source.computing

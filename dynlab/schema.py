@@ -183,6 +183,42 @@ def dataset(
     return ds if isinstance(verdict, str) else ds.assign_attrs(verdict=verdict(ds))
 
 
+def result(
+    system: Any,
+    rows: Mapping[str, Any],
+    *,
+    settings: Mapping[str, Any],
+    reasons: Mapping[str, str] | None = None,
+    flags: Mapping[str, str] | None = None,
+    **described: Any,
+) -> xr.Dataset:
+    """Return the Dataset of a diagnostic of a system, with its source, its config and the flags.
+
+    Parameters
+    ----------
+    system : System
+    rows : mapping of str to tuple or Variable
+        The table of the diagnostic's variables: arguments of `variable`, or one that exists.
+    settings : mapping
+        Settings beside the system's config.
+    reasons : mapping, optional
+        Reasons of values that are not finite, used where a variable has some.
+    flags : mapping, optional
+        Flags that hold in any case.
+    **described
+        Verdict, method and coords of `dataset`.
+    """
+    variables = {name: row if isinstance(row, xr.Variable) else variable(*row) for name, row in rows.items()}
+    return dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=dict(settings) | {"config": system.json_config},
+        flags=not_finite(variables, reasons or {}) | dict(flags or {}),
+        **described,
+    )
+
+
 def check(ds: xr.Dataset, needs: Iterable[str]) -> None:
     """Raise where a Dataset lacks a variable that a plot or diagnostic needs.
 

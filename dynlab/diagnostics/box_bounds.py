@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
@@ -100,60 +101,39 @@ def box_bounds(
     from dynlab.proofs.over_box import bound
 
     if not isinstance(system, Map):
-        raise UserError(
-            f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: "
-            f"take the step dynlab.Euler(flow, step_size)."
-        )
-    _check(system, samples, prove)
-    empty = np.zeros((1, system.network_input_size))
-    analysed, driving, _ = prepare(system, empty if inputs is None else inputs, None, dtype, device)
-    held = held_input(analysed, at, analysed.drive(driving), inputs is not None)
-    t = step_number(system, at_step)
-    ends = _box(system, box)
-    states = _sampled(*ends, samples, np.random.default_rng(seed))
-    exact = prepare(system, driving.cpu())[0]
-    norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
-    flow, sampling = (each.flow if isinstance(each, Euler) else each for each in (exact, analysed))
-    rate = bound(flow, sampling, held, t, ends, states, logarithmic=True)
-    settings = {
-        "box": None if box is None else np.asarray(box, dtype=float).tolist(),
-        "at": at if isinstance(at, str) else "values",
-        "input": held.tolist(),
-        "at_step": t,
-        "inputs": None if inputs is None else list(driving.shape),
-        "samples": samples,
-        "seed": seed,
-        "dtype": dtype,
-        "device": device,
-        "config": system.json_config,
-    }
-    of_flow = isinstance(exact, Euler)
-    said = _verdict(norm, rate, ends, of_flow)
-    return schema.dataset(
-        _variables(norm, rate, ends, of_flow),
-        system=system.name,
-        source=system.source,
-        settings=settings,
-        verdict=under_input(said, at) if system.network_input_size else said,
-        method=METHOD,
-    )
-
-
-def _check(system: System, samples: int, prove: bool) -> None:
+        raise UserError("Bounds over a box are of a map's Jacobian: take the step dynlab.Euler(flow, step_size).")
     if system.state_size > LARGEST and not prove:
         raise UserError(
             f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
             f"them all the same; `dynlab spectrum` samples trajectories."
         )
-    if samples < 1:
-        raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
+    check_at_least(1, samples=samples)
+    empty = np.zeros((1, system.network_input_size))
+    analysed, driving, _ = prepare(system, empty if inputs is None else inputs, None, dtype, device)
+    held = held_input(analysed, at, analysed.drive(driving), inputs is not None)
+    t, ends = step_number(system, at_step), _box(system, box)
+    shares = np.random.default_rng(seed).uniform(size=(samples, system.state_size))
+    shares[::CORNERS] = shares[::CORNERS] > 0.5
+    states, exact = ends[0] + shares * (ends[1] - ends[0]), prepare(system, driving.cpu())[0]
+    norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
+    flow, sampling = (each.flow if isinstance(each, Euler) else each for each in (exact, analysed))
+    rate = bound(flow, sampling, held, t, ends, states, logarithmic=True)
+    said = _verdict(norm, rate, ends, isinstance(exact, Euler))
+    return schema.result(
+        system,
+        _table(norm, rate, ends, isinstance(exact, Euler)),
+        settings={"box": None if box is None else np.asarray(box, dtype=float).tolist(), "input": held.tolist()}
+        | {"at": at if isinstance(at, str) else "values", "at_step": t, "samples": samples, "seed": seed}
+        | {"inputs": None if inputs is None else list(driving.shape), "dtype": dtype, "device": device},
+        verdict=under_input(said, at) if system.network_input_size else said,
+        method=METHOD,
+    )
 
 
-def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> dict[str, xr.Variable]:
+def _table(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> dict[str, tuple[Any, ...]]:
     sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
     symbol, per = ("λ", schema.PER_SECOND) if of_flow else ("μ", schema.ONE)
-    into_itself = "1: the step maps the box into itself, proved; 0: not proved"
-    table: dict[str, tuple[Any, ...]] = {
+    return {
         "norm_bound": ((), norm.value, "proved bound on ‖T J T⁻¹‖₂"),
         "sampled_norm": (sample, norm.sampled, "‖T J T⁻¹‖₂"),
         "sampled_spectral_radius": (sample, norm.eigenvalues, "spectral radius ρ(J)"),
@@ -164,9 +144,8 @@ def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_f
         "abscissa_weights": (matrix, rate.weights, "T of the logarithmic norm"),
         "box_lower": (state, ends[0], "lower end of the box"),
         "box_upper": (state, ends[1], "upper end of the box"),
-        "maps_into_itself": ((), np.int8(norm.inside), into_itself),
+        "maps_into_itself": ((), np.int8(norm.inside), "1: the step maps the box into itself, proved; 0: not proved"),
     }
-    return {name: schema.variable(*each) for name, each in table.items()}
 
 
 def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> str:
@@ -178,8 +157,7 @@ def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flo
         (True, "is not proved to contract"),
     )
     found = next(words for holds, words in cases if holds)
-    J, unit = ("the flow's Jacobian", " per second") if of_flow else ("J", "")
-    real = "Re λ" if of_flow else "Re μ"
+    J, real, unit = ("the flow's Jacobian", "Re λ", " per second") if of_flow else ("J", "Re μ", "")
     approach = ", so its solutions in the box approach each other" if of_flow and rate.value < 0 else ""
     return (
         f"Over the box {_in_words(*ends)} the step {found}. Proved: ‖T J T⁻¹‖₂ ≤ {at_most(norm.value)} with one T for "
@@ -199,29 +177,15 @@ def _in_words(lower: Real, upper: Real) -> str:
 
 
 def _box(system: Map, box: float | ArrayLike | None) -> tuple[Real, Real]:
-    n = system.state_size
-    if box is None:
-        given = system.state_bound()
-        if given is None or not bool(given.isfinite().all()):
-            raise UserError(
-                f"The states of {system.name!r} have no bounds of their own: give a box, --box 1 for [−1, 1] or "
-                f"--box -1,2 for [−1, 2]."
-            )
-        largest = given.detach().double().cpu().numpy()
-        return -largest, largest
-    values = np.asarray(box, dtype=float)
+    n, given = system.state_size, system.state_bound() if box is None else None
+    if given is not None and bool(given.isfinite().all()):
+        box = given.detach().double().cpu().numpy() * np.array([[-1.0], [1.0]])
+    values = np.asarray(np.nan if box is None else box, dtype=float)
     values = np.stack([-values, values]) if values.ndim == 0 else values
     if values.shape not in ((2,), (2, n)) or not np.isfinite(values).all() or not (values[0] < values[1]).all():
         raise UserError(
-            f"A box is one positive number, a lower and an upper end, or {n} of each, finite and in this order; got "
-            f"{np.asarray(box).tolist()}."
+            f"The states of {system.name!r} need a box: one positive number (--box 1), a lower and an upper end (--box "
+            f"-1,2), or {n} of each, finite and in this order; got {np.asarray(box).tolist()}."
         )
     lower, upper = (np.broadcast_to(end, (n,)).copy() for end in values)
     return lower, upper
-
-
-def _sampled(lower: Real, upper: Real, samples: int, generator: np.random.Generator) -> Real:
-    shares = generator.uniform(size=(samples, len(lower)))
-    shares[::CORNERS] = shares[::CORNERS] > 0.5
-    states: Real = lower + shares * (upper - lower)
-    return states

@@ -9,10 +9,11 @@ import torch
 import xarray as xr
 
 from dynlab import schema
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
-from dynlab.numerics.orthogonal_similarity import Similarity, orthogonal_similarity
+from dynlab.numerics.orthogonal_similarity import orthogonal_similarity
 from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
@@ -67,21 +68,21 @@ def compare(
     Parameters
     ----------
     system, other : Map
-        Of any sizes.
+        Networks of any sizes.
     inputs : array_like, shape (sample, time, input)
-        At least 6 sequences; both networks are driven by them.
+        At least 6 sequences that drive both networks.
     other_inputs : array_like, shape (sample, time, input), optional
-        What drives `other` in their place.
+        Inputs of `other` in their place.
     delays : int
         Number of consecutive steps in one row: more than 1 where the state does not hold the whole memory.
     rank : int, optional
         Number of coordinates. By default as many as hold 99 % of the variance of either network, 10 at most.
     initial_state, other_initial_state : array_like, shape (state,) or (sample, state), optional
-        Where they are not given, what the system has learned to start at, zero for most.
+        By default what the system has learned to start at, zero for most.
     inputs_description, other_inputs_description : str
         Descriptions of the inputs for the settings: "64 test sequences of har2".
     dtype, device : str
-        Of the trajectories.
+        Type and device of the trajectories.
     seed : int
         Seed of the random starts of the search for the best basis.
 
@@ -120,11 +121,10 @@ def compare(
     >>> bool(dl.compare(one, other, noise).p_value < 0.01)
     True
     """
-    if delays < 1 or (rank is not None and rank < 1):
-        raise UserError(f"delays and rank must be at least 1, got {delays} and {rank}.")
-    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
+    check_at_least(1, delays=delays, rank=1 if rank is None else rank)
     if other_inputs is None:
         other_inputs, other_inputs_description = inputs, inputs_description
+    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
     driven = [
         drive(system, inputs, initial_state, inputs_description=inputs_description, **where),
         drive(other, other_inputs, other_initial_state, inputs_description=other_inputs_description, **where),
@@ -142,12 +142,9 @@ def compare(
     states = [in_float64(each.states[:, 1:]).cpu().numpy() for each in driven]
     white = [_white(each, delays, name) for each, name in zip(states, names, strict=True)]
     chosen = _rank(white, runs, rank)
-    one, two = fitted = [_fitted(values, chosen, runs) for values, _ in white]
-    found = orthogonal_similarity(one.whole, two.whole, STARTS, seed)
-    return schema.dataset(
-        _variables(found, fitted, chosen),
-        system=system.name,
-        source=system.source,
+    return schema.result(
+        system,
+        _table([_fitted(values, chosen, runs) for values, _ in white], chosen, seed),
         settings=driven[0].settings
         | {"delays": delays, "rank": chosen, "runs": runs, "other": other.name, "other_source": other.source}
         | {"other_config": other.json_config, "other_inputs_shape": driven[1].settings["inputs_shape"]}
@@ -164,14 +161,12 @@ def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
     Those of no size are 0.
     """
     samples, times, n = states.shape
-    if not np.abs(states).max() < LARGEST_STATE:
-        raise UserError(f"The states of {name} diverge: give other inputs, or fewer --steps.")
+    if times < delays + 2 or not np.abs(states).max() < LARGEST_STATE:
+        raise UserError(f"The {times} states of {name} diverge, or are too few for {delays} delays: give other inputs.")
     if not np.ptp(states, axis=0).max() > SMALLEST * np.abs(states).max():
         raise UserError(
             f"All {samples:,} sequences lead {name} through the same states: give several that differ, as noise:1.0."
         )
-    if times < delays + 2:
-        raise UserError(f"Sequences of {times} steps are too short for {delays} delays: give longer ones.")
     states = states / np.abs(states).max()  # squares of tiny ones are 0
     components = principal_components(states.reshape(-1, n))
     scores = (states - components.origin) @ components.directions[:LEADING].T
@@ -204,28 +199,32 @@ def _fitted(white: Real, rank: int, runs: int) -> _Fitted:
     return _Fitted(whole, np.stack([fit(part) for part in np.array_split(kept, runs)]), explained)
 
 
-def _variables(found: Similarity, fitted: list[_Fitted], rank: int) -> dict[str, xr.Variable]:
-    maps = np.concatenate([each.runs for each in fitted])
-    runs, size = len(maps) // 2, rank**0.5
-    places = np.array(list(itertools.combinations(range(len(maps)), 2)))
+def _table(fitted: list[_Fitted], rank: int, seed: int) -> dict[str, tuple[Any, ...]]:
+    found = orthogonal_similarity(fitted[0].whole, fitted[1].whole, STARTS, seed)
+    maps, size = np.concatenate([each.runs for each in fitted]), rank**0.5
+    runs, pairs = len(maps) // 2, np.triu_indices(len(maps), 1)
     table = np.zeros((len(maps), len(maps)))
-    table[*places.T] = orthogonal_similarity(maps[places[:, 0]], maps[places[:, 1]], 0).distance / size
+    table[pairs] = orthogonal_similarity(maps[pairs[0]], maps[pairs[1]], 0).distance / size
     table += table.T
-    apart = ~np.eye(runs, dtype=bool)  # two runs that may have had the same inputs are not compared
-    mine = np.arange(runs)
+    apart, mine = (
+        ~np.eye(runs, dtype=bool),
+        np.arange(runs),
+    )  # two runs that may have had the same inputs are not compared
     swaps = np.array([(0, *rest) for rest in itertools.product((0, 1), repeat=runs - 1)])
     between = np.array([table[np.ix_(mine + runs * swap, mine + runs * (1 - swap))][apart].mean() for swap in swaps])
     within = [table[:runs, :runs][apart].mean(), table[runs:, runs:][apart].mean()]
-    clouds = [approximate_eigenvalues(each) for each in (np.stack([one.whole for one in fitted]), maps)]
-    each = (schema.NETWORK,)
     p_value = (between >= (1 - RESOLUTION) * between[0]).mean()
-    run_clouds = clouds[1].reshape(2, runs, -1)
-    table_of: dict[str, tuple[Any, ...]] = {
+    clouds, run_clouds = (
+        approximate_eigenvalues(np.stack([each.whole for each in fitted])),
+        approximate_eigenvalues(maps).reshape(2, runs, -1),
+    )
+    each = (schema.NETWORK,)
+    return {
         "distance": ((), found.distance / size, "distance of the maps min ‖A − C B Cᵀ‖/√r"),
         "distance_bound": ((), found.distance_bound / size, "bound on the distance from below"),
         "angle": ((), found.angle, "angle between the maps (radians)"),
         "angle_bound": ((), found.angle_bound, "bound on the angle from below (radians)"),
-        "eigenvalue": ((*each, schema.MODE), clouds[0], "eigenvalue of the fitted map"),
+        "eigenvalue": ((*each, schema.MODE), clouds, "eigenvalue of the fitted map"),
         "run_eigenvalue": ((*each, schema.RUN, schema.MODE), run_clouds, "eigenvalue of the map of a run"),
         "explained": (each, [one.explained for one in fitted], "share of a step that the map explains"),
         "between_runs": ((), between[0], "mean distance between runs of the two networks"),
@@ -233,7 +232,6 @@ def _variables(found: Similarity, fitted: list[_Fitted], rank: int) -> dict[str,
         "relabelled_distance": ((schema.RELABELLING,), between, "mean distance between relabelled runs"),
         "p_value": ((), p_value, "share of relabellings as far"),
     }
-    return {name: schema.variable(*one) for name, one in table_of.items()}
 
 
 def _verdict(ds: xr.Dataset) -> str:

@@ -12,6 +12,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.verdict import under_input
+from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.errors import UserError, entry
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Flow, System, frozen
@@ -34,15 +35,6 @@ METHOD = (
     "Newton's method to a residual of 10 n ε (1 + ‖h‖), and is NaN from where that fails. The divergence is the trace "
     "of the flow's Jacobian"
 )
-NAMES = {
-    "euler": "Euler's method",
-    "midpoint": "the explicit midpoint method",
-    "rk4": "Runge–Kutta 4",
-    "implicit-midpoint": "the implicit midpoint rule",
-    "exponential-euler": "exponential Euler",
-}
-
-
 CUT = "the orbit or a step's solution is not finite from here on"
 
 
@@ -115,11 +107,10 @@ def energy(
     (True, 0.61)
     """
     flow, step = _flow_and_step(system, step_size)
-    check_at_least(1, steps=steps)
-    _check(integrators)
-    stepped = Euler(flow, step)
+    check_at_least(1, steps=steps, integrators=len(integrators))
+    methods = [entry(INTEGRATORS, name, "integrator") for name in integrators]
     empty = np.zeros((1, system.network_input_size))
-    _, driving, _ = prepare(stepped, empty if inputs is None else inputs, None, dtype, device)
+    stepped, driving, _ = prepare(Euler(flow, step), empty if inputs is None else inputs, None, dtype, device)
     held = held_input(stepped, at, driving, inputs is not None)
     if initial_state is None:
         initial_state = np.random.default_rng(seed).standard_normal((STARTS, flow.state_size))
@@ -127,36 +118,22 @@ def energy(
     seconds = step * np.arange(steps + 1, dtype=float)
     states, balance = _solution(exact, prepare_flow(flow, initial_state)[1].numpy(), seconds)
     begun, along = torch.from_numpy(states[:, 0]).to(held), held.expand(len(states), steps, -1)
-    stepping = [INTEGRATORS[name](frozen(flow, held.dtype, device), step) for name in integrators]
-    orbits = [orbit(each, along, begun).double().cpu() for each in stepping]
-    variables = _variables(exact, states, balance, orbits)
-    settings = {
-        "at": at if isinstance(at, str) else "values",
-        "input": held.tolist(),
-        "initial_state": states[:, 0].tolist(),
-        "step_size": step,
-        "steps": steps,
-        "integrators": list(integrators),
-        "inputs": None if inputs is None else list(driving.shape),
-        "seed": seed,
-        "dtype": dtype,
-        "device": device,
-        "config": system.json_config,
-    }
-    ds = schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings,
+    orbits = [orbit(each(stepped.flow, step), along, begun).double().cpu() for each in methods]
+    ds = schema.result(
+        system,
+        _table(exact, states, balance, orbits),
+        settings={"at": at if isinstance(at, str) else "values", "input": held.tolist(), "step_size": step}
+        | {"initial_state": states[:, 0].tolist(), "steps": steps, "integrators": list(integrators)}
+        | {"inputs": None if inputs is None else list(driving.shape), "seed": seed, "dtype": dtype, "device": device},
         method=METHOD,
         coords={
             schema.TIME: schema.time_coordinate(seconds, schema.SECOND),
             schema.INTEGRATOR: schema.variable((schema.INTEGRATOR,), np.array(integrators, dtype=str), "integrator"),
         },
-        flags=schema.not_finite(variables, dict.fromkeys(("energy", "drift"), CUT)),
+        reasons=dict.fromkeys(("energy", "drift"), CUT),
+        verdict=_verdict,
     )
-    said = _verdict(ds)
-    return ds.assign_attrs(verdict=under_input(said, at) if system.network_input_size else said)
+    return ds.assign_attrs(verdict=under_input(ds.verdict, at)) if system.network_input_size else ds
 
 
 class _Balanced(Flow):
@@ -170,13 +147,6 @@ class _Balanced(Flow):
         h = state[..., :-1]
         _, rate = _energy_and_rate(self.held, h)
         return torch.cat([self.held.moved(h), rate.unsqueeze(-1)], dim=-1)
-
-
-def _check(integrators: Sequence[str]) -> None:
-    if not integrators:
-        raise UserError(f"Name at least one integrator of {', '.join(INTEGRATORS)}.")
-    for name in integrators:
-        entry(INTEGRATORS, name, "integrator")
 
 
 def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float]:
@@ -212,14 +182,14 @@ def _energy_and_rate(held: Held, states: Tensor) -> tuple[Tensor, Tensor]:
     return found
 
 
-def _variables(exact: Held, states: Real, balance: Real, orbits: list[Tensor]) -> dict[str, xr.Variable]:
-    """H, its rate and the divergence along the solution, and H along each integrator's orbits."""
+def _table(exact: Held, states: Real, balance: Real, orbits: list[Tensor]) -> dict[str, tuple[Any, ...]]:
+    """Return H, its rate and the divergence along the solution, and H along each integrator's orbits."""
     values, rate = (one.numpy() for one in _energy_and_rate(exact, torch.from_numpy(states)))
     found = np.stack([_energy_and_rate(exact, one)[0].numpy() for one in orbits])
     matrices = (held_matrices(exact, sample) for sample in torch.from_numpy(states))
     divergence = np.stack([each.diagonal(dim1=-2, dim2=-1).sum(dim=-1).numpy() for each in matrices])
     over, each = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME)
-    table: dict[str, tuple[Any, ...]] = {
+    return {
         "exact_energy": (over, values, "energy H of the flow"),
         "dissipation": (over, rate, "rate of H along the flow", schema.PER_SECOND),
         "balance": (over, values - values[:, :1] - balance, "H − H₀ − ∫ Ḣ dt"),
@@ -227,33 +197,32 @@ def _variables(exact: Held, states: Real, balance: Real, orbits: list[Tensor]) -
         "energy": (each, found, "energy H along the integrator's orbit"),
         "drift": (each, found - values, "drift of the energy"),
     }
-    return {name: schema.variable(*one) for name, one in table.items()}
 
 
 def _verdict(ds: xr.Dataset) -> str:
     """Say whether the flow keeps H, how far each integrator drifts from it, and what becomes of volumes."""
-    settings = schema.settings(ds)
+    settings, seconds = schema.settings(ds), f"{float(ds[schema.TIME][-1]):g} s"
     values, rate, divergence = (ds[name].values for name in ("exact_energy", "dissipation", "divergence"))
-    seconds = f"{float(ds[schema.TIME][-1]):g} s"
-    largest = np.abs(values - values[:, :1]).max()
-    if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
-    else:
-        ways = ((rate <= ROUNDED * np.abs(rate).max(), "falls"), (rate >= -ROUNDED * np.abs(rate).max(), "rises"))
-        way = next((words for which, words in ways if which.all()), "rises and falls")
+    largest, rounded = np.abs(values - values[:, :1]).max(), ROUNDED * np.abs(rate).max()
+    first = f"The flow conserves the {ENERGY}: in {seconds} it changes by at most {at_most(largest, 2)}."
+    if largest > CONSERVED * (1 + np.abs(values).max()):
+        way = _sign(rate, rounded, "stays", "falls", "rises", "rises and falls")
         first = f"The {ENERGY} {way} along the flow, by {interval(np.ptp(values, axis=1))} in {seconds}."
     named = zip(settings["integrators"], ds["drift"].values, strict=True)
-    drifts = [f"{_drift(one)} for {NAMES[name]}" for name, one in named]
-    sides = ((divergence == 0, "keeps"), (divergence <= 0, "shrinks"), (divergence >= 0, "expands"))
-    side = next((words for which, words in sides if which.all()), "shrinks and expands")
+    side = _sign(divergence, 0.0, "keeps", "shrinks", "expands", "shrinks and expands")
     return (
-        f"{first} At ε = {settings['step_size']:g} s the largest drift of H is {joined(drifts)}. "
+        f"{first} At ε = {settings['step_size']:g} s the largest drift of H is "
+        f"{joined([f'{_drift(drift)} for {METHODS[name].title}' for name, drift in named])}. "
         f"The flow {side} volumes: its divergence {ranging(divergence)} per second."
     )
 
 
+def _sign(values: Real, rounded: float, none: str, below: str, above: str, both: str) -> str:
+    """Return the words for the signs of values, of which some are rounding."""
+    words = {(True, True): none, (True, False): below, (False, True): above, (False, False): both}
+    return words[bool((values <= rounded).all()), bool((values >= -rounded).all())]
+
+
 def _drift(drift: Real) -> str:
-    if not np.isfinite(drift).all():
-        return "not finite"
     worst = float(drift.flat[np.abs(drift).argmax()])
-    return f"{'+' if worst > 0 else ''}{number(worst, 2)}"
+    return f"{'+' * (worst > 0)}{number(worst, 2)}" if np.isfinite(drift).all() else "not finite"

@@ -1,6 +1,6 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,9 @@ from dynlab.wording import at_most, counted, near_one, number, ranging, share, s
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
-REASONS = dict.fromkeys(
-    (
-        "eigenvalue",
-        "eigenvalue_error",
-        "spectral_radius",
-        "flow_eigenvalue",
-        "flow_eigenvalue_error",
-        "spectral_abscissa",
-    ),
-    NOT_COMPUTED,
-) | {
+NAMES = ("eigenvalue", "eigenvalue_error", "condition", "departure_from_normality")
+RATES = ("flow_eigenvalue", "flow_eigenvalue_error")
+REASONS = dict.fromkeys((*NAMES[:2], *RATES, "spectral_radius", "spectral_abscissa"), NOT_COMPUTED) | {
     "condition": "inf where left and right eigenvectors are orthogonal: a defective eigenvalue; " + NOT_COMPUTED,
     "departure_from_normality": "NaN where the Jacobian is zero or not finite",
 }
@@ -44,7 +36,6 @@ LEAST = 64**3  # of it a Jacobian: what a small one takes beside its eigenvalues
 
 EPS = float(np.finfo(np.float64).eps)
 ROUNDED = 1e-10  # a radius as near to 1 as its error and as this is told as 1
-AS_ONE = 1e-12  # and any as near as this
 COARSE = 5e-4  # of the radius: an error that changes what is printed of it
 STORED = EPS  # times the size of J: an orthogonal matrix as it is stored is no nearer to one
 
@@ -68,21 +59,20 @@ def spectrum(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Those recorded with the system where there are none (`dynlab.from_module` with a batch).
+        By default those recorded with the system (`dynlab.from_module` with a batch).
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default what the system has learned to start at, zero for most.
     times : int, optional
-        How many steps of a sequence are linearised: evenly spaced, the first and the last among them. Where it is not
-        given `usual_times`, which the verdict says where they are fewer than 64.
+        Number of steps of a sequence that are linearised: evenly spaced, the first and the last among them. By default
+        `usual_times`; the verdict says how many.
     conditions : bool
-        Whether the eigenvalues' conditions and the departures from normality are computed: of large stacks a quarter
-        of the time.
+        Compute the eigenvalues' conditions and the departures from normality: a quarter of the time of large stacks.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the trajectory and its Jacobians; eigenvalues are computed in float64 on the CPU.
+        Type and device of the trajectory and its Jacobians; eigenvalues are computed in float64 on the CPU.
     seed : int
-        The one that drew `inputs`, recorded in the settings; nothing here is random.
+        Seed that drew `inputs`, recorded in the settings.
 
     Returns
     -------
@@ -111,69 +101,58 @@ def spectrum(
     >>> ds["time"].values.tolist(), ds["spectral_radius"].values.tolist()
     ([1, 6, 10], [[0.5, 0.5, 0.5]])
     """
-    driven = drive(
-        system,
-        inputs,
-        initial_state,
-        dtype=dtype,
-        device=device,
-        seed=seed,
-        inputs_description=inputs_description,
-    )
+    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+    driven = drive(system, inputs, initial_state, **of)
     chosen = usual_times(system, len(driven.states)) if times is None else times
     steps = chosen_steps(driven.steps, chosen)
-    found = _variables(_along(driven, steps, conditions))
     step_size = system.step_size if isinstance(system, Euler) else None
-    ds = schema.dataset(
-        found,
-        system=system.name,
-        source=system.source,
+    ds = schema.result(
+        system,
+        _table(_along(driven, steps, conditions)),
         settings=driven.settings | {"times": chosen, "conditions": conditions, "step_size": step_size},
         method=METHOD if step_size is None else METHOD_FLOW,
         coords={schema.TIME: schema.time_coordinate(steps)},
-        flags=schema.not_finite(found, REASONS),
+        reasons=REASONS,
+        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description),
     )
-    text = _verdict(ds, driven.steps, inputs_description)
     if times is None and len(steps) != min(TIMES, driven.steps):
-        text += f" A larger --times (in Python times=) takes more than {len(steps)} of the {driven.steps} steps."
-    return ds.assign_attrs(verdict=text)
+        ds.attrs["verdict"] += f" A larger --times (times=) takes more than {len(steps)} of the {driven.steps} steps."
+    return ds
 
 
 def usual_times(system: Map, samples: int, steps: int = TIMES) -> int:
     """Return how many of so many steps are linearised by default: all that `WORK` allows, and one at least."""
-    each = sum(size**3 for size in system.blocks)
-    if steps > TIMES:
-        each = max(each, LEAST)
+    each = max(sum(size**3 for size in system.blocks), LEAST)
     return max(1, min(steps, int(WORK / (samples * each))))
 
 
 def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[str, NDArray[Any]]:
     """The variables' values, the first two dimensions being sample and time."""
     samples, _, n = driven.states.shape
-    each = 8 * ARRAYS * n * n * len(steps)
-    joined = in_threads(lambda some: tuple(_of_samples(driven.of(some), steps, conditions)), samples, each)
-    names = ["eigenvalue", "eigenvalue_error"] + ["condition", "departure_from_normality"] * conditions
-    names += ["flow_eigenvalue", "flow_eigenvalue_error"] * isinstance(driven.system, Euler)
-    return dict(zip(names, joined, strict=True))
+    of = driven.system.flow if isinstance(driven.system, Euler) else driven.system
+
+    def work(some: slice) -> tuple[NDArray[Any], ...]:
+        stacks = _matrices(driven.of(some), of, steps)
+        parts = [_of_stack(driven.system, of.blocks, *each, conditions) for each in stacks]
+        return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+
+    joined = in_threads(work, samples, 8 * ARRAYS * n * n * len(steps))
+    return dict(zip((*NAMES[: 2 + 2 * conditions], *RATES * (of is not driven.system)), joined, strict=True))
 
 
-def _of_samples(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> list[NDArray[Any]]:
-    """The values of some samples, whose Jacobians at one step are held at once."""
-    system = driven.system
-    of, step_size = (system.flow, system.step_size) if isinstance(system, Euler) else (system, None)
-    parts: list[list[NDArray[Any]]] = []
-    for stack, errors in _matrices(driven, of, steps):
-        found: list[NDArray[Any]] = list(eigenvalues(stack, errors, of.blocks, conditions=conditions))
-        rates: list[NDArray[Any]] = []
-        if step_size is not None:  # μ = 1 + ελ in its own order; the product and the sum round too
-            stack = np.eye(stack.shape[-1]) + step_size * stack
-            sorts = order(np.asarray(1 + step_size * found[0], dtype=np.complex128))
-            *rates, known = (np.take_along_axis(part, sorts, axis=-1) for part in found)
-            values = 1 + step_size * rates[0]
-            found = [values, step_size * rates[1] + 2 * EPS * np.abs(values), known]
-        departures = [_departure_from_normality(stack)] if conditions else []
-        parts.append([*found[: 2 + conditions], *departures, *rates])
-    return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
+def _of_stack(
+    system: Map, blocks: Sequence[int], stack: Real, errors: list[Real], conditions: bool
+) -> list[NDArray[Any]]:
+    """The values at Jacobians that are held at once; of an Euler step those of the flow, in the order of the step's."""
+    found: list[NDArray[Any]] = list(eigenvalues(stack, errors, blocks, conditions=conditions))
+    rates: list[NDArray[Any]] = []
+    if isinstance(system, Euler):
+        stack = np.eye(stack.shape[-1]) + system.step_size * stack
+        sorts = order(np.asarray(1 + system.step_size * found[0], dtype=np.complex128))
+        *rates, known = (np.take_along_axis(part, sorts, axis=-1) for part in found)
+        values = 1 + system.step_size * rates[0]  # the product and the sum round too
+        found = [values, system.step_size * rates[1] + 2 * EPS * np.abs(values), known]
+    return [*found[: 2 + conditions], *([_departure_from_normality(stack)] if conditions else []), *rates]
 
 
 def _matrices(driven: Driven, of: System, steps: NDArray[np.int64]) -> Iterator[tuple[Real, list[Real]]]:
@@ -186,21 +165,21 @@ def _matrices(driven: Driven, of: System, steps: NDArray[np.int64]) -> Iterator[
         yield stack, [np.nan_to_num(wrong, nan=np.inf) for _, wrong in diagonal]
 
 
+@np.errstate(invalid="ignore", divide="ignore")
 def _departure_from_normality(matrices: Real) -> Real:
     """‖J Jᵀ − Jᵀ J‖_F/‖J‖_F², NaN of a zero matrix."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = matrices / np.abs(matrices).max(axis=(-2, -1), keepdims=True)
-        turned = scaled.swapaxes(-2, -1)
-        commutator = np.linalg.norm(scaled @ turned - turned @ scaled, axis=(-2, -1))
-        return np.asarray(commutator / (scaled**2).sum(axis=(-2, -1)))
+    scaled = matrices / np.abs(matrices).max(axis=(-2, -1), keepdims=True)
+    turned = scaled.swapaxes(-2, -1)
+    commutator = np.linalg.norm(scaled @ turned - turned @ scaled, axis=(-2, -1))
+    return np.asarray(commutator / (scaled**2).sum(axis=(-2, -1)))
 
 
-def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
+@np.errstate(invalid="ignore")
+def _table(found: dict[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
     each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
     sizes, errors = np.abs(found["eigenvalue"]), found["eigenvalue_error"]
     radius = sizes.max(axis=-1)
-    with np.errstate(invalid="ignore"):
-        off = np.maximum((sizes + errors).max(axis=-1) - radius, radius - (sizes - errors).max(axis=-1))
+    off = np.maximum((sizes + errors).max(axis=-1) - radius, radius - (sizes - errors).max(axis=-1))
     found = found | {"spectral_radius": radius, "spectral_radius_error": off}
     if "flow_eigenvalue" in found:
         found["spectral_abscissa"] = found["flow_eigenvalue"].real.max(axis=-1)
@@ -215,7 +194,7 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
         "flow_eigenvalue_error": (mode, "bound on the error of the flow's eigenvalue", schema.PER_SECOND),
         "spectral_abscissa": (each, "spectral abscissa of the flow's Jacobian", schema.PER_SECOND),
     }
-    return {name: schema.variable(dims, found[name], *words) for name, (dims, *words) in table.items() if name in found}
+    return {name: (dims, found[name], *words) for name, (dims, *words) in table.items() if name in found}
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
@@ -228,24 +207,25 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     stored = 0.0 if "flow_eigenvalue" in ds else STORED * ds.sizes[schema.MODE]  # of Euler's I + εA the I is exact
     sizes, errors = np.abs(ds["eigenvalue"].values[finite]), np.maximum(ds["eigenvalue_error"].values[finite], stored)
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
-    some = "" if finite.all() else f"{above.size:,} finite ones of "
-    text = f"Over {looked}, the spectral radius of ∂h_t/∂h_{{t−1}} "
+    size = "is not known"
     if known.any():
-        of_one = np.abs(radius - 1) <= np.clip(wrong, AS_ONE, ROUNDED)
-        text += typically(np.where(of_one, 1, radius)[known], 4, near_one)
-        text += "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
+        size = typically(np.where(np.abs(radius - 1) <= np.minimum(wrong, ROUNDED), 1, radius)[known], 4, near_one)
+        size += "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
         most = float(wrong[known].max())
-        text += f" (errors up to {at_most(most, 2)})" if most > COARSE * float(radius[known].max()) else ""
-    else:
-        text += "is not known"
+        size += f" (errors up to {at_most(most, 2)})" if most > COARSE * float(radius[known].max()) else ""
+    count = "" if finite.all() else f"{above.size:,} finite ones of "
     undecided = int((~above & ~below).sum())
-    text += f". It exceeds 1 in {share(above.mean())} of the {some}{counted(finite.size, 'Jacobian')}"
-    text += f"; in {'all' if undecided == above.size else f'{undecided:,}'} that is undecided" if undecided else ""
-    return f"{text}.{_flow(ds, bool(above.any())) if 'flow_eigenvalue' in ds else ''}"
+    open_ = f"; in {'all' if undecided == above.size else f'{undecided:,}'} that is undecided" if undecided else ""
+    return (
+        f"Over {looked}, the spectral radius of ∂h_t/∂h_{{t−1}} {size}. It exceeds 1 in {share(above.mean())} of the "
+        f"{count}{counted(finite.size, 'Jacobian')}{open_}.{_flow(ds, bool(above.any()))}"
+    )
 
 
 def _flow(ds: xr.Dataset, grows: bool) -> str:
     """The real parts of the flow's eigenvalues; `grows` is whether the radius of Euler's step exceeds 1 anywhere."""
+    if "flow_eigenvalue" not in ds:
+        return ""
     real, errors = ds["flow_eigenvalue"].values.real, ds["flow_eigenvalue_error"].values
     step = number(schema.settings(ds)["step_size"])
     if not (real < -errors)[np.isfinite(real)].all():

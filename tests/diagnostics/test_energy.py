@@ -8,10 +8,8 @@ from scipy.integrate import solve_ivp
 from dynlab import energy
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
-from dynlab.systems import Euler, create
-from dynlab.systems.activations import log_cosh
+from dynlab.systems import create
 from dynlab.systems.antisymmetric import AntisymmetricFlow
-from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
 
 START = [[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]]
@@ -19,27 +17,6 @@ START = [[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]]
 
 def planar(name):
     return planar_system(planar_matrix(name))
-
-
-@pytest.mark.parametrize("p", [0.0, 1e-9, -3e-4, 9.9e-4, 1.01e-3, 0.7, -20.0, 800.0])
-def test_log_cosh_is_right_to_rounding(p):
-    import mpmath
-
-    with mpmath.workdps(50):
-        exact = float(mpmath.log(mpmath.cosh(mpmath.mpf(p))))
-    assert float(log_cosh(torch.tensor(p, dtype=torch.float64))) == pytest.approx(exact, rel=2e-13, abs=0)
-
-
-@pytest.mark.parametrize(
-    "flow", [AntisymmetricFlow(2, 5, gamma=0.3), planar("plus").flow], ids=["antisymmetric", "plus"]
-)
-def test_the_rate_is_the_gradient_along_the_flow(flow):
-    flow = flow.double()
-    h = torch.randn(7, flow.state_size, dtype=torch.float64, requires_grad=True)
-    x = torch.randn(flow.input_size, dtype=torch.float64)
-    H, rate = flow.energy(h, x)
-    (gradient,) = torch.autograd.grad(H.sum(), h)
-    assert (rate - (gradient * flow.velocity(h, x)).sum(dim=-1)).abs().max() < 1e-13
 
 
 def test_a_rotation_conserves_it_and_its_volume():
@@ -94,15 +71,6 @@ def test_the_drift_has_the_integrators_order(name):
     assert np.log2(drifts[0] / drifts[1]) == pytest.approx(ORDERS[name], abs=0.1)
 
 
-def test_the_implicit_midpoint_rule_does_not_drift_away():
-    """Symplectic: the error of the second half of a long orbit is that of the first; Euler's grows."""
-    ds = energy(planar("zero"), initial_state=START[0], steps=400, integrators=["implicit-midpoint", "euler"])
-    error = abs(ds.drift[:, 0])
-    first, second = (error[:, part].max("time").values for part in (slice(1, 200), slice(200, None)))
-    assert second[0] < 1.01 * first[0]
-    assert second[1] > 1.3 * first[1]
-
-
 def test_energy_of_an_euler_orbit_is_that_of_its_states():
     ds = energy(planar("diff"), initial_state=START, steps=50, integrators=["euler"])
     h = torch.tensor(START, dtype=torch.float64)
@@ -110,13 +78,6 @@ def test_energy_of_an_euler_orbit_is_that_of_its_states():
     for t in range(51):
         assert np.allclose(ds.energy[0, :, t], torch.log(torch.cosh(h @ W.T)).sum(-1), atol=1e-13)
         h = h + 0.1 * torch.tanh(h @ W.T)
-
-
-def test_an_orbit_that_cannot_go_on_is_cut_and_flagged():
-    """At a step of 10 s Newton's method finds no midpoint."""
-    ds = energy(planar("plus"), initial_state=[-0.5, -0.4], step_size=10, steps=4, integrators=["implicit-midpoint"])
-    assert np.isnan(ds.energy.values).any()
-    assert "energy" in ds.attrs["flags"]
 
 
 @pytest.mark.parametrize(
@@ -134,24 +95,10 @@ def test_an_orbit_that_cannot_go_on_is_cut_and_flagged():
         ),
         (planar("zero"), {"step_size": -0.1}, "must be a positive number, got -0.1"),
         (planar("zero"), {"integrators": ["eulr"]}, "Unknown integrator 'eulr'.*euler"),
-        (planar("zero"), {"integrators": []}, "Name at least one integrator"),
+        (planar("zero"), {"integrators": []}, "integrators must be at least 1"),
         (planar("zero"), {"initial_state": [1.0]}, "initial state must have shape \\(2,\\)"),
     ],
 )
 def test_bad_input_is_one_sentence(system, settings, sentence):
     with pytest.raises(UserError, match=sentence):
         energy(system, **settings)
-
-
-def test_every_integrator_has_a_name_and_a_look():
-    from dynlab.cli.energy import INTEGRATORS as CHOICES
-    from dynlab.diagnostics.energy import NAMES
-    from dynlab.plots.energy import LOOKS
-
-    assert set(CHOICES) == set(INTEGRATORS) == set(NAMES) == set(LOOKS)
-
-
-def test_a_flow_and_its_euler_step_have_the_same_exact_energy():
-    flow = planar("diff").flow
-    one, other = (energy(system, initial_state=START, step_size=0.2, steps=5) for system in (flow, Euler(flow, 0.7)))
-    assert np.array_equal(one.exact_energy, other.exact_energy)

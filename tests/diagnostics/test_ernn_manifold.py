@@ -6,9 +6,7 @@ import torch
 
 from dynlab import zoo
 from dynlab.diagnostics.ernn.manifold import ernn_manifold
-from dynlab.diagnostics.ernn.manifold_example import SEED, chosen, random_planar_networks
-from dynlab.errors import UserError
-from dynlab.systems import create
+from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks.har import sample
 
@@ -40,23 +38,6 @@ def test_every_state_is_the_equilibrium_less_the_state_before(example, ds):
     assert ds["distance"].sel(network="ernn").values[0, 1:].max() < 1e-14
 
 
-def test_the_equilibria_of_both_ernns_are_those_of_the_contraction(example, ds):
-    z = iterated(example, example.inputs)
-    for name in ("ernn", "ernn K=5"):
-        assert np.abs(ds["equilibrium"].sel(network=name).values[0, 1:] - z).max() < 1e-12
-
-
-def test_the_equilibria_come_with_their_residuals(ds):
-    ernn = ds.isel(network=0)
-    found = np.isfinite(ernn["equilibrium"].values).all(axis=-1)
-    residual = ernn["equilibrium_residual"].values
-    np.testing.assert_array_equal(np.isfinite(residual), found)
-    iterations = ernn["equilibrium_iterations"].values[found]
-    assert 1 <= iterations.min() <= iterations.max() <= 20  # Newton's own, quadratic near the root
-    size = np.linalg.norm(ernn["equilibrium"].values[found], axis=-1)
-    assert (residual[found] <= np.maximum(1e-12, 20 * np.finfo(float).eps * size)).all()
-
-
 def test_five_inner_steps_of_0_01_are_off_the_manifold(example, ds):
     h = ds["trajectory"].sel(network="ernn K=5").values[0]
     expected = np.linalg.norm(h[1:] + h[:-1] - iterated(example, example.inputs), axis=1)
@@ -77,20 +58,6 @@ def test_the_state_is_an_alternating_sum_of_points_of_the_manifold(ds):
 def test_the_curve_is_the_manifold(example, ds):
     assert np.abs(ds["curve"].values - iterated(example, ds["x"].values[:, None])).max() < 1e-12
     assert ds["x"].values[[0, -1]].tolist() == [example.inputs.min(), example.inputs.max()]
-
-
-def test_the_inner_path_leads_from_the_initial_state_to_the_first_equilibrium(ds):
-    path = ds["inner_path"].values[0]
-    assert path[0].tolist() == [-0.6, -0.8]
-    assert np.abs(path[-1] - ds["equilibrium"].values[0, 0, 1]).max() < 1e-14
-
-
-def test_other_networks_are_driven_alike_and_have_no_manifold(example, ds):
-    h = torch.tensor([example.initial_state], dtype=torch.float64)
-    for x in torch.from_numpy(example.inputs):
-        h = example.beside["rnn"].step(h, x)
-    assert np.abs(ds["trajectory"].sel(network="rnn").values[0, -1] - h.detach().numpy()).max() < 1e-14
-    assert np.isnan(ds["distance"].sel(network=["rnn", "fastrnn"]).values).all()
 
 
 def test_where_there_is_no_equilibrium_it_says_so():
@@ -114,11 +81,6 @@ def test_the_other_sign_adds_instead(example):
     assert np.abs(np.diff(h, axis=0) - iterated(example, example.inputs[:30])).max() < 1e-13
 
 
-def test_only_an_ernn_has_a_manifold():
-    with pytest.raises(UserError, match="Only an ERNN"):
-        ernn_manifold(create("fastrnn", input_size=1, state_size=2), np.zeros((3, 1)))
-
-
 def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():
     """Their condition z = ReLU(P (U z + W x + b)) by NumPy; at most steps the search from the state itself fails."""
     system = zoo.load("ernn-har2-k1")
@@ -129,10 +91,3 @@ def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_fo
     U = np.eye(len(V)) + V @ H
     assert np.isfinite(z).all()
     assert np.abs(z - np.maximum((z @ U.T + inputs[0] @ W.T + b) @ U.T, 0)).max() < 1e-11
-
-
-def test_the_default_seed_is_chosen_for_what_its_sentence_says():
-    U = random_planar_networks().system.U.weight.detach().numpy()
-    assert round(float(np.linalg.norm(U, 2)), 2) == 0.92
-    assert "‖U‖₂ = 0.92 < 1" in chosen(SEED)
-    assert chosen(0) == "The networks are random, from seed 0."

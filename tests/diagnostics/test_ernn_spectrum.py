@@ -6,7 +6,6 @@ import torch
 from scipy.optimize import linear_sum_assignment
 
 from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
-from dynlab.errors import UserError
 from dynlab.systems import create
 
 
@@ -46,8 +45,3 @@ def test_a_low_rank_relu_net_is_singular_as_the_count_of_active_units_says(input
         assert int(ds["inner_rank"][0, t]) <= inactive + rank
         h = new
     assert int(ds["inner_rank"].min()) < 24
-
-
-def test_another_system_is_refused(inputs):
-    with pytest.raises(UserError, match="Only an ERNN"):
-        ernn_spectrum(create("vanilla", input_size=3, state_size=2), inputs)

@@ -1,7 +1,5 @@
 """Pseudospectra against closed forms of 2 × 2 matrices, against singular values, and against Kreiss's theorem."""
 
-import re
-
 import mpmath
 import numpy as np
 import pytest
@@ -9,14 +7,11 @@ import scipy.linalg
 import torch
 
 import dynlab as dl
-from dynlab.diagnostics.pseudospectrum import numerical_range as numerical_range_module
 from dynlab.diagnostics.pseudospectrum.border import kreiss_constant
-from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
 from dynlab.diagnostics.pseudospectrum.powers import exponential_norms, power_norms
 from dynlab.errors import UserError
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.resolvent import Resolvent
-from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
 
 SHEAR = [[-1.0, 10.0], [0.0, -2.0]]
@@ -32,7 +27,7 @@ def jordan(c):
     return LinearMap([[0.9, c], [0.0, 0.9]])
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 33, 64])
+@pytest.mark.parametrize("n", [1, 3, 33])
 @pytest.mark.parametrize("kind", ["random", "triangular", "orthogonal", "zero"])
 def test_smallest_singular_values(n, kind):
     generator = np.random.default_rng(n)
@@ -50,13 +45,6 @@ def test_smallest_singular_values(n, kind):
     exact = np.linalg.svd(points[:, None, None] * np.eye(n) - matrix, compute_uv=False)[:, -1]
     np.testing.assert_allclose(found.value, exact, rtol=1e-9, atol=1e-13)
     assert found.converged.all()
-
-
-def test_blocks_do_not_change_the_numbers():
-    matrix = np.random.default_rng(0).standard_normal((20, 20)) / 4
-    points = np.exp(1j * np.linspace(0, 6, 50))
-    several = Resolvent(matrix, max_memory=2**14, seed=0).smallest(points).value
-    np.testing.assert_allclose(several, Resolvent(matrix, max_memory=2**30, seed=0).smallest(points).value, rtol=1e-12)
 
 
 @pytest.mark.parametrize("c", [0.01, 1.0, 4.0, 100.0])
@@ -95,21 +83,12 @@ def test_the_shear_as_a_flow():
     assert "grows to" in ds.attrs["verdict"]
 
 
-def test_w_minus_is_defective_and_grows_at_no_time():
-    ds = dl.pseudospectrum(dl.create("linear", matrix=[[-2.0, 2.0], [0.0, -2.0]]), grid=11)
-    assert float(ds["numerical_abscissa"]) == pytest.approx(-1, abs=1e-15)
-    assert (np.diff(ds["log_power_norm"]) < 0).all()
-    assert float(ds["kreiss_constant"]) == 1
-    assert float(ds["condition"][0]) > 1e10
-    assert "‖exp(tA)‖ never exceeds 1" in ds.attrs["verdict"]
-
-
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_kreiss_matrix_theorem(seed):
     """K ≤ sup ‖A^k‖ ≤ e n K: the first half holds of every lower bound, the second says that this one is not lax."""
     n = 6
     matrix = np.triu(np.random.default_rng(seed).standard_normal((n, n)) * 2, 1) + np.diag(np.linspace(-0.9, 0.95, n))
-    found, _ = kreiss_constant(matrix, eigenvalues(matrix), Resolvent(matrix, max_memory=2**24, seed=0), flow=False)
+    found, _ = kreiss_constant(matrix, eigenvalues(matrix), Resolvent(matrix, max_memory=2**24, seed=0), False)
     largest = float(np.exp(power_norms(matrix, 400).log_norm.max()))
     assert found <= largest * (1 + 1e-9)
     assert largest <= np.e * n * found
@@ -136,17 +115,10 @@ def test_the_norms_of_powers_are_within_their_errors(matrix):
             assert abs(float(mpmath.log(largest) - float(found.log_norm[k]))) <= found.error[k] < 1e-11
 
 
-def triangular(seed):
-    generator = np.random.default_rng(seed)
-    size = int(generator.integers(4, 9))
-    return np.triu(generator.standard_normal((size, size)), 1) - np.diag(10 ** generator.uniform(-3, 1, size))
-
-
 @pytest.mark.parametrize(
     "matrix, duration",
     [(np.diag(np.ones(n - 1), 1), t) for n, t in ((5, 1000.0), (8, 30.0), (8, 1000.0), (10, 1e5))]
-    + [(10 * np.diag(np.ones(7), 1) - np.eye(8), 20.0), (np.diag(np.full(14, 2.0), 1) - 1e-3 * np.eye(15), 1000.0)]
-    + [(triangular(seed), 30.0) for seed in range(8)],
+    + [(10 * np.diag(np.ones(7), 1) - np.eye(8), 20.0), (np.diag(np.full(14, 2.0), 1) - 1e-3 * np.eye(15), 1000.0)],
 )
 def test_the_norms_of_exponentials_are_within_their_errors(matrix, duration):
     """Of what is far from normal, small entries of e^A decide how later powers grow."""
@@ -159,15 +131,7 @@ def test_the_norms_of_exponentials_are_within_their_errors(matrix, duration):
             if np.isfinite(found.log_norm[k]):
                 exact = mpmath.log(mpmath.svd_r(power, compute_uv=False)[0])
                 assert float(abs(exact - mpmath.mpf(float(found.log_norm[k])))) <= found.error[k]
-    assert np.isfinite(found.log_norm[1:]).sum() >= 8
-
-
-def test_what_grows_at_least_is_rounded_down():
-    """‖e^{tA}‖ is at most 25.00625 for this A, by multi-precision arithmetic."""
-    verdict = dl.pseudospectrum(dl.create("linear", matrix=[[-0.01, 0.0], [1.0, -0.02]])).attrs["verdict"]
-    told = float(re.search(r"grows to at least ([\d.]+)", verdict)[1])
-    assert told <= 25.00625
-    assert told == pytest.approx(25, rel=1e-3)
+    assert np.isfinite(found.log_norm[1:]).all()
 
 
 @pytest.mark.parametrize("flow", [False, True])
@@ -179,44 +143,13 @@ def test_the_kreiss_constant_stays_a_lower_bound_where_rounding_drowns_the_resol
     assert 1e6 < float(ds["kreiss_constant"]) <= 1 + 5 / (4 * g)
 
 
-@pytest.mark.parametrize("rho, kreiss", [(1.0 + 1e-9, np.inf), (1.5, np.inf), (1.0, 1.0), (0.5, 1.0)])
-def test_the_kreiss_constant_is_infinite_beyond_the_disc_only(rho, kreiss):
-    rotation = rho * np.array([[0.6, -0.8], [0.8, 0.6]])
-    ds = dl.pseudospectrum(LinearMap(rotation.tolist()), grid=5)
-    assert float(ds["kreiss_constant"]) == pytest.approx(kreiss, rel=1e-5)
-    np.testing.assert_allclose(ds["log_power_norm"], np.arange(101) * np.log(rho), atol=1e-12)
-
-
-SAID = {"stable": ": A is stable", "unstable": ": A is unstable", "undecided": "whether A is stable is undecided"}
-
-
-@pytest.mark.parametrize("kind, border", [("map", 1.0), ("flow", 0.0)])
-@pytest.mark.parametrize("beyond, side", [(-1e-9, "stable"), (1e-9, "unstable"), (0.0, "undecided")])
-def test_eigenvalues_a_billionth_off_the_border_are_told_apart_beside_a_large_condition(kind, border, beyond, side):
-    """[[border + beyond, 1e5], [0, −1/2]]: condition 1e5 or so, whose first error bound is 1e-5."""
-    matrix = [[border + beyond, 1e5], [0.0, -0.5]]
-    ds = dl.pseudospectrum(LinearMap(matrix) if kind == "map" else dl.create("linear", matrix=matrix), grid=3)
-    assert SAID[side] in ds.attrs["verdict"]
-    assert np.isinf(ds["kreiss_constant"]) == (side == "unstable")
-    leading = ds["eigenvalue"].values.real.argmax()
-    assert float(ds["eigenvalue_error"][leading]) < (1e-14 if beyond else 1e-4)  # nothing is gained on the border
-    assert abs(ds["eigenvalue"].values[leading] - (border + beyond)) <= float(ds["eigenvalue_error"][leading])
-
-
-def test_what_float32_has_rounded_is_not_told_from_the_border():
-    """1 + 2⁻²⁶ is 1 in float32."""
-    matrix = [[1 + 2.0**-26, 0.0], [0.0, 0.5]]
-    for dtype, side in (("float64", "unstable"), ("float32", "undecided")):
-        assert SAID[side] in dl.pseudospectrum(LinearMap(matrix), grid=3, dtype=dtype).attrs["verdict"]
-
-
 @pytest.mark.parametrize(
     "matrix, steps, sentence",
     [
         ([[1 - 1e-9, 0.0], [0.0, 0.5]], 100, "The spectral radius of the Jacobian A at 0 is 1 − 1e−09: A is stable"),
         ([[0.0, -1.0], [1.0, 0.0]], 100, "never exceeds 1"),
-        ([[1e10, 1.0], [0.0, 1e-10]], 100, "grows to e^2302.6 by k = 100, the last computed"),
-        ([[0.9, 4.0], [0.0, 0.9]], 5, "follow it longer"),
+        ([[1e10, 1.0], [0.0, 1e-10]], 100, "grows to e^2302.6 at k = 100, the last computed"),
+        ([[0.9, 4.0], [0.0, 0.9]], 5, "grows to 13.15 at k = 5, the last computed."),
         (
             [[0.9, 4.0], [0.0, 0.9]],
             60,
@@ -230,19 +163,6 @@ def test_the_verdict(matrix, steps, sentence):
     assert sentence in dl.pseudospectrum(LinearMap(matrix), grid=3, steps=steps).attrs["verdict"]
 
 
-@pytest.mark.parametrize("corner, normal", [(0.0, True), (4.0, False)])
-def test_how_small_a_change_makes_it_unstable_lies_between_the_truth_and_the_margin(corner, normal):
-    """The distance to instability is the least σ_min(zI − A) on the unit circle; of a normal A it is 1 − 0.9."""
-    matrix = np.array([[0.9, corner], [0.0, 0.5]])
-    circle = np.exp(1j * np.linspace(0, np.pi, 2001))
-    truth = min(np.linalg.svd(z * np.eye(2) - matrix, compute_uv=False)[-1] for z in circle)
-    said = dl.pseudospectrum(LinearMap(matrix.tolist())).attrs["verdict"]
-    told = float(re.search(r"A change of norm (\S+) can make A unstable", said)[1])
-    assert truth <= told * (1 + 1e-6)
-    assert told <= (0.1 + 1e-9 if normal else 1.5 * truth)
-    assert ("with orthogonal eigenvectors it would take 0.1." in said) != normal
-
-
 def test_a_flow_that_grows_only_between_the_times_of_the_dataset_is_seen_to_grow():
     """The shear's norm peaks at 2.5635 at t = 0.66 s; the Dataset has 0 and 50 s."""
     ds = dl.pseudospectrum(dl.create("linear", matrix=SHEAR), grid=3, steps=1, seconds=50.0)
@@ -253,8 +173,8 @@ def test_a_flow_that_grows_only_between_the_times_of_the_dataset_is_seen_to_grow
     assert "grows to at least 2.563 at t = 0.66" in ds.attrs["verdict"]
 
 
-@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5, 1e10])
-@pytest.mark.parametrize("skew", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+@pytest.mark.parametrize("skew", [1e3, 1e9])
 def test_a_flow_is_followed_for_its_slowest_time_constants_however_skewed_it_is(skew, scale):
     """[[−1, s], [0, −2]]: e^{tA} = [[e^−t, s (e^−t − e^−2t)], [0, e^−2t]], largest, s/4, at t = ln 2."""
     ds = dl.pseudospectrum(dl.create("linear", matrix=[[-scale, skew * scale], [0, -2 * scale]]), grid=3)
@@ -269,63 +189,6 @@ def test_a_flow_is_followed_for_its_slowest_time_constants_however_skewed_it_is(
     known = np.isfinite(error)
     assert known[0]
     assert (error[known] <= ds["log_power_norm_error"].values[1:][known] + 1e-14).all()
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
-@pytest.mark.parametrize("skew", [1.5, 5.0, 40.0])
-@pytest.mark.parametrize("turns", [0.5, 1.0, 3.0])
-def test_a_rotation_as_fast_as_the_times_of_the_dataset_is_seen_to_grow(skew, turns, scale):
-    """[[−1, s ω], [−ω/s, −1]], turning so often between two times of the Dataset, in any unit of time.
-
-    e^{tA} = e^{−t} [[cos, s sin], [−sin/s, cos]] of ωt: its norm is known, and largest at about ωt = π/2.
-    """
-    w = 2 * np.pi * turns / 0.08
-    matrix = scale * np.array([[-1, skew * w], [-w / skew, -1]])
-    ds = dl.pseudospectrum(dl.create("linear", matrix=matrix.tolist()), grid=3)
-    t = np.linspace(0, np.pi / w, 4001)
-    turned = np.array([[np.cos(w * t), skew * np.sin(w * t)], [-np.sin(w * t) / skew, np.cos(w * t)]])
-    exact = (np.exp(-t) * np.linalg.norm(turned.transpose(2, 0, 1), 2, axis=(1, 2))).max()
-    assert float(ds["transient_growth"]) == pytest.approx(exact, rel=1e-5)
-    assert float(ds["transient_time"]) < 0.08 / scale
-
-
-def nilpotent(kind, n, generator):
-    """Feed-forward Jacobians of all sorts, and one with dead units."""
-    block, shuffle = np.eye(n, k=1), generator.permutation(n)
-    return {
-        "Jordan": block,
-        "permuted": block[np.ix_(shuffle, shuffle)],
-        "direct sum": np.kron(np.eye(2), np.eye(n // 2, k=1)),
-        "feed-forward": np.tril(generator.standard_normal((n, n)), -1),
-        "dead units": (generator.random(n) < 0.5)[:, None] * generator.standard_normal((n, n)) / n,
-    }[kind]
-
-
-@pytest.mark.parametrize("scale", [1e-10, 1.0])
-@pytest.mark.parametrize("kind", ["Jordan", "permuted", "direct sum", "feed-forward", "dead units"])
-@pytest.mark.parametrize("n", [2, 12, 64])
-def test_smallest_singular_values_of_what_is_nilpotent_or_tiny(n, kind, scale):
-    """At 0 and beside it σ_min is as small as |z|ⁿ, far below the square root of the smallest number."""
-    unit = nilpotent(kind, n, np.random.default_rng(n))
-    points = np.array([0, 1e-9, 1e-3, 0.5, 1, 1.5j, 1 + 1j, 30])
-    found = Resolvent(scale * unit, max_memory=2**16, seed=0).smallest(scale * points)
-    exact = np.linalg.svd(points[:, None, None] * np.eye(n) - unit, compute_uv=False)[:, -1]
-    np.testing.assert_allclose(
-        found.value / scale, exact, rtol=1e-9, atol=1e-15 * n * (np.linalg.norm(unit, 2) + 1e-99)
-    )
-    assert found.converged.all()
-
-
-@pytest.mark.parametrize("flow", [False, True])
-@pytest.mark.parametrize("scale", [1e-8, 1.0])
-@pytest.mark.parametrize("kind", ["Jordan", "feed-forward", "dead units"])
-@pytest.mark.parametrize("n", [6, 24])
-def test_the_whole_diagnostic_of_what_is_nilpotent_or_tiny(n, kind, scale, flow):
-    matrix = (scale * nilpotent(kind, n, np.random.default_rng(n))).tolist()
-    ds = dl.pseudospectrum(dl.create("linear", matrix=matrix) if flow else LinearMap(matrix), grid=5, steps=5)
-    assert np.isfinite(ds["smallest_singular_value"]).all()
-    assert ds["converged"].all()
-    assert (np.abs(ds["numerical_range"]) * np.cos(np.pi / 180) <= float(ds["numerical_radius"])).all()
 
 
 @pytest.mark.parametrize("size, memory, needed", [(2048, 256, "864 MiB"), (512, 40, "54 MiB")])
@@ -345,58 +208,11 @@ def test_of_a_normal_matrix_the_resolvent_is_the_distance_to_the_spectrum():
     assert np.abs(border.imag).max() == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("n", [3, 12])
-def test_the_numerical_range_holds_every_quotient_and_is_touched(n):
-    generator = np.random.default_rng(n)
-    matrix = generator.standard_normal((n, n))
-    ds = dl.pseudospectrum(LinearMap(matrix.tolist()), grid=3)
-    x = generator.standard_normal((2000, n)) + 1j * generator.standard_normal((2000, n))
-    quotients = np.einsum("ai,ij,aj->a", x.conj(), matrix, x) / np.linalg.norm(x, axis=1) ** 2
-    assert quotients.real.max() <= float(ds["numerical_abscissa"])
-    assert np.abs(quotients).max() <= float(ds["numerical_radius"]) / np.cos(np.pi / 180)
-    assert ds["numerical_range"].values.real.max() == pytest.approx(float(ds["numerical_abscissa"]))
-
-
-LARGE = {
-    "random": lambda generator: generator.standard_normal((40, 40)),
-    "orthogonal": lambda generator: np.linalg.qr(generator.standard_normal((40, 40)))[0],
-    "skew": lambda generator: np.triu(generator.standard_normal((40, 40)), 1) - np.tril(np.ones((40, 40)), -1),
-    "negative": lambda generator: -3.0 * np.eye(40),
-    "zero": lambda generator: np.zeros((40, 40)),
-    "shift": lambda generator: np.eye(40, k=1),
-}
-
-
-@pytest.mark.parametrize("kind", LARGE)
-def test_the_numerical_range_of_a_large_matrix_is_that_of_a_small_one(monkeypatch, kind):
-    matrix = LARGE[kind](np.random.default_rng(5))
-    exact = numerical_range(matrix)
-    monkeypatch.setattr(numerical_range_module, "ALL_UP_TO", 0)
-    monkeypatch.setattr(numerical_range_module, "OF_LARGE", numerical_range_module.ANGLES)
-    monkeypatch.setattr(numerical_range_module, "VECTORS", 20)
-    found = numerical_range(matrix)
-    assert [found.abscissa, found.radius] == pytest.approx([exact.abscissa, exact.radius], abs=1e-10 * exact.radius)
-    turned = np.exp(-2j * np.pi * np.arange(len(found.border)) / len(found.border))
-    supports = [(turned * each.border).real for each in (found, exact)]
-    assert supports[0] == pytest.approx(supports[1], abs=1e-10 * exact.radius)
-
-
 def test_a_nilpotent_matrix_says_that_its_powers_are_zero():
     ds = dl.pseudospectrum(LinearMap([[0.0, 5.0], [0.0, 0.0]]), grid=5)
     assert np.isneginf(ds["log_power_norm"][2:]).all()
     assert float(ds["transient_growth"]) == pytest.approx(5)
     assert "exactly zero" in ds.attrs["flags"]
-
-
-@pytest.mark.parametrize(
-    "entry, said", [(1.0, "never exceeds 1"), (0.5, "never exceeds 1"), (5.0, "grows to 5 at k = 1 before it decays")]
-)
-def test_a_nilpotent_function_grows_no_further_than_its_first_powers(entry, said):
-    """Its second power is 0, and that bounds all later ones."""
-    system = dl.from_function(lambda h, x: torch.stack([entry * h[..., 1], 0 * h[..., 0]], -1), state_size=2)
-    ds = dl.pseudospectrum(system, grid=5)
-    assert ds["log_power_norm_bound"].values[2] < np.log(1e-9)
-    assert said in ds.attrs["verdict"]
 
 
 def test_powers_that_rounding_drowns_are_not_reported():
@@ -428,18 +244,6 @@ def test_powers_that_rounding_drowns_are_not_reported():
 def test_bad_input(change, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.pseudospectrum(jordan(1.0), **change)
-
-
-def test_a_matrix_whose_norms_overflow_is_refused():
-    with pytest.raises(UserError, match=r"entries up to 1e\+200"):
-        dl.pseudospectrum(LinearMap([[1e200, 1.0], [0.0, 1.0]]), grid=3)
-
-
-def test_the_zero_matrix_has_the_distance_to_0_as_its_resolvent_at_0_too():
-    ds = dl.pseudospectrum(LinearMap([[0.0, 0.0], [0.0, 0.0]]), grid=3, extent=1.0)
-    distance = np.hypot(ds["x"].values, ds["y"].values[:, None])
-    np.testing.assert_allclose(ds["smallest_singular_value"], distance, atol=1e-15)
-    assert ds["converged"].all()
 
 
 def test_a_large_stack_is_as_its_jacobian_taken_as_one_matrix():
@@ -479,26 +283,16 @@ def banded(n):
     return 0.3 * (np.diag(-np.ones(n - 1), -1) + sum(np.diag(np.ones(n - k), k) for k in range(4)))
 
 
-@pytest.mark.parametrize(
-    "matrix", [banded(12), banded(300), np.diag([1.0, -2, 0.5]), np.eye(5, k=1), [[1, 9], [-3, 2]]]
-)
+@pytest.mark.parametrize("matrix", [banded(12), np.diag([1.0, -2, 0.5]), np.eye(5, k=1), [[1, 9], [-3, 2]]])
 def test_the_numerical_radius_lies_within_its_error_at_every_angle(matrix):
-    A = np.array(matrix, dtype=float)
+    A, coarse = np.array(matrix, dtype=float), np.array_equal(matrix, np.eye(5, k=1))
     ds = dl.pseudospectrum(LinearMap(A.tolist()), grid=3, steps=2)
     radius, error = float(ds["numerical_radius"]), float(ds["numerical_radius_error"])
-    turned = [np.exp(1j * angle) * A for angle in np.linspace(0, np.pi, 101 if len(A) > 100 else 1801)]
+    turned = [np.exp(1j * angle) * A for angle in np.linspace(0, np.pi, 1801)]
     seen = max(np.linalg.eigvalsh((each + each.conj().T) / 2)[-1] for each in turned)
     assert seen <= radius + error
     assert radius <= seen * (1 + 1e-3)
-    assert error <= (1.5e-3 if len(A) > 256 else 2e-4) * radius
-
-
-def test_a_radius_between_the_angles_of_the_grid():
-    """Of a normal matrix it is the spectral one, whose angle is nobody's choice."""
-    a, b = 0.7, 0.3141
-    ds = dl.pseudospectrum(LinearMap([[a, b], [-b, a]]), grid=3, steps=2)
-    short = np.hypot(a, b) - float(ds["numerical_radius"])
-    assert abs(short) <= float(ds["numerical_radius_error"]) < 2e-4
+    assert error <= (1.5e-3 if coarse else 1e-9) * radius
 
 
 @pytest.mark.parametrize("flow", [False, True])
@@ -510,8 +304,8 @@ def test_on_a_kink_no_power_is_known(flow):
     ds = dl.pseudospectrum(own, [0.0], grid=11)
     assert abs(1.5 - flow - ds["eigenvalue"].values[0]) <= ds["eigenvalue_error"].values[0]
     assert np.isnan(ds["log_power_norm"].values[1:]).all()
-    assert SAID["undecided"] in ds.attrs["verdict"]
-    assert "Rounding, or a kink, hides how far" in ds.attrs["verdict"]
+    assert "whether A is stable is undecided" in ds.attrs["verdict"]
+    assert "rounding or a kink hides how far" in ds.attrs["verdict"]
     away = dl.pseudospectrum(own, [0.1], grid=11)
     assert away["log_power_norm"].values[-1] > 0
     assert "kink" not in away.attrs["verdict"]
@@ -522,56 +316,6 @@ class Relaxing(dl.Flow):
 
     def velocity(self, state, input, t=0):
         return torch.relu(1.5 * state) - state
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
-    "values", [lambda i: i > 0, lambda i: 1 - 0.3**i, lambda i: 0.3**i - 1, lambda i: (i < 32) * 1.0]
-)
-def test_of_a_symmetric_matrix_with_crowded_eigenvalues_the_numerical_range_is_their_interval(values, seed):
-    """LAPACK's search for the largest one alone may end with none."""
-    values = np.asarray(values(np.arange(64)), dtype=float)
-    basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((64, 64)))[0]
-    assert numerical_range(basis * values @ basis.T).radius == pytest.approx(np.abs(values).max(), rel=1e-9)
-
-
-@pytest.mark.parametrize("n", [7, 16, 40, 100])
-def test_of_a_symmetric_matrix_whose_eigenvalues_crowd_what_is_said_to_have_converged_has(n):
-    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
-    values = (-1.0) ** np.arange(n) * 0.7 ** np.arange(n)
-    ds = dl.pseudospectrum(LinearMap((basis * values @ basis.T).tolist()), grid=11, steps=2)
-    x, y = np.meshgrid(ds["x"], ds["y"])
-    true = np.abs((x + 1j * y)[..., None] - values).min(axis=-1)
-    converged = ds["converged"].values == 1
-    assert converged.mean() > 0.9
-    off = np.abs(ds["smallest_singular_value"].values - true)
-    assert (off <= 1e-8 * true + 1e-14)[converged].all()
-
-
-@pytest.mark.parametrize("name", ["jordan", "random", "rotation", "shear"])
-def test_how_far_a_matrix_is_from_an_unstable_one_is_the_least_singular_value_on_the_border(name):
-    angle = 0.7
-    turn = 0.97 * np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    random = np.random.default_rng(1).standard_normal((8, 8))
-    matrix = {
-        "jordan": np.array([[0.9, 4.0], [0.0, 0.9]]),
-        "random": 0.95 * random / np.abs(np.linalg.eigvals(random)).max(),
-        "rotation": turn,
-        "shear": np.array(SHEAR),
-    }[name]
-    flow = name == "shear"
-    system = create("linear", matrix=matrix.tolist()) if flow else LinearMap(matrix.tolist())
-    ds = dl.pseudospectrum(system, grid=31, steps=9)
-    place = np.linspace(0, 10 if flow else np.pi, 40_001)
-    border = 1j * place if flow else np.exp(1j * place)
-    sizes = np.linalg.svd(border[:, None, None] * np.eye(len(matrix)) - matrix, compute_uv=False)[:, -1]
-    least = float(ds["instability_distance"])
-    assert least == pytest.approx(sizes.min(), rel=1e-6)
-    assert least <= sizes.min() * (1 + 1e-9)
-    assert complex(ds["instability_point"]) == pytest.approx(border[sizes.argmin()], abs=1e-3)
-    if name == "rotation":
-        assert least == pytest.approx(0.03)
-        assert complex(ds["instability_point"]) == pytest.approx(np.exp(1j * angle))
 
 
 def test_the_close_up_is_of_the_same_resolvent_and_is_there_where_the_window_shows_too_little():
@@ -605,14 +349,3 @@ def test_of_pits_almost_as_deep_beside_the_border_the_deepest_is_found(nearest, 
     ds = dl.pseudospectrum(LinearMap(rotations(1 - distances, angles)), grid=5, steps=2)
     assert float(ds["instability_distance"]) == pytest.approx(nearest, rel=1e-6 * apart, abs=1e-14)
     assert complex(ds["instability_point"]) == pytest.approx(np.exp(1.2345j), abs=1e-6)
-
-
-@pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-6, 1e-9, 0.0])
-def test_a_smallest_singular_value_beside_one_that_is_almost_as_small(gap):
-    """Lanczos's iteration must not end before it has seen both."""
-    n, generator = 150, np.random.default_rng(2)
-    sizes = np.concatenate([[0.1, 0.1 * (1 + gap)], np.linspace(0.2, 3, n - 2)])
-    left, right = (np.linalg.qr(generator.standard_normal((n, n)))[0] for _ in range(2))
-    found = Resolvent(left * sizes @ right, max_memory=2**26, seed=0).smallest(np.zeros(1, dtype=complex))
-    assert found.converged.all()
-    assert found.value[0] == pytest.approx(0.1, rel=1e-9)

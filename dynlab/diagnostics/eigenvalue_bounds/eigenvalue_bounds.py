@@ -7,22 +7,8 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.eigenvalue_bounds.judgement import (
-    AT_THE_BOUND,
-    HOLDS,
-    UNDECIDED,
-    WORST_FIRST,
-    Judgement,
-    judged,
-)
-from dynlab.diagnostics.eigenvalue_bounds.measurements import (
-    BOUNDS,
-    ERRORS,
-    Measurement,
-    measured,
-    measurement,
-    option,
-)
+from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, WORST_FIRST, judged
+from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement, option
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
@@ -66,26 +52,26 @@ def eigenvalue_bounds(
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input)
     max_modulus : float, optional
-        Of the eigenvalues of the one-step Jacobians ∂h_t/∂h_{t−1}.
+        Bound on the moduli of the eigenvalues of the one-step Jacobians ∂h_t/∂h_{t−1}.
     max_real : float, optional
-        Of the real parts of the eigenvalues of the flow's Jacobian, in 1/s, where the map is an Euler step of a flow.
+        Bound on the real parts of the eigenvalues of the flow's Jacobian, in 1/s, of an Euler step of a flow.
     min_log_gradient, max_log_gradient : float, optional
-        Of ln ‖∂h_T/∂h_1‖₂, for every sample.
+        Bounds on ln ‖∂h_T/∂h_1‖₂, for every sample.
     max_exponent : float, optional
-        Of the largest Lyapunov exponent in nat/step, the mean over samples, or each where they differ beyond their
-        errors; of the finite-time exponent on driven sequences of fewer than 1000 steps.
+        Bound on the largest Lyapunov exponent in nat/step, the mean over samples, or each where they differ beyond
+        their errors; of the finite-time exponent on driven sequences of fewer than 1000 steps.
     times : int, optional
-        At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them.
-        Where it is not given, at all steps, or as many as half a minute allows; the verdict says at how many.
+        Number of steps of a sequence whose eigenvalues are computed: evenly spaced, the first and the last among them.
+        By default all, or as many as half a minute allows; the verdict says at how many.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at, zero for most. The exponent of a network that
-        nothing drives is then that of a random start near 0, as in `lyapunov`, and the verdict says so.
+        By default what the system has learned to start at, zero for most. The exponent of a network that nothing
+        drives is then that of a random start near 0, as in `lyapunov`, and the verdict says so.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the trajectory and its Jacobians; errors are those of this precision.
+        Type and device of the trajectory and its Jacobians; errors are those of this precision.
     seed : int
-        Of the frame that carries the exponent, and recorded as the one that drew `inputs`.
+        Seed of the frame that carries the exponent, and recorded as the one that drew `inputs`.
 
     Returns
     -------
@@ -124,33 +110,22 @@ def eigenvalue_bounds(
     options = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
     driven = drive(system, inputs, inputs_description=inputs_description, **options)
     results = measured(system, driven, inputs, asked, times, inputs_description=inputs_description, **options)
-    found = {name: measurement(name, results) for name in asked}
-    outcomes = {
-        name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper, each.only_above, each.widest)
-        for name, each in found.items()
-    }
-    variables = _variables(asked, found, outcomes)
-    ds = schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
+    rows = _table(asked, {name: measurement(name, results) for name in asked})
+    where = over(driven.steps, inputs_description)
+    looked_at = results["spectrum"].sizes[schema.TIME] if "spectrum" in results else driven.steps
+    ds = schema.result(
+        system,
+        rows,
         settings=driven.settings | given | {"times": times},
         method=METHOD.format(errors=" ".join(f"Error of {name}: {ERRORS[BOUNDS[name].diagnostic]}." for name in asked)),
         coords={schema.BOUND: np.array(list(asked))},
-        flags=schema.not_finite(
-            {name: each for name, each in variables.items() if each.dtype.kind == "f"},
-            dict.fromkeys(variables, NOT_KNOWN),
-        ),
+        reasons=dict.fromkeys(("measured", "error", "margin", "lowest", "median", "highest"), NOT_KNOWN),
+        verdict=lambda ds: _verdict(ds, where if looked_at == driven.steps else f"{looked_at:,} of {where}"),
     )
-    where = over(driven.steps, inputs_description)
-    looked_at = results["spectrum"].sizes[schema.TIME] if "spectrum" in results else driven.steps
-    text = _verdict(ds, where if looked_at == driven.steps else f"{looked_at:,} of {where}")
     if "lyapunov" in results and len(results) > 1:
         start = schema.settings(results["lyapunov"])["initial_state"]
-        text += OTHER_ORBIT if start != driven.settings["initial_state"] else ""
-    if looked_at != driven.steps:
-        text += f" No eigenvalues between these are computed: --times {driven.steps} (times=) takes all steps."
-    return ds.assign_attrs(verdict=text)
+        ds.attrs["verdict"] += OTHER_ORBIT if start != driven.settings["initial_state"] else ""
+    return ds
 
 
 def _check(asked: Mapping[str, float]) -> None:
@@ -159,55 +134,62 @@ def _check(asked: Mapping[str, float]) -> None:
     for name, limit in asked.items():
         if not np.isfinite(limit):
             raise UserError(f"{option(name)} takes a finite number, got {limit}: leave it out where there is no bound.")
-    if asked.get("max_modulus", 0.0) < 0:
-        raise UserError(
-            f"{option('max_modulus')} bounds a modulus, which is at least 0, got {asked['max_modulus']:g}: give a "
-            f"number such as 1."
-        )
-    low, high = asked.get("min_log_gradient", -np.inf), asked.get("max_log_gradient", np.inf)
-    if low > high:
-        raise UserError(
-            f"{option('min_log_gradient')} is {low:g}, above {option('max_log_gradient')}, {high:g}: no gradient "
-            f"keeps both, so make the first smaller or the second larger."
-        )
+    if asked.get("min_log_gradient", -np.inf) > asked.get("max_log_gradient", np.inf):
+        raise UserError(f"{option('min_log_gradient')} is above {option('max_log_gradient')}: no gradient keeps both.")
 
 
-def _variables(
-    asked: Mapping[str, float], found: Mapping[str, Measurement], outcomes: Mapping[str, Judgement]
-) -> dict[str, xr.Variable]:
-    ones = list(outcomes.values())
-    places = np.array([found[name].where(each.index) for name, each in outcomes.items()])
-    known = [each.values[np.isfinite(each.values)] for each in found.values()]
-    spread = np.array([np.quantile(each, [0, 0.5, 1]) if each.size else [np.nan] * 3 for each in known])
-    reasons = [
-        found[name].reason or "no error estimate" if each.outcome == UNDECIDED else ""
-        for name, each in outcomes.items()
+def _table(asked: Mapping[str, float], found: Mapping[str, Measurement]) -> dict[str, tuple[Any, ...]]:
+    bounds, each = [BOUNDS[name] for name in asked], list(found.values())
+    ones = [
+        judged(
+            one.values.values,
+            one.errors.values,
+            -np.inf if bound.is_upper else limit,
+            limit if bound.is_upper else np.inf,
+            only_above=one.only_above,
+            widest=one.widest * max(1.0, abs(limit)),
+        )
+        for one, bound, limit in zip(each, bounds, asked.values(), strict=True)
     ]
+    places = np.array([_place(one.values, judged.index) for one, judged in zip(each, ones, strict=True)])
+    known = [one.values.values[np.isfinite(one.values.values)] for one in each]
+    spread = np.array([np.quantile(part, [0, 0.5, 1]) if part.size else [np.nan] * 3 for part in known])
+    why = [one.reason or "no error estimate" for one in each]
     columns: dict[str, tuple[str, Any]] = {
-        "quantity": ("what is bounded", [BOUNDS[name].quantity for name in asked]),
-        "unit": ("its units", [BOUNDS[name].units for name in asked]),
-        "is_upper": ("1: an upper bound, 0: a lower one", np.array([BOUNDS[name].is_upper for name in asked], np.int8)),
+        "quantity": ("what is bounded", [bound.quantity for bound in bounds]),
+        "unit": ("its units", [bound.units for bound in bounds]),
+        "is_upper": ("1: an upper bound, 0: a lower one", np.array([bound.is_upper for bound in bounds], np.int8)),
         "only_above": (
             "1: what was measured is only an upper bound",
-            np.array([each.only_above for each in found.values()], np.int8),
+            np.array([one.only_above for one in each], np.int8),
         ),
         "limit": ("bound", list(asked.values())),
-        "measured": ("measured", [each.measured for each in ones]),
-        "error": ("error of what was measured", [each.error for each in ones]),
-        "margin": ("margin inside the bound, of the number that decides", [each.margin for each in ones]),
+        "measured": ("measured", [one.measured for one in ones]),
+        "error": ("error of what was measured", [one.error for one in ones]),
+        "margin": ("margin inside the bound, of the number that decides", [one.margin for one in ones]),
         "where_sample": ("sample of what was measured, −1: all", places[:, 0]),
         "where_step": ("step t of what was measured, −1: all", places[:, 1]),
         "where_mode": ("mode of what was measured, −1: none", places[:, 2]),
-        "outcome": ("outcome", [each.outcome for each in ones]),
-        "reason": ("why it is undecided", reasons),
-        "compared": ("numbers held against the bound", [each.compared for each in ones]),
-        "violations": ("of them beyond it", [each.violations for each in ones]),
-        "unknown": ("of them not known", [each.unknown for each in ones]),
+        "outcome": ("outcome", [one.outcome for one in ones]),
+        "reason": (
+            "why it is undecided",
+            [text * (one.outcome == UNDECIDED) for text, one in zip(why, ones, strict=True)],
+        ),
+        "compared": ("numbers held against the bound", [one.compared for one in ones]),
+        "violations": ("of them beyond it", [one.violations for one in ones]),
+        "unknown": ("of them not known", [one.unknown for one in ones]),
         "lowest": ("lowest of them", spread[:, 0]),
         "median": ("median of them", spread[:, 1]),
         "highest": ("highest of them", spread[:, 2]),
     }
-    return {name: schema.variable((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
+    return {name: ((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
+
+
+def _place(values: xr.DataArray, index: tuple[int, ...]) -> list[int]:
+    """Return sample, step and mode of a number, −1 where it belongs to none."""
+    at = dict(zip(values.dims, index, strict=True))
+    step = int(values[schema.TIME][at[schema.TIME]]) if schema.TIME in at else -1
+    return [at.get(schema.SAMPLE, -1), step, at.get(schema.MODE, -1)]
 
 
 def _verdict(ds: xr.Dataset, where: str) -> str:
@@ -220,17 +202,15 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
 
 def _sentence(one: xr.Dataset) -> str:
     """What is bounded, what was measured, and whether it keeps the bound."""
-    name, unit = BOUNDS[str(one[schema.BOUND].values)].extreme, unit_after(str(one["unit"].values))
+    unit, outcome = unit_after(str(one["unit"].values)), str(one["outcome"].values)
     limit, measured, error = (float(one[each]) for each in ("limit", "measured", "error"))
-    bound = f"its bound, {'≤' if one['is_upper'] else '≥'} {number(limit, digits_against(limit, limit))}{unit}"
-    outcome = str(one["outcome"].values)
+    name, sign = f"the {BOUNDS[str(one[schema.BOUND].values)].extreme}", "≤" if one["is_upper"] else "≥"
+    bound = f"{sign} {number(limit, digits_against(limit, limit))}{unit}"
     if outcome == UNDECIDED:
-        return f"whether the {name} keeps {bound}, is undecided"
+        return f"whether {name} keeps its bound, {bound}, is undecided"
     if outcome == AT_THE_BOUND:
-        return f"the {name} is {with_error(measured, error)}{unit}, which is {bound}, to within its error"
-    verb = "keeps" if outcome == HOLDS else "violates"
-    if not np.isfinite(measured):
-        return f"the {name} {verb} {bound}"
+        return f"{name} is {with_error(measured, error)}{unit}, which is its bound, {bound}, to within its error"
     wide = WIDE_ERROR * abs(measured) < error < np.inf
     value = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
-    return f"the {name} is {value}{unit} and {verb} {bound}"
+    is_value = f" is {value}{unit} and" if np.isfinite(measured) else ""
+    return f"{name}{is_value} {'keeps' if outcome == HOLDS else 'violates'} its bound, {bound}"

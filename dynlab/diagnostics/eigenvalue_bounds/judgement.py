@@ -1,9 +1,10 @@
-"""Whether measured numbers keep a bound, as far as their errors tell."""
+"""Whether measured numbers lie between bounds, as far as their errors tell."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynlab.numerics.arrays import Real
 
@@ -50,41 +51,49 @@ class Judgement:
     compared: int
 
 
+@np.errstate(invalid="ignore")
 def judged(
-    values: Real, errors: Real, limit: float, is_upper: bool, only_above: bool = False, widest: float = np.inf
+    values: Real,
+    errors: ArrayLike,
+    low: ArrayLike = -np.inf,
+    high: ArrayLike = np.inf,
+    *,
+    strict: bool = False,
+    only_above: bool = False,
+    widest: float = np.inf,
 ) -> Judgement:
-    """Judge numbers by an upper bound, or by a lower one.
+    """Judge numbers by a closed interval, or by one for each of them.
 
     Parameters
     ----------
     values : ndarray
         −inf and inf are numbers here: the logarithm of an exact zero is below every bound. NaN is not known.
-    errors : ndarray, of the same shape
+    errors : array_like, broadcast to that shape
         A bound on the error of each; NaN or inf where there is none. That of an infinite value does not matter.
-    limit : float
-    is_upper : bool
-        Whether values must not be above `limit`; else they must not be below it.
+    low, high : array_like, broadcast to that shape
+        Ends of the interval; `low` is NaN for numbers that the bound is not about.
+    strict : bool
+        The ends do not belong to the interval: a number within its error of one is undecided, one exactly there is out.
     only_above : bool
-        Whether `values` are themselves bounds from above, and nothing is known from below.
+        The values are themselves bounds from above, and nothing is known from below.
     widest : float
-        Times max(1, abs(limit)): a value near the bound with a larger error is undecided, not at the bound.
+        A value near the bound with a larger error is undecided, not at the bound.
     """
-    margins = limit - values if is_upper else values - limit
-    known = ~np.isnan(values) & (is_upper & (margins > 0) if only_above else np.isfinite(errors) | np.isinf(values))
+    low, high, errors = (np.broadcast_to(np.asarray(each, dtype=float), values.shape) for each in (low, high, errors))
+    about, margins = ~np.isnan(low), np.fmin(values - low, high - values)
     reach = np.where(np.isinf(values) | only_above, 0.0, errors)
-    with np.errstate(invalid="ignore"):
-        near, wide = known & (np.abs(margins) <= reach), reach > widest * max(1.0, abs(limit))
-        classes = {
-            VIOLATED: known & (margins < -reach),
-            UNDECIDED: ~known | (near & wide),
-            AT_THE_BOUND: near & ~wide,
-            HOLDS: known & (margins > reach),
-        }
+    known = about & ~np.isnan(margins) & (np.isneginf(low) & (margins > 0) if only_above else np.isfinite(reach))
+    near = known & (np.abs(margins) <= reach)
+    classes = {
+        VIOLATED: known & ((margins < -reach) | (strict & (margins == 0) & (reach == 0))),
+        UNDECIDED: about & ~known | (near & (strict | (reach > widest))),
+        AT_THE_BOUND: near,
+        HOLDS: about,
+    }
     outcome = next(name for name in WORST_FIRST if classes[name].any())
-    # among numbers that are NaN themselves none lies farthest out: the first shows it
-    ranked = np.where(classes[outcome], np.where(np.isnan(margins), np.finfo(float).max, margins), np.inf)
-    index = tuple(int(i) for i in np.unravel_index(int(ranked.argmin()), values.shape))
-    if not classes[outcome][index]:  # margins of inf among those that hold
-        index = tuple(int(i) for i in np.argwhere(classes[outcome])[0])
+    farthest = int(np.nan_to_num(margins[classes[outcome]], nan=np.inf).argmin())
+    index = tuple(np.argwhere(classes[outcome])[farthest].tolist())
     shown = (float(values[index]), float(errors[index]), float(margins[index]))
-    return Judgement(outcome, index, *shown, int(classes[VIOLATED].sum()), int(classes[UNDECIDED].sum()), values.size)
+    return Judgement(
+        outcome, index, *shown, *(int(each.sum()) for each in (classes[VIOLATED], classes[UNDECIDED], about))
+    )

@@ -11,26 +11,12 @@ from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.spectrum import spectrum, usual_times
 from dynlab.errors import UserError
-from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Map
 from dynlab.trajectories.driven import Driven
 
 
 class Bound(NamedTuple):
-    """A bound that can be set.
-
-    Attributes
-    ----------
-    quantity : str
-        What each number is, in words.
-    extreme : str
-        What is bounded of all of them, in words.
-    units : str
-    is_upper : bool
-        Whether it bounds from above.
-    diagnostic : str
-        Which diagnostic measures it.
-    """
+    """A bound that can be set: on which numbers, on what of them all, in which units, from above, measured by what."""
 
     quantity: str
     extreme: str
@@ -39,27 +25,15 @@ class Bound(NamedTuple):
     diagnostic: str
 
 
+MODULUS, REAL = "modulus of the eigenvalues of ∂h_t/∂h_{t−1}", "real part of the eigenvalues of the flow's Jacobian"
+GRADIENT, EXPONENT = "ln ‖∂h_T/∂h_1‖₂", "largest Lyapunov exponent"
 # By the name of the argument; `dynlab check` writes them with hyphens.
 BOUNDS: dict[str, Bound] = {
-    "max_modulus": Bound(
-        "modulus of the eigenvalues of ∂h_t/∂h_{t−1}",
-        "largest eigenvalue modulus of the one-step Jacobians",
-        schema.ONE,
-        True,
-        "spectrum",
-    ),
-    "max_real": Bound(
-        "real part of the eigenvalues of the flow's Jacobian",
-        "largest real part of the eigenvalues of the flow's Jacobian",
-        schema.PER_SECOND,
-        True,
-        "spectrum",
-    ),
-    "min_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", "least ln ‖∂h_T/∂h_1‖₂", schema.ONE, False, "gradient"),
-    "max_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", "largest ln ‖∂h_T/∂h_1‖₂", schema.ONE, True, "gradient"),
-    "max_exponent": Bound(
-        "largest Lyapunov exponent", "largest Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"
-    ),
+    "max_modulus": Bound(MODULUS, "largest eigenvalue modulus of the one-step Jacobians", schema.ONE, True, "spectrum"),
+    "max_real": Bound(REAL, f"largest {REAL}", schema.PER_SECOND, True, "spectrum"),
+    "min_log_gradient": Bound(GRADIENT, f"least {GRADIENT}", schema.ONE, False, "gradient"),
+    "max_log_gradient": Bound(GRADIENT, f"largest {GRADIENT}", schema.ONE, True, "gradient"),
+    "max_exponent": Bound(EXPONENT, EXPONENT, schema.NAT_PER_STEP, True, "lyapunov"),
 }
 ERRORS = {
     "spectrum": "a true bound: an isolated eigenvalue's condition times the rounding of J's entries, and terms of "
@@ -72,15 +46,14 @@ WIDE = "the error reaches over the bound, as where a unit is on its kink"
 
 
 class Measurement(NamedTuple):
-    """Numbers to be judged, each with its error; `reason` says why some are not known.
+    """Numbers to be judged over (sample, time, mode) or some of these, with their errors.
 
-    `where` gives for the index of a number its sample, step and mode, −1 where it belongs to none. `only_above` says
-    that the values are bounds from above, and nothing is known from below; `widest` is that of `judged`.
+    `reason` says why some are not known. With `only_above` the values are bounds from above, and nothing is known from
+    below; a value near the bound is undecided if its error exceeds `widest` times max(1, the bound).
     """
 
-    values: Real
-    errors: Real
-    where: Callable[[tuple[int, ...]], tuple[int, int, int]]
+    values: xr.DataArray
+    errors: xr.DataArray
     reason: str
     only_above: bool = False
     widest: float = np.inf
@@ -114,28 +87,17 @@ def measured(
 def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:
     """Return the numbers that the bound `name` judges."""
     ds = results[BOUNDS[name].diagnostic]
-    if BOUNDS[name].diagnostic == "gradient":
-        return _of_gradient(ds)
+    reasons = schema.flags(ds)
     if BOUNDS[name].diagnostic == "lyapunov":
         return _of_exponents(ds)
-    variable, steps = "flow_eigenvalue" if name == "max_real" else "eigenvalue", ds[schema.TIME].values
-    values, errors = ds[variable].values, ds[f"{variable}_error"].values
-    return Measurement(
-        values.real if name == "max_real" else np.abs(values),
-        errors,
-        lambda index: (index[0], int(steps[index[1]]), index[2]),
-        schema.flags(ds).get(variable, WIDE if (errors > ON_A_KINK).any() else ""),
-        widest=ON_A_KINK,
-    )
-
-
-def _of_gradient(ds: xr.Dataset) -> Measurement:
-    """From h_1 to h_T: what h_0 does is the start's, not the network's."""
-    first, reasons = ds.sel({schema.TIME: 1}), schema.flags(ds)
-    reason = reasons.get("log_norm", reasons.get("log_norm_error", ""))
-    return Measurement(
-        first["log_norm"].values, first["log_norm_error"].values, lambda index: (index[0], 1, -1), reason
-    )
+    if BOUNDS[name].diagnostic == "gradient":  # from h_1: what h_0 does is the start's, not the network's
+        first = ds.sel({schema.TIME: [1]})
+        reason = reasons.get("log_norm", reasons.get("log_norm_error", ""))
+        return Measurement(first["log_norm"], first["log_norm_error"], reason)
+    values = ds["flow_eigenvalue"].real if name == "max_real" else abs(ds["eigenvalue"])
+    errors = ds["flow_eigenvalue_error" if name == "max_real" else "eigenvalue_error"]
+    reason = reasons.get(str(errors.name).removesuffix("_error"), WIDE if (errors > ON_A_KINK).any() else "")
+    return Measurement(values, errors, reason, widest=ON_A_KINK)
 
 
 def _of_exponents(ds: xr.Dataset) -> Measurement:
@@ -144,18 +106,17 @@ def _of_exponents(ds: xr.Dataset) -> Measurement:
     Samples that differ beyond their errors have none in common, and are judged one by one.
     """
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
-    each, errors, bounds = (ds[part].values[:, 0] for part in (name, "exponent_error", "rounding_bound"))
+    each, errors, bounds = (ds[part].isel({schema.MODE: [0]}) for part in (name, "exponent_error", "rounding_bound"))
     value, error = (float(ds[part][0]) for part in ("mean_exponent", "mean_exponent_error"))
-    known = np.where(np.isposinf(bounds) & (each < 0), -np.inf, each)  # known from above only
+    known = xr.where(np.isposinf(bounds) & (each < 0), -np.inf, each)  # known from above only
     vanish = np.isneginf(known)
-    if vanish.any() and not vanish.all():
-        return Measurement(known, errors, lambda index: (index[0], -1, 0), "")
-    if name == "exponent" and np.isfinite(value + error) and (known - errors).max() > (known + errors).min():
-        return Measurement(known, errors, lambda index: (index[0], -1, 0), "")
+    differ = np.isfinite(value + error) and (known - errors).max() > (known + errors).min()
+    if (vanish.any() and not vanish.all()) or (name == "exponent" and differ):
+        return Measurement(known, errors, "")
     only_above = bool(np.isposinf(bounds).any())
     if np.isneginf(value) and np.isfinite(each).any():  # of some samples: the mean says nothing of the others
-        value, only_above = float(np.nanmax(each + errors)), True
+        value, only_above = float((each + errors).max()), True
     reasons = schema.flags(ds)
     reason = reasons.get("rounding_bound" if only_above else name, reasons.get("standard_error", ""))
-    values = np.array([np.nan if np.isnan(each).any() else value])
-    return Measurement(values, np.array([error]), lambda index: (-1, -1, 0), reason, only_above)
+    mean, wrong = (xr.DataArray([one], dims=schema.MODE) for one in (np.nan if each.isnull().any() else value, error))
+    return Measurement(mean, wrong, reason, only_above)

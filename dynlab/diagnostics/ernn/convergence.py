@@ -15,7 +15,6 @@ from dynlab.diagnostics.ernn.inner_flow import (
     NONE,
     NOT_ISOLATED,
     SEVERAL,
-    InnerEquilibria,
     InnerFlow,
     corollary_1,
     floor_of,
@@ -34,10 +33,9 @@ from dynlab.wording import counted, joined, number, share
 
 METHOD = (
     "Equilibria come from Levenberg–Marquardt, and where that fails from pseudo-transient continuation. Both begin at "
-    "the iteration's start and end and at random states. The equilibrium nearest to the iteration's end is found "
-    "again by scipy.optimize.fsolve (exact Jacobian, xtol 1e-13), and kept as it was where fsolve leaves for another. "
-    "The rate is a regression of ln distance over the last third of what lies above rounding. The predicted rate "
-    "comes from the eigenvalues of ∇F at the equilibrium. Other equilibria may exist that no start reached."
+    "the iteration's start and end and at random states. The rate is a regression of ln distance over the last third "
+    "of what lies above rounding. The predicted rate comes from the eigenvalues of ∇F at the equilibrium. Other "
+    "equilibria may exist that no start reached."
 )
 DECIDED = 1e-9  # a predicted rate closer to 1 tells nothing
 NO_EQUILIBRIUM = "NaN where no equilibrium was found"
@@ -126,61 +124,43 @@ def ernn_convergence(
     driven = analysed.drive(driving)
     states = orbit(analysed, driven, initial).double().cpu()
     steps = np.unique(np.linspace(driven.shape[1] / min(times, driven.shape[1]), driven.shape[1], times).astype(int))
-    flow, start, etas = _points(system, states, driven.double().cpu(), steps, eta)
-
-    reached = iterates(flow, start, etas, iterations)
-    equilibria = inner_equilibria(flow, start, reached[-1], np.random.default_rng(seed))
-    shape = (len(states), len(steps))
-    variables = _variables(flow, reached, etas, equilibria, shape)
-    settings = {
-        "eta": eta,
-        "iterations": iterations,
-        "times": times,
-        "inputs": list(driving.shape),
-        "dtype": dtype,
-        "device": device,
-        "seed": seed,
-        "config": system.json_config,
-    }
-    numbered = schema.variable((schema.ITERATION,), np.arange(iterations + 1), "inner iteration i", schema.STEP)
-    return schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings,
+    # the inner flows of every (sample, time) in one row; h_{k−1} is at k − 1, and so is x_k among the inputs
+    exact, before = frozen(system), torch.as_tensor(steps) - 1
+    flow = InnerFlow(exact, *(part[:, before].reshape(-1, part.shape[-1]) for part in (states, driven.double().cpu())))
+    etas = (
+        exact.step_etas(before).repeat(1, len(states))
+        if eta is None
+        else torch.full((1, len(flow.state)), eta, dtype=torch.float64)
+    )
+    return schema.result(
+        system,
+        _table(flow, etas, iterations, np.random.default_rng(seed), (len(states), len(steps))),
+        settings={"eta": eta, "iterations": iterations, "times": times, "inputs": list(driving.shape)}
+        | {"dtype": dtype, "device": device, "seed": seed},
         verdict=verdict,
         method=METHOD,
-        coords={schema.TIME: schema.time_coordinate(steps), schema.ITERATION: numbered},
-        flags=schema.not_finite(variables, REASONS),
+        coords={
+            schema.TIME: schema.time_coordinate(steps),
+            schema.ITERATION: schema.variable(
+                (schema.ITERATION,), np.arange(iterations + 1), "inner iteration i", schema.STEP
+            ),
+        },
+        reasons=REASONS,
     )
 
 
-def _points(
-    system: ERNN, states: Tensor, driven: Tensor, steps: NDArray[np.int64], eta: float | None
-) -> tuple[InnerFlow, Tensor, Tensor]:
-    """The inner flows of every (sample, time) in one row, where they start, and the η (K, point)."""
-    exact = frozen(system)
-    numbers = torch.as_tensor(steps) - 1  # h_{k−1} is at k − 1, and so is x_k among the inputs
-    previous, current = (series[:, numbers].reshape(-1, series.shape[-1]) for series in (states, driven))
-    start = exact.inner_start(previous)
-    if eta is not None:
-        return InnerFlow(exact, previous, current), start, torch.full((1, len(start)), eta, dtype=torch.float64)
-    learned = exact.step_etas(numbers).repeat(1, len(states))
-    return InnerFlow(exact, previous, current), start, learned
-
-
-def _variables(
-    flow: InnerFlow, reached: Tensor, etas: Tensor, found: InnerEquilibria, shape: tuple[int, int]
-) -> dict[str, xr.Variable]:
+def _table(
+    flow: InnerFlow, etas: Tensor, iterations: int, generator: np.random.Generator, shape: tuple[int, int]
+) -> dict[str, tuple[Any, ...]]:
+    start = flow.system.inner_start(flow.state)
+    reached = iterates(flow, start, etas, iterations)
+    found = inner_equilibria(flow, start, reached[-1], generator)
     distance = (reached - torch.as_tensor(found.states)).norm(dim=-1).numpy()
-    rows = list(zip(distance.T, found.states, found.errors, strict=True))
-    measured = [measured_rate(row, floor_of(target, error), len(etas)) for row, target, error in rows]
+    floors = [floor_of(*each) for each in zip(found.states, found.errors, strict=True)]
+    measured = [measured_rate(*each, len(etas)) for each in zip(distance.T, floors, strict=True)]
     rates, settled = np.array(measured, dtype=float).T
     predicted = predicted_rates(flow, found.states, etas)
-    stays = [bool((row[[0, -1]] <= floor_of(target, 0.0)).all()) for row, target, _ in rows]
-    outcome = np.where(stays, STAYS, _outcomes(distance, rates, predicted, found.kinds))
-    theorem = theorem_2(flow, reached, etas)
-    corollary = corollary_1(flow, reached, etas, found.states)
+    stays = (distance[[0, -1]] <= [floor_of(state, 0.0) for state in found.states]).all(axis=0)
     of_points = {
         "rate": (rates, "measured rate per iteration"),
         "predicted_rate": (predicted, "predicted rate ρ(I + η∇F)"),
@@ -189,19 +169,21 @@ def _variables(
         "equilibrium_iterations": (found.iterations, "iterations of the search for equilibria, at most"),
         "equilibria": (found.counts, "equilibria found"),
         "equilibrium_status": (found.kinds, "equilibria"),
-        "outcome": (outcome, "what the iteration does"),
+        "outcome": (
+            np.where(stays, STAYS, _outcomes(distance, rates, predicted, found.kinds)),
+            "what the iteration does",
+        ),
     }
     of_iterates = {
         "distance": (distance, "distance ‖g⁽ⁱ⁾ − g*‖₂ to the equilibrium"),
         "speed": (flow.velocity(reached).norm(dim=-1).numpy(), "speed ‖F(g⁽ⁱ⁾)‖₂ of the inner flow"),
-        "theorem2": (theorem, "‖F + η∇F·F‖₂/‖F‖₂"),
-        "corollary1": (corollary, "‖I + η∇F‖₂"),
+        "theorem2": (theorem_2(flow, reached, etas), "‖F + η∇F·F‖₂/‖F‖₂"),
+        "corollary1": (corollary_1(flow, reached, etas), "‖I + η∇F‖₂"),
     }
     point, along = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.ITERATION)
-    return {
-        name: schema.variable(along, values.T.reshape(*shape, -1), words)
-        for name, (values, words) in of_iterates.items()
-    } | {name: schema.variable(point, values.reshape(shape), words) for name, (values, words) in of_points.items()}
+    return {name: (along, values.T.reshape(*shape, -1), words) for name, (values, words) in of_iterates.items()} | {
+        name: (point, values.reshape(shape), words) for name, (values, words) in of_points.items()
+    }
 
 
 def _outcomes(

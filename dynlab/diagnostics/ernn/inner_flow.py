@@ -8,10 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.numerics import fsolve_check, merging
+from dynlab.numerics import merging
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.numerics.fsolve_check import position_error
 from dynlab.numerics.roots import solve, tolerance
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.singular_values import singular_values
+from dynlab.numerics.threads import slices
 from dynlab.progress import through
 from dynlab.systems.ernn import ERNN
 from dynlab.trajectories.driven import NUMBERS_AT_ONCE
@@ -59,11 +61,9 @@ class InnerEquilibria(NamedTuple):
     Attributes
     ----------
     states : ndarray, shape (point, state)
-        The one nearest to where the iteration ended, by fsolve; NaN where none was found.
-    residuals : ndarray, shape (point,)
-        ‖F‖₂ there.
-    errors : ndarray, shape (point,)
-        How far from the true equilibrium it may be, 10 ‖F‖₂/σ_min(∇F).
+        The one nearest to where the iteration ended; NaN where none was found.
+    residuals, errors : ndarray, shape (point,)
+        ‖F‖₂ there, and how far from the true equilibrium it may be, 10 ‖F‖₂/σ_min(∇F).
     counts : ndarray of int, shape (point,)
         How many different ones the searches found; those that are not isolated count as one.
     kinds : ndarray of str, shape (point,)
@@ -81,15 +81,9 @@ class InnerEquilibria(NamedTuple):
 
 
 def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.random.Generator) -> InnerEquilibria:
-    """Search from where the iteration starts and ends and from random states, and verify with fsolve.
+    """Search from where the iteration starts and ends, (point, state), and from random states.
 
-    Parameters
-    ----------
-    flow : InnerFlow
-        In float64 on the CPU.
-    start, end : Tensor, shape (point, state)
-        Of the inner iteration.
-    generator : numpy.random.Generator
+    The flow is in float64 on the CPU.
     """
     number, size = start.shape
     shift = flow.system.sign * flow.state
@@ -106,14 +100,11 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
         lambda g, rows: flow.jacobian(g, points[rows]),
         starts.reshape(-1, size),
     )
-    roots = ended.states.reshape(len(starts), number, size).numpy()
-    converged = ended.converged.reshape(len(starts), number).numpy()
-    direction = generator.standard_normal(size)
-    direction /= np.linalg.norm(direction)
-    found = [_at_point(flow, i, roots[converged[:, i], i], reached[i].numpy(), direction) for i in range(number)]
-    taken = ended.iterations.reshape(len(starts), number).amax(dim=0).numpy()
+    kept = (ended.states, ended.converged, ended.iterations)
+    roots, converged, taken = (part.reshape(len(starts), number, *part.shape[1:]) for part in kept)
+    found = [_at_point(flow, i, roots[converged[:, i], i].numpy(), reached[i].numpy()) for i in range(number)]
     states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
-    return InnerEquilibria(states, residuals, errors, counts, kinds, taken)
+    return InnerEquilibria(states, residuals, errors, counts, kinds, taken.amax(dim=0).numpy())
 
 
 def _by_one_step(flow: InnerFlow, states: Tensor) -> Tensor:
@@ -126,36 +117,19 @@ def _by_one_step(flow: InnerFlow, states: Tensor) -> Tensor:
 
 
 def _at_point(
-    flow: InnerFlow,
-    point: int,
-    roots: NDArray[np.float64],
-    reached: NDArray[np.float64],
-    direction: NDArray[np.float64],
+    flow: InnerFlow, point: int, roots: NDArray[np.float64], reached: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float, float, int, str]:
     if len(roots) == 0:
         return np.full(len(reached), np.nan), np.nan, np.nan, 0, NONE
-    here = torch.tensor([point])
-
-    def f(g: NDArray[np.float64]) -> NDArray[np.float64]:
-        return flow.velocity(torch.as_tensor(g)[None], here)[0].numpy()
-
-    def jacobian(g: NDArray[np.float64]) -> NDArray[np.float64]:
-        return flow.jacobian(torch.as_tensor(g)[None], here)[0].numpy()
-
     distinct = roots[np.unique(merging.merged(roots), return_index=True)[1]]
-    sigmas = np.linalg.svd(np.array([jacobian(root) for root in distinct]), compute_uv=False)
+    states, here = torch.as_tensor(distinct), torch.full((len(distinct),), point)
+    sigmas = np.linalg.svd(flow.jacobian(states, here).numpy(), compute_uv=False)
     singular = sigmas[:, -1] <= SINGULAR * (1 + sigmas[:, 0])
     count = int((~singular).sum()) + bool(singular.any())
     kind = NOT_ISOLATED if singular.any() else SEVERAL if count > 1 else ONE
     chosen = int(np.argmin(np.linalg.norm(distinct - reached, axis=1)))
-    state, sigma = distinct[chosen], float(sigmas[chosen, -1])
-    if not singular[chosen]:
-        checked = fsolve_check.check(f, jacobian, state, direction)
-        allowed = fsolve_check.allowed_distance(float(np.linalg.norm(f(state))), sigma)
-        if checked.distance <= allowed and checked.residual <= float(tolerance(torch.as_tensor(checked.state))):
-            state = checked.state
-    residual = float(np.linalg.norm(f(state)))
-    return state, residual, fsolve_check.position_error(residual, sigma), count, kind
+    residual = float(flow.velocity(states, here)[chosen].norm())
+    return distinct[chosen], residual, position_error(residual, float(sigmas[chosen, -1])), count, kind
 
 
 ROUNDING = 100  # times ε max(1, ‖g*‖): distances below are rounding
@@ -168,16 +142,7 @@ SAME_JACOBIAN = 1e-8  # times max(1, ‖g*‖): within this of an equilibrium �
 
 
 def iterates(flow: InnerFlow, start: Tensor, etas: Tensor, iterations: int) -> Tensor:
-    """g⁽⁰⁾ … g⁽ᴵ⁾, shape (iteration + 1, point, state).
-
-    Parameters
-    ----------
-    flow : InnerFlow
-    start : Tensor, shape (point, state)
-    etas : Tensor, shape (K, point)
-        Cycled.
-    iterations : int
-    """
+    """Return g⁽⁰⁾ … g⁽ᴵ⁾, (iteration + 1, point, state), from `start` (point, state) by `etas` (K, point), cycled."""
     found = [start]
     for i in through(range(iterations)):
         found.append(found[-1] + etas[i % len(etas)].unsqueeze(-1) * flow.velocity(found[-1]))
@@ -194,80 +159,48 @@ def theorem_2(flow: InnerFlow, states: Tensor, etas: Tensor) -> NDArray[np.float
     return torch.where(torch.isfinite(ratio) & (norm > tolerance(states)), ratio, torch.nan).numpy()
 
 
-def corollary_1(
-    flow: InnerFlow, states: Tensor, etas: Tensor, equilibria: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def corollary_1(flow: InnerFlow, states: Tensor, etas: Tensor) -> NDArray[np.float64]:
     """‖I + η ∇F‖₂ at each iterate, shape (iteration + 1, point); NaN where the iterate is not finite.
 
-    Near `equilibria` (point, state) it is computed once, for the equilibrium.
+    Near the last iterate it is computed once, for that one.
     """
     cycle = torch.arange(len(states)) % len(etas)
-    near = torch.zeros(states.shape[:2], dtype=torch.bool)
-    found = np.full(near.shape, np.nan)
-    if equilibria is not None:
-        targets = torch.as_tensor(equilibria)
-        near = (states - targets).norm(dim=-1) <= SAME_JACOBIAN * targets.norm(dim=-1).clamp_min(1)
-        reached = near.any(dim=0).expand(len(etas), -1)
-        k, points = reached.nonzero(as_tuple=True)
-        settled = np.full(etas.shape, np.nan)
-        settled[reached.numpy()] = _norms(flow, targets[points], etas[k, points], points)
-        found = np.where(near, settled[cycle], np.nan)
+    near = (states - states[-1]).norm(dim=-1) <= SAME_JACOBIAN * states[-1].norm(dim=-1).clamp_min(1)
+    points = torch.arange(states.shape[1])
+    last = np.array([_norms(flow, states[-1], eta, points) for eta in etas])
+    found = np.where(near, last[cycle], np.nan)
     moving = torch.isfinite(states).all(dim=-1) & ~near
     i, points = moving.nonzero(as_tuple=True)
     found[moving.numpy()] = _norms(flow, states[i, points], etas[cycle[i], points], points)
     return found
 
 
+@np.errstate(divide="ignore")  # a mode that one step of the cycle removes
 def predicted_rates(flow: InnerFlow, equilibria: NDArray[np.float64], etas: Tensor) -> NDArray[np.float64]:
     """ρ(∏(I + η_i ∇F))^{1/K} at the equilibria, shape (point,): the eigenvalues are ∏(1 + η_i λ) of ∇F's λ."""
-    rates = np.full(len(equilibria), np.nan)
-    points = torch.as_tensor(np.isfinite(equilibria).all(axis=1)).nonzero()[:, 0]
-    if len(points):
-        matrices = flow.jacobian(torch.as_tensor(equilibria)[points], points).numpy()
-        factors = 1 + etas[:, points].numpy()[:, :, None] * approximate_eigenvalues(matrices)
-        with np.errstate(divide="ignore"):  # a mode that one step of the cycle removes
-            rates[points.numpy()] = np.exp(np.log(np.abs(factors)).mean(axis=0).max(axis=-1))
-    return rates
+    matrices = flow.jacobian(torch.as_tensor(equilibria)).numpy()
+    factors = 1 + etas.numpy()[:, :, None] * approximate_eigenvalues(matrices)
+    rates = np.exp(np.log(np.abs(factors)).mean(axis=0).max(axis=-1))
+    return np.where(np.isfinite(equilibria).all(axis=1), rates, np.nan)
 
 
 def _norms(flow: InnerFlow, g: Tensor, eta: Tensor, points: Tensor) -> NDArray[np.float64]:
-    """‖I + η ∇F‖₂ by the largest eigenvalue of its product with its transpose; inf where that overflows."""
-    norms = np.full(len(g), np.inf)
-    for some in torch.arange(len(g)).split(max(1, NUMBERS_AT_ONCE // g.shape[-1] ** 2)):
-        matrices = eta[some, None, None] * flow.jacobian(g[some], points[some])
-        matrices.diagonal(dim1=-2, dim2=-1).add_(1)
-        squares = (matrices @ matrices.mT).numpy()
-        finite = np.isfinite(squares).all(axis=(1, 2))
-        norms[some.numpy()[finite]] = np.sqrt(_largest_eigenvalues(squares[finite]))
+    """‖I + η ∇F‖₂ at states (k, n) of these points; NaN at those that are not finite."""
+    identity, norms = torch.eye(g.shape[-1]).to(g), np.zeros(len(g))
+    for some in slices(len(g), NUMBERS_AT_ONCE / g.shape[-1] ** 2):
+        matrices = identity + eta[some, None, None] * flow.jacobian(g[some], points[some])
+        norms[some] = singular_values(matrices.numpy())[:, 0]
     return norms
 
 
-def _largest_eigenvalues(symmetric: NDArray[np.float64]) -> NDArray[np.float64]:
-    (largest,) = in_threads(lambda rows: (np.linalg.eigvalsh(symmetric[rows])[:, -1],), len(symmetric))
-    return largest
-
-
 def measured_rate(distance: NDArray[np.float64], floor: float, cycle: int = 1) -> tuple[float, bool]:
-    """The rate at which a distance falls, by regression of its logarithm, and whether that has settled.
+    """Return the rate at which a distance (iteration,) falls, by regression of its logarithm, and whether it settled.
 
-    The regression is over the last third of what lies above rounding: before, faster modes still count.
-    Where many modes decay alike, as in a large random net, the slowest one does not dominate before rounding sets in:
-    the measured rate is then a little below the true one, although it has settled.
-
-    Parameters
-    ----------
-    distance : ndarray, shape (iteration,)
-    floor : float
-        Below it a distance is rounding.
-    cycle : int
-        The window is a multiple of this: the period of the step sizes.
-
-    Returns
-    -------
-    rate : float
-        NaN where fewer than `FEWEST` distances lie in the window.
-    settled : bool
-        Whether the slopes of the window's halves agree within `AGREEMENT`, and the distance has fallen to `LINEAR`.
+    The regression is over the last third of what lies above rounding, `floor`; before, faster modes still count. Its
+    window is a multiple of `cycle`, the period of the step sizes. The rate is NaN where fewer than `FEWEST` distances
+    lie in it. It has settled where the slopes of the window's halves agree within `AGREEMENT`, and the distance has
+    fallen to `LINEAR`. Where many modes decay alike, as in a large random net, the slowest one does not dominate before
+    rounding sets in: the measured rate is then a little below the true one, although it has settled.
     """
     usable = np.isfinite(distance) & (distance > floor) & (distance < LARGEST)
     length = len(distance) if usable.all() else int(np.argmin(usable))

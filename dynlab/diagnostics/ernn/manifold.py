@@ -9,7 +9,7 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.ernn.inner_flow import InnerFlow, inner_equilibria
+from dynlab.diagnostics.ernn.inner_flow import InnerFlow, inner_equilibria, iterates
 from dynlab.errors import UserError
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
@@ -101,54 +101,46 @@ def ernn_manifold(
         copies[name], given, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
         states.append(simulation.orbit(copies[name], copies[name].drive(given), initial))
     exact, given, _ = simulation.prepare(system, inputs, initial_state, dtype, device)
-    driven = exact.drive(given)
-    variables = _variables(exact, copies, torch.stack(states), driven, np.random.default_rng(seed))
-    settings = {
-        "initial_state": states[0][:, 0].tolist(),
-        "beside": list(beside or {}),
-        "inner": {
-            name: [network.inner_steps, network.eta.mean().item()]
-            for name, network in networks.items()
-            if isinstance(network, ERNN)
+    ernns = {name: network for name, network in networks.items() if isinstance(network, ERNN)}
+    return schema.result(
+        system,
+        _table(exact, copies, torch.stack(states), exact.drive(given), np.random.default_rng(seed)),
+        settings={
+            "initial_state": states[0][:, 0].tolist(),
+            "beside": list(beside or {}),
+            "inner": {name: [network.inner_steps, network.eta.mean().item()] for name, network in ernns.items()},
+            "start": system.start,
+            "sign": system.sign,
+            "dtype": dtype,
+            "device": device,
+            "seed": seed,
         },
-        "start": system.start,
-        "sign": system.sign,
-        "dtype": dtype,
-        "device": device,
-        "seed": seed,
-        "config": system.json_config,
-    }
-    return schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings,
         verdict=_verdict,
         method=METHOD,
         coords={
             schema.NETWORK: schema.variable((schema.NETWORK,), np.array(list(networks), dtype=object), "network"),
             schema.TIME: schema.time_coordinate(np.arange(states[0].shape[1])),
         },
-        flags=schema.not_finite(variables, REASONS),
+        reasons=REASONS,
     )
 
 
-def _variables(
+def _table(
     system: ERNN, networks: dict[str, Map], states: Tensor, driven: Tensor, generator: np.random.Generator
-) -> dict[str, xr.Variable]:
-    """All variables, from the states (network, sample, time + 1, state) and what drove them."""
+) -> dict[str, tuple[Any, ...]]:
+    """Return all variables, from the states (network, sample, time + 1, state) and what drove them."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
-    sums, equilibria = torch.full_like(states, torch.nan), torch.full_like(states, torch.nan)
-    residuals, iterations = (torch.full_like(states[..., 0], torch.nan) for _ in range(2))
+    sums, equilibria, single = (torch.full_like(states, torch.nan) for _ in range(3))
+    residuals, iterations, nothing = single[..., 0], single[..., 0].clone(), states.new_zeros(states.shape[-1])
     for i, network in enumerate(networks.values()):
         if isinstance(network, ERNN):
             sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
             equilibria[i, :, 1:], iterations[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
-            nothing = states.new_zeros(network.state_size)
             residuals[i, :, 1:] = network.inner_velocity(equilibria[i, :, 1:], nothing, driven).norm(dim=-1)
-    away = (sums - equilibria).norm(dim=-1)
-    path = _inner_path(system, states[0, :, 0], driven[:, 0])
-    path_dims = (schema.SAMPLE, schema.ITERATION, schema.STATE)
+    away, initial = (sums - equilibria).norm(dim=-1), states[0, :, 0]
+    etas = system.step_etas(0)[:, None].expand(-1, len(initial))
+    path = iterates(InnerFlow(system, initial, driven[:, 0]), system.inner_start(initial), etas, len(etas))
+    shifted = path.transpose(0, 1) + system.sign * initial[:, None]
     table: dict[str, tuple[Any, ...]] = {
         "trajectory": (dims, states, "state h"),
         "pair_sum": (dims, sums, "h_k + s h_{k−1}"),
@@ -156,47 +148,30 @@ def _variables(
         "equilibrium_residual": (dims[:-1], residuals, "residual ‖F(z*)‖₂"),
         "equilibrium_iterations": (dims[:-1], iterations, "iterations of the search for the equilibrium"),
         "distance": (dims[:-1], away, "distance of h_k + s h_{k−1} from z*(x_k)"),
-        "inner_path": (path_dims, path, "inner iterates of the first step"),
+        "inner_path": ((schema.SAMPLE, schema.ITERATION, schema.STATE), shifted, "inner iterates of the first step"),
     }
     if driven.shape[-1] == 1:
         values = torch.linspace(float(driven.min()), float(driven.max()), CURVE_POINTS, dtype=driven.dtype).to(driven)
         curve, _ = _equilibria(system, values[:, None], driven.new_zeros(CURVE_POINTS, system.state_size), generator)
         table["curve"] = ((schema.X, schema.STATE), curve, "equilibrium manifold z*(x)")
         table[schema.X] = ((schema.X,), values, "input x")
-    return {name: schema.variable(on, part.double().cpu().numpy(), words) for name, (on, part, words) in table.items()}
+    return {name: (on, part.double().cpu().numpy(), words) for name, (on, part, words) in table.items()}
 
 
 def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> tuple[Tensor, Tensor]:
     """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none; and iterations."""
-    inputs = driven.reshape(-1, driven.shape[-1])
-    nothing, shape = starts.new_zeros(network.state_size), starts.shape
+    inputs, shape, n = driven.reshape(-1, driven.shape[-1]), starts.shape, network.state_size
+    flow = InnerFlow(network, starts.new_zeros(len(inputs), n), inputs)
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
-    starts = (starts + OFF * (1 + starts.abs())).reshape(-1, network.state_size)
-    found = solve(
-        lambda z, rows: network.inner_velocity(z, nothing, inputs[rows]),
-        lambda z, rows: network.inner_jacobian(z, nothing, inputs[rows]).dense().expand(len(z), *2 * z.shape[-1:]),
-        starts,
-    )
-    equilibria = torch.where(found.converged[:, None], found.states, torch.nan)
-    lost = ~found.converged
+    found = solve(flow.velocity, flow.jacobian, (starts + OFF * (1 + starts.abs())).reshape(-1, n))
+    equilibria, lost = torch.where(found.converged[:, None], found.states, torch.nan), ~found.converged
     if lost.any():
-        exact = frozen(network, torch.float64, "cpu")
-        begin = starts[lost].double().cpu()
-        flow = InnerFlow(exact, torch.zeros_like(begin), inputs[lost].double().cpu())
-        again = inner_equilibria(flow, begin, begin, generator)
+        begin, given = (part[lost].double().cpu() for part in (starts.reshape(-1, n), inputs))
+        exact = InnerFlow(frozen(network, torch.float64, "cpu"), torch.zeros_like(begin), given)
+        again = inner_equilibria(exact, begin, begin, generator)
         equilibria[lost] = torch.as_tensor(again.states).to(equilibria)
         found.iterations[lost] += torch.as_tensor(again.iterations).to(found.iterations)
     return equilibria.reshape(shape), found.iterations.reshape(shape[:-1]).to(equilibria)
-
-
-def _inner_path(system: ERNN, initial: Tensor, first: Tensor) -> Tensor:
-    """The inner iterates of the first step plus s h_0, shape (sample, K + 1, state)."""
-    g = system.inner_start(initial)
-    path = [g]
-    for eta in system.step_etas(0):
-        g = g + eta * system.inner_velocity(g, initial, first)
-        path.append(g)
-    return torch.stack(path, dim=1) + system.sign * initial[:, None]
 
 
 def _verdict(ds: xr.Dataset) -> str:
@@ -206,17 +181,16 @@ def _verdict(ds: xr.Dataset) -> str:
     sentences = []
     for name, (inner_steps, eta) in settings["inner"].items():
         one = ds.sel(network=name).isel({schema.TIME: slice(1, None)})
-        distances = one["distance"].values
-        who = f"ERNN with K = {inner_steps}, η = {number(eta, 3)}"
-        if not np.isfinite(one["pair_sum"].values).any():
-            sentences.append(f"{who} diverges.")
-        elif not np.isfinite(distances).any():
-            sentences.append(f"{who}: no equilibrium was found at any of {counted(distances.size, 'step')}.")
-        else:
-            on = np.nanmax(distances) <= ON_MANIFOLD * np.nanmax(np.abs(one["pair_sum"].values))
+        distances, sums = one["distance"].values, np.abs(one["pair_sum"].values)
+        said = f": no equilibrium was found at any of {counted(distances.size, 'step')}."
+        if not np.isfinite(sums).any():
+            said = " diverges."
+        elif np.isfinite(distances).any():
+            on = np.nanmax(distances) <= ON_MANIFOLD * np.nanmax(sums)
             size = np.nanmedian(np.linalg.norm(one["equilibrium"].values, axis=-1))
-            sentences.append(
-                f"{who} is {'on' if on else 'off'} the manifold: {pair} is at most {at_most(np.nanmax(distances), 2)} "
+            said = (
+                f" is {'on' if on else 'off'} the manifold: {pair} is at most {at_most(np.nanmax(distances), 2)} "
                 f"from z*(x_k) (median {number(np.nanmedian(distances), 2)}, ‖z*‖ {number(size, 2)})."
             )
+        sentences.append(f"ERNN with K = {inner_steps}, η = {number(eta, 3)}{said}")
     return " ".join(sentences)

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from dynlab.systems import Map
 from dynlab.systems.ernn import ERNN
@@ -62,10 +61,8 @@ def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> Example:
     system = ERNN(1, 2, inner_steps=INNER_STEPS, eta=ETA, start="zero", **shared)
     trained = ERNN(1, 2, inner_steps=TRAINED_INNER_STEPS, eta=TRAINED_ETA, **shared)
     rnn, fastrnn = Vanilla(1, 2), FastRNN(1, 2)
-    for ernn in (system, trained):
-        _set(ernn.double(), {"U.weight": U, "W": W, "b": b})
-    _set(rnn.double(), {"W": U, "V": W, "b": b})
-    _set(fastrnn.double(), {"U": U, "W": W, "b": b})
+    for network, names in ((system, "U.weight W b"), (trained, "U.weight W b"), (rnn, "W V b"), (fastrnn, "U W b")):
+        network.double().load_state_dict(dict(zip(names.split(), (U, W, b), strict=True)), strict=False)
     system.name = "ernn"
     beside: dict[str, Map] = {"ernn K=5": trained, "rnn": rnn, "fastrnn": fastrnn}
     return Example(system, beside, walk[:, None], INITIAL_STATE)
@@ -75,10 +72,3 @@ def chosen(seed: int) -> str:
     """A sentence for captions on where the networks come from, and why the default seed is no other."""
     why = ", for which every input has exactly one equilibrium (‖U‖₂ = 0.92 < 1) and the manifold has a bend"
     return f"The networks are random, from seed {seed}{why if seed == SEED else ''}."
-
-
-def _set(network: torch.nn.Module, weights: dict[str, Tensor]) -> None:
-    named = dict(network.named_parameters())
-    with torch.no_grad():
-        for name, values in weights.items():
-            named[name].copy_(values)

@@ -3,15 +3,16 @@
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import NDArray
+from torch import Tensor
 
 from dynlab import schema
 from dynlab.errors import UserError
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.singular_values import rounding_of, singular_values
+from dynlab.program.jacobian import Operator
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
@@ -80,38 +81,36 @@ def ernn_spectrum(
         system, inputs, initial_state, dtype=dtype, device=device, seed=seed, inputs_description=inputs_description
     )
     steps = chosen_steps(driven.steps, times)
-    values, errors, ranks = _along(system, driven, steps)
-    each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
-    variables = {
-        "inner_eigenvalue": schema.variable(mode, values, "eigenvalue of φ′PU − I", schema.PER_SECOND),
-        "inner_eigenvalue_error": schema.variable(mode, errors, "error of the eigenvalue", schema.PER_SECOND),
-        "inner_rank": schema.variable(each, ranks, "rank of φ′PU − I"),
+    # in float64 whatever the trajectory's precision: the errors below are those of this one
+    jacobians = jacobians_at(system, driven, steps)[0].dense().numpy()
+    values, errors, _ = eigenvalues(jacobians, ROUNDING * EPS * np.linalg.norm(jacobians, axis=(2, 3)))
+    singular, mode = singular_values(jacobians), (schema.SAMPLE, schema.TIME, schema.MODE)
+    rows: dict[str, tuple[Any, ...]] = {
+        "inner_eigenvalue": (mode, values, "eigenvalue of φ′PU − I", schema.PER_SECOND),
+        "inner_eigenvalue_error": (mode, errors, "error of the eigenvalue", schema.PER_SECOND),
+        "inner_rank": (mode[:2], (singular > rounding_of(singular)[..., None]).sum(axis=-1), "rank of φ′PU − I"),
     }
     flagged = "NaN where the trajectory has diverged or the QR iteration did not converge"
-    return schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
+    return schema.result(
+        system,
+        rows,
         settings=driven.settings | {"times": times},
         method=METHOD,
-        verdict=_verdict(values, errors, ranks, over(driven.steps, inputs_description)),
+        verdict=lambda ds: _verdict(ds, over(driven.steps, inputs_description)),
         coords={schema.TIME: schema.time_coordinate(steps)},
-        flags=schema.not_finite(variables, dict.fromkeys(variables, flagged)),
+        reasons=dict.fromkeys(rows, flagged),
     )
 
 
-def _along(system: ERNN, driven: Driven, steps: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-    # in float64 whatever the trajectory's precision: the errors below are those of this one
+def jacobians_at(system: ERNN, driven: Driven, steps: NDArray[np.int64]) -> tuple[Operator, Tensor, Tensor]:
+    """Return ∇F at h_t for each t of `steps`, (sample, time), and the h_{t−1} and x_t of its flow, in float64."""
     states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
-    before = torch.as_tensor(steps - 1)
-    old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
-    jacobians = frozen(system).inner_jacobian(new, old, inputs).dense().numpy()
-    values, errors, _ = eigenvalues(jacobians, ROUNDING * EPS * np.linalg.norm(jacobians, axis=(2, 3)))
-    singular = singular_values(jacobians)
-    return values, errors, (singular > rounding_of(singular)[..., None]).sum(axis=-1)
+    old, new, inputs = states[:, steps - 1], states[:, steps], given[:, steps - 1]
+    return frozen(system).inner_jacobian(new, old, inputs), old, inputs
 
 
-def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], where: str) -> str:
+def _verdict(ds: xr.Dataset, where: str) -> str:
+    values, errors, ranks = (ds[f"inner_{name}"].values for name in ("eigenvalue", "eigenvalue_error", "rank"))
     n, finite = values.shape[-1], np.isfinite(errors)
     if not finite.any():
         return f"No ∇F of {where} is finite: the trajectories diverge."

@@ -1,5 +1,3 @@
-"""What shape the states take: dimension, principal directions, unstable manifolds, the tangent map."""
+"""Where a network's states lie, the fixed points among them, and how far the linear map holds around one."""
 
-from dynlab.diagnostics.geometry.geometry import geometry
-
-__all__ = ["geometry"]
+from dynlab.diagnostics.geometry.geometry import geometry as geometry

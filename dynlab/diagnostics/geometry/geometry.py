@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
@@ -51,6 +52,17 @@ COPIED = (
 )
 
 
+MEASURED = ("participation_ratio", "explained_variance")
+GONE = "NaN: no sequence stays within the bound, or the states do not vary"
+REASONS = dict.fromkeys(MEASURED, GONE) | {
+    "trajectory": f"NaN for a sequence whose states exceed {LARGEST_STATE:g}",
+    "unstable_manifold": "NaN where not one direction alone grows, or that is not told from another",
+    "unstable_direction": "NaN for modes that do not certainly grow, or whose eigenvector is not resolved",
+    "eigenvalue": "NaN where the Jacobian is not finite",
+    "eigenvalue_error": "inf at a kink of the activation",
+}
+
+
 @checked
 @one_thread_each()
 def geometry(
@@ -75,28 +87,24 @@ def geometry(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives the network; without it what was recorded with the system.
+        By default those recorded with the system.
     components : int
-        On how many principal components trajectories and fixed points are projected; on all where there are fewer.
+        Number of principal components on which trajectories and fixed points are projected.
     transient : int
-        How many steps are not counted, while the states come to where they stay. h_0 never counts.
-    at : "zero", "mean" or array_like, shape (input,)
-        The input that is held for the fixed points, as in `dynlab.fixed_points`.
-    at_step : int
-        The step whose parameters are held where parameters change with time; −1 is the last.
-    starts : int or array_like, shape (sample, state), optional
-        How many starts the search for fixed points has, or the starts themselves: then no others are added.
+        Number of steps that are not counted, while the states come to where they stay. h_0 never counts.
+    at, at_step, starts : as in `dynlab.fixed_points`
+        The input and the step that are held for the fixed points, and where these are sought.
     curve_steps : int, optional
-        How far the curves along which orbits leave saddles are followed: 10,000 steps where it is not given, and of
-        networks of more than 500 states fewer, which the verdict says.
+        Number of steps of the curves along which orbits leave saddles; by default 10,000, of networks of more than 500
+        states fewer, which the verdict says.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at, zero for most.
+        By default what the system has learned to start at, zero for most.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the trajectories and the search.
+        Type and device of the trajectories and the search.
     seed : int
-        Of the random starts.
+        Seed of the random starts.
 
     Returns
     -------
@@ -133,10 +141,8 @@ def geometry(
     >>> round(float(ds["participation_ratio"]), 1), ds["stable"].values.tolist()
     (2.0, [1])
     """
-    if curve_steps is not None and curve_steps < 1:
-        raise UserError(f"Curves are followed for one step at least, got curve_steps={curve_steps}.")
-    if components < 1:
-        raise UserError(f"At least one principal component is needed, got components={components}.")
+    steps = usual_steps(system.state_size) if curve_steps is None else curve_steps
+    check_at_least(1, components=components, curve_steps=steps)
     where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
     driven = drive(system, inputs, initial_state, inputs_description=inputs_description, **where)
     if not 0 <= transient < driven.steps:
@@ -150,84 +156,58 @@ def geometry(
     found = principal_components(counted.reshape(-1, states.shape[-1]))
     axes = found.directions[:components]
     points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
-    steps = usual_steps(system.state_size) if curve_steps is None else curve_steps
-    variables = _of_states(found, counted, axes, (states[:, transient:] - found.origin) @ axes.T)
-    variables |= _of_points(held_map(system, points), points, found.origin, axes, _reach(counted, points), steps)
     averaged = over(driven.steps - transient, inputs_description, of=driven.steps)
     if not inside.all():
         averaged += f", {int((~inside).sum())} of {len(inside)} sequences that leave the bound left out"
-    return schema.dataset(
-        variables,
-        system=driven.system.name,
-        source=driven.system.source,
+    few = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
+    return schema.result(
+        driven.system,
+        _of_states(found, counted, axes, (states[:, transient:] - found.origin) @ axes.T)
+        | _of_points(held_map(system, points), points, counted, found.origin, axes, steps),
         settings=driven.settings
         | {"components": len(axes), "transient": transient, "curve_steps": steps}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
         verdict=lambda ds: verdict(ds, averaged) + also_incomplete(points),
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(np.arange(transient, driven.steps + 1))},
-        flags=_flags(variables, len(counted)),
+        reasons=REASONS | {f"{name}_error": few if len(counted) < 2 else GONE for name in MEASURED},
     )
 
 
-def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, xr.Variable]:
-    total = found.variances.sum()
+def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, tuple[Any, ...]]:
+    ratio_error, share_errors = jackknife(counted)
+    total, mode = found.variances.sum(), (schema.MODE,)
     shares = found.variances / total if total > 0 else np.full(len(found.variances), np.nan)
-    errors = jackknife(counted)
-    of = schema.variable
+    along = "state along principal component"
     return {
-        "participation_ratio": of((), participation_ratio(found.variances), "participation ratio of the states"),
-        "participation_ratio_error": of((), errors.ratio, "standard error of the participation ratio"),
-        "explained_variance": of((schema.MODE,), shares, "share of the variance"),
-        "explained_variance_error": of((schema.MODE,), errors.shares, "standard error of the share"),
-        "origin": of((schema.STATE,), found.origin, "mean state"),
-        "direction": of((schema.AXIS, schema.STATE), axes, "principal component"),
-        "trajectory": of((schema.SAMPLE, schema.TIME, schema.AXIS), trajectory, "state along principal component"),
+        "participation_ratio": ((), participation_ratio(shares), "participation ratio of the states"),
+        "participation_ratio_error": ((), ratio_error, "standard error of the participation ratio"),
+        "explained_variance": (mode, shares, "share of the variance"),
+        "explained_variance_error": (mode, share_errors, "standard error of the share"),
+        "origin": ((schema.STATE,), found.origin, "mean state"),
+        "direction": ((schema.AXIS, schema.STATE), axes, "principal component"),
+        "trajectory": ((schema.SAMPLE, schema.TIME, schema.AXIS), trajectory, along),
     }
-
-
-def _reach(counted: Real, points: xr.Dataset) -> float:
-    """Return how far curves are followed: a few times as far as states and fixed points are."""
-    largest = [np.abs(each).max(initial=1.0) for each in (counted, points["fixed_point_state"].values)]
-    return FAR * float(max(largest))
 
 
 def _of_points(
-    held: Held, points: xr.Dataset, origin: Real, axes: Real, largest_state: float, steps: int
-) -> dict[str, xr.Variable]:
-    modes = growing_modes(held, points)
-    growing = growing_directions(modes, points, axes)
-    manifolds = unstable_manifolds(held, points, modes, largest_state, steps)
-    offset = points["fixed_point_state"].values - origin
-    position = offset @ axes.T
-    distance = np.linalg.norm(offset - position @ axes, axis=1)
+    held: Held, points: xr.Dataset, counted: Real, origin: Real, axes: Real, steps: int
+) -> dict[str, tuple[Any, ...] | xr.Variable]:
+    places, modes = points["fixed_point_state"].values, growing_modes(held, points)
+    reach = FAR * float(max(np.abs(each).max(initial=1.0) for each in (counted, places)))
+    curves, leads_to = unstable_manifolds(held, points, modes, reach, steps)
+    growing, position = growing_directions(modes, points, axes), (places - origin) @ axes.T
+    distance = np.linalg.norm(places - origin - position @ axes, axis=1)
     each, both = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.SIDE)
-    vector, curve = (schema.FIXED_POINT, schema.MODE, schema.AXIS), (*both, schema.ITERATION, schema.AXIS)
-    of = schema.variable
+    curve = (*both, schema.ITERATION, schema.AXIS)
     return {name: points[name].variable for name in COPIED} | {
-        "fixed_point_position": of(
-            (schema.FIXED_POINT, schema.AXIS), position, "fixed point along principal component"
+        "fixed_point_position": ((*each, schema.AXIS), position, "fixed point along principal component"),
+        "fixed_point_distance": (each, distance, "distance of the fixed point from the components' space"),
+        "unstable_direction": (
+            (*each, schema.MODE, schema.AXIS),
+            growing,
+            "growing direction along principal component",
         ),
-        "fixed_point_distance": of(each, distance, "distance of the fixed point from the components' space"),
-        "unstable_direction": of(vector, growing, "growing direction along principal component"),
-        "unstable_manifold": of(curve, (manifolds.curves - origin) @ axes.T, "unstable manifold along component"),
-        "leads_to": of(both, manifolds.leads_to, "number of the fixed point it leads to, −1 to none that is known"),
+        "unstable_manifold": (curve, (curves - origin) @ axes.T, "unstable manifold along component"),
+        "leads_to": (both, leads_to, "number of the fixed point it leads to, −1 to none that is known"),
     }
-
-
-def _flags(variables: dict[str, xr.Variable], sequences: int) -> dict[str, str]:
-    gone = "NaN: no sequence stays within the bound, or the states do not vary"
-    few = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
-    reasons = dict.fromkeys(("participation_ratio", "explained_variance"), gone)
-    reasons |= {f"{name}_error": few if sequences < 2 else gone for name in list(reasons)}
-    return schema.not_finite(
-        variables,
-        reasons
-        | {
-            "trajectory": f"NaN for a sequence whose states exceed {LARGEST_STATE:g}",
-            "unstable_manifold": "NaN where not one direction alone grows, or that is not told from another",
-            "unstable_direction": "NaN for modes that do not certainly grow, or whose eigenvector is not resolved",
-            "eigenvalue": "NaN where the Jacobian is not finite",
-            "eigenvalue_error": "inf at a kink of the activation",
-        },
-    )

@@ -1,6 +1,6 @@
-"""How far the linear map holds around a state: the step on a plane through it, beside its linearisation."""
+"""How far a linearisation holds around a state: the step or velocity on a plane through it, beside the linear one."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,15 +8,15 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.diagnostics.fixed_points.verification import UNDECIDED_AT_KINK
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
-from dynlab.numerics.kinds import kind_of_map
+from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.program.differentiation import jacobian_and_error
-from dynlab.systems import Map, System, frozen
+from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
 from dynlab.wording import number, of_map, place, share
@@ -29,9 +29,10 @@ SAME = 1e-6  # a step that moves less than this times the distance between neigh
 AT_ONE_SIDE = "inf: at a kink of the activation, where the Jacobian is that of one side alone"
 NO_DIRECTION = "NaN for eigenvectors that do not span the plane, or are not told from another"
 METHOD = (
-    "The plane is that of the two leading eigenvectors of ∂F/∂h, of a complex pair that of its real and imaginary "
-    "part. F(h) is evaluated on a grid of it, and F(p) + J (h − p) beside; both are projected on the plane. The error "
-    "is ‖F(h) − F(p) − J (h − p)‖₂/‖h − p‖₂, with what leaves the plane. The distance up to which it stays small is "
+    "The plane is that of the two leading eigenvectors of J, ∂F/∂h of a step and ∂f/∂h of a flow, of a complex pair "
+    "that of its real and imaginary part. The displacement is evaluated on a grid of it, beside its linearisation at "
+    "p; both are projected on the plane. The error is the size of their difference over ‖h − p‖₂, with what leaves "
+    "the plane. The distance up to which it stays small is "
     f"the least at which it crosses {HOLDS:g} on {RAYS} rays in the plane, each sampled at {RADII} distances"
 )
 
@@ -46,98 +47,90 @@ def tangent_map(
     reach: float = REACH,
     grid: int = GRID,
 ) -> xr.Dataset:
-    """Return one step on a plane of states around `point` beside its linear map, in float64 on the CPU.
+    """Return one step, or a flow's velocity, on a plane of states around `point` beside its linearisation, in float64.
 
     Parameters
     ----------
-    system : Map
+    system : Map or Flow
     point : array_like, shape (state,)
-        Such as a fixed point; two dimensions at least.
+        State p, such as a fixed point; two dimensions at least.
     at : "zero" or array_like, shape (input,)
-        What the step is given.
+        Input that is held.
     at_step : int
-        The step's number, where parameters change with time.
+        Number of the step, where parameters change with time.
     reach : float
         Half the width of the window.
     grid : int
-        States in each direction.
+        Number of states in each direction.
 
     Returns
     -------
     xarray.Dataset
-        ``displacement(y, x, axis)`` = F(h) − h and ``linear_displacement``, both in the plane's coordinates.
-        ``linear_error(y, x)`` is their difference over the distance from the state. ``valid_radius`` is the distance up
-        to which that stays below 0.1 on the plane (`reach` where it does so farther). ``eigenvalue(mode)`` with
-        ``eigenvalue_error``. ``mode_direction(mode, axis)`` are the eigenvectors that span the plane, as they lie in
-        it. ``origin(state)`` and ``direction(axis, state)`` are the plane's.
+        ``displacement(y, x, axis)`` = F(h) − h of a map, f(h) of a flow (1/s), and ``linear_displacement``, both in the
+        plane's coordinates. ``linear_error(y, x)`` is their difference over the distance from the state.
+        ``valid_radius`` is the distance up to which that stays below 0.1 on the plane (`reach` where it does so
+        farther), of a flow below 0.1 per second. ``eigenvalue(mode)`` with ``eigenvalue_error``.
+        ``mode_direction(mode, axis)`` are the eigenvectors that span the plane, as they lie in it. ``origin(state)``
+        and ``direction(axis, state)`` are the plane's.
 
     Raises
     ------
     UserError
-        For a flow, a system of one dimension, a point or input of the wrong size, sizes below what they must be.
+        For a system of one dimension, a point or input of the wrong size, sizes below what they must be.
 
     Notes
     -----
     The error grows linearly with the distance where the step has second derivatives.
-
-    Examples
-    --------
-    >>> from dynlab.systems import create
-    >>> ds = tangent_map(create("linear", matrix=[[0.5, -2.0], [2.0, 0.5]]), [0.0, 0.0])
-    Traceback (most recent call last):
-    ...
-    dynlab.errors.UserError: A tangent map is that of a step, got the flow 'linear': take dynlab.Euler(flow, step_size).
     """
-    _check(system, reach, grid)
-    p = _numbers("point", point, system.state_size)
-    x = held_input(system, at, torch.zeros(1, 1, system.input_size, dtype=torch.float64), False).numpy()
-    held = Held(frozen(system), torch.as_tensor(x), at_step)
+    check_at_least(2, grid=grid)
+    check_positive(reach=reach)
+    p, n = np.asarray(point, dtype=float), system.state_size
+    if n < 2 or p.shape != (n,) or not np.isfinite(p).all():
+        raise UserError(f"A plane of {system.name} needs a point of {n} finite numbers, 2 at least; got {p.tolist()}.")
+    x = held_input(system, at, torch.zeros(1, 1, system.input_size, dtype=torch.float64), False)
+    held = Held(frozen(system), x, at_step)
     J, wrong = (each.numpy() for each in jacobian_and_error(held.system, *held.given(torch.as_tensor(p))))
     if not np.isfinite(J).all():
-        raise UserError(
-            f"The derivative at {place(p)} is no number, so that it has no tangent map: take another state."
-        )
+        raise UserError(f"The derivative at {place(p)} is no number: take another state.")
+    values, errors, _ = eigenvalues(J, np.nan_to_num(wrong, posinf=0.0), blocks=system.blocks)
     kink = not np.isfinite(wrong).all()
-    values, errors, _ = eigenvalues(J, np.where(np.isfinite(wrong), wrong, 0.0), blocks=system.blocks)
     errors = np.full_like(errors, np.inf) if kink else errors
-    axes, modes = _plane(J, errors, system.blocks)
-    line = np.linspace(-reach, reach, grid)
-    offset = line[None, :, None] * axes[0] + line[:, None, None] * axes[1]
-    moved, linear, error = _step_and_linear(held, p, J, offset)
-    valid = _valid_radius(held, p, J, axes, reach)
-    moves = float(np.linalg.norm(_step_and_linear(held, p, J, np.zeros_like(p))[0]))
-    kind = UNDECIDED_AT_KINK if kink else kind_of_map(values, errors)
-    variables = _variables(moved - offset, linear - offset, error, valid, axes)
-    variables |= {
-        "eigenvalue": schema.variable((schema.MODE,), values, "eigenvalue μ of ∂F/∂h"),
-        "eigenvalue_error": schema.variable((schema.MODE,), errors, "bound on the error of μ"),
-        "mode_direction": schema.variable((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
-        "origin": schema.variable((schema.STATE,), p, "the state p"),
+    axes, modes = _plane(held, J, errors)
+    line, slope = np.linspace(-reach, reach, grid), J if held.is_flow else J - np.eye(n)
+    moved, linear, error = _compared(held, p, slope, line[None, :, None] * axes[0] + line[:, None, None] * axes[1])
+    valid = _valid_radius(held, p, slope, axes, reach)
+    kind = "undecided, at a kink" if kink else (kind_of_flow if held.is_flow else kind_of_map)(values, errors).name
+    rate = schema.PER_SECOND if held.is_flow else schema.ONE
+    rows = _table(held.is_flow, moved @ axes.T, linear @ axes.T, error, valid) | {
+        "direction": ((schema.AXIS, schema.STATE), axes, "directions of the plane"),
+        "mode_direction": ((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
+        "eigenvalue": ((schema.MODE,), values, "eigenvalue of the Jacobian", rate),
+        "eigenvalue_error": ((schema.MODE,), errors, "bound on the error of the eigenvalue", rate),
+        "origin": ((schema.STATE,), p, "the state p"),
     }
-    said = _verdict(moves, kind.name, valid, reach, float(error.max()))
-    settings = {"input": x.tolist(), "at_step": at_step, "reach": reach, "grid": grid, "point": p.tolist()}
-    return schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
+    moves, largest = float(held.displacement(torch.as_tensor(p)[None]).norm()), float(error.max())
+    said = _verdict(moves, kind if held.is_flow else of_map(kind), valid, reach, largest, held.is_flow)
+    return schema.result(
+        system,
+        rows,
+        settings={"input": x.tolist(), "at_step": at_step, "reach": reach, "grid": grid, "point": p.tolist()}
+        | {"dtype": "float64", "device": "cpu"},
         verdict=under_input(said, at) if system.input_size else said,
         method=METHOD,
         coords={
-            schema.X: schema.variable((schema.X,), line, "distance along the first direction"),
-            schema.Y: schema.variable((schema.Y,), line, "distance along the second direction"),
+            name: schema.variable((name,), line, f"distance along the {which} direction")
+            for name, which in ((schema.X, "first"), (schema.Y, "second"))
         },
-        flags=({"mode_direction": NO_DIRECTION} if np.isnan(modes).any() else {})
-        | ({"eigenvalue_error": AT_ONE_SIDE} if kink else {}),
+        reasons={"mode_direction": NO_DIRECTION, "eigenvalue_error": AT_ONE_SIDE},
     )
 
 
-def tangent_map_among(system: Map, found: xr.Dataset, number: int) -> xr.Dataset:
+def tangent_map_among(system: System, found: xr.Dataset, number: int) -> xr.Dataset:
     """Return the tangent map of one of several fixed points, in a window halfway to the nearest other one.
 
     Parameters
     ----------
-    system : Map
+    system : System
     found : Dataset
         Of `dynlab.geometry` or `dynlab.fixed_points`.
     number : int
@@ -152,62 +145,50 @@ def tangent_map_among(system: Map, found: xr.Dataset, number: int) -> xr.Dataset
     return tangent_map(system, states[number], at=held["input"], at_step=held["at_step"], reach=reach)
 
 
-def _step_and_linear(held: Held, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:
-    """Return F(h) − p and F(p) + J (h − p) − p at h = p + offset, (…, n), and the error over the distance, (…)."""
-    base = held.moved(torch.as_tensor(p)[None])[0].numpy()
-    moved = held.moved(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
-    linear = base + offset @ jacobian.T
+def _compared(held: Held, p: Real, slope: Real, offset: Real) -> tuple[Real, Real, Real]:
+    """Return the displacement at h = p + offset, (…, n), its linearisation, and the error over the distance, (…)."""
+    states = torch.as_tensor(np.concatenate([p[None], (p + offset).reshape(-1, len(p))]))
+    base, *_ = moved = held.displacement(states).numpy()
+    found, linear = moved[1:].reshape(offset.shape), base + offset @ slope.T
     distance = np.linalg.norm(offset, axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.where(distance > 0, np.linalg.norm(moved - linear, axis=-1) / distance, 0.0)
-    return moved - p, linear - p, error
+    size = np.linalg.norm(found - linear, axis=-1)
+    return found, linear, np.divide(size, distance, out=np.zeros_like(size), where=distance > 0)
 
 
-def _valid_radius(held: Held, p: Real, jacobian: Real, axes: Real, reach: float) -> float:
+def _table(flow: bool, moved: Real, linear: Real, error: Real, valid: float) -> dict[str, tuple[Any, ...]]:
+    window, rate = (schema.Y, schema.X), schema.PER_SECOND if flow else schema.ONE
+    what = "velocity f(h)" if flow else "displacement F(h) − h in one step"
+    return {
+        "displacement": ((*window, schema.AXIS), moved, what, rate),
+        "linear_displacement": ((*window, schema.AXIS), linear, "displacement by the linear map", rate),
+        "linear_error": (window, error, "error of the linear map over the distance", rate),
+        "valid_radius": ((), valid, "distance up to which that error is below 0.1"),
+    }
+
+
+def _valid_radius(held: Held, p: Real, slope: Real, axes: Real, reach: float) -> float:
     """Return the least distance at which the error crosses HOLDS on a ray, linear between samples; at most `reach`."""
     angle = np.linspace(0, 2 * np.pi, RAYS, endpoint=False)
     radius = reach * np.geomspace(NEAREST, 1, RADII)
     rays = np.stack([np.cos(angle), np.sin(angle)], axis=-1) @ axes
-    error = _step_and_linear(held, p, jacobian, rays[:, None] * radius[:, None])[2]
+    error = _compared(held, p, slope, rays[:, None] * radius[:, None])[2]
     above = error > HOLDS
     if above[:, 0].any():
         return 0.0
     ray = np.flatnonzero(above.any(axis=1))
     after = above[ray].argmax(axis=1)
-    before = after - 1
-    part = (HOLDS - error[ray, before]) / (error[ray, after] - error[ray, before])
-    crossing = radius[before] + part * (radius[after] - radius[before])
+    part = (HOLDS - error[ray, after - 1]) / (error[ray, after] - error[ray, after - 1])
+    crossing = radius[after - 1] + part * (radius[after] - radius[after - 1])
     return float(crossing.min(initial=reach))
 
 
-def _check(system: System, reach: float, grid: int) -> None:
-    if not isinstance(system, Map):
-        raise UserError(
-            f"A tangent map is that of a step, got the flow {system.name!r}: take dynlab.Euler(flow, step_size)."
-        )
-    if system.state_size < 2:
-        raise UserError(f"A plane of states needs two dimensions, and {system.name} has one: see its fixed points.")
-    if grid < 2 or not 0 < reach < np.inf:
-        raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
-
-
-def _numbers(what: str, given: ArrayLike, size: int) -> Real:
-    values = np.asarray(given, dtype=float)
-    if values.shape != (size,) or not np.isfinite(values).all():
-        raise UserError(f"The {what} must be {size} finite numbers, got shape {values.shape}.")
-    return values
-
-
-def _plane(jacobian: Real, errors: Real, blocks: Sequence[int]) -> tuple[Real, Real]:
+def _plane(held: Held, jacobian: Real, errors: Real) -> tuple[Real, Real]:
     """Return orthonormal directions (2, n), and each eigenvector's place in the plane, (n, 2), NaN for others."""
-    modes = eigenmodes(jacobian, errors, blocks, 2)
-    turning = modes.values.imag != 0
+    modes = eigenmodes(jacobian, errors, held.system.blocks, 2)
     first = real_axes(modes.right[0])
-    second = first[1] if turning[0] else real_axes(modes.right[1])[0]
-    spanning = np.stack([first[0], second])
-    if len(jacobian) == 2:
-        axes = np.eye(2)  # the plane is the whole space: its own coordinates
-    else:
+    spanning = np.stack([first[0], first[1] if modes.values[0].imag else real_axes(modes.right[1])[0]])
+    axes = np.eye(2)  # the plane is the whole space: its own coordinates
+    if len(jacobian) > 2:
         axes = np.linalg.qr(spanning.T)[0].T
         axes *= np.sign((axes * spanning).sum(axis=1))[:, None]
     placed = np.full((len(jacobian), 2), np.nan)
@@ -215,23 +196,13 @@ def _plane(jacobian: Real, errors: Real, blocks: Sequence[int]) -> tuple[Real, R
     return axes, placed
 
 
-def _variables(moved: Real, linear: Real, error: Real, valid: float, axes: Real) -> dict[str, xr.Variable]:
-    grid, of = (schema.Y, schema.X), schema.variable
-    return {
-        "displacement": of((*grid, schema.AXIS), moved @ axes.T, "displacement F(h) − h in one step"),
-        "linear_displacement": of((*grid, schema.AXIS), linear @ axes.T, "displacement by the linear map"),
-        "linear_error": of(grid, error, "error of the linear map over the distance"),
-        "valid_radius": of((), valid, "distance up to which that error is below 0.1"),
-        "direction": of((schema.AXIS, schema.STATE), axes, "directions of the plane"),
-    }
-
-
-def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float) -> str:
-    still = f"a fixed point ({of_map(kind)})" if moves < SAME else f"no fixed point, it moves by {number(moves, 2)}"
-    within = f"up to a distance of {number(valid, 2)}"
-    if largest <= HOLDS and valid >= reach:
-        within = "in all of the window"
+def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float, flow: bool) -> str:
+    name, per = ("an equilibrium", " per second") if flow else ("a fixed point", "")
+    state = f"{name} ({kind})" if moves < SAME else f"no {name.split(' ', 1)[1]}, it moves by {number(moves, 2)}{per}"
+    within = (
+        "in all of the window" if largest <= HOLDS and valid >= reach else f"up to a distance of {number(valid, 2)}"
+    )
     return (
-        f"The state is {still}. The linear map's error stays below {share(HOLDS)} of the distance {within}; it is at "
-        f"most {number(100 * largest, 2)} % in the window of ±{number(reach, 2)}."
+        f"The state is {state}. The linear map's error stays below {share(HOLDS)} of the distance{per} {within}; it is "
+        f"at most {number(100 * largest, 2)} %{per} in the window of ±{number(reach, 2)}."
     )

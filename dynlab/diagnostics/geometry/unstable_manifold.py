@@ -3,8 +3,6 @@
 Those are the curves along which orbits leave a saddle, and where they lead.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 import xarray as xr
@@ -40,14 +38,7 @@ def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directi
 
     A real eigenvalue has its unit eigenvector; a complex pair has the semi-axes of the ellipse that its plane's linear
     map turns through, the longer one of length 1 and first. NaN too where the eigenvector is not told from another.
-
-    Parameters
-    ----------
-    each : list of Eigenmodes
-        `growing_modes` of the points.
-    found : Dataset
-        Of `dynlab.fixed_points`.
-    directions : ndarray, shape (axis, state)
+    `each` is `growing_modes` of the points, `directions` has the shape (axis, state).
     """
     growing, values = _grow(found), found["eigenvalue"].values
     projected = np.full((*values.shape, len(directions)), np.nan)
@@ -56,8 +47,8 @@ def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directi
             continue
         known = growing[point, : len(modes.values)] & modes.resolved & (values[point, : len(modes.values)].imag >= 0)
         for index in np.flatnonzero(known):
-            axes, count = real_axes(modes.right[index]) @ directions.T, 1 + bool(values[point, index].imag)
-            projected[point, index : index + count] = axes[:count]
+            count = 1 + bool(values[point, index].imag)
+            projected[point, index : index + count] = (real_axes(modes.right[index]) @ directions.T)[:count]
     return projected
 
 
@@ -72,18 +63,6 @@ SETTLED = 1e-9  # times 1 + ‖h‖: an orbit that moves no more in two steps is
 NOTED = 0.01  # times 1 + ‖h‖: a curve is noted anew where it has moved that far
 NEAR = 1e-3  # times 1 + ‖h‖: an end that near to a stable fixed point leads there
 KEPT = 64  # points of a curve, evenly spaced along it
-SIDES = (1.0, -1.0)
-
-
-class Manifolds(NamedTuple):
-    """Of every fixed point and side, NaN and −1 where one real direction alone does not grow.
-
-    `curves` (fixed_point, side, iteration, state) begin at the fixed point; `leads_to` (fixed_point, side) is the
-    number of the stable fixed point where they end, −1 where at none.
-    """
-
-    curves: Real
-    leads_to: Index
 
 
 def usual_steps(states: int) -> int:
@@ -93,20 +72,17 @@ def usual_steps(states: int) -> int:
 
 def unstable_manifolds(
     held: Held, found: xr.Dataset, each: list[Eigenmodes | None], largest_state: float, steps: int = STEPS
-) -> Manifolds:
+) -> tuple[Real, Index]:
     """Follow both sides of every unstable manifold of one dimension.
 
-    Parameters
-    ----------
-    held : Held
-    found : Dataset
-        Of `dynlab.fixed_points`.
-    each : list of Eigenmodes
-        `growing_modes` of the points.
-    largest_state : float
-        Where abs(h_i) exceeds it, a curve is cut.
-    steps : int
-        How far curves are followed that do not come to rest.
+    Curves are cut where abs(h_i) exceeds `largest_state`, and followed for `steps` where they do not come to rest.
+
+    Returns
+    -------
+    curves : ndarray, shape (fixed_point, side, iteration, state)
+        From the fixed point on; NaN where one real direction alone does not grow.
+    leads_to : ndarray of int, shape (fixed_point, side)
+        The number of the stable fixed point where they end, −1 where at none.
 
     Notes
     -----
@@ -118,21 +94,20 @@ def unstable_manifolds(
     Krauskopf and Osinga, "Growing 1D and quasi-2D unstable manifolds of maps", J. Comput. Phys. 146 (1998).
     """
     states, values, errors = (found[name].values for name in ("fixed_point_state", "eigenvalue", "eigenvalue_error"))
-    count, n = states.shape
-    curves, leads_to = np.full((count, 2, KEPT, n), np.nan), np.full((count, 2), -1)
+    curves, leads_to = np.full((len(states), 2, KEPT, states.shape[1]), np.nan), np.full((len(states), 2), -1)
     isolated = found["status"].values == "fixed point"
-    sure = (np.abs(np.abs(values) - 1) > errors).all(axis=1)
-    alone = isolated & sure & (_grow(found).sum(axis=1) == 1)
-    directions = {
-        point: modes.right[0].real
-        for point, modes in enumerate(each)
-        if modes is not None and alone[point] and modes.resolved[0]
-    }
-    if not directions:
-        return Manifolds(curves, leads_to)
-    chosen = np.array(list(directions))
-    both = np.array(list(directions.values()))[:, None] * np.array(SIDES)[:, None]
-    starts = _starts(states[chosen], both, np.abs(values[chosen, 0]))
+    alone = isolated & (np.abs(np.abs(values) - 1) > errors).all(axis=1) & (_grow(found).sum(axis=1) == 1)
+    modes = {point: one for point, one in enumerate(each) if one is not None and alone[point] and one.resolved[0]}
+    if not modes:
+        return curves, leads_to
+    chosen = np.array(list(modes))
+    moduli = np.abs(values[chosen, 0])
+    count = int(np.clip(np.ceil(2 * np.log(moduli.max()) / np.log(APART)), 1, MOST_POINTS))
+    first = OFF * (1 + np.linalg.norm(states[chosen], axis=1))
+    offsets = (first * moduli ** (2 * np.arange(count)[:, None] / count)).T[..., None] * np.array(
+        [one.right[:1].real for one in modes.values()]
+    )
+    starts = states[chosen, None, None] + np.stack([offsets, -offsets], axis=1)
     noted, ends = _followed(held, starts.reshape(-1, *starts.shape[2:]), largest_state, steps)
     stable = np.flatnonzero((found["stable"].values == 1) & isolated)
     for number, (curve, end) in enumerate(zip(noted, ends, strict=True)):
@@ -141,14 +116,7 @@ def unstable_manifolds(
         apart = np.linalg.norm(states[stable] - end, axis=1)
         if len(stable) and apart.min() <= NEAR * (1 + np.linalg.norm(end)):
             leads_to[point, side] = stable[apart.argmin()]
-    return Manifolds(curves, leads_to)
-
-
-def _starts(points: Real, directions: Real, moduli: Real) -> Real:
-    """Return where curves start, shape (point, side, start, state), between ε and ε λ² along each direction."""
-    count = int(np.clip(np.ceil(2 * np.log(moduli.max()) / np.log(APART)), 1, MOST_POINTS))
-    distances = OFF * (1 + np.linalg.norm(points, axis=1))[:, None] * moduli[:, None] ** (2 * np.arange(count) / count)
-    return np.asarray(points[:, None, None] + distances[:, None, :, None] * directions[:, :, None])
+    return curves, leads_to
 
 
 def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tuple[list[Real], Real]:

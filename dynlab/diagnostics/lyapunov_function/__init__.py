@@ -1,5 +1,3 @@
-"""`lyapunov_function`: a quadratic Lyapunov function at each stable fixed point."""
+"""Quadratic Lyapunov functions at fixed points, and sets around them in which they are proved to decrease."""
 
-from dynlab.diagnostics.lyapunov_function.lyapunov_function import lyapunov_function
-
-__all__ = ["lyapunov_function"]
+from dynlab.diagnostics.lyapunov_function.lyapunov_function import lyapunov_function as lyapunov_function

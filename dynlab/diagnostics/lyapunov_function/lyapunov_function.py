@@ -13,16 +13,18 @@ from dynlab.diagnostics.fixed_points.at_points import also_incomplete
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
-from dynlab.diagnostics.lyapunov_function.verdict import NO_SET, NOT_STABLE, PROVED, SAMPLED, UNDECIDED, verdict
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
+from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.kinds import kind_of_flow
 from dynlab.numerics.threads import one_thread_each
 from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
+from dynlab.wording import at_least, at_most, interval, near_one, number
 
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
 LARGEST_PROVED = 256
@@ -37,6 +39,10 @@ OF_PROOFS = (
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
 NOT_PROVED = "not proved: status says why"
 ILL = "Lyapunov's equation is too ill-conditioned for double precision"
+NOT_STABLE, UNDECIDED = "not stable", "its stability is undecided"  # statuses, as the next ones
+PROVED, SAMPLED = "proved", "sampled, not proved"
+NO_SET = "no set is proved: the Jacobian over every box that was tried may expand"
+V = "V = (h − h*)ᵀ P (h − h*)"
 
 
 @checked
@@ -103,91 +109,75 @@ def lyapunov_function(
     # equilibria of a flow are fixed points of an Euler step of any size, and the proof that they exist is the same
     stepped: Any = Euler(flow, 1.0) if flow is not None else system
     proving = stepped.state_size <= LARGEST_PROVED if prove is None else prove
-    found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
-    every_point, every = found, found["fixed_point_state"].values
-    found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
-    chosen = schema.settings(found)
+    searched = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
+    found = searched.isel({schema.FIXED_POINT: (searched["status"] == "fixed point").values})
+    chosen, every = schema.settings(found), searched["fixed_point_state"].values
     held = torch.tensor(chosen["input"], dtype=torch.float64)
     at_rest = Held(frozen(stepped if flow is None else flow), held, chosen["at_step"])
     points = [found.isel({schema.FIXED_POINT: i}) for i in range(found.sizes[schema.FIXED_POINT])]
     with one_thread_each():  # the matrices are small
         rows = [_row(at_rest, point, every, seed) for point in through(points)]
-    variables = {"fixed_point_state": found["fixed_point_state"].variable, "eigenvalue": _eigenvalue(found, flow)}
-    variables |= _variables(rows, stepped.state_size, flow is not None)
-    settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
-    settings |= {"prove": proving, "kind": "map" if flow is None else "flow", "dtype": "float64", "device": "cpu"}
-    ds = schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings,
+    values = found["eigenvalue"].values - (flow is not None)  # λ = (μ − 1)/ε of the Euler step of ε = 1
+    table = _table(rows, values, flow is not None)
+    ds = schema.result(
+        system,
+        {"fixed_point_state": found["fixed_point_state"].variable} | table,
+        settings={key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed")}
+        | {"prove": proving, "kind": "map" if flow is None else "flow", "dtype": "float64", "device": "cpu"},
         method=METHOD + OF_PROOFS * proving,
         coords={
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
             for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
         },
-        flags=schema.not_finite(variables, dict.fromkeys(set(variables) - {"status"}, NOT_PROVED)) | FLAGS,
+        reasons=dict.fromkeys(table.keys() - {"status"}, NOT_PROVED),
+        flags=FLAGS,
+        verdict=lambda ds: _verdict(ds, system, found),
     )
-    said = verdict(ds, system, found)
-    said = under_input(said, at) if system.network_input_size else said
-    return ds.assign_attrs(verdict=said + also_incomplete(every_point))
+    said = under_input(ds.verdict, at) if system.network_input_size else ds.verdict
+    return ds.assign_attrs(verdict=said + also_incomplete(searched))
 
 
 def _flow(system: System, kind: str | None) -> Flow | None:
-    """The flow that is looked at; None for a map."""
-    if kind not in (None, "map", "flow"):
-        raise UserError(f"The kind is map or flow, got {kind!r}.")
+    """Return the flow that is looked at; None for a map."""
     flow = system.flow if isinstance(system, Euler) else system if isinstance(system, Flow) else None
-    if kind == "flow" and flow is None:
-        raise UserError(f"{system.name!r} is no Euler step of a flow: leave out kind='flow' (--kind flow).")
-    if kind == "map" and isinstance(system, Flow):
-        raise UserError(f"{system.name!r} is a flow: for a map, take the step dynlab.Euler(flow, step_size).")
-    return flow if kind == "flow" or isinstance(system, Flow) else None
+    is_flow = isinstance(system, Flow)
+    if kind not in (None, "map", "flow") or (kind == "flow" and flow is None) or (kind == "map" and is_flow):
+        raise UserError(
+            f"The kind (--kind) is map or flow, got {kind!r}: a flow is that of an Euler step, and a map the step "
+            f"dynlab.Euler(flow, step_size) of a flow."
+        )
+    return flow if kind == "flow" or is_flow else None
 
 
 def _row(at_rest: Held, point: xr.Dataset, every: Real, seed: int) -> dict[str, Any]:
-    """The status of one fixed point of `every` (k, state), and T and the sets around a stable one."""
+    """Return the status of one fixed point of `every` (k, state), and T and the sets around a stable one."""
     state = point["fixed_point_state"].values
     if not point.get("certified", True):
         return {"status": f"the fixed point is not proved: {point['certificate_reason'].values}"}
     J, identity = held_matrices(at_rest, torch.from_numpy(state)).numpy(), np.eye(len(state))
     stable = int(point["stable"])
     if at_rest.is_flow:
-        values, errors, _ = eigenvalues(J)
-        stable = 0 if (values.real > errors).any() else 1 if (values.real < -errors).all() else -1
+        stable = kind_of_flow(*eigenvalues(J)[:2]).stable
     if stable != 1:
         return {"status": NOT_STABLE if stable == 0 else UNDECIDED}
     if at_rest.is_flow:
         P = scipy.linalg.solve_continuous_lyapunov(J.T, -identity)
         residual = J.T @ P + P @ J + identity
     else:
-        P = _sum_of_powers(J)
+        P = scipy.linalg.solve_discrete_lyapunov(J.T, identity)
         residual = J.T @ P @ J - P + identity
     try:
         T = np.linalg.cholesky((P + P.T) / 2).T
     except np.linalg.LinAlgError:
         return {"status": ILL}
-    row: dict[str, Any] = {
-        "status": SAMPLED,
-        "weights": T,
-        "lyapunov_residual": np.linalg.norm(residual) / np.linalg.norm(P),
-    }
+    size = np.linalg.norm(residual) / np.linalg.norm(P)
+    row: dict[str, Any] = {"status": SAMPLED, "weights": T, "lyapunov_residual": size}
     row |= _proved(at_rest, point, T) if "certified" in point else {}
     return row | sampled(at_rest, state, T, row.get("radius", 0.0), every, seed)
 
 
-def _sum_of_powers(J: Real) -> Real:
-    """Σ_k (J^k)ᵀ J^k, which solves a map's equation: twice as many terms in each step (Smith's squared method)."""
-    P, power, last = np.eye(len(J)), J, np.inf
-    with np.errstate(all="ignore"):  # powers may underflow
-        while last > np.finfo(float).eps * np.abs(P).max():
-            more = power.T @ P @ power
-            P, power, last = P + more, power @ power, float(np.abs(more).max())
-    return P
-
-
 def _proved(at_rest: Held, point: xr.Dataset, T: Real) -> dict[str, Any]:
-    """The largest proved set |T (h − h*)| ≤ r."""
+    """Return the largest proved set |T (h − h*)| ≤ r."""
     from dynlab.proofs.level_set import proved_level_set
 
     sizes = np.linalg.svd(T, compute_uv=False)
@@ -197,47 +187,79 @@ def _proved(at_rest: Held, point: xr.Dataset, T: Real) -> dict[str, Any]:
     found = proved_level_set(program, center, uncertainty, T, float(sizes[0]), logarithmic=at_rest.is_flow)
     if not found.radius:
         return {"status": NO_SET, "tried": found.tried}
-    return {
-        "status": PROVED,
-        "radius": found.radius,
-        "rate": found.rate,
-        "tried": found.tried,
-        "semi_axis": found.radius / sizes[::-1],
-    }
+    row = {"status": PROVED, "radius": found.radius, "rate": found.rate, "tried": found.tried}
+    return row | {"semi_axis": found.radius / sizes[::-1]}
 
 
-def _eigenvalue(found: xr.Dataset, flow: Flow | None) -> xr.Variable:
-    """μ of the step, or λ = (μ − 1)/ε of the flow, whose Euler step of ε = 1 was searched."""
-    values, mode = found["eigenvalue"].values, (schema.FIXED_POINT, schema.MODE)
-    if flow is not None:
-        return schema.variable(mode, values - 1, "eigenvalue λ of the flow's Jacobian at h*", schema.PER_SECOND)
-    return schema.variable(mode, values, "eigenvalue μ of the step's Jacobian at h*")
-
-
-def _variables(rows: list[dict[str, Any]], size: int, of_flow: bool) -> dict[str, xr.Variable]:
+def _table(rows: list[dict[str, Any]], values: Any, of_flow: bool) -> dict[str, tuple[Any, ...]]:
     point, per = (schema.FIXED_POINT,), schema.PER_SECOND if of_flow else schema.ONE
     what = "rate of ln √V" if of_flow else "ln √(V(F(h))/V(h))"
-    rate = "proved rate of |T (h − h*)|" if of_flow else "proved factor of |T (h − h*)|"
     table: dict[str, tuple[Any, ...]] = {
-        "status": (point, "status", schema.ONE),
-        "weights": ((*point, schema.MODE, schema.STATE), "T, V = |T (h − h*)|²", schema.ONE),
-        "lyapunov_residual": (point, "relative residual of Lyapunov's equation", schema.ONE),
-        "radius": (point, "proved radius |T (h − h*)|", schema.ONE),
-        "rate": (point, rate, per),
-        "tried": (point, "radii that were tried", schema.ONE),
-        "semi_axis": ((*point, schema.MODE), "semi-axis of the proved set", schema.ONE),
-        "sampled_radius": (point, "sampled radius |T (h − h*)|", schema.ONE),
-        "sampled_rate": (point, "largest sampled rate in the proved set", per),
-        "level": ((*point, schema.LEVEL), "level |T (h − h*)|", schema.ONE),
-        "largest_rate": ((*point, schema.LEVEL), f"largest sampled {what}", per),
-        "extent": (point, "half the width of the plane", schema.ONE),
-        "ratio": ((*point, schema.Y, schema.X), what, per),
+        "weights": ((schema.MODE, schema.STATE), "T, V = |T (h − h*)|²", schema.ONE),
+        "lyapunov_residual": ((), "relative residual of Lyapunov's equation", schema.ONE),
+        "radius": ((), "proved radius |T (h − h*)|", schema.ONE),
+        "rate": ((), f"proved {'rate' if of_flow else 'factor'} of |T (h − h*)|", per),
+        "semi_axis": ((schema.MODE,), "semi-axis of the proved set", schema.ONE),
+        "sampled_radius": ((), "sampled radius |T (h − h*)|", schema.ONE),
+        "sampled_rate": ((), "largest sampled rate in the proved set", per),
+        "level": ((schema.LEVEL,), "level |T (h − h*)|", schema.ONE),
+        "largest_rate": ((schema.LEVEL,), f"largest sampled {what}", per),
+        "extent": ((), "half the width of the plane", schema.ONE),
+        "ratio": ((schema.Y, schema.X), what, per),
     }
-    sizes = {schema.MODE: size, schema.STATE: size, schema.LEVEL: LEVELS, schema.Y: GRID, schema.X: GRID}
-    found = {}
-    for name, (dims, words, units) in table.items():
-        shape = tuple(sizes[each] for each in dims[1:])
-        nothing = 0 if name == "tried" else np.full(shape, np.nan)
-        values = np.array([row.get(name, nothing) for row in rows], dtype=str if name == "status" else None)
-        found[name] = schema.variable(dims, values.reshape(len(rows), *shape), words, units)
+    n = values.shape[1]
+    sizes = {schema.MODE: n, schema.STATE: n, schema.LEVEL: LEVELS, schema.Y: GRID, schema.X: GRID}
+    sign = "λ of the flow" if of_flow else "μ of the step"
+    found: dict[str, tuple[Any, ...]] = {
+        "eigenvalue": ((*point, schema.MODE), values, f"eigenvalue {sign}'s Jacobian at h*", per),
+        "status": (point, np.array([row["status"] for row in rows], dtype=str), "status"),
+        "tried": (point, np.array([row.get("tried", 0) for row in rows], dtype=int), "radii that were tried"),
+    }
+    for name, (dims, *words) in table.items():
+        shape = [sizes[each] for each in dims]
+        each = np.array([row.get(name, np.full(shape, np.nan)) for row in rows])
+        found[name] = ((*point, *dims), each.reshape(len(rows), *shape), *words)
     return found
+
+
+def _verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
+    """Say where V is proved to decrease, how fast, and how far it decreases in samples."""
+    statuses = ds["status"].values
+    if not statuses.size:
+        return "No isolated fixed point was found, so there is no Lyapunov function."
+    proved = bool((statuses == PROVED).any())
+    which, several = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), len(statuses) > 1
+    if not which.size:
+        whose = f"None of {len(statuses)} fixed points has a" if several else "The fixed point has no"
+        return f"{whose} Lyapunov function: {'; '.join(sorted(set(statuses)))}.{_of_euler(system, found)}"
+    name = "radius" if proved else "sampled_radius"
+    smallest = ds[name].values[which] / np.linalg.norm(ds["weights"].values[which], 2, axis=(1, 2))
+    widest = ds.isel({schema.FIXED_POINT: int(which[np.argmax(smallest)])})
+    axes = float(widest[name]) / np.linalg.svd(widest["weights"].values, compute_uv=False)
+    where = f"around {which.size} of {len(statuses)} fixed points" if several else "around the fixed point"
+    if not proved:
+        reach = f"out to semi-axes of {interval(axes)}" if axes.any() else "on no level"
+        return f"In samples {V} decreases {where}, {reach} at the widest. Nothing is proved."
+    rate, times = float(widest["rate"]), float(widest["sampled_radius"] / widest["radius"])
+    speed = f"a step multiplies √V by at most {at_most(rate, 6)}"
+    if schema.settings(ds)["kind"] == "flow":
+        speed = f"√V falls at a rate of {at_least(-rate, 3)} per second or faster"
+    return (
+        f"The function {V} is proved to decrease {where}: every start in an ellipsoid around it, "
+        f"with semi-axes of {interval(axes)}, ends there, and {speed}. In samples V decreases out to "
+        f"{number(times, 3)} times these semi-axes (not proved)."
+    )
+
+
+def _of_euler(system: System, found: xr.Dataset) -> str:
+    """The step below which Euler's map is stable, where it alone makes the one fixed point unstable."""
+    if not isinstance(system, Euler) or found.sizes[schema.FIXED_POINT] != 1:
+        return ""
+    multipliers, errors = found["eigenvalue"].values[0], found["eigenvalue_error"].values[0]
+    critical, _ = critical_step((multipliers - 1) / system.step_size, errors / system.step_size)
+    largest = near_one(float(np.abs(multipliers).max()), 5)
+    said = (
+        f" The flow is stable there, but Euler's map at ε = {number(system.step_size)} s is not (largest |μ| "
+        f"{largest}); it is below the critical step {at_least(critical, 3) if critical > 0 else ''} s."
+    )
+    return said if 0 < critical < np.inf else ""

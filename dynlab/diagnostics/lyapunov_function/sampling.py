@@ -21,20 +21,9 @@ ROOM = 1.3  # of the plane beyond the sampled set
 
 
 def sampled(at_rest: Held, state: Real, T: Real, radius: float, others: Real, seed: int) -> dict[str, Any]:
-    """Sample the rate at which V changes around the fixed point.
+    """Sample the rate at which V changes around the fixed point h* = `state`, (n,).
 
-    Parameters
-    ----------
-    at_rest : Held
-        The map, or the flow.
-    state : ndarray, shape (n,)
-        h*.
-    T : ndarray, shape (n, n)
-    radius : float
-        The radius |T (h − h*)| that is proved; 0 where none is.
-    others : ndarray, shape (k, n)
-        Other fixed points, at which V does not fall.
-    seed : int
+    `radius` |T (h − h*)| is proved, 0 where none is; at `others` (k, n), other fixed points, V does not fall.
 
     Returns
     -------
@@ -65,15 +54,9 @@ def sampled(at_rest: Held, state: Real, T: Real, radius: float, others: Real, se
     growing = distance[(rates >= 0) & (distance > max(radius, ROUNDED * extent))].min(initial=np.inf)
     if reach >= growing > radius:  # the plane has many more states of its two directions
         reach = float(levels[levels < growing].max(initial=0.0))
-    seen = float(largest[levels <= radius].max()) if (levels <= radius).any() else np.nan
-    return {
-        "sampled_radius": reach,
-        "sampled_rate": seen if at_rest.is_flow else float(np.exp(seen)),
-        "level": levels,
-        "largest_rate": largest,
-        "extent": extent,
-        "ratio": rates.reshape(GRID, GRID),
-    }
+    seen = float(largest[levels <= radius].max(initial=-np.inf)) if radius else np.nan
+    found = {"sampled_radius": reach, "sampled_rate": seen if at_rest.is_flow else float(np.exp(seen))}
+    return found | {"level": levels, "largest_rate": largest, "extent": extent, "ratio": rates.reshape(GRID, GRID)}
 
 
 def _directions(axes: Real, generator: np.random.Generator) -> Real:
@@ -90,12 +73,11 @@ def _directions(axes: Real, generator: np.random.Generator) -> Real:
     return np.concatenate([slowest, -slowest, plane, drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _rates(at_rest: Held, state: Real, T: Real, u: Real) -> Real:
     """Return ln |T (F(h) − h*)|/|u| at h = h* + T⁻¹ u, or for a flow the rate of ln |T (h − h*)|; NaN at u = 0."""
-    h = torch.from_numpy(state + scipy.linalg.solve_triangular(T, u.T).T)
+    moved = at_rest.moved(torch.from_numpy(state + scipy.linalg.solve_triangular(T, u.T).T)).numpy()
     size = np.linalg.norm(u, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if at_rest.is_flow:
-            return np.asarray((u * (at_rest.moved(h).numpy() @ T.T)).sum(axis=1) / size**2)
-        after = np.linalg.norm((at_rest.moved(h).numpy() - state) @ T.T, axis=1)
-        return np.asarray(np.log(after / size))
+    if at_rest.is_flow:
+        return np.asarray((u * (moved @ T.T)).sum(axis=1) / size**2)
+    return np.asarray(np.log(np.linalg.norm((moved - state) @ T.T, axis=1) / size))

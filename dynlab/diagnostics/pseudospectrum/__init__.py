@@ -1,5 +1,3 @@
 """How far a matrix that is not normal may grow before it decays."""
 
-from dynlab.diagnostics.pseudospectrum.pseudospectrum import pseudospectrum
-
-__all__ = ["pseudospectrum"]
+from dynlab.diagnostics.pseudospectrum.pseudospectrum import pseudospectrum as pseudospectrum

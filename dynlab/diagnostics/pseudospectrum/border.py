@@ -22,10 +22,9 @@ from dynlab.progress import through
 BESIDE = 64  # eigenvalues, those nearest to the border, beside which it is sampled too
 DIRECTIONS, DISTANCES = 91, 25  # samples along half the border (the matrix is real), and away from it
 NEAREST, FARTHEST = 1e-6, 10.0  # distances of the samples from the border, in parts of the scale
-REFINED = 4  # of the best samples, each followed to a local optimum
+REFINED = 4  # best samples, each followed to a local optimum
 ACROSS = 7  # points of a window in each direction; the best is the centre of the next window, a third as wide
 ROUNDS, OF_LARGE = 16, 8  # windows, and those of more than `ALL_UP_TO` states
-REAL = 1e-7  # of the border: a place as near to the real axis is on it
 REACH = 1.5  # of a flow: how far the imaginary axis is sampled, in parts of the largest |λ| or of ‖A‖
 ROUNDING = 4.0  # times n^{3/2} ε ‖zI − A‖: what a Schur form and its solves leave in σ_min
 
@@ -40,24 +39,22 @@ def is_stable(spectrum: Eigenvalues, flow: bool) -> bool:
     return bool((beyond(spectrum.values, flow) < -spectrum.errors).all())
 
 
-def instability(resolvent: Resolvent, spectrum: Eigenvalues, *, flow: bool) -> tuple[float, complex]:
+def instability(resolvent: Resolvent, spectrum: Eigenvalues, flow: bool) -> tuple[float, complex]:
     """Return the least σ_min(zI − A) on the border and its z, the upper of two conjugates; NaN unless A is stable."""
     if not is_stable(spectrum, flow):
         return np.nan, complex(np.nan, np.nan)
     end = REACH * (float(np.abs(spectrum.values).max()) or 1.0) if flow else np.pi
 
-    def depth(places: Real) -> Real:
-        return -resolvent.smallest(_point(np.clip(places, 0, end), 0.0, flow)).value
+    def on_border(at: Real) -> Complex:
+        return _point(np.clip(at[0], 0, end), 0.0, flow)
 
-    places = _places(spectrum.values, end, flow)[None]
-    values, centre = _climbed(lambda at: depth(at[0]), places, np.full((1, 1), end / DIRECTIONS), _rounds(spectrum))
-    place = float(np.clip(centre[0, 0], 0, end))
-    place = 0.0 if place < REAL * end else end if not flow and end - place < REAL * end else place
-    return -float(values[0]), complex(_point(np.array([place]), 0.0, flow)[0])
+    samples, spacing = _places(spectrum.values, end, flow)[None], np.array([[end / DIRECTIONS]])
+    value, at = _climbed(lambda at: -resolvent.smallest(on_border(at)).value, samples, spacing, _rounds(spectrum))
+    return -value, complex(on_border(at)[0])
 
 
 def kreiss_constant(
-    matrix: Real, spectrum: Eigenvalues, resolvent: Resolvent, *, flow: bool, rounding: float = 0.0
+    matrix: Real, spectrum: Eigenvalues, resolvent: Resolvent, flow: bool, rounding: float = 0.0
 ) -> tuple[float, complex]:
     """Return a lower bound on the constant and its z; inf and an eigenvalue where that is unstable beyond its error.
 
@@ -67,21 +64,20 @@ def kreiss_constant(
     outside = beyond(spectrum.values, flow)
     if (outside > spectrum.errors).any():
         return np.inf, complex(spectrum.values[np.argmax(outside)])
-    n, unit, norm = len(matrix), float(np.finfo(float).eps), float(np.linalg.norm(matrix))
+    unit, norm = float(np.finfo(float).eps), float(np.linalg.norm(matrix))
     scale = (norm or 1.0) if flow else 1.0
 
     def quotient(at: Real) -> Real:
         z = _point(at[1], np.exp(at[0]), flow)
-        smallest = resolvent.smallest(z).value + ROUNDING * n**1.5 * unit * (np.abs(z) + norm) + rounding
+        smallest = resolvent.smallest(z).value + ROUNDING * len(matrix) ** 1.5 * unit * (np.abs(z) + norm) + rounding
         return np.asarray((beyond(z, flow) - 2 * unit) / smallest)
 
     logs = np.log(np.geomspace(NEAREST, FARTHEST, DISTANCES) * scale)
     places = _places(spectrum.values, REACH * scale if flow else np.pi, flow)
     samples = np.stack([part.ravel() for part in np.meshgrid(logs, places)])
     spacing = np.array([[logs[1] - logs[0]], [places.max() / DIRECTIONS]])
-    values, centre = _climbed(quotient, samples, spacing, _rounds(spectrum))
-    where = complex(_point(centre[1, :1], np.exp(centre[0, :1]), flow)[0])
-    return (float(values[0]), where) if values[0] > 1 else (1.0, complex(np.inf))
+    value, at = _climbed(quotient, samples, spacing, _rounds(spectrum))
+    return (value, complex(_point(at[1], np.exp(at[0]), flow)[0])) if value > 1 else (1.0, complex(np.inf))
 
 
 def _rounds(spectrum: Eigenvalues) -> int:
@@ -92,7 +88,7 @@ def _places(eigenvalues: Complex, end: float, flow: bool) -> Real:
     """Return places along half the border: evenly spaced, and beside the eigenvalues nearest to it."""
     along = np.abs(eigenvalues.imag if flow else np.angle(eigenvalues))
     nearest = np.argsort(np.abs(beyond(eigenvalues, flow)))[:BESIDE]
-    return np.unique([*np.linspace(0, end, DIRECTIONS), *along[nearest]])
+    return np.concatenate([np.linspace(0, end, DIRECTIONS), along[nearest]])
 
 
 def _point(place: Real, distance: Real | float, flow: bool) -> Complex:
@@ -102,22 +98,14 @@ def _point(place: Real, distance: Real | float, flow: bool) -> Complex:
     return np.asarray((1 + distance) * np.where(place == np.pi, -1.0, np.exp(1j * place)))
 
 
-def _climbed(value: Callable[[Real], Real], samples: Real, spacing: Real, rounds: int) -> tuple[Real, Real]:
-    """Follow the best of the samples (dimension, k) to local maxima of `value`, by windows that shrink.
-
-    Returns
-    -------
-    values, centre : ndarray, shape (few,) and (dimension, few)
-        The largest first.
-    """
-    known = value(samples)
-    best = np.argsort(-known)[:REFINED]
-    centre, half, rows = samples[:, best], spacing, np.arange(len(best))
+def _climbed(value: Callable[[Real], Real], samples: Real, spacing: Real, rounds: int) -> tuple[float, Real]:
+    """Follow the best samples (dimension, k) to local maxima by shrinking windows: the largest, and where, (d, 1)."""
+    centre, half = samples[:, np.argsort(-value(samples))[:REFINED]], spacing
     offsets = np.stack([part.ravel() for part in np.meshgrid(*[np.linspace(-1, 1, ACROSS)] * len(samples))])
     for _ in through(range(rounds)):
         tried = centre[:, :, None] + half[:, :, None] * offsets[:, None]
-        found = value(tried.reshape(len(samples), -1)).reshape(len(best), -1)
-        place = found.argmax(axis=1)
-        centre, known, half = tried[:, rows, place], found[rows, place], half / (ACROSS // 2)
-    first = np.argsort(-known)
-    return known[first], centre[:, first]
+        found = value(tried.reshape(len(samples), -1)).reshape(centre.shape[1], -1)
+        centre = np.take_along_axis(tried, found.argmax(axis=1)[None, :, None], axis=2)[..., 0]
+        half = half / (ACROSS // 2)
+    best = int(found.max(axis=1).argmax())
+    return float(found.max()), centre[:, best : best + 1]

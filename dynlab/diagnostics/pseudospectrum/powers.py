@@ -1,4 +1,4 @@
-"""How ‖A^k‖ and ‖e^{tA}‖ go, in log scale, with the error that repeated multiplication leaves."""
+"""Norms of A^k and e^{tA} in log scale, with the error that repeated multiplication leaves."""
 
 from typing import Any, NamedTuple
 
@@ -46,6 +46,7 @@ class Powers(NamedTuple):
     bound: Real
 
 
+@np.errstate(all="ignore")
 def power_norms(matrix: Real, powers: int, wrong: Real | float = 0.0) -> Powers:
     """Return ln ‖A^k‖₂ for k = 0 … `powers`, where each entry of A has an error of `wrong` at most.
 
@@ -63,25 +64,19 @@ def power_norms(matrix: Real, powers: int, wrong: Real | float = 0.0) -> Powers:
     unit, entries = rounded + frobenius(wrong) / max(norm(matrix), TINY), np.zeros_like(product)
     for k in through(range(1, powers + 1)):
         if small:
-            with np.errstate(all="ignore"):
-                entries = entries @ (sizes + wrong) + np.abs(product) @ (rounded * sizes + wrong)
+            entries = entries @ (sizes + wrong) + np.abs(product) @ (rounded * sizes + wrong)
         product = product @ matrix
         size = norm(product)
         if size == 0:
-            links = ((matrix != 0) | (wrong > 0)).astype(float)  # zero for certain where no path has k links
-            with np.errstate(all="ignore"):
-                error[k:] = np.inf if np.any(np.linalg.matrix_power(links, k)) else 0.0
+            error[k:] = 0.0 if small and not entries.any() else np.inf
             break
         log_norm[k] = exponent * np.log(2) + np.log(size)
+        lost = unit * np.exp(np.logaddexp.reduce(log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]))
+        lost = np.fmin(lost, frobenius(entries) / size) if small else lost + SMALL_NORM
+        error[k] = lost + rounded + 2 * EPS * abs(log_norm[k])
         taken = int(np.frexp(size)[1])
         product, entries, exponent = np.ldexp(product, -taken), np.ldexp(entries, -taken), exponent + taken
-        parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
-        with np.errstate(all="ignore"):
-            lost = unit * float(np.exp(np.logaddexp.reduce(parts)))
-            lost = float(np.fmin(lost, frobenius(entries) / (size * 2.0**-taken))) if small else lost + SMALL_NORM
-        error[k] = lost + rounded + 2 * EPS * abs(log_norm[k])
-    with np.errstate(invalid="ignore"):
-        bound = np.where(np.isinf(error), np.inf, log_norm + error)
+    bound = np.where(np.isinf(error), np.inf, log_norm + error)
     return Powers(np.arange(powers + 1), np.where(error > HALF, np.nan, log_norm), error, bound)
 
 
@@ -106,42 +101,17 @@ def exponential_norms(matrix: Real, duration: float, powers: int, wrong: Real | 
     return Powers(np.linspace(0, duration, powers + 1), found.log_norm + shifts, error, found.bound + shifts)
 
 
-def largest_exponential(matrix: Real, powers: Powers) -> tuple[float, float]:
-    """Return the largest ln ‖e^{tA}‖₂ that is met up to the last time of `powers`, and its time.
-
-    It is looked for at the times of `powers`, and at the last one halved again and again, which catches fast transients
-    of a flow that is followed for long. The largest is refined between its neighbours, but for large matrices.
-    """
-    duration = float(powers.times[-1])
-    halvings = max(0, int(np.ceil(np.log2(max(duration * norm(matrix) / EARLIEST, 1)))))
-    times, product = duration * 2.0 ** -np.arange(halvings, -1.0, -1), expm(duration * 2.0**-halvings * matrix)
-    logs = np.full(len(times), -np.inf)
-    for number in range(len(times)):
-        size = norm(product) if np.isfinite(product).all() else np.inf
-        if not 0 < size < np.inf:
-            break
-        logs[number] = np.log(size)
-        with np.errstate(all="ignore"):
-            product = product @ product
-    times, logs = np.append(powers.times, times), np.append(np.nan_to_num(powers.log_norm, nan=-np.inf), logs)
-    first = np.argsort(times, kind="stable")
-    times, logs = times[first], logs[first]
-    top = int(logs.argmax())
-    best = float(logs[top]), float(times[top])
-    if len(matrix) > ALL_UP_TO or top == 0 or times[top] == duration:
-        return best
-
-    def negative(time: float) -> float:
-        size = norm(expm(time * matrix))
-        return -np.log(size) if 0 < size < np.inf else np.inf
-
-    bracket = float(times[top - 1]), float(times[min(top + 1, len(times) - 1)])
-    found = minimize_scalar(negative, bounds=bracket, method="bounded", options={"xatol": REFINED * bracket[1]})
-    return max(best, (-float(found.fun), float(found.x)))
+def norms_of_map(matrix: Real, wrong: Real, steps: int) -> tuple[Powers, float, float]:
+    """Return the norms up to the last power, the largest ln ‖A^k‖₂ and its k."""
+    powers = power_norms(matrix, steps, wrong)
+    known = np.nan_to_num(powers.log_norm, nan=-np.inf)
+    return powers, float(known.max()), float(known.argmax())
 
 
-def flow_norms(matrix: Real, wrong: Real, spectrum: Eigenvalues, seconds: float | None, steps: int) -> Powers:
-    """Return the norms of a flow at `steps` times up to `seconds`; where None, until what decays is below 1."""
+def norms_of_flow(
+    matrix: Real, wrong: Real, spectrum: Eigenvalues, seconds: float | None, steps: int
+) -> tuple[Powers, float, float]:
+    """Return the norms at `steps` times up to `seconds` (None: until what decays is below 1), the largest, its time."""
     followed = seconds or _time_to_decay(spectrum, matrix)
     powers = exponential_norms(matrix, followed, steps, wrong)
     for _ in range(LONGER if seconds is None and is_stable(spectrum, True) else 0):
@@ -149,7 +119,7 @@ def flow_norms(matrix: Real, wrong: Real, spectrum: Eigenvalues, seconds: float 
             break
         followed *= 1 + (powers.log_norm[-1] + 1) / DECAY
         powers = exponential_norms(matrix, followed, steps, wrong)
-    return powers
+    return powers, *_largest(matrix, powers)
 
 
 def _time_to_decay(spectrum: Eigenvalues, matrix: Real) -> float:
@@ -158,3 +128,35 @@ def _time_to_decay(spectrum: Eigenvalues, matrix: Real) -> float:
     known = slowest > spectrum.errors.max()
     fastest = float(np.abs(spectrum.values).max()) if known else norm(matrix)
     return DECAY / (max(slowest, SLOWEST * fastest) or 1.0)
+
+
+@np.errstate(all="ignore")
+def _largest(matrix: Real, powers: Powers) -> tuple[float, float]:
+    """Return the largest ln ‖e^{tA}‖₂ that is met up to the last time of `powers`, and its time.
+
+    It is looked for at the times of `powers`, and at the last one halved again and again, which catches fast transients
+    of a flow that is followed for long. The largest is refined between its neighbours, but for large matrices.
+    """
+    duration = float(powers.times[-1])
+    halved = duration * 2.0 ** -np.arange(max(0.0, np.ceil(np.log2(duration * norm(matrix) / EARLIEST))), -1.0, -1)
+    product, squares = expm(halved[0] * matrix), np.zeros(len(halved))
+    for number in range(len(halved)):
+        squares[number], product = _log_norm(product), product @ product
+    times, first = np.unique(np.append(powers.times, halved), return_index=True)
+    logs = np.append(np.nan_to_num(powers.log_norm, nan=-np.inf), squares)[first]
+    top = int(logs.argmax())
+    if len(matrix) > ALL_UP_TO or top in (0, len(times) - 1):
+        return float(logs[top]), float(times[top])
+    found = minimize_scalar(
+        lambda time: -_log_norm(expm(time * matrix)),
+        bounds=(times[top - 1], times[top + 1]),
+        method="bounded",
+        options={"xatol": REFINED * times[top + 1]},
+    )
+    return max((float(logs[top]), float(times[top])), (-float(found.fun), float(found.x)))
+
+
+def _log_norm(matrix: Real) -> float:
+    """Return ln ‖A‖₂, −inf where it is no number."""
+    size = norm(matrix) if np.isfinite(matrix).all() else np.inf
+    return float(np.log(size)) if 0 < size < np.inf else -np.inf

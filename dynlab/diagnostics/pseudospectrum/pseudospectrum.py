@@ -10,28 +10,26 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.pseudospectrum.border import instability, kreiss_constant
-from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
-from dynlab.diagnostics.pseudospectrum.plane import close_up, on_grid, window
-from dynlab.diagnostics.pseudospectrum.powers import flow_norms, largest_exponential, power_norms
-from dynlab.diagnostics.pseudospectrum.variables import REASONS, variables
+from dynlab.diagnostics.pseudospectrum.plane import close_up, numerical_range, on_grid, window
+from dynlab.diagnostics.pseudospectrum.powers import norms_of_flow, norms_of_map
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real, frobenius
-from dynlab.numerics.eigenvalues import ARRAYS, eigenvalues
+from dynlab.numerics.eigenvalues import ARRAYS, Eigenvalues, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.grids import MEBIBYTE, check_grid
 from dynlab.numerics.resolvent import Resolvent
 from dynlab.numerics.singular_values import ALL_UP_TO
 from dynlab.program.differentiation import jacobian_and_error
-from dynlab.systems import Flow, System, frozen
+from dynlab.systems import Flow, Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, number_type
+from dynlab.trajectories.driven import drive
 
 GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second
 MAX_MEMORY, OF_LARGE = 256 * 2**20, 2**31  # bytes; up to the second where the Jacobian of a large state needs them
 LARGEST_GRID = 4096  # points in each direction
 OF_POINT = 8 * 3  # bytes that the Dataset holds of each
-LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
     f"{EIGENVALUES}. Resolvent: a Schur form, then inverse Lanczos with triangular solves for all points of the grid, "
     "until 1/σ_min² has a relative residual of 1e-10. Besides, σ_min has an absolute error of about n ε ‖A‖_F. The "
@@ -39,6 +37,18 @@ METHOD = (
     "the stable region, refined by windows that shrink and less what rounding can add: a lower bound. Norms of powers "
     "come from repeated multiplication in log scale. The largest norm of a flow is looked for between the powers too"
 )
+NOT_STABLE = "NaN: A is not stable, or not known to be"
+DROWNED = "NaN where rounding drowns the power, or the two sides of a kink differ; −inf: the power is exactly zero"
+REASONS = {
+    "kreiss_constant": "inf: an eigenvalue lies outside the stable region beyond its error",
+    "kreiss_point": "inf: no finite z gives more than the limit 1",
+    **dict.fromkeys(("log_power_norm", "log_power_norm_error"), DROWNED),
+    "log_power_norm_bound": "inf: no bound is known; −inf: the power is exactly zero",
+    "transient_growth": "inf: beyond the largest number; log_power_norm has its logarithm",
+    **dict.fromkeys(("instability_distance", "instability_point"), NOT_STABLE),
+    **dict.fromkeys(("close_up_half_width", "close_smallest_singular_value"), f"{NOT_STABLE}, or the window shows it"),
+    **dict.fromkeys(("condition", "eigenvalue_error"), "inf: a defective eigenvalue"),
+}
 
 
 @checked
@@ -66,29 +76,29 @@ def pseudospectrum(
         A map's Jacobian is ∂step/∂state, to be compared with the unit disc; a flow's ∂velocity/∂state, in 1/s, with
         the left half-plane. Of an `Euler` step, its ``.flow`` is the other one.
     state : array_like, shape (state,), optional
-        Where the Jacobian is taken; zero where it is not given (`on_trajectory` finds one that a network visits).
+        State of the Jacobian; zero by default (`on_trajectory` finds one that a network visits).
     at : "zero" or array_like, shape (input,)
-        What the step is given.
+        Input of the step.
     at_step : int
-        The step's number, where parameters change with time.
+        Number of the step, where parameters change with time.
     grid : int, optional
-        Points of the window in each direction; where it is not given 101, of more than 256 states 51.
+        Points of the window in each direction; by default 101, of more than 256 states 51.
     extent : float, optional
-        Half the width of the window around the spectrum's centre; as wide as the numerical range where not given.
+        Half the width of the window; by default as wide as the numerical range.
     steps : int
-        Up to which power; of a flow, at how many times.
+        Largest power; of a flow, number of times.
     seconds : float, optional
-        How long a flow is followed, in seconds; eight of its slowest time constants 1/|Re λ| where not given. No rate
-        below 0.001 of the largest |λ| is taken for that, or of ‖A‖ where an eigenvalue's error hides the rate.
+        Seconds that a flow is followed; by default eight of its slowest time constants 1/|Re λ|. No rate below 0.001
+        of the largest |λ| is taken for that, or of ‖A‖ where an eigenvalue's error hides the rate.
     max_memory : float, optional
-        Bytes for the points of the grid that are worked on at once, and for the matrix. 256 MiB where it is not given,
-        and what the Jacobian of a large state needs, up to 2 GiB.
+        Bytes for the points of the grid that are worked on at once, and for the matrix; by default 256 MiB, and what
+        the Jacobian of a large state needs, up to 2 GiB.
     state_description : str
-        Of which step of a trajectory these are, for the verdict: "step 128 of sequence 0".
+        Step of a trajectory for the verdict: "step 128 of sequence 0".
     dtype, device : str
-        Of the Jacobian; the rest is in float64 on the CPU.
+        Type and device of the Jacobian; the rest is in float64 on the CPU.
     seed : int
-        Of the vector that Lanczos starts with.
+        Seed of the vector that Lanczos starts with.
 
     Returns
     -------
@@ -124,62 +134,38 @@ def pseudospectrum(
     >>> round(float(ds["numerical_abscissa"]), 4), round(float(ds["transient_growth"]), 2)
     (3.5249, 2.56)
     """
-    usual = GRID if system.state_size <= ALL_UP_TO else COARSE_GRID
-    points = grid or usual
-    max_memory = _allowed(system, points, max_memory)
     check_at_least(1, steps=steps)
     check_positive(extent=extent, seconds=seconds)
-    flow = isinstance(system, Flow)
+    flow, usual = isinstance(system, Flow), GRID if system.state_size <= ALL_UP_TO else COARSE_GRID
+    points = grid or usual
+    max_memory = _allowed(system, points, max_memory)
     if seconds is not None and not flow:
         raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
     matrix, wrong, where = _matrix(system, state, at, at_step, dtype, device)
     spectrum = eigenvalues(matrix, wrong, system.blocks)
     if not np.isfinite(spectrum.values).all():
-        raise UserError("The eigenvalues of that Jacobian did not converge: its entries differ too much in size.")
-    shape = numerical_range(matrix)
-    x, y = window(spectrum.values, shape.border, points, extent, flow)
+        raise UserError("The Jacobian there has no finite eigenvalues: take it at another state, or scale the matrix.")
     resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
-    touched = instability(resolvent, spectrum, flow=flow)
-    if flow:
-        powers = flow_norms(matrix, wrong, spectrum, seconds, steps)
-        largest = largest_exponential(matrix, powers)
-    else:
-        powers = power_norms(matrix, steps, wrong)
-        top = int(np.nan_to_num(powers.log_norm, nan=-np.inf).argmax())
-        largest = float(powers.log_norm[top]), float(top)
-    found = variables(
-        on_grid(resolvent, x, y),
-        spectrum,
-        shape,
-        touched,
-        close_up(resolvent, spectrum.values, touched[1], float(y[-1]), points),
-        powers,
-        largest,
-        kreiss_constant(matrix, spectrum, resolvent, flow=flow, rounding=frobenius(wrong)),
-        flow,
-    )
-    lasts, units = float(powers.times[-1]) if flow else None, schema.PER_SECOND if flow else schema.ONE
-    ds = schema.dataset(
-        found,
-        system=system.name,
-        source=system.source,
+    norms = norms_of_flow(matrix, wrong, spectrum, seconds, steps) if flow else norms_of_map(matrix, wrong, steps)
+    times, rate = norms[0].times, schema.PER_SECOND if flow else schema.ONE
+    rows, (x, y) = _of_plane(matrix, wrong, spectrum, resolvent, points, extent, flow)
+    ds = schema.result(
+        system,
+        rows | _of_norms(*norms, flow),
         settings=where
-        | {"grid": points, "extent": extent, "steps": steps, "seconds": lasts, "flow": flow}
-        | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
+        | {"grid": points, "extent": extent, "steps": steps, "seconds": float(times[-1]) if flow else None}
+        | {"flow": flow, "max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed},
         verdict=lambda ds: verdict(ds, at, state_description),
         method=METHOD,
         coords={
-            schema.X: schema.variable((schema.X,), x, "Re z", units),
-            schema.Y: schema.variable((schema.Y,), y, "Im z", units),
-            schema.TIME: schema.time_coordinate(powers.times, schema.SECOND if flow else schema.STEP),
+            schema.X: schema.variable((schema.X,), x, "Re z", rate),
+            schema.Y: schema.variable((schema.Y,), y, "Im z", rate),
+            schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP),
         },
-        flags=schema.not_finite(found, REASONS),
+        reasons=REASONS,
     )
     if grid is None and usual < GRID:
-        ds.attrs["verdict"] += (
-            f" The window has {usual} points in each direction, as the state has {system.state_size:,} dimensions; "
-            f"a larger --grid (in Python grid=) takes more."
-        )
+        ds.attrs["verdict"] += f" The window has {usual} points in each direction; a larger --grid (grid=) takes more."
     return ds
 
 
@@ -201,19 +187,108 @@ def _matrix(
 ) -> tuple[Real, Real, dict[str, Any]]:
     """Return the Jacobian, a bound on the error of each entry, and where it was taken, for the settings."""
     kind, size = number_type(dtype), system.state_size
-    analysed = frozen(system, kind, device)
     array = np.zeros(size) if state is None else np.asarray(state, dtype=float)
     if array.shape != (size,) or not np.isfinite(array).all():
         raise UserError(f"The state must be {size} finite numbers, got shape {array.shape}.")
     h = torch.as_tensor(array).to(device=device, dtype=kind)
     x = held_input(system, at, torch.zeros(1, 1, system.input_size, device=device, dtype=kind), False)
-    found = (part.detach().double().cpu() for part in jacobian_and_error(analysed, h, x, t))
-    dense, wrong = (part.numpy() for part in found)
-    largest = float(np.abs(dense).max())
-    if not largest <= LARGEST_ENTRY:
-        raise UserError(
-            f"The Jacobian there has entries up to {largest:.3g}, whose norms are no numbers: up to {LARGEST_ENTRY:g} "
-            f"is possible; take it at another state, or scale the matrix."
-        )
+    found = jacobian_and_error(frozen(system, kind, device), h, x, t)
+    dense, wrong = (part.detach().double().cpu().numpy() for part in found)
     where = {"state": h.tolist(), "input": x.tolist(), "at_step": t}
     return dense, np.nan_to_num(wrong, nan=np.inf), where
+
+
+def _of_plane(
+    matrix: Real,
+    wrong: Real,
+    spectrum: Eigenvalues,
+    resolvent: Resolvent,
+    grid: int,
+    extent: float | None,
+    flow: bool,
+) -> tuple[dict[str, Any], tuple[Real, Real]]:
+    """Return the table of what is seen in the complex plane, and the window's x and y."""
+    shape = numerical_range(matrix)
+    x, y = window(spectrum.values, shape.border, grid, extent, flow)
+    smallest = on_grid(resolvent, x, y)
+    distance, touched = instability(resolvent, spectrum, flow)
+    half, close = close_up(resolvent, spectrum.values, touched, float(y[-1]), grid)
+    kreiss, attained = kreiss_constant(matrix, spectrum, resolvent, flow, frobenius(wrong))
+    plane, mode, close_plane = (schema.Y, schema.X), (schema.MODE,), (schema.CLOSE_Y, schema.CLOSE_X)
+    rate, name = (schema.PER_SECOND, "abscissa") if flow else (schema.ONE, "radius")
+    moduli = spectrum.values.real if flow else np.abs(spectrum.values)
+    return {
+        "smallest_singular_value": (plane, smallest.value, "σ_min(zI − A)"),
+        "lanczos_residual": (plane, smallest.residual, "relative residual of 1/σ²_min"),
+        "lanczos_iterations": (plane, smallest.iterations, "Lanczos steps", schema.STEP),
+        "converged": (plane, smallest.converged, "the Lanczos iteration converged"),
+        f"spectral_{name}": ((), moduli.max(), f"spectral {name}", rate),
+        "eigenvalue": (mode, spectrum.values, "eigenvalue", rate),
+        "eigenvalue_error": (mode, spectrum.errors, "bound on the error of the eigenvalue", rate),
+        "condition": (mode, spectrum.conditions, "condition of the eigenvalue"),
+        "numerical_range": ((schema.ANGLE,), shape.border, "border of the numerical range", rate),
+        "numerical_abscissa": ((), shape.abscissa, "numerical abscissa ω(A)", rate),
+        "numerical_radius": ((), shape.radius, "numerical radius", rate),
+        "numerical_radius_error": ((), shape.radius_error, "by how much it is short at most", rate),
+        "instability_distance": ((), distance, "least ‖E‖₂ after which A + E is not stable", rate),
+        "instability_point": ((), touched, "where that eigenvalue of A + E lies", rate),
+        "close_up_half_width": ((), half, "half the width of the close-up around that", rate),
+        "close_smallest_singular_value": (close_plane, close, "σ_min(zI − A) in the close-up"),
+        "kreiss_constant": ((), kreiss, "lower bound on the Kreiss constant"),
+        "kreiss_point": ((), attained, "where it is attained"),
+    }, (x, y)
+
+
+@np.errstate(over="ignore")  # inf, and flagged
+def _of_norms(powers: Any, largest: float, when: float, flow: bool) -> dict[str, Any]:
+    norm, time = "ln ‖e^{tA}‖₂" if flow else "ln ‖Aᵏ‖₂", (schema.TIME,)
+    return {
+        "log_power_norm": (time, powers.log_norm, norm),
+        "log_power_norm_error": (time, powers.error, f"bound on the error of {norm}"),
+        "log_power_norm_bound": (time, powers.bound, f"upper bound on {norm}"),
+        "transient_growth": ((), np.exp(largest), f"largest {norm[3:]} that was met"),
+        "transient_time": ((), when, "when", schema.SECOND if flow else schema.STEP),
+    }
+
+
+def on_trajectory(
+    system: Map,
+    inputs: Any,
+    *,
+    step: int | None = None,
+    sample: int = 0,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Return the state, the input and the step's number at which ∂h_t/∂h_{t−1} of a driven trajectory is taken.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (sample, time, input)
+    step : int, optional
+        Step t, from 1; the last by default.
+    sample : int
+        Number of the sequence, from 0.
+    dtype, device, seed : as in `dynlab.spectrum`
+
+    Returns
+    -------
+    dict
+        The arguments ``state``, ``at``, ``at_step`` and ``state_description`` of `dynlab.pseudospectrum`.
+
+    Raises
+    ------
+    UserError
+        For a sample or a step that is not there.
+    """
+    if not 0 <= sample < len(inputs):
+        raise UserError(f"Sequences are counted from 0 (--sample), and there are {len(inputs)}; got {sample}.")
+    driven = drive(system, inputs[sample], None, dtype=dtype, device=device, seed=seed, inputs_description="")
+    t = driven.steps if step is None else step
+    if not 1 <= t <= driven.steps:
+        raise UserError(f"The step (--at-step) must be from 1 to the sequence's {driven.steps:,} steps, got {t}.")
+    state, shown = driven.states[0, t - 1], driven.inputs[0, t - 1]
+    words = f"step {t:,} of sequence {sample}"
+    return {"state": state.cpu().numpy(), "at": shown.cpu().numpy(), "at_step": t - 1, "state_description": words}

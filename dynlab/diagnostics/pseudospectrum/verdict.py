@@ -7,7 +7,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.wording import at_least, at_most, near_one, number, place, power
+from dynlab.wording import at_least, at_most, near_one, number, place, power, with_error
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 WIDE = 1e-3  # an error of an eigenvalue beyond this is told
@@ -15,69 +15,50 @@ ROUNDING = 1e-12  # of a number that is rounded up, so much is what rounding lef
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
-def verdict(ds: xr.Dataset, input_at: Any, described: str) -> str:
-    """Return whether A is stable by its eigenvalues, what the norms do in spite of that, and how robust that is.
+def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
+    """Say whether A is stable, how far its powers grow, and how small a change makes it unstable.
 
-    `input_at` is the input that is held, "zero" or its values. `described` says of which step the Jacobian is, as
-    "step 128 of sequence 0"; "" where its place is all that is known.
+    `at` is the input that is held. `described` is the step whose Jacobian it is, "step 128 of sequence 0", or "".
     """
-    flow = schema.settings(ds)["flow"]
-    values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
-    beyond = values.real if flow else np.abs(values) - 1
-    side = "unstable" if (beyond > errors).any() else "stable" if (beyond < -errors).all() else "undecided"
-    growth = _growth(ds, flow, side)
-    if described:  # on a trajectory, whose every state has its own Jacobian
-        growth = f"With A held fixed, {growth if growth[0] == '‖' else growth[0].lower() + growth[1:]}"
-    text = f"{_stability(ds, flow, side, described)}. {growth}."
-    if side == "stable":
-        text += _robustness(ds, flow, float((errors - beyond).min()))
-    return under_input(text, input_at) if schema.settings(ds)["input"] and not described else text
-
-
-def _stability(ds: xr.Dataset, flow: bool, side: str, described: str) -> str:
-    values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
+    settings = schema.settings(ds)
+    flow, values, errors = settings["flow"], ds["eigenvalue"].values, ds["eigenvalue_error"].values
     sizes = values.real if flow else np.abs(values)
-    leading = int(sizes.argmax())
-    if flow:
-        size = f"abscissa of the Jacobian A{{}} is {number(sizes[leading])} per second"
-    elif errors[leading] < sizes[leading] or not sizes.any():
-        size = f"radius of the Jacobian A{{}} is {near_one(float(sizes[leading]), 5)}"
-    else:
-        size = f"radius of the Jacobian A{{}} is at most {at_most(float((sizes + errors).max()), 1)}"
-    text = size.format(f" at {described or place(np.array(schema.settings(ds)['state']))}")
-    if side == "undecided" or errors.max() > WIDE:
-        text += f" (error {at_most(errors[leading], 1)})" if np.isfinite(errors[leading]) else " (error not known)"
-    return f"The spectral {text}: {'whether A is stable is undecided' if side == 'undecided' else f'A is {side}'}"
+    beyond, leading = sizes - (not flow), int(sizes.argmax())
+    sides = (((beyond > errors).any(), "A is unstable"), ((beyond < -errors).all(), "A is stable"))
+    side = next((words for holds, words in sides if holds), "whether A is stable is undecided")
+    size = number(sizes[leading]) if flow else near_one(float(sizes[leading]), 5)
+    if side[0] == "w" or errors.max() > WIDE:
+        size = with_error(float(sizes[leading]), float(errors[leading]))
+    name, where = "abscissa" if flow else "radius", described or place(np.array(settings["state"]))
+    text = f"The spectral {name} of the Jacobian A at {where} is {size}{' per second' * flow}: {side}."
+    text += f" {'With A held fixed, ' * bool(described)}{_growth(ds, side)}."
+    if side == "A is stable":
+        text += _robustness(ds, float((errors - beyond).min()), " per second" * flow)
+    return under_input(text, at) if settings["input"] and not described else text
 
 
-def _growth(ds: xr.Dataset, flow: bool, side: str) -> str:
+def _growth(ds: xr.Dataset, side: str) -> str:
     """How far the norms grow, and whether they are seen to decay."""
-    growth, when = float(ds["transient_growth"]), float(ds["transient_time"])
-    norm, last = "‖exp(tA)‖" if flow else "‖Aᵏ‖", float(ds[schema.TIME].values[-1])
-    at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
+    flow, when, last = schema.settings(ds)["flow"], float(ds["transient_time"]), float(ds[schema.TIME].values[-1])
+    growth, kreiss = float(ds["transient_growth"]), float(ds["kreiss_constant"])
+    norm, at = ("‖exp(tA)‖", f"t = {number(when, 3)} s") if flow else ("‖Aᵏ‖", f"k = {number(when, 0)}")
     drowned, back = bool(np.isnan(ds["log_power_norm"].values).any()), _back_at_one(ds, when)
     if growth <= NO_GROWTH:
         if drowned and not back:
-            return f"Rounding, or a kink, hides how far {norm} grows"
-        return f"{norm} never exceeds 1" if side != "unstable" else f"{norm} does not exceed 1 before {at}"
-    size = _size(ds, growth, least=flow)  # between the times that are looked at a flow's may be larger
-    kreiss = float(ds["kreiss_constant"])
-    more = f", and to at least {at_least(kreiss)} later (Kreiss constant)" if growth < kreiss < np.inf else ""
-    if back:
-        return f"{norm} grows to {size} at {at} before it decays"
-    if drowned:
-        return f"{norm} grows to {size} by {at}; rounding hides it later{more}"
-    verb = f"grows to {size} by {at}, the last computed" if when == last else f"grows to {size} at {at}"
-    return f"{norm} {verb}{more}" + (": follow it longer to see it decay" if side == "stable" else "")
+            return f"{norm} may grow: rounding or a kink hides how far"
+        return f"{norm} never exceeds 1" if side != "A is unstable" else f"{norm} does not exceed 1 before {at}"
+    more = ", the last computed" * (when == last)
+    more += f", and to at least {at_least(kreiss)} later (Kreiss constant)" if growth < kreiss < np.inf else ""
+    ends = ((back, " before it decays"), (drowned, f"; rounding hides it later{more}"), (True, more))
+    return f"{norm} grows to {_size(ds, growth, flow)} at {at}{next(words for holds, words in ends if holds)}"
 
 
-def _robustness(ds: xr.Dataset, flow: bool, margin: float) -> str:
+def _robustness(ds: xr.Dataset, margin: float, unit: str) -> str:
     """How small a change makes a stable A unstable; for a normal A it is its eigenvalues' margin."""
-    change, unit = float(np.nanmin([float(ds["instability_distance"]), margin])), " per second" * flow
+    change = float(np.nanmin([float(ds["instability_distance"]), margin]))
     text = f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{unit} can make A unstable"
-    if number(change, 2) == number(margin, 2):
-        return f"{text}."
-    return f"{text}; with orthogonal eigenvectors it would take {at_least(margin, 3)}{unit}."
+    normal = number(change, 2) == number(margin, 2)
+    return f"{text}." if normal else f"{text}; with orthogonal eigenvectors it would take {at_least(margin, 3)}{unit}."
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:
@@ -87,8 +68,8 @@ def _back_at_one(ds: xr.Dataset, when: float) -> bool:
     return bool(below.any() and not np.isnan(ds["log_power_norm"].values[later][: below.argmax()]).any())
 
 
-def _size(ds: xr.Dataset, growth: float, *, least: bool) -> str:
-    """The largest norm; with `least` rounded down, as what a larger one is not below must be."""
+def _size(ds: xr.Dataset, growth: float, least: bool) -> str:
+    """The largest norm; with `least` rounded down, as a flow's may be larger between the times that are looked at."""
     log_norm = np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values))
     if log_norm > READABLE:
         return power(np.floor(log_norm * 10) / 10 if least else log_norm)

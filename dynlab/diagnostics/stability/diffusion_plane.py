@@ -1,10 +1,8 @@
 """The plane of step size ε and diffusion γ: where the steps of a flow with Jacobian diag(c) (M₀ − γ I) stay stable."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
@@ -23,7 +21,7 @@ PRECISION = 1e-13  # of the γ that is needed, relative
 
 def diffusion_plane(
     diagonals: NDArray[np.float64], matrix: NDArray[np.float64], gamma: float, step: float, method: Method
-) -> dict[str, xr.Variable]:
+) -> dict[str, tuple[Any, ...]]:
     """Vary γ and ε around the network's own, at fixed states.
 
     Parameters
@@ -57,10 +55,14 @@ def diffusion_plane(
     modulus = np.stack([np.abs(method.factor(each * values)).max(axis=(1, 2)) for each in step_size], axis=1)
     critical = np.array([_least_step(at_gamma, method) for at_gamma in values])
     formula = mean_slope_step(diagonals[:, None], omega, diffusion)
-    heights = np.abs(method.factor(step * values)).max(axis=(1, 2)) - 1
+    heights, needed = np.abs(method.factor(step * values)).max(axis=(1, 2)) - 1, np.nan
+    (falls,) = np.nonzero((heights[:-1] > 0) & (heights[1:] <= 0))
+    if len(falls):  # the least γ at which the step becomes stable
+        left, right = np.log(diffusion[falls[0] : falls[0] + 2])
+        needed = float(np.exp(brentq(excess, left, right, xtol=PRECISION, rtol=4 * np.finfo(float).eps)))
     along, words = (schema.DIFFUSION,), "2γ/(γ² + ω²) over the mean slope of the state where it is"
     low, high = np.fmin.reduce(formula, axis=0), np.fmax.reduce(formula, axis=0)
-    table: dict[str, tuple[Any, ...]] = {
+    return {
         "plane_diffusion": (along, diffusion, "diffusion γ", schema.PER_SECOND),
         "plane_step_size": ((schema.STEP_SIZE,), step_size, "step size ε", schema.SECOND),
         "plane_modulus": ((*along, schema.STEP_SIZE), modulus, "largest modulus |R(ελ)| over the states"),
@@ -69,9 +71,8 @@ def diffusion_plane(
         "formula_step_high": (along, high, f"{words} largest", schema.SECOND),
         "own_diffusion": ((), gamma, "the network's own diffusion γ", schema.PER_SECOND),
         "fastest_rotation": ((), omega, "fastest rotation ω of M", schema.PER_SECOND),
-        "needed_diffusion": ((), _needed(excess, diffusion, heights), "diffusion γ that ε needs", schema.PER_SECOND),
+        "needed_diffusion": ((), needed, "diffusion γ that ε needs", schema.PER_SECOND),
     }
-    return {name: schema.variable(*each) for name, each in table.items()}
 
 
 def fastest_rotation(matrix: NDArray[np.float64], gamma: float) -> float:
@@ -79,12 +80,12 @@ def fastest_rotation(matrix: NDArray[np.float64], gamma: float) -> float:
     return float(np.abs(approximate_eigenvalues(matrix + gamma * np.eye(len(matrix))).imag).max())
 
 
+@np.errstate(all="ignore")
 def mean_slope_step(diagonals: NDArray[np.float64], omega: float, gamma: NDArray[np.float64]) -> NDArray[np.float64]:
     """Euler's critical step 2γ/(γ² + ω²) divided by the mean of c; exact where all entries of c are equal."""
     means = diagonals.mean(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        step = 2 / (gamma + omega * (omega / gamma))  # the squares may overflow
-        return np.asarray(np.where((means > 0) & (gamma > 0), step / means, np.nan))
+    step = 2 / (gamma + omega * (omega / gamma))  # the squares may overflow
+    return np.asarray(np.where((means > 0) & (gamma > 0), step / means, np.nan))
 
 
 def plane_states(critical: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -96,15 +97,6 @@ def plane_states(critical: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.unique(np.concatenate([first, even]))
 
 
-def _needed(excess: Callable[[float], float], diffusion: NDArray[np.float64], heights: NDArray[np.float64]) -> float:
-    """The least γ at which `excess` of ln γ, which has these `heights` on the grid, is 0 and falls."""
-    (falls,) = np.nonzero((heights[:-1] > 0) & (heights[1:] <= 0))
-    if not len(falls):
-        return np.nan
-    left, right = np.log(diffusion[falls[0] : falls[0] + 2])
-    return float(np.exp(brentq(excess, left, right, xtol=PRECISION, rtol=4 * np.finfo(float).eps)))
-
-
 def _least_step(values: NDArray[np.complex128], method: Method) -> float:
     """The smallest of the states' critical steps, whose eigenvalues are known to rounding; NaN where none is known."""
     rounding = values.shape[-1] * np.finfo(float).eps * np.abs(values).max(axis=-1)
@@ -114,6 +106,5 @@ def _least_step(values: NDArray[np.complex128], method: Method) -> float:
 
 def _range(low: float, high: float, own: float, count: int) -> NDArray[np.float64]:
     """A logarithmic range that is wide enough for the network's own value."""
-    if low / FARTHEST < own < high * FARTHEST:
-        low, high = min(low, own / ROOM), max(high, own * ROOM)
-    return np.geomspace(low, high, count)
+    near = low / FARTHEST < own < high * FARTHEST
+    return np.geomspace(min(low, own / ROOM) if near else low, max(high, own * ROOM) if near else high, count)

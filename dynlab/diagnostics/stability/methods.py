@@ -8,7 +8,6 @@ Hairer and Wanner, "Solving Ordinary Differential Equations II", Springer 1996, 
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike, NDArray
 
@@ -27,35 +26,32 @@ class Method:
 
     Attributes
     ----------
-    name, title, step : str
-        Its key, its name, and the name of its step in a sentence.
+    name, title : str
+        Its key, and its name in a sentence.
     numerator, denominator : tuple of float
         R's coefficients, from the constant on; both empty for R = e^z. A method with a denominator is A-stable.
     """
 
     name: str
     title: str
-    step: str
     numerator: tuple[float, ...] = ()
     denominator: tuple[float, ...] = (1.0,)
 
+    @np.errstate(all="ignore")
     def factor(self, z: ArrayLike) -> NDArray[np.complex128]:
-        """R(z)."""
+        """Return R(z)."""
         at = np.asarray(z, dtype=complex)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            ratio = polyval(at, self.numerator) / polyval(at, self.denominator) if self.numerator else np.exp(at)
-            return np.asarray(ratio)
+        return np.asarray(polyval(at, self.numerator) / polyval(at, self.denominator) if self.numerator else np.exp(at))
 
+    @np.errstate(all="ignore")
     def modulus(self, z: NDArray[np.complex128], errors: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """|R(z)| and a bound on its error, for z each known up to `errors`."""
-        value, degree = self.factor(z), max(1, len(self.numerator) - 1)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            slope = value
-            if self.numerator:
-                q = polyval(z, self.denominator)
-                slope = (polyval(z, polyder(self.numerator)) - value * polyval(z, polyder(self.denominator))) / q
-            rounding = ROUNDINGS * np.finfo(float).eps * (1 + np.abs(z) ** degree)
-            return np.abs(value), BEYOND_FIRST_ORDER * np.abs(slope) * errors + rounding
+        """Return |R(z)| and a bound on its error, for z each known up to `errors`."""
+        slope = value = self.factor(z)
+        if self.numerator:
+            change = polyval(z, polyder(self.numerator)) - value * polyval(z, polyder(self.denominator))
+            slope = change / polyval(z, self.denominator)
+        rounding = ROUNDINGS * np.finfo(float).eps * (1 + np.abs(z) ** max(1, len(self.numerator) - 1))
+        return np.abs(value), BEYOND_FIRST_ORDER * np.abs(slope) * errors + rounding
 
     def largest_step(self, eigenvalues: NDArray[np.complex128], errors: NDArray[np.float64]) -> tuple[float, str]:
         """The largest ε up to which no |R(ελ)| exceeds 1, in seconds, and why it is not known.
@@ -82,14 +78,12 @@ class Method:
 
     def _first_exit(self, angles: NDArray[np.float64]) -> NDArray[np.float64]:
         """The least r > 0 at which |R(r e^{iφ})|² − 1, a polynomial in r that vanishes at 0, is 0 again."""
-        degree = 2 * (len(self.numerator) - 1)
+        a, degree = np.array(self.numerator), 2 * (len(self.numerator) - 1)
         squares = np.zeros((len(angles), degree + 1))
-        for j, first in enumerate(self.numerator):
-            for k, second in enumerate(self.numerator):
-                squares[:, j + k] += first * second * np.cos((j - k) * angles)
-        companion = np.zeros((len(angles), degree - 1, degree - 1))
-        companion[:, np.arange(1, degree - 1), np.arange(degree - 2)] = 1
-        companion[:, :, -1] = -squares[:, 1:-1] / squares[:, -1:]
+        for j, k in np.ndindex(len(a), len(a)):
+            squares[:, j + k] += a[j] * a[k] * np.cos((j - k) * angles)
+        companion = np.tile(np.eye(degree - 1, k=-1), (len(angles), 1, 1))
+        companion[:, :, -1] -= squares[:, 1:-1] / squares[:, -1:]
         roots = approximate_eigenvalues(companion)
         real = (np.abs(roots.imag) <= REAL * np.abs(roots)) & (roots.real > 0)
         return np.asarray(np.where(real, roots.real, np.inf).min(axis=1))
@@ -98,11 +92,11 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
-        Method("euler", "Euler", "Euler's step", (1.0, 1.0)),
-        Method("midpoint", "explicit midpoint", "the explicit midpoint step", (1.0, 1.0, 1 / 2)),
-        Method("rk4", "Runge–Kutta 4", "the Runge–Kutta 4 step", (1.0, 1.0, 1 / 2, 1 / 6, 1 / 24)),
-        Method("implicit-midpoint", "implicit midpoint", "the implicit midpoint step", (1.0, 1 / 2), (1.0, -1 / 2)),
-        Method("exponential-euler", "exponential Euler", "the exponential Euler step"),
+        Method("euler", "Euler", (1.0, 1.0)),
+        Method("midpoint", "explicit midpoint", (1.0, 1.0, 1 / 2)),
+        Method("rk4", "Runge–Kutta 4", (1.0, 1.0, 1 / 2, 1 / 6, 1 / 24)),
+        Method("implicit-midpoint", "implicit midpoint", (1.0, 1 / 2), (1.0, -1 / 2)),
+        Method("exponential-euler", "exponential Euler"),
     )
 }
 
@@ -117,39 +111,30 @@ SMALLEST, WIDE_OPEN = 1e-9, 0.1  # extents: at least, and where all eigenvalues 
 FARTHEST = 1e12  # eigenvalues farther out are not shown
 
 
-def region(method: Method, step: NDArray[np.float64], values: NDArray[np.complex128]) -> dict[str, xr.Variable]:
-    """The modulus on two grids, for steps (sample, time) and eigenvalues (sample, time, mode).
+def region(
+    method: Method, step: NDArray[np.float64], values: NDArray[np.complex128]
+) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64], str]]:
+    """Return the modulus on two grids, for steps (sample, time) and eigenvalues (sample, time, mode).
 
-    Returns
-    -------
-    dict
-        ``region(window, y, x)`` with the coordinates ``region_real(window, x)`` and ``region_imaginary(window, y)``:
-        the whole region, and the neighbourhood of 0 and the eigenvalues, each axis on its own scale.
+    They are the whole region, and the neighbourhood of 0 and the eigenvalues, each axis on its own scale: real parts
+    are often thousands of times smaller than imaginary ones.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         z = step[..., None] * values
         z = z[np.abs(z) <= FARTHEST]
-    left, right = float(z.real.min(initial=0)), float(z.real.max(initial=0))
-    tall = float(np.abs(z.imag).max(initial=0))
+    left, right, tall = (float(part(initial=0)) for part in (z.real.min, z.real.max, np.abs(z.imag).max))
     whole, reach = WHOLE.get(method.name, LARGEST), 1 + ROOM
-    corners = [
-        (min(whole[0], reach * left), max(whole[1], reach * right), max(whole[2], reach * tall)),
-        _close(left, right, tall),
-    ]
-    real = np.array([np.linspace(low, high, GRID) for low, high, _ in corners])
-    imaginary = np.array([np.linspace(-height, height, GRID) for *_, height in corners])
-    moduli = np.abs(method.factor(real[:, None, :] + 1j * imaginary[:, :, None]))
-    return {
-        "region": schema.variable((schema.WINDOW, schema.Y, schema.X), moduli, "modulus |R(z)|"),
-        "region_real": schema.variable((schema.WINDOW, schema.X), real, "Re z"),
-        "region_imaginary": schema.variable((schema.WINDOW, schema.Y), imaginary, "Im z"),
-    }
-
-
-def _close(left: float, right: float, tall: float) -> tuple[float, float, float]:
-    """A window around 0 and the eigenvalues: real parts are often thousands of times smaller than imaginary ones."""
+    corners = [(min(whole[0], reach * left), max(whole[1], reach * right), max(whole[2], reach * tall))]
     tall = WIDE_OPEN if max(tall, right - left) <= SMALLEST else max(tall, SMALLEST)
     # Euler's circle leaves the axis by Im²/2: the window shows the side on which each eigenvalue lies
     width = max(right - left, tall**2 / 2, SMALLEST)
     tall = max(tall, LEAST * width)
-    return left - ROOM * width - tall**2 / 2, right + 2 * ROOM * width, (1 + ROOM) * tall
+    corners.append((left - ROOM * width - tall**2 / 2, right + 2 * ROOM * width, reach * tall))
+    real = np.array([np.linspace(low, high, GRID) for low, high, _ in corners])
+    imaginary = np.array([np.linspace(-height, height, GRID) for *_, height in corners])
+    moduli = np.abs(method.factor(real[:, None, :] + 1j * imaginary[:, :, None]))
+    return {
+        "region": ((schema.WINDOW, schema.Y, schema.X), moduli, "modulus |R(z)|"),
+        "region_real": ((schema.WINDOW, schema.X), real, "Re z"),
+        "region_imaginary": ((schema.WINDOW, schema.Y), imaginary, "Im z"),
+    }

@@ -8,7 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.stability import theory
+from dynlab.arguments import check_positive
+from dynlab.diagnostics.stability import multipliers, theory
 from dynlab.diagnostics.stability.diffusion_plane import (
     diffusion_plane,
     fastest_rotation,
@@ -16,15 +17,14 @@ from dynlab.diagnostics.stability.diffusion_plane import (
     plane_states,
 )
 from dynlab.diagnostics.stability.methods import METHODS, Method, region
-from dynlab.diagnostics.stability.multipliers import NO_FLOW, Rates, Steps, judged, of_integrators, of_steps, rates_of
 from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.errors import UserError, entry
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.program.differentiation import jacobian
+from dynlab.program.jacobian import Jacobian
 from dynlab.systems import Euler, Map
 from dynlab.systems.asrnn import ASRNN
-from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
@@ -40,9 +40,9 @@ METHOD = (
 )
 UNLIMITED = "inf: no step is too large"
 REASONS = {
-    **dict.fromkeys(("eigenvalue", "eigenvalue_error", "step_modulus", "step_modulus_error"), NO_FLOW),
+    **dict.fromkeys(("eigenvalue", "eigenvalue_error", "step_modulus", "step_modulus_error"), multipliers.NO_FLOW),
     "integrator_step": f"{UNLIMITED}; NaN where none is known",
-    "integrator_modulus": NO_FLOW,
+    "integrator_modulus": multipliers.NO_FLOW,
     "region": "inf at a pole of R",
     "mean_slope_step": "NaN where the mean slope or γ is not positive",
     **dict.fromkeys(("formula_step_low", "formula_step_high"), "NaN where no mean slope is positive"),
@@ -79,13 +79,13 @@ def stability(
         An `Euler` step of a flow (antisymmetric, gated, feedback …), a FastRNN, which is one of size σ(α), or an ERNN,
         whose inner iteration is one of size η. Of an asRNN, which has no flow, only the bound on its Jacobian.
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Without it what was recorded with the system; a system without input is looked at where it starts.
+        By default those recorded with the system; a system without input is looked at where it starts.
     integrator : {"euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler"}
-        The integrator whose step is analysed; the trajectory is the network's own.
+        Integrator whose step is analysed; the trajectory is the network's own.
     step_size : float, optional
-        ε in seconds; the network's own where it is not given, of an ERNN those that it has learned.
+        ε in seconds; by default the network's own, of an ERNN those that it has learned.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        By default what the system has learned to start at, zero for most.
     times : int
         Number of steps of a sequence that are linearised, evenly spaced.
     inputs_description : str
@@ -93,23 +93,21 @@ def stability(
     dtype, device : str
         Type and device of the trajectory and its Jacobians; eigenvalues are computed in float64 on the CPU.
     seed : int
-        Seed that drew `inputs`, recorded in the settings; nothing here is random.
+        Seed that drew `inputs`, recorded in the settings.
 
     Returns
     -------
     xarray.Dataset
         ``eigenvalue(sample, time, mode)`` of the flow in 1/s with ``eigenvalue_error``. Of the integrator's step
         ``step_modulus(sample, time, mode)`` = |R(ελ)| with ``step_modulus_error``, and ``used_step(sample, time)``.
-        ``stable(sample, time)`` is 1 stable, 0 unstable or −1 undecided. ``dependent(sample, time)`` is 1 where
-        eigenvectors of modulus 1 may be dependent, so that powers may grow as a Jordan block's do.
-        ``critical_step(sample, time)`` is the largest ε for which no modulus exceeds 1 (inf: every one). Of all
-        integrators the same over ``integrator``. ``region(window, y, x)`` = |R(z)|. Of flows with Jacobian diag(c) M
-        also ``mean_slope_step``, what the formula 2γ/(γ² + ω²) says with the mean of c, and ``negative_factors``, the
-        share of c below 0. Over γ and ε (``plane_diffusion``, ``plane_step_size``) there are
-        ``plane_modulus(diffusion, step_size)``, ``plane_critical_step(diffusion)``, ``formula_step_low`` and
-        ``formula_step_high``. One number each are ``own_diffusion``, ``fastest_rotation`` and ``needed_diffusion``.
-        Over ``bound``: ``theory_low`` and ``theory_high`` beside ``measured_low`` and ``measured_high``, ``margin`` and
-        ``outcome``.
+        ``stable(sample, time)`` is 1 stable, 0 unstable or −1 undecided. ``critical_step(sample, time)`` is the largest
+        ε for which no modulus exceeds 1 (inf: every one). Of all integrators the same over ``integrator``.
+        ``region(window, y, x)`` = |R(z)|. Of flows with Jacobian diag(c) M also ``mean_slope_step``, what the formula
+        2γ/(γ² + ω²) says with the mean of c, and ``negative_factors``, the share of c below 0. Over γ and ε
+        (``plane_diffusion``, ``plane_step_size``) there are ``plane_modulus(diffusion, step_size)``,
+        ``plane_critical_step(diffusion)``, ``formula_step_low`` and ``formula_step_high``. One number each are
+        ``own_diffusion``, ``fastest_rotation`` and ``needed_diffusion``. Over ``bound``: ``theory_low`` and
+        ``theory_high`` beside ``measured_low`` and ``measured_high``, ``margin`` and ``outcome``.
 
     Raises
     ------
@@ -134,49 +132,46 @@ def stability(
     (0.07458, 1.005099)
     """
     entry(METHODS, integrator, "integrator")
-    if step_size is not None:
-        positive_step(step_size)
+    check_positive(step_size=step_size)
     stepped = _step(system)
     if inputs is None and system.recorded_inputs is None and system.network_input_size == 0:
         inputs = np.zeros((1, 0))
-    where: dict[str, Any] = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
-    driven = drive(stepped or system, inputs, inputs_description=inputs_description, **where)
+    where: dict[str, Any] = {"initial_state": initial_state, "inputs_description": inputs_description}
+    where |= {"dtype": dtype, "device": device, "seed": seed}
+    driven = drive(stepped or system, inputs, **where)
     times_of = chosen_steps(driven.steps, times)
-    rows = theory.rows_of_norm(system, driven, times_of)
-    variables: dict[str, xr.Variable] = {}
+    bounds, table = theory.rows_of_norm(system, driven, times_of), {}
     coords: dict[str, Any] = {schema.TIME: schema.time_coordinate(times_of)}
     flags: dict[str, str] = {}
     if stepped is not None:
-        where |= {"times": times, "inputs_description": inputs_description}
-        rates = rates_of(stepped, inputs, step_size, **where)
-        steps = {name: judged(rates, method) for name, method in METHODS.items()}
-        own = steps[integrator]
-        variables |= of_steps(rates, own) | of_integrators(steps) | region(METHODS[integrator], own.used, rates.value)
-        flags = _flags(own)
-        coords[schema.INTEGRATOR] = list(METHODS)
-        if isinstance(stepped, Euler):
-            more, plane = _of_flow(driven, times_of, rates, own, METHODS[integrator])
-            rows, variables = more + rows, variables | plane
+        rates = multipliers.rates_of(stepped, inputs, step_size, times=times, **where)
+        steps = {name: multipliers.judged(rates, method) for name, method in METHODS.items()}
+        own, coords[schema.INTEGRATOR] = steps[integrator], list(METHODS)
+        table = multipliers.table(rates, steps, integrator) | region(METHODS[integrator], own.used, rates.value)
+        reasons = sorted(own.reasons) + [UNLIMITED] * bool(np.isinf(own.critical).any())
+        flags = {"critical_step": "; ".join(reasons)} if reasons else {}
+        if isinstance(stepped, ERNN):
+            bounds = theory.rows_of_ernn(stepped, driven, rates[:2], rates.step, times_of)
         else:
-            rows = theory.rows_of_ernn(stepped, driven, (rates.value, rates.error), rates.step, times_of)
-    for name, text in theory.COLUMNS.items():
-        variables[name] = schema.variable((schema.BOUND,), [one[name] for one in rows], text)
+            more, plane = _of_flow(driven, stepped, times_of, rates, own, METHODS[integrator])
+            bounds, table = more + bounds, table | plane
+    columns = {name: ((schema.BOUND,), [one[name] for one in bounds], words) for name, words in theory.COLUMNS.items()}
     start = driven.states[0, int(times_of[0]) - 1].double().cpu().numpy()
     at = f"h = {place(start)}" if start.any() else "the origin"
-    return schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
+    return schema.result(
+        system,
+        table | columns,
         settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
         verdict=lambda ds: verdict(ds, driven.steps, inputs_description, at),
         method=METHOD,
-        coords=coords | {schema.BOUND: [one["name"] for one in rows]},
-        flags=schema.not_finite(variables, REASONS) | flags,
+        coords=coords | {schema.BOUND: [one["name"] for one in bounds]},
+        reasons=REASONS,
+        flags=flags,
     )
 
 
 def _step(system: Map) -> Euler | ERNN | None:
-    """The system as a step of a flow; FastRNN is an Euler step of size σ(α), and an asRNN is none."""
+    """Return the system as a step of a flow; FastRNN is an Euler step of size σ(α), and an asRNN is none."""
     if not isinstance(system, Map):
         raise UserError(
             f"Stability is that of a step, got the flow {system.name!r}: take the step dynlab.Euler(flow, step_size)."
@@ -196,21 +191,19 @@ def _step(system: Map) -> Euler | ERNN | None:
     )
 
 
-def _flags(steps: Steps) -> dict[str, str]:
-    reasons = sorted(steps.reasons) + [UNLIMITED] * bool(np.isinf(steps.critical).any())
-    flags = {"critical_step": "; ".join(reasons)} if reasons else {}
-    if (steps.dependent & (steps.stable == -1)).any():
-        flags["stable"] = "−1 also where a modulus is 1 and its eigenvectors may be dependent: powers may grow"
-    return flags
-
-
 def _of_flow(
-    driven: Driven, times: NDArray[np.int64], rates: Rates, steps: Steps, method: Method
-) -> tuple[list[theory.BoundRow], dict[str, xr.Variable]]:
-    """Theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
-    flow = driven.system.flow if isinstance(driven.system, Euler) else None
+    driven: Driven,
+    step: Euler,
+    times: NDArray[np.int64],
+    rates: multipliers.Rates,
+    own: multipliers.Steps,
+    method: Method,
+) -> tuple[list[theory.BoundRow], dict[str, Any]]:
+    """Return theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
     before = torch.as_tensor(times - 1, device=driven.states.device)
-    found = theory.factors(jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)) if flow else None
+    flow = driven.system.flow if isinstance(driven.system, Euler) else step.flow
+    operator = jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)
+    found = operator.scaled_matrix() if isinstance(operator, Jacobian) else None
     rows = theory.rows_of_flow(flow, found, rates.value, rates.error, times)
     if found is None:
         return rows, {}
@@ -218,12 +211,12 @@ def _of_flow(
     matrix, (gamma, _) = found[1].detach().double().cpu().numpy(), theory.diffusion_of(found[1])
     mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.asarray(gamma))
     each, negative = (schema.SAMPLE, schema.TIME), (diagonals < 0).mean(axis=-1)
-    variables = {
-        "mean_slope_step": schema.variable(each, mean_step, "2γ/(γ² + ω²) over the mean slope", schema.SECOND),
-        "negative_factors": schema.variable(each, negative, "share of the factors c below 0"),
+    table: dict[str, Any] = {
+        "mean_slope_step": (each, mean_step, "2γ/(γ² + ω²) over the mean slope", schema.SECOND),
+        "negative_factors": (each, negative, "share of the factors c below 0"),
     }
     usable = np.isfinite(diagonals).all(axis=-1) & np.isfinite(rates.value).all(axis=-1)
     if usable.any() and np.abs(matrix).any():
-        chosen = diagonals[usable][plane_states(steps.critical[usable])]
-        variables |= diffusion_plane(chosen, matrix, gamma, float(steps.used[usable][0]), method)
-    return rows, variables
+        chosen = diagonals[usable][plane_states(own.critical[usable])]
+        table |= diffusion_plane(chosen, matrix, gamma, float(own.used[usable][0]), method)
+    return rows, table

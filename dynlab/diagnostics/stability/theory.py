@@ -17,17 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED
+from dynlab.diagnostics.eigenvalue_bounds.judgement import judged
 from dynlab.diagnostics.ernn.inner_flow import InnerFlow, corollary_1, iterates, theorem_2
+from dynlab.diagnostics.ernn.spectrum import jacobians_at
 from dynlab.numerics.singular_values import rounding_of, singular_values
-from dynlab.program.jacobian import Jacobian, Operator
+from dynlab.program.jacobian import Operator
 from dynlab.systems import Euler, Map, frozen
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.systems.fastrnn import FastRNN
-from dynlab.trajectories.driven import NUMBERS_AT_ONCE, Driven, in_float64
+from dynlab.trajectories.driven import Driven
 
 NO_BOUND = "no bound"
 SMALLEST_FACTOR = -0.25  # the infimum of σ'(p) tanh(q) + σ(p) (1 − tanh²(q)); its supremum is 1
@@ -51,11 +52,6 @@ COLUMNS = {
 BoundRow = dict[str, Any]
 
 
-def factors(jacobian: Operator) -> tuple[Tensor, Tensor] | None:
-    """Return c and M of a Jacobian diag(c) M, or of one matrix M; None where it is made otherwise."""
-    return jacobian.scaled_matrix() if isinstance(jacobian, Jacobian) else None
-
-
 def row(
     name: str,
     quantity: str,
@@ -73,27 +69,24 @@ def row(
     its error of one is undecided, and a number exactly there violates it.
     """
     low, high = (np.broadcast_to(np.asarray(end, dtype=float), values.shape) for end in interval)
-    about = ~np.isnan(low)
-    known = values[about & np.isfinite(values)]
-    measured = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
-    found: BoundRow = {"name": name, "quantity": quantity, "unit": units, "compared": int(about.sum())}
-    found |= {"theory_low": float(low[about].min()), "theory_high": float(high[about].max())}
-    found |= dict(zip(("measured_low", "measured_high"), measured, strict=True))
-    if not (np.isfinite(low[about]) | np.isfinite(high[about])).any():
-        nothing = {"margin": np.nan, "outcome": NO_BOUND, "where_sample": -1, "where_step": -1, "violations": 0}
-        return found | nothing
-    with np.errstate(invalid="ignore"):
-        margin = np.fmin(values - low, high - values)
-    spread = np.where(np.isinf(values), 0.0, np.broadcast_to(errors, values.shape))
-    unknown = about & (np.isnan(margin) | ~np.isfinite(spread))
-    near = about & ~unknown & (np.abs(margin) <= spread)
-    outside = about & ~unknown & ((margin < -spread) | (strict & (margin == 0) & (spread == 0)))
-    classes = {VIOLATED: outside, UNDECIDED: unknown | (near & strict), AT_THE_BOUND: near, HOLDS: about}
-    outcome, decide = next((name, which) for name, which in classes.items() if which.any())
-    farthest = int(np.argmin(np.nan_to_num(margin[decide], nan=np.inf)))
-    at = tuple(np.argwhere(decide)[farthest])
-    found |= {"margin": float(margin[at]), "outcome": outcome, "violations": int(outside.sum())}
-    return found | {"where_sample": int(at[0]), "where_step": int(times[at[1]])}
+    about, found = ~np.isnan(low), judged(values, errors, low, high, strict=strict)
+    known = np.where(about & np.isfinite(values), values, np.nan)
+    bounded = bool((np.isfinite(low[about]) | np.isfinite(high[about])).any())
+    return {
+        "name": name,
+        "quantity": quantity,
+        "unit": units,
+        "theory_low": float(low[about].min()),
+        "theory_high": float(high[about].max()),
+        "measured_low": float(np.fmin.reduce(known, axis=None)),
+        "measured_high": float(np.fmax.reduce(known, axis=None)),
+        "margin": found.margin if bounded else np.nan,
+        "outcome": found.outcome if bounded else NO_BOUND,
+        "where_sample": found.index[0] if bounded else -1,
+        "where_step": int(times[found.index[1]]) if bounded else -1,
+        "violations": found.violations,
+        "compared": found.compared,
+    }
 
 
 def rows_of_flow(
@@ -105,11 +98,7 @@ def rows_of_flow(
 ) -> list[BoundRow]:
     """Re λ of diag(c) (A − γ I) lies in [−γ max c, −γ min c] for antisymmetric A and c ≥ 0; else nothing bounds it.
 
-    Parameters
-    ----------
-    flow : Flow
-    factors : tuple of Tensor or None
-        Of `factors`, with c of shape (sample, time, state) at the states of `values` (sample, time, mode), or (state,).
+    `factors` are c, (sample, time, state) or (state,), and M; None where the Jacobian is made otherwise.
     """
 
     def of_real_part(name: str, words: str, low: ArrayLike = -np.inf, high: ArrayLike = np.inf) -> BoundRow:
@@ -183,19 +172,9 @@ def rows_of_ernn(
 ) -> list[BoundRow]:
     """Lemmas 1 and 2, Theorem 2, Corollary 1, and the rank that the structure of ∇F = diag(φ′)PU − I allows.
 
-    Parameters
-    ----------
-    system : ERNN
-    driven : Driven
-    rates : tuple of ndarray, shape (sample, time, mode)
-        The eigenvalues of ∇F at h_t and their errors.
-    etas : ndarray, shape (K, time)
-    times : ndarray of int, shape (time,)
+    `rates` are the eigenvalues of ∇F at h_t and their errors, (sample, time, mode), and `etas` is (K, time).
     """
-    exact, before = frozen(system), torch.as_tensor(times - 1)
-    states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
-    old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
-    jacobian = exact.inner_jacobian(new, old, inputs)
+    jacobian, old, inputs = jacobians_at(system, driven, times)
     singular = singular_values(jacobian.dense().numpy())
     smallest, error = singular[..., -1], rounding_of(singular)
     ranks = np.where(np.isnan(smallest), np.nan, (singular > error[..., None]).sum(axis=-1))
@@ -212,7 +191,7 @@ def rows_of_ernn(
         row(
             "lemma_2", "Lemma 2: Re λ(∇F) < 0", rates[0].real, rates[1], below_0, times, schema.PER_SECOND, strict=True
         ),
-        *_along_iteration(exact, old, inputs, etas, times),
+        *_along_iteration(frozen(system), old, inputs, etas, times),
     ]
     if most is not None:
         limit = np.minimum(most, system.state_size)
@@ -225,18 +204,13 @@ def _along_iteration(
 ) -> list[BoundRow]:
     """Theorem 2 and Corollary 1 at every inner iterate g⁽⁰⁾ … g⁽ᴷ⁻¹⁾, from which a step is taken."""
     states, given, steps = old.flatten(0, 1), inputs.flatten(0, 1), torch.as_tensor(etas).repeat(1, len(old))
-    parts: list[list[NDArray[np.float64]]] = [[], []]
-    for block in torch.arange(len(states)).split(max(1, NUMBERS_AT_ONCE // system.state_size**2)):
-        flow = InnerFlow(system, states[block], given[block])
-        reached = iterates(flow, system.inner_start(flow.state), steps[:, block], len(steps))[:-1]
-        parts[0].append(theorem_2(flow, reached, steps[:, block]))
-        parts[1].append(corollary_1(flow, reached, steps[:, block]))
-    found = []
+    flow, found = InnerFlow(system, states, given), []
+    reached = iterates(flow, system.inner_start(states), steps, len(steps))[:-1]
     for name, words, part in (
-        ("theorem_2", "Theorem 2: ‖F + η∇F·F‖/‖F‖ < 1", parts[0]),
-        ("corollary_1", "Corollary 1: ‖I + η∇F‖₂ < 1", parts[1]),
+        ("theorem_2", "Theorem 2: ‖F + η∇F·F‖/‖F‖ < 1", theorem_2(flow, reached, steps)),
+        ("corollary_1", "Corollary 1: ‖I + η∇F‖₂ < 1", corollary_1(flow, reached, steps)),
     ):
-        each = np.concatenate(part, axis=1).T.reshape(*old.shape[:2], -1)
+        each = part.T.reshape(*old.shape[:2], -1)
         # at an equilibrium F is rounding, and its quotient says nothing
         arrived = np.isnan(each) & torch.isfinite(old).all(dim=-1, keepdim=True).numpy()
         if not arrived.all():

@@ -5,23 +5,10 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIOLATED
-from dynlab.diagnostics.stability.methods import METHODS, Method
+from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.theory import NO_BOUND
-from dynlab.wording import (
-    at_least,
-    at_most,
-    capital,
-    counted,
-    interval,
-    joined,
-    near_one,
-    number,
-    ranged,
-    share,
-    some_of,
-)
+from dynlab.wording import at_least, at_most, counted, interval, joined, near_one, number, ranged, share, some_of
 
-DIGITS = 5  # of the modulus of a multiplier that is not near 1
 OUTCOME = {1: "is stable", 0: "is unstable", -1: "is on the border of stability within its error"}
 
 
@@ -32,47 +19,38 @@ def verdict(ds: xr.Dataset, steps: int, described: str, place: str) -> str:
         return f"{_norm(ds)} over {where}."
     if not np.isfinite(ds["eigenvalue"].values).any():
         return f"No Jacobian of {where} is finite: the trajectories diverge."
-    first = _one_state(ds, place) if ds["stable"].size == 1 else _many_states(ds, where)
     last = _bounds(ds, (VIOLATED, UNDECIDED)) or _remedy(ds) or _bounds(ds, (HOLDS,))
-    return f"{first}{_critical(ds)}. {last}".rstrip()
+    return f"{_states(ds, where, place)}{_critical(ds)}. {last}".rstrip()
 
 
 def _norm(ds: xr.Dataset) -> str:
     one = ds.isel({schema.BOUND: 0})
     outcome, low, high = (one[name].item() for name in ("outcome", "measured_low", "measured_high"))
-    limit = at_most(one["theory_high"].item())
     said = "holds" if outcome == HOLDS else f"is {outcome}"
     measured = f", the measured norms are {interval([low, high], 4)}" if np.isfinite(low) else ""
-    return f"The bound ‖∂h_t/∂h_{{t−1}}‖₂ ≤ cond(D_f) = {limit} {said}{measured}"
+    return f"The bound ‖∂h_t/∂h_{{t−1}}‖₂ ≤ cond(D_f) = {at_most(one['theory_high'].item())} {said}{measured}"
 
 
-def _one_state(ds: xr.Dataset, place: str) -> str:
-    values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
-    flow = f"At {place} the flow is {'unstable' if (values.real > errors).any() else 'stable'}"
-    if not ((values.real < -errors).all() or (values.real > errors).any()):
-        flow = f"At {place} the linear part does not decide whether the flow is stable"
-    rate = f"its largest Re λ is {number(float(values.real.max()))} per second"
-    used, stable = float(ds["used_step"].item()), int(ds["stable"].item())
-    growing = ", and powers may grow" if stable == -1 and ds["dependent"].item() else ""
-    modulus = near_one(float(ds["step_modulus"].max()), DIGITS)
-    step = f"{capital(_method(ds).step)} at ε = {number(used)} s {OUTCOME[stable]}{growing}"
-    return f"{flow}: {rate}. {step} (largest |μ| {modulus})"
-
-
-def _many_states(ds: xr.Dataset, where: str) -> str:
+def _states(ds: xr.Dataset, where: str, place: str) -> str:
+    """Say at how many states flow and step are stable; of one state, whether they are."""
     values, errors, stable = (ds[name].values for name in ("eigenvalue", "eigenvalue_error", "stable"))
+    unstable = (values.real > errors).any(axis=-1)
+    worst = f"(largest |μ| {near_one(float(np.nanmax(ds['step_modulus'].values)), 5)})"
+    title = METHODS[schema.settings(ds)["integrator"]].title
+    step = f"The {title} step at ε = {ranged(ds['used_step'].values, 4)} s"
+    if stable.size == 1:
+        stays = "the flow is stable" if (values.real < -errors).all() else "the linear part of the flow is undecided"
+        first = f"At {place} {'the flow is unstable' if unstable.any() else stays}"
+        largest = number(float(values.real.max()))
+        return f"{first}: its largest Re λ is {largest} per second. {step} {OUTCOME[int(stable.item())]} {worst}"
     finite = np.isfinite(values) & np.isfinite(errors)
     real = np.where(np.abs(values.real) <= errors, 0, values.real)[finite]  # undecided signs are told as 0
-    unstable = share(float(np.mean((values.real > errors).any(axis=-1))))
     noun = "inner flow" if "ernn" in ds.attrs["system"] else "flow"
-    worst = near_one(float(np.nanmax(ds["step_modulus"].values)), DIGITS)
-    used = ranged(ds["used_step"].values, 4)
     rates = f" (Re λ {interval(real, 4)} per second)" if real.size else ""
     open_ = f", undecided at {share(np.mean(stable == -1))}" if (stable == -1).any() else ""
     return (
-        f"The {noun} is unstable at {unstable} of {counted(stable.size, 'state')} over {where}, each by itself{rates}. "
-        f"{capital(_method(ds).step)} at ε = {used} s is unstable at "
-        f"{share(np.mean(stable == 0))} of them{open_} (largest |μ| {worst})"
+        f"The {noun} is unstable at {share(float(unstable.mean()))} of {counted(stable.size, 'state')} over {where}, "
+        f"each by itself{rates}. {step} is unstable at {share(np.mean(stable == 0))} of them{open_} {worst}"
     )
 
 
@@ -97,28 +75,16 @@ def _remedy(ds: xr.Dataset) -> str:
     stable = [method.title for method, one in zip(METHODS.values(), calm, strict=True) if one]
     ways = [f"with {joined(stable).replace(' and ', ' or ')}"] if stable else []
     if "needed_diffusion" in ds and np.isfinite(needed := ds["needed_diffusion"].item()):
-        ways.append(
-            f"with a diffusion γ of {at_most(needed)} per second instead of {number(ds['own_diffusion'].item())}"
-        )
+        own = number(ds["own_diffusion"].item())
+        ways.append(f"with a diffusion γ of {at_most(needed)} per second instead of {own}")
     return f"At this ε the step would be stable {', or '.join(ways)}." if ways else ""
 
 
 def _bounds(ds: xr.Dataset, outcomes: tuple[str, ...]) -> str:
     """Which of theory's bounds have these outcomes; "" where none has."""
-    found = ds["outcome"].values
-    if HOLDS in outcomes:
+    found, names = ds["outcome"].values, ds["quantity"].values
+    if outcomes == (HOLDS,):
         count = int((found != NO_BOUND).sum())
         return f"Theory's {'bound holds' if count == 1 else f'{count} bounds hold'}." if count else ""
-    names = {each: [_claim(str(name)) for name in ds["quantity"].values[found == each]] for each in outcomes}
-    parts = [f"{each}: {joined(one)}" for each, one in names.items() if one]
+    parts = [f"{each}: {joined([str(name) for name in names[found == each]])}" for each in outcomes if each in found]
     return f"Theory's bounds, {'; '.join(parts)}." if parts else ""
-
-
-def _claim(quantity: str) -> str:
-    """A statement inside a list: "Lemma 1 (σ_min(∇F) > 0)"."""
-    of, _, claim = quantity.partition(": ")
-    return f"{of} ({claim})" if claim else quantity
-
-
-def _method(ds: xr.Dataset) -> Method:
-    return METHODS[schema.settings(ds)["integrator"]]

@@ -30,7 +30,7 @@ INF, NAN = np.inf, np.nan
     ],
 )
 def test_the_outcome_and_the_number_that_shows_it(values, errors, limit, is_upper, outcome, index):
-    found = judged(np.array(values), np.array(errors), limit, is_upper)
+    found = judged(np.array(values), np.array(errors), **{"high" if is_upper else "low": limit})
     assert (found.outcome, found.index) == (outcome, (index,))
 
 
@@ -42,7 +42,7 @@ def test_a_true_value_within_its_error_is_never_judged_wrongly(drawn, limit, is_
     """The truth lies anywhere within the error; ``holds`` and ``violated`` must be true of it."""
     measured, errors, places = np.array(drawn).T
     truth = measured + 0.999 * places * errors
-    found = judged(measured, errors, limit, is_upper)
+    found = judged(measured, errors, **{"high" if is_upper else "low": limit})
     keeps = truth <= limit if is_upper else truth >= limit
     if found.outcome == HOLDS:
         assert keeps.all()
@@ -55,7 +55,7 @@ def test_a_true_value_within_its_error_is_never_judged_wrongly(drawn, limit, is_
 
 def test_several_dimensions_and_counts():
     values = np.array([[0.5, 1.5], [2.0, NAN]])
-    found = judged(values, np.full((2, 2), 1e-3), 1.0, True)
+    found = judged(values, np.full((2, 2), 1e-3), high=1.0)
     assert found.index == (1, 0)
     assert (found.violations, found.unknown, found.compared) == (2, 1, 4)
     assert found.margin == -1.0

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import dynlab as dl
-from dynlab.errors import UserError
 from dynlab.systems import from_function
 
 
@@ -19,13 +18,3 @@ from dynlab.systems import from_function
 def test_a_violated_bound_and_its_number_differ_as_they_are_written(factor, limit, words):
     system = from_function(lambda h, x: factor * h, state_size=1)
     assert words in dl.eigenvalue_bounds(system, np.zeros((4, 0)), max_modulus=limit).attrs["verdict"]
-
-
-def test_bounds_that_no_gradient_keeps_are_named_as_options():
-    system = from_function(lambda h, x: h / 2, state_size=1)
-    sentence = (
-        r"^--min-log-gradient \(min_log_gradient=\) is 3, above --max-log-gradient \(max_log_gradient=\), 1: no "
-        r"gradient keeps both, so make the first smaller or the second larger\.$"
-    )
-    with pytest.raises(UserError, match=sentence):
-        dl.eigenvalue_bounds(system, np.zeros((4, 0)), min_log_gradient=3, max_log_gradient=1)
