@@ -26,6 +26,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one rounding
 SAFE = 1.001  # times a bound: covers the roundings of the bound itself
 UNDERFLOW = 1e-290  # absolute: covers what underflows in products of eigenvectors with entries
 POWERS = (0.0, 0.5, 1.0)  # of abs(Λ), by which M is scaled: for rows, both, and columns of all sizes
+NARROW = 1e-9  # times the largest entry: discs that reach farther are tried once more
 BACKWARD = 8.0  # times n u ‖A‖_F: the backward error of LAPACK's eigenvalues of a balanced matrix
 
 
@@ -72,12 +73,30 @@ def eigenvectors(matrices: Real) -> tuple[Complex, Complex, Complex]:
     values, X = (part.astype(complex) for part in attempted(np.linalg.eig, turned))
     X = np.take_along_axis(X, np.argsort(falling, axis=1)[:, :, None], axis=1)
     (W,) = attempted(lambda stack: (np.linalg.inv(stack),), X)
-    return values, X, W
+    return values, X, W.astype(complex)
 
 
 def discs(matrices: Real, error: Real) -> Discs:
-    """Enclose the eigenvalues of matrices (k, n, n), finite, whose entries are wrong by at most `error` (k, n, n)."""
-    values, X, W = eigenvectors(matrices)
+    """Enclose the eigenvalues of matrices (k, n, n), finite, whose entries are wrong by at most `error` (k, n, n).
+
+    Where eigenvectors are parallel, or as good as that, those of a matrix beside it serve: one as far off as `error`.
+    """
+    found, sizes = _by(matrices, error, matrices), np.abs(matrices).max(axis=(1, 2), initial=0.0)
+    (doubtful,) = np.nonzero(~(found.radii.max(axis=1) <= NARROW * sizes))
+    if len(doubtful):
+        own, wrong, sizes = matrices[doubtful], error[doubtful], sizes[doubtful]
+        off = np.maximum(np.minimum(wrong.max(axis=(1, 2)), sizes), own.shape[-1] * UNIT * sizes)
+        noise = np.random.default_rng(0).uniform(-1, 1, own.shape[1:])
+        other = _by(own, wrong, own + off[:, None, None] * noise)
+        better = other.radii.max(axis=1) < np.nan_to_num(found.radii[doubtful].max(axis=1), nan=np.inf)
+        for part, instead in zip(found, other, strict=True):
+            part[doubtful[better]] = instead[better]
+    return found
+
+
+def _by(matrices: Real, error: Real, of: Real) -> Discs:
+    """Discs of the matrices' eigenvalues by the eigenvectors of `of`."""
+    values, X, W = eigenvectors(of)
     with np.errstate(all="ignore"):  # what overflows or is not a number proves nothing
         M = _rest(matrices, error, values, X, W)
         own = np.einsum("kii->ki", M).copy()
