@@ -1,6 +1,5 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,11 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.threads import in_threads
-from dynlab.systems import Euler, Map, System
+from dynlab.systems import Euler, Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.wording import at_most, counted, near_one, number, ranging, share, some_of, typically
@@ -162,7 +160,8 @@ def _of_samples(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> l
     system = driven.system
     of, step_size = (system.flow, system.step_size) if isinstance(system, Euler) else (system, None)
     parts: list[list[NDArray[Any]]] = []
-    for stack, errors in _matrices(driven, of, steps):
+    for stack, wrong in driven.blocks_and_errors(of, steps):
+        errors = np.nan_to_num(wrong, nan=np.inf)
         found: list[NDArray[Any]] = list(eigenvalues(stack, errors, of.blocks, conditions=conditions))
         rates: list[NDArray[Any]] = []
         if step_size is not None:  # μ = 1 + ελ in its own order; the product and the sum round too
@@ -174,16 +173,6 @@ def _of_samples(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> l
         departures = [_departure_from_normality(stack)] if conditions else []
         parts.append([*found[: 2 + conditions], *departures, *rates])
     return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
-
-
-def _matrices(driven: Driven, of: System, steps: NDArray[np.int64]) -> Iterator[tuple[Real, list[Real]]]:
-    """Jacobians, and the errors of their diagonal blocks, which are those whose errors are known, to the last bit."""
-    whole = driven.blocks(of, steps) if len(of.blocks) > 1 else None
-    for diagonal in driven.diagonal_blocks(of, steps):
-        stack = diagonal[0][0] if whole is None else np.array(next(whole).cpu().numpy(), np.float64)
-        for part, (block, _) in zip(parts_of(of.blocks), diagonal, strict=True):
-            stack[..., part, part] = block
-        yield stack, [np.nan_to_num(wrong, nan=np.inf) for _, wrong in diagonal]
 
 
 def _departure_from_normality(matrices: Real) -> Real:

@@ -5,7 +5,6 @@ Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of t
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -91,25 +90,6 @@ def step_and_error(
     ((value, error),) = bounded_values(made.program, [made.program.output], made.constants, state, input, t)
     shape = (*batch_shape(state, input, t), made.program.operations[made.program.output].size)
     return value.expand(shape), torch.as_tensor(error, dtype=value.dtype).expand(shape)
-
-
-def diagonal_blocks_and_errors(
-    system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0
-) -> list[tuple[Tensor, Tensor]]:
-    """Return the blocks along the Jacobian's diagonal (`System.blocks`), which have all its eigenvalues, and errors.
-
-    They are those of `jacobian_and_error` in a fraction of the time.
-    """
-    ends = list(itertools.accumulate(system.blocks, initial=0))
-    parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
-    try:
-        linear = derived(system).at("state")
-    except NoProgram:
-        whole, error = jacobian_and_error(system, state, input, t)
-        return [(whole[..., part, part], error[..., part, part]) for part in parts]
-    made, batch = linear.bounded(state, input, t), batch_shape(state, input, t)
-    blocks = [[each.block(part, part) for each in made] for part in parts]
-    return [_dense(found, moduli, larger, linear.terms, batch) for found, moduli, larger in blocks]
 
 
 def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:

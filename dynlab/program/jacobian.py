@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -21,8 +22,8 @@ class Term:
 
     Attributes
     ----------
-    scale : Tensor or float
-        Shape (..., rows), or (..., 1); (rows,) where all states share it.
+    scale : Tensor or None
+        Shape (..., rows), or (..., 1); (rows,) or (1,) where all states share it; None for 1.
     matrix : Tensor or None
         Shape (rows, entries); None for the entries themselves.
     knot : int
@@ -30,7 +31,7 @@ class Term:
     entries : slice or Tensor
     """
 
-    scale: Any
+    scale: Tensor | None
     matrix: Tensor | None
     knot: int
     entries: Any
@@ -58,7 +59,12 @@ class Jacobian(Operator):
     def apply(self, x: Tensor) -> Tensor:
         found = [x]
         for blocks in self.knots:
-            parts = [_total([_forward(term, found[term.knot]) for term in terms], size, x) for size, terms in blocks]
+            parts = [
+                functools.reduce(torch.add, [_forward(term, found[term.knot]) for term in terms])
+                if terms
+                else x.new_zeros(*x.shape[:-2], size, x.shape[-1])
+                for size, terms in blocks
+            ]
             found.append(parts[0] if len(parts) == 1 else _cat(parts))
         return found[-1]
 
@@ -91,72 +97,40 @@ class Jacobian(Operator):
     def _block(self, size: int, terms: list[Term], found: list[Tensor], sizes: list[int]) -> Tensor:
         """The rows of one block: terms over all columns first, the others added into their columns."""
         whole = [t for t in terms if t.knot > 0 or (t.matrix is not None and _is_all(t.entries, self.columns))]
-        rest = [t for t in terms if t not in whole] if len(whole) < len(terms) else []
-        batch = np.broadcast_shapes(
-            *(_batch(t.scale) for t in terms), *(found[t.knot - 1].shape[:-2] for t in whole if t.knot)
-        )
-        total: Tensor | None = None
-        owned = False  # whether `total` may be written on
-        for term in whole:
-            matrix = _factor(term, found, sizes)
-            if owned and total is not None and isinstance(term.scale, Tensor):
-                total.addcmul_(term.scale.unsqueeze(-1), matrix)
-                continue
-            part = _times(term.scale, matrix)
-            total = part if total is None else total + part
-            owned = total.shape[:-2] == batch and total is not term.matrix and (total is not matrix or term.knot == 0)
-        if not rest:
-            return self._like.new_zeros(size, self.columns) if total is None else total
-        if total is None:
-            total = self._like.new_zeros(*batch, size, self.columns)
-        elif not owned:
-            total = total.expand(*batch, size, self.columns).clone()
+        rest = [t for t in terms if t not in whole]
+        batches = [t.scale.shape[:-1] for t in terms if t.scale is not None]
+        batch = np.broadcast_shapes(*batches, *(found[t.knot - 1].shape[:-2] for t in whole if t.knot))
+        shape = (*batch, size, self.columns)
+        if not whole:
+            total = self._like.new_zeros(shape)
+        for number, term in enumerate(whole):
+            factor = _factor(term, found, sizes)
+            if number and term.scale is not None:
+                total.addcmul_(term.scale.unsqueeze(-1), factor)
+            elif number:
+                total.add_(factor)
+            else:
+                total = _times(term.scale, factor)
+                if len(terms) > 1 and (term.scale is None or total.shape != shape):  # it is written on
+                    total = total.expand(shape).clone()
         for term in sorted(rest, key=lambda t: t.matrix is None):
-            scale = (
-                term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale)).reshape(1)
-            )
-            if term.matrix is not None:
-                columns = total[..., term.entries]
-                if isinstance(term.entries, slice):
-                    columns.addcmul_(scale.unsqueeze(-1), term.matrix)
-                else:
-                    total[..., term.entries] = columns + scale.unsqueeze(-1) * term.matrix
+            scale = self._like.new_ones(1) if term.scale is None else term.scale
+            if term.matrix is not None and isinstance(term.entries, slice):
+                total[..., term.entries].addcmul_(scale.unsqueeze(-1), term.matrix)
+            elif term.matrix is not None:
+                total[..., term.entries] += scale.unsqueeze(-1) * term.matrix
             elif isinstance(term.entries, slice):
                 total[..., term.entries].diagonal(dim1=-2, dim2=-1).add_(scale)
             else:
-                rows = torch.arange(size, device=total.device)
-                total[..., rows, term.entries] += scale
+                total[..., torch.arange(size, device=total.device), term.entries] += scale
         return total
 
-    def block(self, rows: slice, columns: slice) -> Jacobian:
-        """Return some rows and columns, where blocks of the last knot end there and no entries straddle the columns.
-
-        Terms that do not depend on these columns are left out.
-        """
-        knots: list[Blocks] = []
-        empty: set[int] = set()
-        for number, blocks in enumerate(self.knots, start=1):
-            start, kept = 0, []
-            for size, terms in blocks:
-                end = start + size
-                inside = number < len(self.knots) or (rows.start <= start and end <= rows.stop)
-                if inside:
-                    moved = [_within(t, columns, self.columns) for t in terms if t.knot not in empty]
-                    kept.append((size, [t for t in moved if t is not None]))
-                start = end
-            knots.append(kept)
-            if not any(terms for _, terms in kept):
-                empty.add(number)
-        return Jacobian(knots, columns.stop - columns.start, self._like)
-
     def mapped(self, batched: Function, shared: Function) -> Jacobian:
-        def scale(value: Any) -> Any:
-            if isinstance(value, Tensor):
-                return batched(value) if value.ndim > 1 else shared(value)
-            return shared(value) if isinstance(value, float) else value
+        def each(value: Tensor | None) -> Tensor | None:
+            return None if value is None else batched(value) if value.ndim > 1 else shared(value)
 
         def term(t: Term) -> Term:
-            return Term(scale(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
+            return Term(each(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
 
         knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
         return Jacobian(knots, self.columns, shared(self._like))
@@ -169,7 +143,7 @@ class Jacobian(Operator):
         (term,) = terms
         if term.matrix is None or not _is_all(term.entries, self.columns):
             return None
-        scale = term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale)).reshape(1)
+        scale = self._like.new_ones(1) if term.scale is None else term.scale
         return scale.expand(*scale.shape[:-1], self.rows), term.matrix
 
     def log_abs_det(self) -> Tensor:
@@ -190,32 +164,8 @@ def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
     return below if term.matrix is None else folded_product(term.matrix, below)
 
 
-def _within(term: Term, columns: slice, size: int) -> Term | None:
-    """The term of the identity's columns alone; None where it has none of them."""
-    if term.knot:
-        return term
-    places = torch.arange(size)[term.entries]
-    inside = (places >= columns.start) & (places < columns.stop)
-    if not inside.any():
-        return None
-    if inside.all():
-        return Term(term.scale, term.matrix, 0, _as_slice(places - columns.start))
-    if term.matrix is None:
-        raise ValueError("the block cuts through a term of the diagonal")
-    return Term(term.scale, term.matrix[:, inside], 0, _as_slice(places[inside] - columns.start))
-
-
-def _as_slice(places: Tensor) -> Any:
-    first, count = int(places[0]), len(places)
-    return slice(first, first + count) if torch.equal(places, torch.arange(first, first + count)) else places
-
-
 def _is_all(entries: Any, size: int) -> bool:
     return entries == slice(0, size)
-
-
-def _batch(scale: Any) -> torch.Size:
-    return scale.shape[:-1] if isinstance(scale, Tensor) else torch.Size()
 
 
 def _forward(term: Term, source: Tensor) -> Tensor:
@@ -224,10 +174,8 @@ def _forward(term: Term, source: Tensor) -> Tensor:
     return _times(term.scale, moved)
 
 
-def _times(scale: Any, x: Tensor) -> Tensor:
-    if isinstance(scale, Tensor):
-        return scale.unsqueeze(-1) * x
-    return x if scale == 1 else scale * x
+def _times(scale: Tensor | None, x: Tensor) -> Tensor:
+    return x if scale is None else scale.unsqueeze(-1) * x
 
 
 def _backward(term: Term, x: Tensor, size: int) -> Tensor:
@@ -241,15 +189,6 @@ def _backward(term: Term, x: Tensor, size: int) -> Tensor:
         found[..., term.entries, :] = moved
         return found
     return found.index_add(-2, term.entries, moved)
-
-
-def _total(parts: Sequence[Tensor], size: int, like: Tensor) -> Tensor:
-    if not parts:
-        return like.new_zeros(*like.shape[:-2], size, like.shape[-1])
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
 
 
 def _cat(parts: Sequence[Tensor]) -> Tensor:

@@ -36,10 +36,6 @@ class Operator(abc.ABC):
     def mapped(self, batched: Function, shared: Function) -> Operator:
         """Return the same operator of other numbers: those that carry the batch, and those that all of it shares."""
 
-    @abc.abstractmethod
-    def block(self, rows: slice, columns: slice) -> Operator:
-        """Return some rows and columns, which are blocks of the operator."""
-
     def log_abs_det(self) -> Tensor:
         """Return the logarithm of abs(det J), with the leading dimensions of `dense`; −inf of a singular one."""
         return torch.linalg.slogdet(self.dense()).logabsdet
@@ -70,9 +66,6 @@ class Dense(Operator):
 
     def mapped(self, batched: Function, shared: Function) -> Operator:
         return Dense(batched(self.matrix))
-
-    def block(self, rows: slice, columns: slice) -> Operator:
-        return Dense(self.matrix[..., rows, columns])
 
 
 def shared_product(matrix: Tensor, x: Tensor) -> Tensor:
