@@ -1,7 +1,4 @@
-"""The activations that cells are made with, each with its slope and its bound, and the systems that are one.
-
-Slopes are made of the pre-activation, not of the activation: 1 − tanh² and σ (1 − σ) cancel where the unit saturates.
-"""
+"""The activations that cells are made with, each with its bound, and the systems that are one."""
 
 import math
 from collections.abc import Callable
@@ -18,31 +15,23 @@ from dynlab.systems.unitwise import Unitwise
 
 @dataclass(frozen=True)
 class Activation:
-    """φ with its derivative.
+    """φ with its bound.
 
     Attributes
     ----------
     function : callable
         φ, from a tensor of pre-activations to one of the same shape.
-    slope : callable
-        φ' at the pre-activations; where φ has a kink, as ReLU at 0, the value that automatic differentiation takes.
     bound : float
         The least b with −b ≤ φ ≤ b, inf where there is none.
     """
 
     function: Callable[[Tensor], Tensor]
-    slope: Callable[[Tensor], Tensor]
     bound: float
 
-
-def tanh_slope(p: Tensor) -> Tensor:
-    """1/cosh²(p) = 4 σ(2p) σ(−2p), which does not cancel where tanh is close to ±1 as 1 − tanh² does."""
-    return 4 * sigmoid_slope(2 * p)
-
-
-def sigmoid_slope(p: Tensor) -> Tensor:
-    """σ(p) σ(−p), which does not cancel where σ is close to 1 as σ (1 − σ) does."""
-    return torch.sigmoid(p) * torch.sigmoid(-p)
+    def slope(self, p: Tensor) -> Tensor:
+        """φ' at pre-activations `p`, as automatic differentiation has it."""
+        found: Tensor = torch.func.jvp(self.function, (p,), (torch.ones_like(p),))[1]
+        return found
 
 
 def log_cosh(p: Tensor) -> Tensor:
@@ -59,10 +48,10 @@ def log_cosh_energy(p: Tensor, M: Tensor) -> tuple[Tensor, Tensor]:
 
 
 ACTIVATIONS = {
-    "tanh": Activation(torch.tanh, tanh_slope, 1.0),
-    "relu": Activation(torch.relu, lambda p: (p > 0).to(p.dtype), math.inf),
-    "sigmoid": Activation(torch.sigmoid, sigmoid_slope, 1.0),
-    "identity": Activation(lambda p: p, torch.ones_like, math.inf),
+    "tanh": Activation(torch.tanh, 1.0),
+    "relu": Activation(torch.relu, math.inf),
+    "sigmoid": Activation(torch.sigmoid, 1.0),
+    "identity": Activation(lambda p: p, math.inf),
 }
 
 

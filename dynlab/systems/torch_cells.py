@@ -167,15 +167,8 @@ class RestingLSTM(Map):
         self.name = cell.name
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        preactivations = self._preactivations(state, input)
+        preactivations = self.cell._preactivations(state, input)
         return self.cell._project(torch.sigmoid(preactivations[3]) * torch.tanh(self.cell._memory(preactivations)))
 
     def state_bound(self) -> Tensor:
         return self.cell.state_bound()[: self.state_size]
-
-    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
-        """The cell's; an input that a whole batch shares, expanded, is multiplied once."""
-        batch = input.shape[:-1]
-        if batch == state.shape[:-1] and input.numel() and not any(input.stride()[:-1]):
-            input = input[(0,) * len(batch)]
-        return self.cell._preactivations(state, input)

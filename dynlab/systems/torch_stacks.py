@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -37,7 +36,7 @@ class Stack(Map):
         for cell, part in self._parts(state):
             found.append(cell.step(part, input))
             input = cell.output(found[-1])
-        return _joined(found)
+        return torch.cat(found, dim=-1)
 
     def state_bound(self) -> Tensor | None:
         bounds = [bound for cell in self.layers() if (bound := cell.state_bound()) is not None]
@@ -51,7 +50,7 @@ class Stack(Map):
                 return None
             found.append(residual)
             input = cell.output(cell.step(part, input))
-        return _joined(found)
+        return torch.cat(found, dim=-1)
 
     def output(self, state: Tensor) -> Tensor:
         cell, part = self._parts(state)[-1]
@@ -116,9 +115,3 @@ def _outputs(cell: Cell, inputs: Tensor) -> Tensor:
         state = cell.step(state, x)
         outputs.append(cell.output(state))
     return torch.stack(outputs, dim=-2)
-
-
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """Concatenate states after broadcasting their leading dimensions."""
-    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
-    return torch.cat([part.expand(*batch, part.shape[-1]) for part in parts], dim=-1)

@@ -111,13 +111,10 @@ def test_the_implicit_midpoint_rule_turns_without_growth(step):
     np.testing.assert_allclose(np.linalg.norm(orbit, axis=1), 0.5, rtol=1e-12)
 
 
-def test_the_implicit_midpoint_step_keeps_its_equation_and_says_how():
+def test_the_implicit_midpoint_step_keeps_its_equation():
     system = frozen(ImplicitMidpoint(gated(), 2.0))
     generator = torch.Generator().manual_seed(2)
     states, inputs = (3 * torch.randn(40, size, generator=generator, dtype=torch.float64) for size in (5, 3))
-    solved = system.solve(states, inputs)
-    assert solved.converged.all()
-    assert 1 <= solved.iterations.max() < 20
     following = system.step(states, inputs)
     gap = following - states - 2.0 * system.flow.velocity((states + following) / 2, inputs)
     assert gap.norm(dim=-1).max() < 1e-12
@@ -127,9 +124,6 @@ def test_where_no_midpoint_exists_the_next_state_is_not_known():
     # h' = h: the midpoint (1 − ε/2)⁻¹ h does not exist at ε = 2
     system = frozen(ImplicitMidpoint(Linear([[1.0]]), 2.0))
     states = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
-    solved = system.solve(states, NOTHING)
-    assert solved.converged.tolist() == [False, True]
-    assert solved.residual[0] >= 1
     assert torch.isnan(system.step(states, NOTHING)[:, 0]).tolist() == [True, False]
 
 
