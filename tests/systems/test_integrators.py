@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from automatic import automatic_jacobian
 
 import problems
 from dynlab.errors import UserError
@@ -30,10 +29,6 @@ NOTHING = torch.zeros(0, dtype=torch.float64)
 def gated():
     torch.manual_seed(3)
     return create("antisymmetric-gated", input_size=3, state_size=5, sigma_w=2.0).double().flow
-
-
-def test_every_integrator_is_tested():
-    assert set(ORDERS) == set(STABILITY) == set(INTEGRATORS)
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
@@ -80,16 +75,6 @@ def test_jacobians_are_the_quotients_of_differences(name, derivative, by):
         columns.append((system.step(*ahead) - system.step(*behind)) / 2e-5)
     found = derivative(system, *at).dense()
     torch.testing.assert_close(found, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
-
-
-@pytest.mark.parametrize("name", ["midpoint", "rk4"])
-def test_the_jacobian_is_the_automatic_one(name):
-    system = frozen(INTEGRATORS[name](gated(), 0.4))
-    generator = torch.Generator().manual_seed(2)
-    states, inputs = (torch.randn(6, size, generator=generator, dtype=torch.float64) for size in (5, 3))
-    torch.testing.assert_close(
-        jacobian(system, states, inputs).dense(), automatic_jacobian(system, states, inputs).dense(), rtol=0, atol=1e-14
-    )
 
 
 @pytest.mark.parametrize("matrix", [each for each, _ in problems.LINEAR.values()], ids=list(problems.LINEAR))
@@ -166,8 +151,3 @@ def test_a_users_own_flow_needs_only_its_velocity(name):
 def test_step_sizes_are_positive(name):
     with pytest.raises(UserError, match="positive number"):
         INTEGRATORS[name](Cubic(1, 1), -0.1)
-
-
-def test_without_input_the_input_jacobian_has_no_columns():
-    nothing = input_jacobian(ImplicitMidpoint(Linear([[1.0]]), 0.1), torch.ones(1).double(), NOTHING)
-    assert nothing.dense().shape == (1, 0)

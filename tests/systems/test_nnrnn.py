@@ -58,14 +58,6 @@ def test_eigenvalues_are_the_rotations_whatever_the_triangle(system):
     assert problems.eigenvalue_distance(np.linalg.eigvals(overlapping), expected) > 0.05
 
 
-def test_the_start_is_orthogonal_and_the_triangle_makes_it_non_normal(system):
-    torch.manual_seed(52)
-    start = frozen(create("nnrnn", input_size=3, state_size=6)).W
-    torch.testing.assert_close(start.T @ start, torch.eye(6).double(), rtol=0, atol=1e-6)
-    W = system.W
-    assert float(torch.linalg.matrix_norm(W.T @ W - W @ W.T)) > 0.1
-
-
 def test_penalty(system):
     assert float(system.penalty()) == pytest.approx(0.1**2 + 0.2**2, rel=1e-6)  # γ was given in float32
 
