@@ -11,7 +11,7 @@ Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmet
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat
@@ -156,36 +156,8 @@ def identity(n: int) -> arb_mat:
 # The derivative from its terms
 
 
-K = TypeVar("K")
-
-
-class Algebra(Protocol[K]):
-    """What a derivative is assembled of: matrices of balls, or ones that keep the structure of their uncertainty."""
-
-    def identity(self, n: int) -> K:
-        """I of that size."""
-
-    def times(self, matrix: arb_mat, a: K) -> K:
-        """The product of a matrix with a."""
-
-    def scaled(self, diagonal: list[arb], a: K) -> K:
-        """The rows of a, each times an entry of the diagonal."""
-
-    def add(self, a: K, b: K) -> K:
-        """The sum of a and b."""
-
-    def rows(self, a: K, index: Sequence[int]) -> K:
-        """Some of the rows of a."""
-
-    def stacked(self, parts: Sequence[K]) -> K:
-        """The rows of all parts."""
-
-    def zeros(self, rows: int, columns: int) -> K:
-        """A matrix of zeros."""
-
-
 class Balls:
-    """Matrices of balls."""
+    """What `assembled` does with matrices of balls."""
 
     def identity(self, n: int) -> arb_mat:
         return identity(n)
@@ -213,12 +185,12 @@ class Balls:
         return arb_mat(rows, columns)
 
 
-def assembled(linear: Linearisation, scales: dict[int, list[arb]], algebra: Algebra[K]) -> K:
-    """The derivative over a box, from enclosures of what scales its rows."""
-    knots: list[K] = [algebra.identity(linear.columns)]
+def assembled(linear: Linearisation, scales: dict[int, list[arb]], algebra: Any) -> Any:
+    """The derivative over a box, from enclosures of what scales its rows, in the matrices of `Balls` or another."""
+    knots = [algebra.identity(linear.columns)]
 
-    def block(size: int, terms: Terms) -> K:
-        total: K | None = None
+    def block(size: int, terms: Terms) -> Any:
+        total = None
         for place, d in terms.items():
             part = knots[place.knot]
             if place.entries is not None:

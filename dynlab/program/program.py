@@ -87,7 +87,9 @@ class Program:
         """Append an operation unless it is there, and return its number."""
         if size is None:
             size = max(self.operations[i].size for i in reads)
-        operation = Operation(name, reads, size, **held)
+        return self._number(Operation(name, reads, size, **held))
+
+    def _number(self, operation: Operation) -> int:
         if operation not in self._numbers:
             self._numbers[operation] = len(self.operations)
             self.operations.append(operation)
@@ -235,11 +237,6 @@ class Program:
                     moved.append(found.constant(row, share))
                 case _:
                     reads = tuple(moved[i] for i in operation.reads)
-                    new = dataclasses.replace(operation, reads=reads)
-                    moved.append(
-                        found.append(
-                            new.name, *reads, size=new.size, constant=new.constant, index=new.index, number=new.number
-                        )
-                    )
+                    moved.append(found._number(dataclasses.replace(operation, reads=reads)))
         found.output = moved[self.output]
         return found
