@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from dynlab.errors import entry
-from dynlab.systems.base import System
+from dynlab.systems.base import Flow, System
 from dynlab.systems.unitwise import Unitwise
 
 
@@ -39,12 +39,6 @@ def log_cosh(p: Tensor) -> Tensor:
     size = p.abs()
     near = torch.log1p(2 * torch.sinh(size.clamp(max=1) / 2).square())
     return torch.where(size < 1, near, size + torch.log1p(torch.exp(-2 * size)) - math.log(2))
-
-
-def log_cosh_energy(p: Tensor, M: Tensor) -> tuple[Tensor, Tensor]:
-    """H = Σ log cosh(p_i) of a flow h' = tanh(p), p = M h + q, and its rate along the flow, tanh(p) · M tanh(p)."""
-    f = torch.tanh(p)
-    return log_cosh(p).sum(dim=-1), (f * (f @ M.mT)).sum(dim=-1)
 
 
 ACTIVATIONS = {
@@ -109,3 +103,25 @@ class Activated(System):
     def weights(self) -> tuple[Tensor, Tensor]:
         """The derivatives of the pre-activation by the state and by the input."""
         return self.W, self.V
+
+
+class ActivatedFlow(Activated, Flow):
+    """h' = φ(W h + V x + b)."""
+
+    velocity = Activated.value
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        """−W⁻¹ (V x + b), for the activations that vanish at 0 alone and a W that is not singular."""
+        if self.activation not in (ACTIVATIONS["tanh"], ACTIVATIONS["identity"]):
+            return None
+        W, V = self.weights()
+        found, singular = torch.linalg.solve_ex(W, -linear(input, V, self.b).unsqueeze(-1))
+        return None if singular.any() else found.squeeze(-1)
+
+    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
+        """H = Σ log cosh(p_i) of a flow h' = tanh(p), p = W h + q, and its rate along the flow, tanh(p) · W tanh(p)."""
+        if self.activation != ACTIVATIONS["tanh"]:
+            return None
+        p = self.preactivation(state, input)
+        f = torch.tanh(p)
+        return log_cosh(p).sum(dim=-1), (f * linear(f, self.weights()[0])).sum(dim=-1)
