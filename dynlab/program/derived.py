@@ -15,7 +15,7 @@ from dynlab.program.linearise import ONE, Linearisation, linearise
 from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
 from dynlab.program.torch_code import TorchCode
-from dynlab.program.traced import Steps, traced, verify
+from dynlab.program.traced import traced, verify
 
 PLAIN = (int, float, str, bool, type(None))
 Matrices = dict[tuple[int, Any], Tensor | None]  # some rows of stored matrices; None of `ONE`
@@ -37,7 +37,7 @@ class Derived:
         Where the step cannot be traced, or the trace is not the step.
     """
 
-    def __init__(self, system: Steps, method: str = "evolve") -> None:
+    def __init__(self, system: Any, method: str = "evolve") -> None:
         self.program, recorder = traced(system, method)
         self.preamble = recorder.preamble
         made = {id(result) for call in self.preamble.calls for result in call.results}
@@ -188,7 +188,7 @@ def _entries(index: tuple[int, ...] | None, size: int) -> Any:
 _DERIVED: WeakKeyDictionary[Any, dict[str, Derived | str]] = WeakKeyDictionary()
 
 
-def derived(system: Steps, method: str = "evolve") -> Derived:
+def derived(system: Any, method: str = "evolve") -> Derived:
     """What is derived of a method (state, input, t) of a system; made anew where parameters or settings have changed.
 
     Raises

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.program.derived import Steps, batch_shape, derived
+from dynlab.program.derived import batch_shape, derived
 from dynlab.program.jacobian import Dense, Operator
 from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
@@ -23,7 +23,7 @@ STATED = "stated_jacobian"  # the method of an implicit step, which no list of o
 LARGE = 0.48  # errors above this power of the largest number are unbounded
 
 
-def jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
+def jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
     """Return ∂step/∂state of a map, ∂velocity/∂state of a flow.
 
     Parameters
@@ -39,12 +39,12 @@ def jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, m
     return _by(system, state, input, t, "state", method)
 
 
-def input_jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+def input_jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
     """Return ∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`."""
     return _by(system, state, input, t, "input", "evolve")
 
 
-def along(system: Steps, states: Tensor, inputs: Tensor) -> Operator:
+def along(system: Any, states: Tensor, inputs: Tensor) -> Operator:
     """Return ∂h_t/∂h_{t−1} for t = 1…T along a trajectory.
 
     Parameters
@@ -63,7 +63,7 @@ def along(system: Steps, states: Tensor, inputs: Tensor) -> Operator:
     return jacobian(system, states[..., :-1, :], inputs, torch.arange(inputs.shape[-2], device=states.device))
 
 
-def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
+def jacobian_and_error(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
     """Return the Jacobian as matrices, and a bound on what rounding has left in each entry, shape (..., rows, columns).
 
     Parameters are those of `jacobian`. What is meant is the Jacobian in real arithmetic at the numbers stored: state,
@@ -77,7 +77,7 @@ def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Ten
 
 
 def step_and_error(
-    system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve"
+    system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve"
 ) -> tuple[Tensor, Tensor] | None:
     """Return what the method computes and a bound on each entry's error, shape (..., rows); None without a program.
 
@@ -92,7 +92,7 @@ def step_and_error(
     return value.expand(shape), torch.as_tensor(error, dtype=value.dtype).expand(shape)
 
 
-def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
+def jacobian_and_rounding(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
     """Return the Jacobian, and a bound of ‖E‖₂ of what rounding does to it and to products with vectors, shape (...).
 
     Parameters are those of `jacobian`; a product rounds n + `FUNCTIONS` times, a share of the moduli.
