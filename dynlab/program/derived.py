@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from dynlab.program.jacobian import Blocks, Jacobian, Term
+from dynlab.program.jacobian import Blocks, Operator, Term
 from dynlab.program.linearise import ONE, Linearisation, linearise
 from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
@@ -106,11 +106,11 @@ class Linear:
         places = {(p.matrix, p.rows) for knot in linear.knots for terms in knot.blocks for p in terms}
         self.matrices = {p: None if p[0] == ONE else _rows(constants[p[0]], p[1]) for p in places}
 
-    def operator(self, state: Tensor, input: Tensor, t: Any) -> Jacobian:
+    def operator(self, state: Tensor, input: Tensor, t: Any) -> Operator:
         values = self.code.values(state, input, t, self.constants, self.folded)
         return self._made(values, self.matrices, state, input, t)
 
-    def _made(self, values: Any, matrices: Matrices, state: Tensor, input: Tensor, t: Any) -> Jacobian:
+    def _made(self, values: Any, matrices: Matrices, state: Tensor, input: Tensor, t: Any) -> Operator:
         batch = batch_shape(state, input, t)
         scales: dict[int, Tensor | None] = {ONE: None}
         for d, value in zip(self.scales, values, strict=True):
@@ -124,9 +124,9 @@ class Linear:
             ]
             for blocks in self.layout
         ]
-        return Jacobian(knots, self.linear.columns, state)
+        return Operator(knots, self.linear.columns, state)
 
-    def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Jacobian, Jacobian, Jacobian]:
+    def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Operator, Operator, Operator]:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
         found = bounded_values(self.linear.program, self.scales, self.constants, state, input, t)
         largest = torch.finfo(state.dtype).max ** LARGE_ERROR

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.program.derived import batch_shape, derived
-from dynlab.program.jacobian import Dense, Operator
+from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
 
@@ -103,7 +103,7 @@ def jacobian_and_rounding(system: Any, state: Tensor, input: Tensor, t: int | Te
         linear = derived(system).at("state")
     except NoProgram:
         matrix, error = _estimated(_by(system, state, input, t, "state", "evolve").dense())
-        return Dense(matrix), _norm(state, Dense(error)) + roundings * _norm(state, Dense(matrix.abs()))
+        return of_matrix(matrix), _norm(state, of_matrix(error)) + roundings * _norm(state, of_matrix(matrix.abs()))
     found, moduli, larger = linear.bounded(state, input, t)
     rounded = (roundings + linear.terms * unit) * _norm(state, moduli)
     return found, _norm(state, moduli, larger) + rounded
@@ -113,11 +113,11 @@ def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, met
     stated = getattr(system, STATED, None) if method == "evolve" else None
     if stated is not None:
         found: Tensor = stated(state, input, t, by)
-        return Dense(found)
+        return of_matrix(found)
     try:
         return derived(system, method).at(by).operator(state, input, t)
     except NoProgram:
-        return Dense(automatic_jacobian(getattr(system, method), state, input, t, by))
+        return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
 
 
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.program.operator import Dense, Function, Operator, folded_product, shared_product
-
-__all__ = ["Dense", "Jacobian", "Operator", "Term"]
+Function = Callable[[Any], Any]
+MATRIX = 2  # dimensions
+FEW = 4  # vectors are few where so many times their number is at most that of the columns they are multiplied by
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Term:
     scale : Tensor or None
         Shape (..., rows), or (..., 1); (rows,) or (1,) where all states share it; None for 1.
     matrix : Tensor or None
-        Shape (rows, entries); None for the entries themselves.
+        Shape (rows, entries), or (..., rows, entries); None for the entries themselves.
     knot : int
         What it multiplies; 0 is the vector that the operator is applied to.
     entries : slice or Tensor
@@ -40,8 +40,10 @@ class Term:
 Blocks = list[tuple[int, list[Term]]]  # rows of each block, and the terms that are added up in it
 
 
-class Jacobian(Operator):
-    """Knots one after the other, each a column of blocks of terms; the last one is the derivative.
+class Operator:
+    """A batch of linear maps that need not be matrices; ``a[index]`` selects along the batch.
+
+    Knots one after the other, each a column of blocks of terms; the last one is the map.
 
     Parameters
     ----------
@@ -57,6 +59,7 @@ class Jacobian(Operator):
         self.rows = sum(size for size, _ in knots[-1])
 
     def apply(self, x: Tensor) -> Tensor:
+        """Return J x, for `x` of shape (..., columns, k); the result has shape (..., rows, k)."""
         found = [x]
         for blocks in self.knots:
             parts = [
@@ -69,6 +72,7 @@ class Jacobian(Operator):
         return found[-1]
 
     def apply_transpose(self, x: Tensor) -> Tensor:
+        """Return Jᵀ x, for `x` of shape (..., rows, k); the result has shape (..., columns, k)."""
         pulled: list[Tensor | None] = [None] * len(self.knots) + [x]
         sizes = [self.columns, *(sum(size for size, _ in blocks) for blocks in self.knots)]
         for number in range(len(self.knots), 0, -1):
@@ -87,6 +91,7 @@ class Jacobian(Operator):
         return x.new_zeros(*x.shape[:-2], self.columns, x.shape[-1]) if first is None else first
 
     def dense(self) -> Tensor:
+        """Return the matrices, shape (..., rows, columns); without leading dimensions where all states share them."""
         found: list[Tensor] = []
         sizes = [self.columns, *(sum(size for size, _ in blocks) for blocks in self.knots)]
         for blocks in self.knots:
@@ -125,15 +130,27 @@ class Jacobian(Operator):
                 total[..., torch.arange(size, device=total.device), term.entries] += scale
         return total
 
-    def mapped(self, batched: Function, shared: Function) -> Jacobian:
-        def each(value: Tensor | None) -> Tensor | None:
-            return None if value is None else batched(value) if value.ndim > 1 else shared(value)
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        """Return the same operator of other numbers: those that carry the batch, and those that all of it shares."""
 
-        def term(t: Term) -> Term:
-            return Term(each(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
+        def each(value: Tensor | None, own: int) -> Tensor | None:
+            return None if value is None else batched(value) if value.ndim > own else shared(value)
 
-        knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
-        return Jacobian(knots, self.columns, shared(self._like))
+        knots = [
+            [
+                (size, [Term(each(t.scale, 1), each(t.matrix, MATRIX), t.knot, t.entries) for t in terms])
+                for size, terms in blocks
+            ]
+            for blocks in self.knots
+        ]
+        return Operator(knots, self.columns, shared(self._like))
+
+    def absolute(self) -> Operator:
+        """Return the same sums and products of the moduli: entry by entry no smaller than abs(J)."""
+        return self.mapped(abs, abs)
+
+    def __getitem__(self, index: Any) -> Operator:
+        return self.mapped(lambda numbers: numbers[index], lambda numbers: numbers)
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
         """Return d and M of an operator diag(d) M; None where it is made otherwise."""
@@ -141,18 +158,26 @@ class Jacobian(Operator):
         if len(self.knots) > 1 or len(self.knots[0]) > 1 or len(terms) != 1:
             return None
         (term,) = terms
-        if term.matrix is None or not _is_all(term.entries, self.columns):
+        if term.matrix is None or term.matrix.ndim > MATRIX or not _is_all(term.entries, self.columns):
             return None
         scale = self._like.new_ones(1) if term.scale is None else term.scale
         return scale.expand(*scale.shape[:-1], self.rows), term.matrix
 
     def log_abs_det(self) -> Tensor:
-        """One matrix for all states is decomposed once."""
-        found = self.scaled_matrix()
-        if found is None or self.rows != self.columns:
-            return super().log_abs_det()
-        scale, matrix = found
-        return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
+        """Return ln abs(det J), with the leading dimensions of `dense`; −inf of a singular one.
+
+        One matrix for all states is decomposed once.
+        """
+        scale, matrix = self.scaled_matrix() or (self._like.new_ones(1), self.dense())
+        return (
+            scale.abs().log().expand(*scale.shape[:-1], self.rows).sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
+        )
+
+
+def of_matrix(matrix: Tensor) -> Operator:
+    """The operator of full matrices, shape (..., rows, columns)."""
+    rows, columns = matrix.shape[-2:]
+    return Operator([[(rows, [Term(None, matrix, 0, slice(0, columns))])]], columns, matrix)
 
 
 def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
@@ -199,3 +224,21 @@ def _cat(parts: Sequence[Tensor]) -> Tensor:
     ):  # column by column, as `shared_product` makes them
         return torch.cat([part.mT for part in whole], dim=-1).mT
     return torch.cat(whole, dim=-2)
+
+
+def shared_product(matrix: Tensor, x: Tensor) -> Tensor:
+    """One matrix (rows, columns), or one for each, times a few vectors (..., columns, k) of each element of a batch.
+
+    Those of one matrix are columns of one product: torch would read the matrix once for each element.
+    """
+    if matrix.ndim > MATRIX or x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
+        return matrix @ x
+    return folded_product(matrix, x)
+
+
+def folded_product(matrix: Tensor, x: Tensor) -> Tensor:
+    """One matrix times a batch of matrices (..., columns, k), as one product; the result lies column by column."""
+    if x.ndim == MATRIX:
+        return matrix @ x
+    rows = x.mT.reshape(-1, matrix.shape[-1]) @ matrix.mT
+    return rows.reshape(*x.shape[:-2], x.shape[-1], matrix.shape[0]).mT

@@ -20,7 +20,7 @@ from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED
 from dynlab.diagnostics.ernn.inner_flow import InnerFlow, corollary_1, iterates, theorem_2
 from dynlab.numerics.singular_values import rounding_of, singular_values
-from dynlab.program.jacobian import Jacobian, Operator
+from dynlab.program.jacobian import Operator
 from dynlab.systems import Euler, Map, frozen
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.antisymmetric import GatedFlow
@@ -53,7 +53,7 @@ BoundRow = dict[str, Any]
 
 def factors(jacobian: Operator) -> tuple[Tensor, Tensor] | None:
     """Return c and M of a Jacobian diag(c) M, or of one matrix M; None where it is made otherwise."""
-    return jacobian.scaled_matrix() if isinstance(jacobian, Jacobian) else None
+    return jacobian.scaled_matrix()
 
 
 def row(
