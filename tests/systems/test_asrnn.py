@@ -42,17 +42,6 @@ def test_step_is_the_papers_formula(chart):
     np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
 
 
-def test_the_gradient_by_the_cayley_map_is_the_published_one():
-    """scoRNN's: V = (I + A)⁻ᵀ ∂L/∂W (I + Wᵀ), ∂L/∂A = Vᵀ − V."""
-    system = make(chart="cayley").requires_grad_()
-    G = draw(6, 6, seed=44)
-    for name in ("W", "U_f"):
-        W, entries = getattr(system, name), entries_of(system, name)
-        (found,) = torch.autograd.grad((W * G).sum(), entries)
-        V = np.linalg.inv(np.eye(6) + skew(system, name)).T @ G.numpy() @ (np.eye(6) + W.detach().numpy().T)
-        np.testing.assert_allclose(found.numpy(), (V.T - V)[np.triu_indices(6, 1)], rtol=0, atol=1e-13)
-
-
 def parameters(input_size, state_size, outputs):
     modules = (create("asrnn", input_size=input_size, state_size=state_size), torch.nn.Linear(state_size, outputs))
     return sum(p.numel() for module in modules for p in module.parameters())

@@ -1,7 +1,5 @@
 """ERNN: its formula, its equilibrium, its counts, and the identities that tie it to FastRNN."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -57,25 +55,6 @@ def test_step_is_the_papers_recursion(start, sign, projection, rank):
     found = system.step(torch.from_numpy(h), torch.from_numpy(x), 4)
     np.testing.assert_allclose(found, g, rtol=0, atol=1e-14)
     np.testing.assert_allclose(system.recurrent_matrix(), P @ U, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid"])
-def test_one_inner_step_is_fastrnn(activation):
-    # g = h + η (φ(P (U 2h + W x + b)) − 2h): σ(α) = η, σ(β) = 1 − 2η, its matrix 2 P U, its inputs P W and P b
-    eta = 0.07
-    ernn = make(activation=activation, eta=eta)
-    eta = float(ernn.eta[0, 0])
-    fast = frozen(create("fastrnn", input_size=3, state_size=6, activation=activation))
-    P = ernn.U.matrix()
-    fast.U.copy_(2 * ernn.recurrent_matrix())
-    fast.W.copy_(P @ ernn.W)
-    fast.b.copy_(P @ ernn.b)
-    fast.alpha.fill_(math.log(eta / (1 - eta)))
-    fast.beta.fill_(math.log((1 - 2 * eta) / (2 * eta)))
-    inputs, start = draw(4, 5, 3), draw(4, 6)
-    torch.testing.assert_close(orbit(ernn, inputs, start), orbit(fast, inputs, start), rtol=0, atol=1e-13)
-    h, x = draw(4, 6), draw(4, 3)
-    torch.testing.assert_close(jacobian(ernn, h, x).dense(), jacobian(fast, h, x).dense(), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("start", ["previous", "zero"])

@@ -71,16 +71,6 @@ def test_parameters_are_counted_and_saved_once():
     assert [p.numel() for p in system.constrained_parameters()] == [512 * 511 // 2]
 
 
-def test_start_is_the_authors():
-    torch.manual_seed(53)
-    system = create("nnrnn", input_size=100, state_size=300)
-    # Xavier: variance 2/(m + n); 30,000 values know it to 0.8 %
-    assert float(system.V.detach().var()) == pytest.approx(2 / 400, rel=0.04)
-    assert 6.2 < float(system.schur.theta.detach().max()) < 2 * np.pi
-    assert set(system.schur.gamma.tolist()) == {1.0}
-    assert float(system.schur.T.detach().abs().max()) == 0
-
-
 def test_an_odd_size_is_one_sentence():
     with pytest.raises(UserError, match="even size; got 7: take 8"):
         create("nnrnn", input_size=1, state_size=7)

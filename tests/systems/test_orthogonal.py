@@ -61,23 +61,6 @@ def test_starts_turn_planes_by_angles_in_their_ranges(size):
     assert float(skew_start(size, "zero").abs().max()) == 0
 
 
-def test_gradient_of_the_scaled_cayley_map_is_scornns():
-    # V = (I + A)⁻ᵀ ∂L/∂W (D + Wᵀ), ∂L/∂A = Vᵀ − V (scoRNN, theorem 3.2)
-    torch.manual_seed(24)
-    cell = create("scornn", input_size=1, state_size=N, rho=0.34).double()
-    entries = entries_of(cell, "B")
-    with torch.no_grad():
-        entries.copy_(draw(N * (N - 1) // 2))
-    G = draw(N, N)
-    (cell.B * G).sum().backward()
-    A, W, eye = skew(entries.detach()), cell.B.detach(), torch.eye(N, dtype=torch.float64)
-    D = torch.diag(torch.tensor([1.0, 1, 1, 1, -1, -1], dtype=torch.float64))
-    torch.testing.assert_close(W, torch.linalg.solve(eye + A, eye - A) @ D, rtol=0, atol=1e-14)
-    V = torch.linalg.solve((eye + A).T, G @ (D + W.T))
-    expected = (V.T - V)[tuple(torch.triu_indices(N, N, 1))]
-    torch.testing.assert_close(entries.grad, expected, rtol=0, atol=1e-13)
-
-
 def moving(chart="exp", rebase_every=3, project_every=2):
     torch.manual_seed(25)
     return create(
@@ -126,18 +109,6 @@ def test_after_a_move_the_gradient_is_that_of_the_new_chart():
     turned = cell.B.detach().T @ G
     expected = (turned - turned.T)[tuple(torch.triu_indices(N, N, 1))]
     torch.testing.assert_close(entries.grad, expected, rtol=0, atol=1e-13)
-
-
-def test_a_base_that_moves_once_is_the_start_itself():
-    cell = moving(rebase_every=None)
-    assert float(entries_of(cell, "B").detach().abs().max()) == 0
-    torch.manual_seed(25)
-    static = create("exprnn", input_size=1, state_size=N)
-    torch.testing.assert_close(cell.B, static.B, rtol=0, atol=1e-7)
-    base = cell.parametrizations.B[0].base.clone()
-    for _ in range(5):
-        cell.after_optimizer_step()
-    assert torch.equal(cell.parametrizations.B[0].base, base)
 
 
 def trained(cell, optimizer, steps):

@@ -6,7 +6,7 @@ import torch
 
 from dynlab.errors import UserError
 from dynlab.systems import create, frozen
-from dynlab.systems.orthogonal import cayley, entries_of
+from dynlab.systems.orthogonal import entries_of
 
 
 def draw(*shape):
@@ -75,25 +75,6 @@ def test_soft_orthogonal_starts_orthogonal_and_stays_within_its_margin():
     strict = make("soft-orthogonal", margin=0.0)
     assert strict.p is None
     assert float(strict.penalty()) == 0
-
-
-def test_a_step_of_gradient_descent_is_a_cayley_step_from_the_present_matrix():
-    torch.manual_seed(61)
-    system, G, rate = create("soft-orthogonal", input_size=1, state_size=6).double(), draw(6, 6), 0.05
-    optimizer = torch.optim.SGD(system.constrained_parameters(), lr=rate)
-    losses = []
-    for _ in range(20):
-        U = system.U.detach().clone()
-        optimizer.zero_grad()
-        loss = (system.U * G).sum()
-        loss.backward()
-        optimizer.step()
-        system.after_optimizer_step()
-        expected = U @ cayley(2 * rate * (U.T @ G - G.T @ U))
-        torch.testing.assert_close(system.U.detach(), expected, rtol=0, atol=1e-13)
-        losses.append(loss.item())
-    assert losses == sorted(losses, reverse=True)
-    assert float(entries_of(system, "U").detach().abs().max()) == 0
 
 
 @pytest.mark.parametrize("name", ["spectral", "soft-orthogonal"])

@@ -166,11 +166,6 @@ def test_cells_step_as_torch_does(cell, settings):
     assert layer_names(module) == [":0"]
 
 
-def test_layer_names():
-    assert layer_names(nn.GRU(1, 2, num_layers=2)) == [":0", ":1"]
-    assert layer_names(nn.GRU(1, 2, num_layers=2, bidirectional=True)) == [":0", ":0r", ":1", ":1r"]
-
-
 @pytest.mark.parametrize(
     "module, arguments, message",
     [

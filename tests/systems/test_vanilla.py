@@ -13,16 +13,6 @@ def fill(system, W, V, b):
     return system
 
 
-@pytest.mark.parametrize("nonlinearity", ["tanh", "relu"])
-def test_step_is_that_of_torchs_cell(nonlinearity):
-    torch.manual_seed(8)
-    theirs = torch.nn.RNNCell(3, 4, nonlinearity=nonlinearity).double()
-    ours = create("vanilla", input_size=3, state_size=4, activation=nonlinearity).double()
-    fill(ours, theirs.weight_hh.tolist(), theirs.weight_ih.tolist(), (theirs.bias_ih + theirs.bias_hh).tolist())
-    h, x = torch.randn(5, 4).double(), torch.randn(5, 3).double()
-    torch.testing.assert_close(ours.step(h, x), theirs(x, h), rtol=0, atol=1e-14)
-
-
 def test_feedback_adds_a_fraction_of_the_vanilla_step():
     torch.manual_seed(9)
     vanilla = create("vanilla", input_size=3, state_size=4).double()
