@@ -172,10 +172,10 @@ def entries_of(system: nn.Module, name: str) -> nn.Parameter:
     return cast(nn.Parameter, parametrizations_of(system, name).original)
 
 
-def advance(system: nn.Module, *names: str) -> None:
-    """Count one step of the optimiser for each of the matrices, and move their bases when it is time."""
-    for name in names:
-        cast(Orthogonal, parametrizations_of(system, name)[0]).advance(entries_of(system, name))
+def orthogonal_matrices(system: nn.Module) -> list[ParametrizationList]:
+    """The parametrizations of a system's orthogonal matrices, each with the parameter that it makes one of."""
+    found = [part for part in system.modules() if isinstance(part, ParametrizationList)]
+    return [each for each in found if isinstance(each[0], Orthogonal)]
 
 
 def skew_start(size: int, init: str) -> Tensor:
