@@ -13,9 +13,8 @@ from random_programs import value
 from dynlab.certificate_check import Arithmetic, Reader, check, evaluate
 from dynlab.program import NoProgram, Program
 from dynlab.program.differentiation import automatic_jacobian
-from dynlab.program.enclosure import NonSmooth, enclose
+from dynlab.program.enclosure import NonSmooth, enclose, jacobian_over_box
 from dynlab.proofs.document import written
-from dynlab.proofs.structured import jacobian_over_box
 from dynlab.systems import SYSTEMS, ExplicitMidpoint, Flow, Map, RungeKutta4, create, from_function, frozen
 from dynlab.systems.examples import example_config
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
