@@ -10,6 +10,8 @@ methods); Hairer, Lubich and Wanner, "Geometric Numerical Integration", Springer
 Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), section 2.1 (exponential Euler).
 """
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -60,13 +62,16 @@ class ImplicitMidpoint(Integrator):
     def midpoint(self, state: Tensor, input: Tensor) -> Tensor:
         """Solve m = h + (ε/2) f(m) between `state` (..., state) and the next one, NaN where none is found."""
         batch, half = np.broadcast_shapes(state.shape[:-1], input.shape[:-1]), 0.5 * self.step_size
-        h, x = (part.expand(*batch, part.shape[-1]).reshape(-1, part.shape[-1]) for part in (state, input))
+        h, x = (
+            part.expand(*batch, part.shape[-1]).reshape(math.prod(batch), part.shape[-1]) for part in (state, input)
+        )
 
         def gap(m: Tensor, rows: Tensor) -> Tensor:
             return m - h[rows] - half * self.flow.velocity(m, x[rows])
 
         def slope(m: Tensor, rows: Tensor) -> Tensor:
-            return _identity(m) - half * _rate(self.flow, m, x[rows], 0)
+            matrices = _identity(m) - half * _rate(self.flow, m, x[rows], 0)
+            return matrices.expand(len(m), *matrices.shape[-2:]).clone()
 
         found = solve(gap, slope, h)
         return torch.where(found.converged.unsqueeze(-1), found.states, torch.nan).reshape(*batch, h.shape[-1])
