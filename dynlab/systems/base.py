@@ -88,6 +88,10 @@ class System(nn.Module, abc.ABC):
         """The sizes of the diagonal blocks of its Jacobian, zero above them: of a stack one for each layer."""
         return (self.state_size,)
 
+    @abc.abstractmethod
+    def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """What the system computes of a state: `Map.step`, or `Flow.velocity`."""
+
     def program(self, input: Tensor, t: int = 0) -> Program:
         """Return one step, of a flow its velocity, under the held `input` of shape (input,), as elementary operations.
 
