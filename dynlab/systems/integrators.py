@@ -10,15 +10,18 @@ methods); Hairer, Lubich and Wanner, "Geometric Numerical Integration", Springer
 Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), section 2.1 (exponential Euler).
 """
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.numerics.roots import solve
 from dynlab.program.differentiation import input_jacobian, jacobian
 from dynlab.systems.base import Euler, Flow, Integrator
+
+NEWTON_STEPS = 50  # where the midpoint is found at all, fewer than ten are enough
+HALVINGS = 20  # of one Newton step, until the residual falls
+TOLERANCE = 10.0  # a residual is rounding below this times the size, the precision, and the scale of the midpoint
 
 
 class ExplicitMidpoint(Integrator):
@@ -40,41 +43,90 @@ class RungeKutta4(Integrator):
         return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
+@dataclass(frozen=True)
+class Solved:
+    """The midpoints m = h + (ε/2) f(m) of a batch, and how they were found.
+
+    Attributes
+    ----------
+    midpoint : Tensor, shape (..., state)
+        NaN where none was found.
+    residual : Tensor, shape (...)
+        ‖m − h − (ε/2) f(m)‖₂ where the iteration ended.
+    iterations : Tensor of int, shape (...)
+        Newton steps.
+    converged : Tensor of bool, shape (...)
+    """
+
+    midpoint: Tensor
+    residual: Tensor
+    iterations: Tensor
+    converged: Tensor
+
+
 class ImplicitMidpoint(Integrator):
     """One step of the implicit midpoint rule, h' = h + ε f((h + h')/2): order 2, R(z) = (1 + z/2)/(1 − z/2).
 
     Its Jacobian is (I − (ε/2) A)⁻¹ (I + (ε/2) A) with the flow's A at the midpoint, orthogonal where A is
-    antisymmetric: what turns neither grows nor decays, at any step. Where no midpoint is found the next state is NaN.
+    antisymmetric: what turns neither grows nor decays, at any step. The midpoint is found by Newton's method with
+    halved steps; where it is not, the next state is NaN, and `solve` says how far it came.
     """
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return 2 * self.midpoint(state, input) - state
+        return 2 * self.solve(state, input, t).midpoint - state
 
     def stated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0, by: str = "state") -> Tensor:
         """Return the derivative of the step, shape (..., state, state); by the input ε (I − (ε/2) A)⁻¹ B, B = ∂f/∂x."""
-        middle, identity = self.midpoint(state, input), _identity(state)
+        middle = self.solve(state, input, t).midpoint
         half = 0.5 * self.step_size * _rate(self.flow, middle, input, t)
+        identity = _identity(state)
         if by == "state":
             return torch.linalg.solve_ex(identity - half, identity + half)[0]
         moved = self.step_size * input_jacobian(self.flow, middle, input, t).dense()
         return torch.linalg.solve_ex(identity - half, moved)[0]
 
-    def midpoint(self, state: Tensor, input: Tensor) -> Tensor:
-        """Solve m = h + (ε/2) f(m) between `state` (..., state) and the next one, NaN where none is found."""
-        batch, half = np.broadcast_shapes(state.shape[:-1], input.shape[:-1]), 0.5 * self.step_size
-        h, x = (
-            part.expand(*batch, part.shape[-1]).reshape(math.prod(batch), part.shape[-1]) for part in (state, input)
-        )
+    def solve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Solved:
+        """The midpoint between `state` (..., state) and the next one.
 
-        def gap(m: Tensor, rows: Tensor) -> Tensor:
-            return m - h[rows] - half * self.flow.velocity(m, x[rows])
+        Returns
+        -------
+        Solved
+        """
+        batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
+        state = state.expand(*batch, state.shape[-1])
+        half, precision = 0.5 * self.step_size, torch.finfo(state.dtype).eps
+        identity = _identity(state)
 
-        def slope(m: Tensor, rows: Tensor) -> Tensor:
-            matrices = _identity(m) - half * _rate(self.flow, m, x[rows], 0)
-            return matrices.expand(len(m), *matrices.shape[-2:]).clone()
+        def off(m: Tensor) -> tuple[Tensor, Tensor]:
+            gap = m - state - half * self.flow.velocity(m, input, t)
+            return gap, torch.linalg.vector_norm(gap, dim=-1)
 
-        found = solve(gap, slope, h)
-        return torch.where(found.converged.unsqueeze(-1), found.states, torch.nan).reshape(*batch, h.shape[-1])
+        middle = state
+        gap, residual = off(middle)
+        iterations = torch.zeros(batch, dtype=torch.int64, device=state.device)
+        for _ in range(NEWTON_STEPS):
+            allowed = TOLERANCE * state.shape[-1] * precision * (1 + torch.linalg.vector_norm(middle, dim=-1))
+            moving = torch.isfinite(residual) & (residual > allowed)
+            if not moving.any():
+                break
+            matrix = identity - half * _rate(self.flow, middle, input, t)
+            move, _ = torch.linalg.solve_ex(matrix, gap.unsqueeze(-1))
+            share = torch.ones_like(residual)
+            for _ in range(HALVINGS):
+                tried = middle - share.unsqueeze(-1) * move.squeeze(-1)
+                falls = off(tried)[1] < residual
+                if (falls | ~moving).all():
+                    break
+                share = torch.where(falls, share, share / 2)
+            better = moving & falls
+            middle = torch.where(better.unsqueeze(-1), tried, middle)
+            gap, residual = off(middle)
+            iterations = iterations + moving.to(iterations.dtype)
+            if not better.any():
+                break
+        converged = residual <= TOLERANCE * state.shape[-1] * precision * (1 + torch.linalg.vector_norm(middle, dim=-1))
+        found = torch.where(converged.unsqueeze(-1), middle, torch.nan)
+        return Solved(found, residual, iterations, converged)
 
 
 class ExponentialEuler(Integrator):
