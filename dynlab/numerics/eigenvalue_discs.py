@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.eigenvalue_sets import matched
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one rounding
 SAFE = 1.001  # times a bound: covers the roundings of the bound itself
@@ -85,9 +86,12 @@ def discs(matrices: Real, error: Real) -> Discs:
         off = np.maximum(np.minimum(wrong.max(axis=(1, 2)), sizes), own.shape[-1] * UNIT * sizes)
         noise = np.random.default_rng(0).uniform(-1, 1, own.shape[1:])
         other = _by(own, wrong, own + off[:, None, None] * noise)
-        better = other.radii.max(axis=1) < np.nan_to_num(found.radii[doubtful].max(axis=1), nan=np.inf)
-        for part, instead in zip(found, other, strict=True):
-            part[doubtful[better]] = instead[better]
+        for place, centers, radii in zip(doubtful, other.centers, other.radii, strict=True):
+            if np.isfinite(radii).all() and np.isfinite(found.centers[place]).all():
+                pairs = matched(found.centers[place], centers)
+                reach = SAFE * (radii[pairs] + np.abs(found.centers[place] - centers[pairs]))
+                if reach.max() < np.nan_to_num(found.radii[place].max(), nan=np.inf):
+                    found.radii[place] = reach
     return found
 
 
