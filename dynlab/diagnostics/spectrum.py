@@ -1,6 +1,6 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.threads import in_threads
-from dynlab.systems import Euler, Map, System
+from dynlab.systems import Euler, Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.wording import at_most, counted, near_one, number, ranging, share, some_of, typically
@@ -132,7 +131,7 @@ def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[s
     of = driven.system.flow if isinstance(driven.system, Euler) else driven.system
 
     def work(some: slice) -> tuple[NDArray[Any], ...]:
-        stacks = _matrices(driven.of(some), of, steps)
+        stacks = driven.of(some).blocks_and_errors(of, steps)
         parts = [_of_stack(driven.system, of.blocks, *each, conditions) for each in stacks]
         return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
 
@@ -140,10 +139,9 @@ def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[s
     return dict(zip((*NAMES[: 2 + 2 * conditions], *RATES * (of is not driven.system)), joined, strict=True))
 
 
-def _of_stack(
-    system: Map, blocks: Sequence[int], stack: Real, errors: list[Real], conditions: bool
-) -> list[NDArray[Any]]:
+def _of_stack(system: Map, blocks: Sequence[int], stack: Real, wrong: Real, conditions: bool) -> list[NDArray[Any]]:
     """The values at Jacobians that are held at once; of an Euler step those of the flow, in the order of the step's."""
+    errors = np.nan_to_num(wrong, nan=np.inf)
     found: list[NDArray[Any]] = list(eigenvalues(stack, errors, blocks, conditions=conditions))
     rates: list[NDArray[Any]] = []
     if isinstance(system, Euler):
@@ -153,16 +151,6 @@ def _of_stack(
         values = 1 + system.step_size * rates[0]  # the product and the sum round too
         found = [values, system.step_size * rates[1] + 2 * EPS * np.abs(values), known]
     return [*found[: 2 + conditions], *([_departure_from_normality(stack)] if conditions else []), *rates]
-
-
-def _matrices(driven: Driven, of: System, steps: NDArray[np.int64]) -> Iterator[tuple[Real, list[Real]]]:
-    """Jacobians, and the errors of their diagonal blocks, which are those whose errors are known, to the last bit."""
-    whole = driven.blocks(of, steps) if len(of.blocks) > 1 else None
-    for diagonal in driven.diagonal_blocks(of, steps):
-        stack = diagonal[0][0] if whole is None else np.array(next(whole).cpu().numpy(), np.float64)
-        for part, (block, _) in zip(parts_of(of.blocks), diagonal, strict=True):
-            stack[..., part, part] = block
-        yield stack, [np.nan_to_num(wrong, nan=np.inf) for _, wrong in diagonal]
 
 
 @np.errstate(invalid="ignore", divide="ignore")

@@ -39,7 +39,7 @@ class Eigenvalues(NamedTuple):
 
 
 def eigenvalues(
-    matrices: Real, error: ArrayLike | list[Real] = 0.0, blocks: Sequence[int] = (), *, conditions: bool = True
+    matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = (), *, conditions: bool = True
 ) -> Eigenvalues:
     """Return eigenvalues with a true bound on the error of each.
 
@@ -47,8 +47,7 @@ def eigenvalues(
     ----------
     matrices : ndarray, shape (..., n, n)
     error : array_like, shape (), (...) or (..., n, n)
-        A bound on the error of each entry; 0 where the matrices are meant as stored. With `blocks` also a list of the
-        errors of the diagonal blocks, each (..., m, m): errors of the other entries move no eigenvalue.
+        A bound on the error of each entry; 0 where the matrices are meant as stored.
     blocks : sequence of int, optional
         Sizes of the diagonal blocks of matrices that are lower block triangular, with exact zeros. The eigenvalues are
         then those of the blocks, the conditions those of the whole matrix.
@@ -77,27 +76,15 @@ def eigenvalues(
     parts = parts_of(blocks or (n,))
     if parts[-1].stop != n:
         raise ValueError(f"blocks of sizes {tuple(blocks)} do not add up to a matrix of {n} rows")
-    if isinstance(error, list):
-        wrong = [np.asarray(each).reshape(-1, *each.shape[-2:]) for each in error]
-    else:
-        given = np.asarray(error, dtype=np.float64)
-        entries = given if given.ndim == len(before) + 2 else given[..., None, None]
-        entries = np.broadcast_to(entries, (*before, n, n)).reshape(-1, n, n)
-        wrong = [entries[:, part, part] for part in parts]
+    given = np.asarray(error, dtype=np.float64)
+    entries = given if given.ndim == len(before) + 2 else given[..., None, None]
+    wrong = np.broadcast_to(entries, (*before, n, n)).reshape(-1, n, n)
 
     def work(rows: slice) -> tuple[NDArray[np.inexact], ...]:
-        return _solved(stack[rows], [each[rows] for each in wrong], parts, conditions)
+        return _solved(stack[rows], wrong[rows], parts, conditions)
 
     found = in_threads(work, len(stack), 8 * ARRAYS * max(part.stop - part.start for part in parts) ** 2)
     return Eigenvalues(*(part.reshape(*before, n) for part in found))
-
-
-def eigenvalues_along_diagonal(blocks: Sequence[Real], wrong: Sequence[Real]) -> tuple[Complex, Real]:
-    """Return eigenvalues (n,) of a block triangular matrix and their errors, from its diagonal blocks and theirs."""
-    found = [eigenvalues(block, error, conditions=False) for block, error in zip(blocks, wrong, strict=True)]
-    values, errors = (np.concatenate(part) for part in list(zip(*found, strict=True))[:2])
-    sorts = order(values)
-    return values[sorts], errors[sorts]
 
 
 def approximate_eigenvalues(matrices: Real) -> Complex:
@@ -115,15 +102,13 @@ def approximate_eigenvalues(matrices: Real) -> Complex:
     return np.asarray(in_threads(work, len(flat))[0].reshape(stack.shape[:-1]))
 
 
-def _solved(
-    stack: Real, wrong: Sequence[Real], parts: Sequence[slice], wanted: bool
-) -> tuple[NDArray[np.inexact], ...]:
+def _solved(stack: Real, wrong: Real, parts: Sequence[slice], wanted: bool) -> tuple[NDArray[np.inexact], ...]:
     """Return the fields of `Eigenvalues` of matrices (k, n, n)."""
     finite: NDArray[np.bool_] = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     stack = np.where(finite[:, None, None], stack, 0.0)
     known, modes, places = [], [], []
-    for part, error in zip(parts, wrong, strict=True):
-        block = stack[:, part, part]
+    for part in parts:
+        block, error = stack[:, part, part], wrong[:, part, part]
         inside = _irreducible(block, error)
         centers, radii, right, left = discs(block * inside, np.where(inside, error, 0.0))
         known.append((centers, radii))

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 
 from dynlab.program.entrywise import full
 from dynlab.program.program import NoProgram
-from dynlab.program.trace import Call, Recorder
+from dynlab.program.trace import Call, Preamble, Recorder
 
 
 def complex_call(
@@ -50,7 +50,6 @@ def _stretch(r: Recorder, last: Call, result: Tensor) -> int:
         for leaf in tree_leaves((call.args, call.kwargs))
         if isinstance(leaf, Tensor) and not r.is_traced(leaf)
     ]
-    place = last.results.index(result)
 
     def affine(*parameters: Tensor) -> Tensor:
         """Columns of the matrix, then the offset."""
@@ -58,15 +57,8 @@ def _stretch(r: Recorder, last: Call, result: Tensor) -> int:
 
         def at(point: Tensor) -> Tensor:
             parts = point.split([source.numel() for source in given])
-            values = base | {i: part.reshape(s.shape) for (i, s), part in zip(sources.items(), parts, strict=True)}
-            for call in calls:
-                args, kwargs = tree_map(
-                    lambda leaf: values.get(id(leaf), leaf) if isinstance(leaf, Tensor) else leaf,
-                    (call.args, call.kwargs),
-                )
-                found = [leaf for leaf in tree_leaves(call.function(*args, **kwargs)) if isinstance(leaf, Tensor)]
-                values.update((id(old), new) for old, new in zip(call.results, found, strict=True))
-            return found[place].reshape(-1)
+            own = {id(source): part.reshape(source.shape) for source, part in zip(given, parts, strict=True)}
+            return Preamble(calls, [result]).run(base | own)[0].reshape(-1)
 
         points = torch.eye(sum(source.numel() for source in given)).to(given[0])
         offset = at(torch.zeros_like(points[0]))

@@ -10,14 +10,15 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from dynlab.program.jacobian import Blocks, Jacobian, Term
-from dynlab.program.linearise import ONE, Linearisation, Place, linearise
+from dynlab.program.jacobian import Blocks, Operator, Term
+from dynlab.program.linearise import ONE, Linearisation, linearise
 from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
 from dynlab.program.torch_code import TorchCode
-from dynlab.program.traced import Steps, traced, verify
+from dynlab.program.traced import traced, verify
 
 PLAIN = (int, float, str, bool, type(None))
+Matrices = dict[tuple[int, Any], Tensor | None]  # some rows of stored matrices; None of `ONE`
 LARGE_ERROR = 0.65  # the power of the largest number that stands for inf in products: inf · 0 would be no number
 
 
@@ -36,7 +37,7 @@ class Derived:
         Where the step cannot be traced, or the trace is not the step.
     """
 
-    def __init__(self, system: Steps, method: str = "evolve") -> None:
+    def __init__(self, system: Any, method: str = "evolve") -> None:
         self.program, recorder = traced(system, method)
         self.preamble = recorder.preamble
         made = {id(result) for call in self.preamble.calls for result in call.results}
@@ -97,61 +98,46 @@ class Linear:
         rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
         self.layout = [
             [
-                (size, [self._term(place, d, rows) for place, d in terms.items()])
+                (size, [(d, (p.matrix, p.rows), p.knot, _entries(p.entries, rows[p.knot])) for p, d in terms.items()])
                 for size, terms in zip(knot.sizes, knot.blocks, strict=True)
             ]
             for knot in linear.knots[1:]
         ]
+        places = {(p.matrix, p.rows) for knot in linear.knots for terms in knot.blocks for p in terms}
+        self.matrices = {p: None if p[0] == ONE else _rows(constants[p[0]], p[1]) for p in places}
 
-    def _term(self, place: Place, d: int, rows: list[int]) -> tuple[int, Tensor | None, int, Any, int]:
-        matrix = None if place.matrix == ONE else _rows(self.constants[place.matrix], place.rows)
-        entries = _entries(place.entries, rows[place.knot])
-        return (d, matrix, place.knot, entries, place.matrix)
-
-    def operator(self, state: Tensor, input: Tensor, t: Any) -> Jacobian:
+    def operator(self, state: Tensor, input: Tensor, t: Any) -> Operator:
         values = self.code.values(state, input, t, self.constants, self.folded)
-        return self._made(dict(zip(self.scales, values, strict=True)), state, input, t)
+        return self._made(values, self.matrices, state, input, t)
 
-    def _made(self, values: dict[int, Any], state: Tensor, input: Tensor, t: Any, inflate: bool = False) -> Jacobian:
+    def _made(self, values: Any, matrices: Matrices, state: Tensor, input: Tensor, t: Any) -> Operator:
         batch = batch_shape(state, input, t)
-        errors = self.linear.program.errors
-
-        def scale(d: int) -> Any:
-            if d == ONE:
-                return 1
-            value = values[d]
-            if not isinstance(value, Tensor):
-                return float(value)
-            if value.ndim > 1 or (value.ndim == 1 and not batch):
-                return value.expand(*batch, value.shape[-1])
-            return value
-
-        def matrix(value: Tensor | None, number: int) -> Tensor | None:
-            if value is None or not inflate or not errors[number]:
-                return value
-            return value.abs() + errors[number] * self.constants[number].abs().max()
-
+        scales: dict[int, Tensor | None] = {ONE: None}
+        for d, value in zip(self.scales, values, strict=True):
+            made = torch.as_tensor(value, dtype=state.dtype, device=state.device)
+            shared = made.ndim < 2 and (made.ndim == 0 or bool(batch))
+            scales[d] = made.reshape(-1) if shared else made.expand(*batch, made.shape[-1])
         knots: list[Blocks] = [
             [
-                (size, [Term(scale(d), matrix(m, number), knot, entries) for d, m, knot, entries, number in terms])
+                (size, [Term(scales[d], matrices[m], knot, places) for d, m, knot, places in terms])
                 for size, terms in blocks
             ]
             for blocks in self.layout
         ]
-        return Jacobian(knots, self.linear.columns, state)
+        return Operator(knots, self.linear.columns, state)
 
-    def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Jacobian, Jacobian, Jacobian]:
+    def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Operator, Operator, Operator]:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
         found = bounded_values(self.linear.program, self.scales, self.constants, state, input, t)
-        values = dict(zip(self.scales, (value for value, _ in found), strict=True))
-        larger = {
-            d: value.abs()
-            + torch.as_tensor(error, dtype=value.dtype).clamp(max=torch.finfo(value.dtype).max ** LARGE_ERROR)
-            for d, (value, error) in zip(self.scales, found, strict=True)
+        largest = torch.finfo(state.dtype).max ** LARGE_ERROR
+        larger = [v.abs() + torch.as_tensor(error, dtype=v.dtype).clamp(max=largest) for v, error in found]
+        errors = self.linear.program.errors
+        matrices = {
+            p: m if m is None else m.abs() + errors[p[0]] * self.constants[p[0]].abs().max()
+            for p, m in self.matrices.items()
         }
-        operator = self._made(values, state, input, t)
-        enlarged = self._made(larger, state, input, t, inflate=True)
-        return operator, operator.mapped(abs, abs), enlarged.mapped(abs, abs)
+        operator = self._made([value for value, _ in found], self.matrices, state, input, t)
+        return operator, operator.absolute(), self._made(larger, matrices, state, input, t)
 
     @property
     def terms(self) -> int:
@@ -160,7 +146,13 @@ class Linear:
         for blocks in self.layout:
             total += max((len(terms) for _, terms in blocks), default=0) + 1
             total += max(
-                (m.shape[1] for _, terms in blocks for _, m, knot, *_ in terms if knot and m is not None), default=0
+                (
+                    m.shape[1]
+                    for _, terms in blocks
+                    for _, place, knot, _ in terms
+                    if knot and (m := self.matrices[place]) is not None
+                ),
+                default=0,
             )
         return total
 
@@ -196,7 +188,7 @@ def _entries(index: tuple[int, ...] | None, size: int) -> Any:
 _DERIVED: WeakKeyDictionary[Any, dict[str, Derived | str]] = WeakKeyDictionary()
 
 
-def derived(system: Steps, method: str = "evolve") -> Derived:
+def derived(system: Any, method: str = "evolve") -> Derived:
     """What is derived of a method (state, input, t) of a system; made anew where parameters or settings have changed.
 
     Raises

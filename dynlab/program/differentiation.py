@@ -5,7 +5,6 @@ Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of t
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -13,8 +12,8 @@ import torch
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.program.derived import Steps, batch_shape, derived
-from dynlab.program.jacobian import Dense, Operator
+from dynlab.program.derived import batch_shape, derived
+from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
 
@@ -24,7 +23,7 @@ STATED = "stated_jacobian"  # the method of an implicit step, which no list of o
 LARGE = 0.48  # errors above this power of the largest number are unbounded
 
 
-def jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
+def jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
     """Return ∂step/∂state of a map, ∂velocity/∂state of a flow.
 
     Parameters
@@ -40,12 +39,12 @@ def jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, m
     return _by(system, state, input, t, "state", method)
 
 
-def input_jacobian(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+def input_jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
     """Return ∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`."""
     return _by(system, state, input, t, "input", "evolve")
 
 
-def along(system: Steps, states: Tensor, inputs: Tensor) -> Operator:
+def along(system: Any, states: Tensor, inputs: Tensor) -> Operator:
     """Return ∂h_t/∂h_{t−1} for t = 1…T along a trajectory.
 
     Parameters
@@ -64,7 +63,7 @@ def along(system: Steps, states: Tensor, inputs: Tensor) -> Operator:
     return jacobian(system, states[..., :-1, :], inputs, torch.arange(inputs.shape[-2], device=states.device))
 
 
-def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
+def jacobian_and_error(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
     """Return the Jacobian as matrices, and a bound on what rounding has left in each entry, shape (..., rows, columns).
 
     Parameters are those of `jacobian`. What is meant is the Jacobian in real arithmetic at the numbers stored: state,
@@ -78,7 +77,7 @@ def jacobian_and_error(system: Steps, state: Tensor, input: Tensor, t: int | Ten
 
 
 def step_and_error(
-    system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve"
+    system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve"
 ) -> tuple[Tensor, Tensor] | None:
     """Return what the method computes and a bound on each entry's error, shape (..., rows); None without a program.
 
@@ -93,26 +92,7 @@ def step_and_error(
     return value.expand(shape), torch.as_tensor(error, dtype=value.dtype).expand(shape)
 
 
-def diagonal_blocks_and_errors(
-    system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0
-) -> list[tuple[Tensor, Tensor]]:
-    """Return the blocks along the Jacobian's diagonal (`System.blocks`), which have all its eigenvalues, and errors.
-
-    They are those of `jacobian_and_error` in a fraction of the time.
-    """
-    ends = list(itertools.accumulate(system.blocks, initial=0))
-    parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
-    try:
-        linear = derived(system).at("state")
-    except NoProgram:
-        whole, error = jacobian_and_error(system, state, input, t)
-        return [(whole[..., part, part], error[..., part, part]) for part in parts]
-    made, batch = linear.bounded(state, input, t), batch_shape(state, input, t)
-    blocks = [[each.block(part, part) for each in made] for part in parts]
-    return [_dense(found, moduli, larger, linear.terms, batch) for found, moduli, larger in blocks]
-
-
-def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
+def jacobian_and_rounding(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
     """Return the Jacobian, and a bound of ‖E‖₂ of what rounding does to it and to products with vectors, shape (...).
 
     Parameters are those of `jacobian`; a product rounds n + `FUNCTIONS` times, a share of the moduli.
@@ -123,7 +103,7 @@ def jacobian_and_rounding(system: Steps, state: Tensor, input: Tensor, t: int | 
         linear = derived(system).at("state")
     except NoProgram:
         matrix, error = _estimated(_by(system, state, input, t, "state", "evolve").dense())
-        return Dense(matrix), _norm(state, Dense(error)) + roundings * _norm(state, Dense(matrix.abs()))
+        return of_matrix(matrix), _norm(state, of_matrix(error)) + roundings * _norm(state, of_matrix(matrix.abs()))
     found, moduli, larger = linear.bounded(state, input, t)
     rounded = (roundings + linear.terms * unit) * _norm(state, moduli)
     return found, _norm(state, moduli, larger) + rounded
@@ -133,11 +113,11 @@ def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, met
     stated = getattr(system, STATED, None) if method == "evolve" else None
     if stated is not None:
         found: Tensor = stated(state, input, t, by)
-        return Dense(found)
+        return of_matrix(found)
     try:
         return derived(system, method).at(by).operator(state, input, t)
     except NoProgram:
-        return Dense(automatic_jacobian(getattr(system, method), state, input, t, by))
+        return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
 
 
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:

@@ -10,8 +10,9 @@ Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmet
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat
@@ -21,19 +22,7 @@ from dynlab.program.balls import BALLS, NonSmooth
 from dynlab.program.linearise import ONE, Linearisation, Terms, linearise
 from dynlab.program.program import Program
 
-__all__ = [
-    "Balls",
-    "Enclosure",
-    "NonSmooth",
-    "assembled",
-    "doubles",
-    "enclose",
-    "enclosed_scales",
-    "exact_matrix",
-    "identity",
-    "radii_of",
-    "sizes_of",
-]
+__all__ = ["NonSmooth", "enclose", "jacobian_over_box"]
 
 
 class Enclosure(NamedTuple):
@@ -65,7 +54,7 @@ def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: boo
     if not slopes:
         return Enclosure(enclosed_values(program, [program.output], state, kinks)[0], arb_mat(program.size, 0))
     value, scales = enclosed_scales(program, state, kinks)
-    return Enclosure(value, assembled(linearise(program), scales, Balls()))
+    return Enclosure(value, assembled(linearise(program), scales, _scaled).matrix)
 
 
 def enclosed_scales(program: Program, state: list[arb], kinks: bool) -> tuple[list[arb], dict[int, list[arb]]]:
@@ -156,83 +145,92 @@ def identity(n: int) -> arb_mat:
 # The derivative from its terms
 
 
-K = TypeVar("K")
+class Structured(NamedTuple):
+    """M, a matrix of balls, and pairs (A_k, B_k): the matrices M + Σ_k A_k S_k B_k, S_k diagonal within [−1, 1].
+
+    Ball arithmetic alone forgets that all entries of a row of diag(d) W move together with one d_i, and pays with ‖|W|‖
+    for ‖W‖. Here every slope adds one pair, its radius and the derivative's middle; only what is of second order goes
+    into the radii of M.
+    """
+
+    matrix: arb_mat
+    terms: list[tuple[arb_mat, arb_mat]]
 
 
-class Algebra(Protocol[K]):
-    """What a derivative is assembled of: matrices of balls, or ones that keep the structure of their uncertainty."""
-
-    def identity(self, n: int) -> K:
-        """I of that size."""
-
-    def times(self, matrix: arb_mat, a: K) -> K:
-        """The product of a matrix with a."""
-
-    def scaled(self, diagonal: list[arb], a: K) -> K:
-        """The rows of a, each times an entry of the diagonal."""
-
-    def add(self, a: K, b: K) -> K:
-        """The sum of a and b."""
-
-    def rows(self, a: K, index: Sequence[int]) -> K:
-        """Some of the rows of a."""
-
-    def stacked(self, parts: Sequence[K]) -> K:
-        """The rows of all parts."""
-
-    def zeros(self, rows: int, columns: int) -> K:
-        """A matrix of zeros."""
+def jacobian_over_box(program: Program, box: list[arb]) -> tuple[list[arb], Structured]:
+    """Return the step's values and its Jacobian over `box`; a ReLU's slope at its kink is in [0, 1] (Clarke)."""
+    value, scales = enclosed_scales(program, box, True)
+    return value, assembled(linearise(program), scales, _spread)
 
 
-class Balls:
-    """Matrices of balls."""
+def assembled(
+    linear: Linearisation,
+    scales: dict[int, list[arb]],
+    scaled: Callable[[list[arb], Structured], Structured],
+) -> Structured:
+    """The derivative over a box, from enclosures of what scales its rows; `scaled` multiplies rows with a diagonal."""
+    knots = [Structured(identity(linear.columns), [])]
 
-    def identity(self, n: int) -> arb_mat:
-        return identity(n)
-
-    def times(self, matrix: arb_mat, a: arb_mat) -> arb_mat:
-        return matrix * a
-
-    def scaled(self, diagonal: list[arb], a: arb_mat) -> arb_mat:
-        columns, entries = a.ncols(), a.entries()
-        return arb_mat(
-            a.nrows(), columns, [d * entries[i * columns + j] for i, d in enumerate(diagonal) for j in range(columns)]
-        )
-
-    def add(self, a: arb_mat, b: arb_mat) -> arb_mat:
-        return a + b
-
-    def rows(self, a: arb_mat, index: Sequence[int]) -> arb_mat:
-        table = a.tolist()
-        return arb_mat(len(index), a.ncols(), [entry for i in index for entry in table[i]])
-
-    def stacked(self, parts: Sequence[arb_mat]) -> arb_mat:
-        return arb_mat(sum(p.nrows() for p in parts), parts[0].ncols(), [entry for p in parts for entry in p.entries()])
-
-    def zeros(self, rows: int, columns: int) -> arb_mat:
-        return arb_mat(rows, columns)
-
-
-def assembled(linear: Linearisation, scales: dict[int, list[arb]], algebra: Algebra[K]) -> K:
-    """The derivative over a box, from enclosures of what scales its rows."""
-    knots: list[K] = [algebra.identity(linear.columns)]
-
-    def block(size: int, terms: Terms) -> K:
-        total: K | None = None
+    def block(size: int, terms: Terms) -> Structured:
+        total = None
         for place, d in terms.items():
             part = knots[place.knot]
             if place.entries is not None:
-                part = algebra.rows(part, place.entries)
+                part = _turned(functools.partial(_rows, index=place.entries), part)
             if place.matrix != ONE:
                 matrix = stored(linear.program, place.matrix)
-                part = algebra.times(matrix if place.rows is None else Balls().rows(matrix, place.rows), part)
+                part = _turned((matrix if place.rows is None else _rows(matrix, place.rows)).__mul__, part)
             if d != ONE:
-                diagonal = scales[d] * (size if len(scales[d]) == 1 else 1)
-                part = algebra.scaled(diagonal, part)
-            total = part if total is None else algebra.add(total, part)
-        return algebra.zeros(size, linear.columns) if total is None else total
+                part = scaled(scales[d] * (size if len(scales[d]) == 1 else 1), part)
+            total = part if total is None else Structured(total.matrix + part.matrix, total.terms + part.terms)
+        return Structured(arb_mat(size, linear.columns), []) if total is None else total
 
     for knot in linear.knots[1:]:
         parts = [block(size, terms) for size, terms in zip(knot.sizes, knot.blocks, strict=True)]
-        knots.append(parts[0] if len(parts) == 1 else algebra.stacked(parts))
+        knots.append(parts[0] if len(parts) == 1 else _stacked(parts, knot.sizes))
     return knots[-1]
+
+
+def _turned(function: Callable[[arb_mat], arb_mat], a: Structured) -> Structured:
+    """What a linear function of columns makes of M and of every A_k."""
+    return Structured(function(a.matrix), [(function(left), right) for left, right in a.terms])
+
+
+def _rows(a: arb_mat, index: Sequence[int]) -> arb_mat:
+    table = a.tolist()
+    return arb_mat(len(index), a.ncols(), [entry for i in index for entry in table[i]])
+
+
+def _times(diagonal: list[arb], a: arb_mat) -> arb_mat:
+    return arb_mat([[d * entry for entry in row] for d, row in zip(diagonal, a.tolist(), strict=True)])
+
+
+def _scaled(diagonal: list[arb], a: Structured) -> Structured:
+    """The rows of balls alone, each times an entry of the diagonal."""
+    return Structured(_times(diagonal, a.matrix), [])
+
+
+def _spread(diagonal: list[arb], a: Structured) -> Structured:
+    """The rows, each times an entry of the diagonal, whose radii become a pair of their own."""
+    radii = [slope.rad() for slope in diagonal]
+    centred = _turned(functools.partial(_times, [slope.mid() for slope in diagonal]), a)
+    if not any(radius > 0 for radius in radii):
+        return centred
+    rest = radii_of(a.matrix)  # of second order: the slope's radius times all else that is uncertain
+    for left, right in a.terms:
+        rest += sizes_of(left) * sizes_of(right)
+    pairs = zip(centred.matrix.entries(), _times(radii, rest).entries(), strict=True)
+    matrix = arb_mat(len(diagonal), rest.ncols(), [entry + arb(0, other.upper()) for entry, other in pairs])
+    return Structured(matrix, [*centred.terms, (_times(radii, identity(len(diagonal))), a.matrix.mid())])
+
+
+def _stacked(parts: Sequence[Structured], sizes: Sequence[int]) -> Structured:
+    def above(matrices: Sequence[arb_mat]) -> arb_mat:
+        return arb_mat([row for matrix in matrices for row in matrix.tolist()])
+
+    terms = []
+    for number, part in enumerate(parts):
+        for left, right in part.terms:
+            zeros = [arb_mat(size, left.ncols()) for size in sizes]
+            terms.append((above([*zeros[:number], left, *zeros[number + 1 :]]), right))
+    return Structured(above([part.matrix for part in parts]), terms)

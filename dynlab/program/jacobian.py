@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.program.operator import Dense, Function, Operator, folded_product, shared_product
-
-__all__ = ["Dense", "Jacobian", "Operator", "Term"]
+Function = Callable[[Any], Any]
+MATRIX = 2  # dimensions
+FEW = 4  # vectors are few where so many times their number is at most that of the columns they are multiplied by
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,16 +22,16 @@ class Term:
 
     Attributes
     ----------
-    scale : Tensor or float
-        Shape (..., rows), or (..., 1); (rows,) where all states share it.
+    scale : Tensor or None
+        Shape (..., rows), or (..., 1); (rows,) or (1,) where all states share it; None for 1.
     matrix : Tensor or None
-        Shape (rows, entries); None for the entries themselves.
+        Shape (rows, entries), or (..., rows, entries); None for the entries themselves.
     knot : int
         What it multiplies; 0 is the vector that the operator is applied to.
     entries : slice or Tensor
     """
 
-    scale: Any
+    scale: Tensor | None
     matrix: Tensor | None
     knot: int
     entries: Any
@@ -39,8 +40,10 @@ class Term:
 Blocks = list[tuple[int, list[Term]]]  # rows of each block, and the terms that are added up in it
 
 
-class Jacobian(Operator):
-    """Knots one after the other, each a column of blocks of terms; the last one is the derivative.
+class Operator:
+    """A batch of linear maps that need not be matrices; ``a[index]`` selects along the batch.
+
+    Knots one after the other, each a column of blocks of terms; the last one is the map.
 
     Parameters
     ----------
@@ -56,13 +59,20 @@ class Jacobian(Operator):
         self.rows = sum(size for size, _ in knots[-1])
 
     def apply(self, x: Tensor) -> Tensor:
+        """Return J x, for `x` of shape (..., columns, k); the result has shape (..., rows, k)."""
         found = [x]
         for blocks in self.knots:
-            parts = [_total([_forward(term, found[term.knot]) for term in terms], size, x) for size, terms in blocks]
+            parts = [
+                functools.reduce(torch.add, [_forward(term, found[term.knot]) for term in terms])
+                if terms
+                else x.new_zeros(*x.shape[:-2], size, x.shape[-1])
+                for size, terms in blocks
+            ]
             found.append(parts[0] if len(parts) == 1 else _cat(parts))
         return found[-1]
 
     def apply_transpose(self, x: Tensor) -> Tensor:
+        """Return Jᵀ x, for `x` of shape (..., rows, k); the result has shape (..., columns, k)."""
         pulled: list[Tensor | None] = [None] * len(self.knots) + [x]
         sizes = [self.columns, *(sum(size for size, _ in blocks) for blocks in self.knots)]
         for number in range(len(self.knots), 0, -1):
@@ -81,6 +91,7 @@ class Jacobian(Operator):
         return x.new_zeros(*x.shape[:-2], self.columns, x.shape[-1]) if first is None else first
 
     def dense(self) -> Tensor:
+        """Return the matrices, shape (..., rows, columns); without leading dimensions where all states share them."""
         found: list[Tensor] = []
         sizes = [self.columns, *(sum(size for size, _ in blocks) for blocks in self.knots)]
         for blocks in self.knots:
@@ -91,75 +102,55 @@ class Jacobian(Operator):
     def _block(self, size: int, terms: list[Term], found: list[Tensor], sizes: list[int]) -> Tensor:
         """The rows of one block: terms over all columns first, the others added into their columns."""
         whole = [t for t in terms if t.knot > 0 or (t.matrix is not None and _is_all(t.entries, self.columns))]
-        rest = [t for t in terms if t not in whole] if len(whole) < len(terms) else []
-        batch = np.broadcast_shapes(
-            *(_batch(t.scale) for t in terms), *(found[t.knot - 1].shape[:-2] for t in whole if t.knot)
-        )
-        total: Tensor | None = None
-        owned = False  # whether `total` may be written on
-        for term in whole:
-            matrix = _factor(term, found, sizes)
-            if owned and total is not None and isinstance(term.scale, Tensor):
-                total.addcmul_(term.scale.unsqueeze(-1), matrix)
-                continue
-            part = _times(term.scale, matrix)
-            total = part if total is None else total + part
-            owned = total.shape[:-2] == batch and total is not term.matrix and (total is not matrix or term.knot == 0)
-        if not rest:
-            return self._like.new_zeros(size, self.columns) if total is None else total
-        if total is None:
-            total = self._like.new_zeros(*batch, size, self.columns)
-        elif not owned:
-            total = total.expand(*batch, size, self.columns).clone()
+        rest = [t for t in terms if t not in whole]
+        batches = [t.scale.shape[:-1] for t in terms if t.scale is not None]
+        batch = np.broadcast_shapes(*batches, *(found[t.knot - 1].shape[:-2] for t in whole if t.knot))
+        shape = (*batch, size, self.columns)
+        if not whole:
+            total = self._like.new_zeros(shape)
+        for number, term in enumerate(whole):
+            factor = _factor(term, found, sizes)
+            if number and term.scale is not None:
+                total.addcmul_(term.scale.unsqueeze(-1), factor)
+            elif number:
+                total.add_(factor)
+            else:
+                total = _times(term.scale, factor)
+                if len(terms) > 1 and (term.scale is None or total.shape != shape):  # it is written on
+                    total = total.expand(shape).clone()
         for term in sorted(rest, key=lambda t: t.matrix is None):
-            scale = (
-                term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale)).reshape(1)
-            )
-            if term.matrix is not None:
-                columns = total[..., term.entries]
-                if isinstance(term.entries, slice):
-                    columns.addcmul_(scale.unsqueeze(-1), term.matrix)
-                else:
-                    total[..., term.entries] = columns + scale.unsqueeze(-1) * term.matrix
+            scale = self._like.new_ones(1) if term.scale is None else term.scale
+            if term.matrix is not None and isinstance(term.entries, slice):
+                total[..., term.entries].addcmul_(scale.unsqueeze(-1), term.matrix)
+            elif term.matrix is not None:
+                total[..., term.entries] += scale.unsqueeze(-1) * term.matrix
             elif isinstance(term.entries, slice):
                 total[..., term.entries].diagonal(dim1=-2, dim2=-1).add_(scale)
             else:
-                rows = torch.arange(size, device=total.device)
-                total[..., rows, term.entries] += scale
+                total[..., torch.arange(size, device=total.device), term.entries] += scale
         return total
 
-    def block(self, rows: slice, columns: slice) -> Jacobian:
-        """Return some rows and columns, where blocks of the last knot end there and no entries straddle the columns.
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        """Return the same operator of other numbers: those that carry the batch, and those that all of it shares."""
 
-        Terms that do not depend on these columns are left out.
-        """
-        knots: list[Blocks] = []
-        empty: set[int] = set()
-        for number, blocks in enumerate(self.knots, start=1):
-            start, kept = 0, []
-            for size, terms in blocks:
-                end = start + size
-                inside = number < len(self.knots) or (rows.start <= start and end <= rows.stop)
-                if inside:
-                    moved = [_within(t, columns, self.columns) for t in terms if t.knot not in empty]
-                    kept.append((size, [t for t in moved if t is not None]))
-                start = end
-            knots.append(kept)
-            if not any(terms for _, terms in kept):
-                empty.add(number)
-        return Jacobian(knots, columns.stop - columns.start, self._like)
+        def each(value: Tensor | None, own: int) -> Tensor | None:
+            return None if value is None else batched(value) if value.ndim > own else shared(value)
 
-    def mapped(self, batched: Function, shared: Function) -> Jacobian:
-        def scale(value: Any) -> Any:
-            if isinstance(value, Tensor):
-                return batched(value) if value.ndim > 1 else shared(value)
-            return shared(value) if isinstance(value, float) else value
+        knots = [
+            [
+                (size, [Term(each(t.scale, 1), each(t.matrix, MATRIX), t.knot, t.entries) for t in terms])
+                for size, terms in blocks
+            ]
+            for blocks in self.knots
+        ]
+        return Operator(knots, self.columns, shared(self._like))
 
-        def term(t: Term) -> Term:
-            return Term(scale(t.scale), None if t.matrix is None else shared(t.matrix), t.knot, t.entries)
+    def absolute(self) -> Operator:
+        """Return the same sums and products of the moduli: entry by entry no smaller than abs(J)."""
+        return self.mapped(abs, abs)
 
-        knots = [[(size, [term(t) for t in terms]) for size, terms in blocks] for blocks in self.knots]
-        return Jacobian(knots, self.columns, shared(self._like))
+    def __getitem__(self, index: Any) -> Operator:
+        return self.mapped(lambda numbers: numbers[index], lambda numbers: numbers)
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
         """Return d and M of an operator diag(d) M; None where it is made otherwise."""
@@ -167,18 +158,26 @@ class Jacobian(Operator):
         if len(self.knots) > 1 or len(self.knots[0]) > 1 or len(terms) != 1:
             return None
         (term,) = terms
-        if term.matrix is None or not _is_all(term.entries, self.columns):
+        if term.matrix is None or term.matrix.ndim > MATRIX or not _is_all(term.entries, self.columns):
             return None
-        scale = term.scale if isinstance(term.scale, Tensor) else self._like.new_tensor(float(term.scale)).reshape(1)
+        scale = self._like.new_ones(1) if term.scale is None else term.scale
         return scale.expand(*scale.shape[:-1], self.rows), term.matrix
 
     def log_abs_det(self) -> Tensor:
-        """One matrix for all states is decomposed once."""
-        found = self.scaled_matrix()
-        if found is None or self.rows != self.columns:
-            return super().log_abs_det()
-        scale, matrix = found
-        return scale.abs().log().sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
+        """Return ln abs(det J), with the leading dimensions of `dense`; −inf of a singular one.
+
+        One matrix for all states is decomposed once.
+        """
+        scale, matrix = self.scaled_matrix() or (self._like.new_ones(1), self.dense())
+        return (
+            scale.abs().log().expand(*scale.shape[:-1], self.rows).sum(dim=-1) + torch.linalg.slogdet(matrix).logabsdet
+        )
+
+
+def of_matrix(matrix: Tensor) -> Operator:
+    """The operator of full matrices, shape (..., rows, columns)."""
+    rows, columns = matrix.shape[-2:]
+    return Operator([[(rows, [Term(None, matrix, 0, slice(0, columns))])]], columns, matrix)
 
 
 def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
@@ -190,32 +189,8 @@ def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
     return below if term.matrix is None else folded_product(term.matrix, below)
 
 
-def _within(term: Term, columns: slice, size: int) -> Term | None:
-    """The term of the identity's columns alone; None where it has none of them."""
-    if term.knot:
-        return term
-    places = torch.arange(size)[term.entries]
-    inside = (places >= columns.start) & (places < columns.stop)
-    if not inside.any():
-        return None
-    if inside.all():
-        return Term(term.scale, term.matrix, 0, _as_slice(places - columns.start))
-    if term.matrix is None:
-        raise ValueError("the block cuts through a term of the diagonal")
-    return Term(term.scale, term.matrix[:, inside], 0, _as_slice(places[inside] - columns.start))
-
-
-def _as_slice(places: Tensor) -> Any:
-    first, count = int(places[0]), len(places)
-    return slice(first, first + count) if torch.equal(places, torch.arange(first, first + count)) else places
-
-
 def _is_all(entries: Any, size: int) -> bool:
     return entries == slice(0, size)
-
-
-def _batch(scale: Any) -> torch.Size:
-    return scale.shape[:-1] if isinstance(scale, Tensor) else torch.Size()
 
 
 def _forward(term: Term, source: Tensor) -> Tensor:
@@ -224,10 +199,8 @@ def _forward(term: Term, source: Tensor) -> Tensor:
     return _times(term.scale, moved)
 
 
-def _times(scale: Any, x: Tensor) -> Tensor:
-    if isinstance(scale, Tensor):
-        return scale.unsqueeze(-1) * x
-    return x if scale == 1 else scale * x
+def _times(scale: Tensor | None, x: Tensor) -> Tensor:
+    return x if scale is None else scale.unsqueeze(-1) * x
 
 
 def _backward(term: Term, x: Tensor, size: int) -> Tensor:
@@ -243,15 +216,6 @@ def _backward(term: Term, x: Tensor, size: int) -> Tensor:
     return found.index_add(-2, term.entries, moved)
 
 
-def _total(parts: Sequence[Tensor], size: int, like: Tensor) -> Tensor:
-    if not parts:
-        return like.new_zeros(*like.shape[:-2], size, like.shape[-1])
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
 def _cat(parts: Sequence[Tensor]) -> Tensor:
     batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
     whole = [part.expand(*batch, *part.shape[-2:]) for part in parts]
@@ -260,3 +224,21 @@ def _cat(parts: Sequence[Tensor]) -> Tensor:
     ):  # column by column, as `shared_product` makes them
         return torch.cat([part.mT for part in whole], dim=-1).mT
     return torch.cat(whole, dim=-2)
+
+
+def shared_product(matrix: Tensor, x: Tensor) -> Tensor:
+    """One matrix (rows, columns), or one for each, times a few vectors (..., columns, k) of each element of a batch.
+
+    Those of one matrix are columns of one product: torch would read the matrix once for each element.
+    """
+    if matrix.ndim > MATRIX or x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
+        return matrix @ x
+    return folded_product(matrix, x)
+
+
+def folded_product(matrix: Tensor, x: Tensor) -> Tensor:
+    """One matrix times a batch of matrices (..., columns, k), as one product; the result lies column by column."""
+    if x.ndim == MATRIX:
+        return matrix @ x
+    rows = x.mT.reshape(-1, matrix.shape[-1]) @ matrix.mT
+    return rows.reshape(*x.shape[:-2], x.shape[-1], matrix.shape[0]).mT

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from dynlab.program.complex_stretch import complex_call
-from dynlab.program.entrywise import ENTRYWISE
-from dynlab.program.matrix_products import PRODUCTS
+from dynlab.program.decompositions import DECOMPOSITIONS
+from dynlab.program.entrywise import ELEMENTARY
 from dynlab.program.moved import MOVING, moved
 from dynlab.program.program import NoProgram
-from dynlab.program.reductions import REDUCTIONS
-from dynlab.program.trace import Node, Recorder
+from dynlab.program.trace import Recorder
 
-LOWERINGS = {**ENTRYWISE, **PRODUCTS, **REDUCTIONS}
 # Calls whose result does not depend on the numbers of what they are given.
 FILLING = frozenset(
     ["zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty"]
@@ -40,9 +39,15 @@ def lower(r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
         in_place = name.endswith("_")
         if in_place and args[0]._is_view():
             raise NoProgram("it writes into a part of a tensor")
-        lowering = LOWERINGS.get(name.removesuffix("_") if in_place else name)
-        if lowering is None:
-            raise NoProgram(f"it uses {name}, which is not among dynlab's operations")
-        number = lowering(r, *args, **kwargs)
-        r.mark(results[0], number.number if isinstance(number, Node) else number)
+        name = name.removesuffix("_") if in_place else name
+        with r:
+            if name in ELEMENTARY:
+                number = ELEMENTARY[name](r, *args, **kwargs)
+            elif name in DECOMPOSITIONS:
+                number = r.node(DECOMPOSITIONS[name](*args, **kwargs)).number
+            elif function.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeImplicitAutograd):
+                return function.decompose(*args, **kwargs)
+            else:
+                raise NoProgram(f"it uses {name}, which is not among dynlab's operations")
+        r.mark(results[0], number)
     return found

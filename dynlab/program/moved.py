@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -98,20 +99,11 @@ def _looked_up(
 ) -> None:
     """Entries of a parameter at the step's number: a row of a table with one row a step."""
     held, rest = args[0], args[1:]
-    axes = range(held.ndim)
-    lengths = set()
-    for axis in axes:  # the step's number indexes one axis: the one whose length bounds it
-        try:
-            function(held, *tree_map(lambda leaf, n=held.shape[axis]: _at(r, leaf, n - 1), rest), **kwargs)
-            lengths.add(held.shape[axis])
-        except IndexError:
-            continue
-    length = max(lengths)
-    places = torch.arange(held.numel()).reshape(held.shape)
-    rows = []
-    for step in range(length):
-        moved = function(places, *tree_map(lambda leaf, t=step: _at(r, leaf, t), rest), **kwargs)
-        rows.append(torch.stack([leaf.reshape(-1) for leaf in tree_leaves(moved)]).reshape(-1))
+    places, rows = torch.arange(held.numel()).reshape(held.shape), []
+    with contextlib.suppress(IndexError, RuntimeError):  # beyond the last step
+        for step in range(max(held.shape, default=0)):
+            moved = function(places, *tree_map(lambda leaf, t=step: _at(r, leaf, t), rest), **kwargs)
+            rows.append(torch.stack([leaf.reshape(-1) for leaf in tree_leaves(moved)]).reshape(-1))
     table = r.fixed(
         torch.ops.aten.index.Tensor, r.fixed(torch.ops.aten.reshape.default, held, [-1]), [torch.stack(rows)]
     )

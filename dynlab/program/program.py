@@ -87,7 +87,9 @@ class Program:
         """Append an operation unless it is there, and return its number."""
         if size is None:
             size = max(self.operations[i].size for i in reads)
-        operation = Operation(name, reads, size, **held)
+        return self._number(Operation(name, reads, size, **held))
+
+    def _number(self, operation: Operation) -> int:
         if operation not in self._numbers:
             self._numbers[operation] = len(self.operations)
             self.operations.append(operation)
@@ -144,9 +146,19 @@ class Program:
         return self.append(name, a, **held)
 
     def add(self, a: int, b: int) -> int:
+        """A sum; c + z (h − c) with a gate z = σ(p) is σ(−p) c + z h, so that 1 − z does not cancel in its slope."""
         if self.is_number(a, 0.0) and self.operations[b].size > 0:
             return b
-        return a if self.is_number(b, 0.0) else self.append("add", a, b)
+        if self.is_number(b, 0.0):
+            return a
+        for base, product in ((a, b), (b, a)):
+            if self.operations[product].name == "multiply":
+                gate, apart = self._by_name(self.operations[product].reads)
+                inner = self.operations[apart]
+                if (self.operations[gate].name, inner.name, inner.reads[1:]) == ("sigmoid", "subtract", (base,)):
+                    closed = self.subtract(self.constant(1.0), gate)
+                    return self.add(self.multiply(closed, base), self.multiply(gate, inner.reads[0]))
+        return self.append("add", a, b)
 
     def subtract(self, a: int, b: int) -> int:
         if self.is_number(b, 0.0):
@@ -156,9 +168,21 @@ class Program:
         return self.append("subtract", a, b)
 
     def multiply(self, a: int, b: int) -> int:
+        """A product; sign(p) · relu(|p| + b) is one function, whose slope at a dead unit would be 0 · unbounded."""
         if self.is_number(a, 1.0):
             return b
-        return a if self.is_number(b, 1.0) else self.append("multiply", a, b)
+        if self.is_number(b, 1.0):
+            return a
+        rectified, sign = (self.operations[i] for i in self._by_name((a, b)))
+        if (rectified.name, sign.name) == ("relu", "sign") and self.operations[rectified.reads[0]].name == "add":
+            terms = self._by_name(self.operations[rectified.reads[0]].reads)
+            modulus, bias = (self.operations[i] for i in terms)
+            if (modulus.name, modulus.reads, bias.name) == ("abs", sign.reads, "constant"):
+                return self.append("modrelu", sign.reads[0], constant=bias.constant)
+        return self.append("multiply", a, b)
+
+    def _by_name(self, numbers: Sequence[int]) -> list[int]:
+        return sorted(numbers, key=lambda i: self.operations[i].name)
 
     def divide(self, a: int, b: int) -> int:
         return a if self.is_number(b, 1.0) else self.append("divide", a, b)
@@ -213,11 +237,6 @@ class Program:
                     moved.append(found.constant(row, share))
                 case _:
                     reads = tuple(moved[i] for i in operation.reads)
-                    new = dataclasses.replace(operation, reads=reads)
-                    moved.append(
-                        found.append(
-                            new.name, *reads, size=new.size, constant=new.constant, index=new.index, number=new.number
-                        )
-                    )
+                    moved.append(found._number(dataclasses.replace(operation, reads=reads)))
         found.output = moved[self.output]
         return found

@@ -17,7 +17,7 @@ from torch.nn.functional import linear
 from dynlab.program.accurate_product import product
 from dynlab.program.operations import NAMES, OPERATIONS, Bounded
 from dynlab.program.program import Program
-from dynlab.program.torch_code import _clock, _join, _sums
+from dynlab.program.torch_code import _clock, _join, _row, _sums
 
 # Operations whose results are never 0 but by underflow; a product is 0 where a factor is.
 UNDERFLOWS = {"exp", "sigmoid", "tanh_slope", "sigmoid_slope", "erf_slope", "multiply"}
@@ -54,7 +54,7 @@ def bounded_values(
                 found[i] = _stored(program, constants, operation.slot)
             case "lookup":
                 table, error = _stored(program, constants, operation.slot, flat=False)
-                found[i] = table[t], error
+                found[i] = _row(table, t), error
             case "linear":
                 found[i] = _linear(unit, reads[0], *_stored(program, constants, operation.slot, flat=False))
             case "take":

@@ -98,7 +98,7 @@ def _sums(a: Tensor, length: int) -> Tensor:
 
 
 def _row(table: Tensor, t: Any) -> Tensor:
-    if (isinstance(t, int) and not 0 <= t < len(table)) or (isinstance(t, Tensor) and bool((t >= len(table)).any())):
+    if ((torch.as_tensor(t) < 0) | (torch.as_tensor(t) >= len(table))).any():
         raise UserError(f"The network learned its parameters for T = {len(table)} steps, and another one is asked for.")
     return table[t]
 

@@ -45,7 +45,6 @@ EXACT = frozenset(
         "index",
         "index_put",
         "index_select",
-        "kron_identity",
         "lift_fresh",
         "lt",
         "narrow",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dynlab.program.program import NoProgram, Program
 from dynlab.program.torch_code import TorchCode
@@ -17,23 +16,7 @@ from dynlab.program.trace import Recorder
 TRIALS = 2  # random states at which a trace is held against the step, and its Jacobian against torch's once
 
 
-class Steps(Protocol):
-    """What has a step: a system."""
-
-    state_size: int
-    input_size: int
-
-    def modules(self) -> Iterator[nn.Module]:
-        """Its parts."""
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """Its parameters."""
-
-    def buffers(self) -> Iterator[Tensor]:
-        """Its other tensors."""
-
-
-def traced(system: Steps, method: str = "evolve") -> tuple[Program, Recorder]:
+def traced(system: Any, method: str = "evolve") -> tuple[Program, Recorder]:
     """The program of a system's step or velocity, and what recorded it.
 
     Raises
@@ -61,7 +44,7 @@ def traced(system: Steps, method: str = "evolve") -> tuple[Program, Recorder]:
     return program, recorder
 
 
-def _point(system: Steps, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def _point(system: Any, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     numbers = itertools.chain(system.parameters(), system.buffers())
     like = next((each for each in numbers if each.is_floating_point()), torch.zeros((), dtype=torch.float64))
@@ -72,7 +55,7 @@ def _point(system: Steps, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     return drawn[0], drawn[1], torch.tensor(min(seed, 1), device=like.device)
 
 
-def verify(system: Steps, method: str, program: Program, linear: Any) -> None:
+def verify(system: Any, method: str, program: Program, linear: Any) -> None:
     """Hold the program against the step at random points, and its Jacobian against torch's once.
 
     Parameters

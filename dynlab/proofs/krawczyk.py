@@ -12,6 +12,7 @@ Krawczyk, Computing 4 (1969); Rump, "Verification methods: rigorous results usin
 Numerica 19 (2010), section 13.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -73,12 +74,13 @@ def proved_ball(program: Program, center: list[arb], inverse: arb_mat | None = N
     """
     at = enclose(program, center, slopes=inverse is None)
     inverse = _inverse(at.derivative) if inverse is None else inverse
-    correction = _norm(_corrections(inverse, at, center))
+    correction = max_row_sum(_corrections(inverse, at, center))
     radius = _exact_above(max(2 * float(correction), _least_radius(center)))
     contraction = arb("inf")
     for _ in range(ATTEMPTS):
         over = enclose(program, [entry + arb(0, radius) for entry in center])
-        contraction = _contraction(inverse, over.derivative)
+        one = identity(len(center))
+        contraction = max_row_sum(one - inverse * (over.derivative - one))
         if correction + contraction * radius < radius:
             return Ball(center, radius, inverse, float(contraction.upper()), over.derivative)
         if not contraction < 1:
@@ -95,17 +97,17 @@ def refined(program: Program, ball: Ball) -> list[arb]:
     center, last = ball.center, arb("inf")
     for _ in range(NEWTON_STEPS):
         corrections = _corrections(ball.inverse, enclose(program, center, slopes=False), center)
-        size = _norm(corrections)
+        size = max_row_sum(corrections)
         if not size < last / 2:
             break
-        center = [(entry - change).mid() for entry, change in zip(center, corrections, strict=True)]
+        center = [(entry - change).mid() for entry, change in zip(center, corrections.entries(), strict=True)]
         last = size
     return center
 
 
 def within(inner: Ball, outer: Ball) -> bool:
     """Whether `inner` lies in `outer`, so that the fixed point of both is the same."""
-    apart = _norm([a - b for a, b in zip(inner.center, outer.center, strict=True)])
+    apart = max_row_sum(_column([a - b for a, b in zip(inner.center, outer.center, strict=True)]))
     return bool(apart + inner.radius <= outer.radius)
 
 
@@ -126,37 +128,23 @@ def _inverse(jacobian: arb_mat) -> arb_mat:
         raise NotProved("J − I is singular there, or not to be told from singular") from error
 
 
-def _corrections(inverse: arb_mat, at: Enclosure, center: list[arb]) -> list[arb]:
-    moved = [value - entry for value, entry in zip(at.value, center, strict=True)]
-    found: list[arb] = (inverse * arb_mat(len(moved), 1, moved)).entries()
-    return found
+def _corrections(inverse: arb_mat, at: Enclosure, center: list[arb]) -> arb_mat:
+    return inverse * _column([value - entry for value, entry in zip(at.value, center, strict=True)])
 
 
-def _contraction(inverse: arb_mat, jacobian: arb_mat) -> arb:
-    n = inverse.nrows()
-    defect = identity(n) - inverse * (jacobian - identity(n))
-    return max_row_sum(defect)
+def _column(entries: list[arb]) -> arb_mat:
+    return arb_mat(len(entries), 1, entries)
 
 
 def max_row_sum(matrix: arb_mat) -> arb:
     """‖matrix‖_∞, from above, as an exact number."""
-    largest = arb(0)
-    for row in matrix.tolist():
-        total = sum((entry.abs_upper() for entry in row), arb(0)).upper()
-        largest = largest.max(total)
-    return largest.upper()
-
-
-def _norm(entries: list[arb]) -> arb:
-    largest = arb(0)
-    for entry in entries:
-        largest = largest.max(entry.abs_upper())
-    return largest.upper()
+    sums = [sum((entry.abs_upper() for entry in row), arb(0)).upper() for row in matrix.tolist()]
+    return functools.reduce(arb.max, sums, arb(0)).upper()  # Python's own would pass over what is no number
 
 
 def _least_radius(center: list[arb]) -> float:
     """A radius that the precision still tells from 0 beside the centre."""
-    return float(max(1.0, float(_norm(center)))) * 2.0 ** (-(3 * ctx.prec) // 4)
+    return max(1.0, float(max_row_sum(_column(center)))) * 2.0 ** (-(3 * ctx.prec) // 4)
 
 
 def _exact_above(value: float) -> arb:

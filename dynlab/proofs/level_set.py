@@ -12,10 +12,9 @@ from flint import arb, ctx
 
 from dynlab.numerics.arrays import Real
 from dynlab.program import Program
-from dynlab.program.enclosure import NonSmooth, exact_matrix
+from dynlab.program.enclosure import NonSmooth, Structured, exact_matrix, jacobian_over_box
 from dynlab.proofs.certify import above
 from dynlab.proofs.common_norm import estimated_bound, proved_bound
-from dynlab.proofs.structured import Structured, jacobian_over_box
 
 PRECISION = 64  # bits
 SMALLEST, LARGEST = 2.0**-30, 2.0**30  # in units of the first radius that is tried

@@ -12,9 +12,8 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.program import NoProgram
 from dynlab.program.differentiation import jacobian, jacobian_and_error
-from dynlab.program.enclosure import NonSmooth
+from dynlab.program.enclosure import NonSmooth, jacobian_over_box
 from dynlab.proofs.common_norm import best_weights, proved_bound, weighted
-from dynlab.proofs.structured import jacobian_over_box
 from dynlab.systems import System
 
 PRECISION = 64  # bits: the box is wide, and rounding is nothing beside it

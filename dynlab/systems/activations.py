@@ -1,7 +1,4 @@
-"""The activations that cells are made with, each with its slope and its bound, and the systems that are one.
-
-Slopes are made of the pre-activation, not of the activation: 1 − tanh² and σ (1 − σ) cancel where the unit saturates.
-"""
+"""The activations that cells are made with, each with its bound, and the systems that are one."""
 
 import math
 from collections.abc import Callable
@@ -12,37 +9,29 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from dynlab.errors import entry
-from dynlab.systems.base import System
+from dynlab.systems.base import Flow, System
 from dynlab.systems.unitwise import Unitwise
 
 
 @dataclass(frozen=True)
 class Activation:
-    """φ with its derivative.
+    """φ with its bound.
 
     Attributes
     ----------
     function : callable
         φ, from a tensor of pre-activations to one of the same shape.
-    slope : callable
-        φ' at the pre-activations; where φ has a kink, as ReLU at 0, the value that automatic differentiation takes.
     bound : float
         The least b with −b ≤ φ ≤ b, inf where there is none.
     """
 
     function: Callable[[Tensor], Tensor]
-    slope: Callable[[Tensor], Tensor]
     bound: float
 
-
-def tanh_slope(p: Tensor) -> Tensor:
-    """1/cosh²(p) = 4 σ(2p) σ(−2p), which does not cancel where tanh is close to ±1 as 1 − tanh² does."""
-    return 4 * sigmoid_slope(2 * p)
-
-
-def sigmoid_slope(p: Tensor) -> Tensor:
-    """σ(p) σ(−p), which does not cancel where σ is close to 1 as σ (1 − σ) does."""
-    return torch.sigmoid(p) * torch.sigmoid(-p)
+    def slope(self, p: Tensor) -> Tensor:
+        """φ' at pre-activations `p`, as automatic differentiation has it."""
+        found: Tensor = torch.func.grad(lambda q: self.function(q).sum())(p)
+        return found
 
 
 def log_cosh(p: Tensor) -> Tensor:
@@ -52,17 +41,11 @@ def log_cosh(p: Tensor) -> Tensor:
     return torch.where(size < 1, near, size + torch.log1p(torch.exp(-2 * size)) - math.log(2))
 
 
-def log_cosh_energy(p: Tensor, M: Tensor) -> tuple[Tensor, Tensor]:
-    """H = Σ log cosh(p_i) of a flow h' = tanh(p), p = M h + q, and its rate along the flow, tanh(p) · M tanh(p)."""
-    f = torch.tanh(p)
-    return log_cosh(p).sum(dim=-1), (f * (f @ M.mT)).sum(dim=-1)
-
-
 ACTIVATIONS = {
-    "tanh": Activation(torch.tanh, tanh_slope, 1.0),
-    "relu": Activation(torch.relu, lambda p: (p > 0).to(p.dtype), math.inf),
-    "sigmoid": Activation(torch.sigmoid, sigmoid_slope, 1.0),
-    "identity": Activation(lambda p: p, torch.ones_like, math.inf),
+    "tanh": Activation(torch.tanh, 1.0),
+    "relu": Activation(torch.relu, math.inf),
+    "sigmoid": Activation(torch.sigmoid, 1.0),
+    "identity": Activation(lambda p: p, math.inf),
 }
 
 
@@ -120,3 +103,25 @@ class Activated(System):
     def weights(self) -> tuple[Tensor, Tensor]:
         """The derivatives of the pre-activation by the state and by the input."""
         return self.W, self.V
+
+
+class ActivatedFlow(Activated, Flow):
+    """h' = φ(W h + V x + b)."""
+
+    velocity = Activated.value
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        """−W⁻¹ (V x + b), for the activations that vanish at 0 alone and a W that is not singular."""
+        if self.activation not in (ACTIVATIONS["tanh"], ACTIVATIONS["identity"]):
+            return None
+        W, V = self.weights()
+        found, singular = torch.linalg.solve_ex(W, -linear(input, V, self.b).unsqueeze(-1))
+        return None if singular.any() else found.squeeze(-1)
+
+    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
+        """H = Σ log cosh(p_i) of a flow h' = tanh(p), p = W h + q, and its rate along the flow, tanh(p) · W tanh(p)."""
+        if self.activation != ACTIVATIONS["tanh"]:
+            return None
+        p = self.preactivation(state, input)
+        f = torch.tanh(p)
+        return log_cosh(p).sum(dim=-1), (f * linear(f, self.weights()[0])).sum(dim=-1)

@@ -16,7 +16,7 @@ from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.systems.activations import ACTIVATIONS, Activated, log_cosh_energy
+from dynlab.systems.activations import ACTIVATIONS, ActivatedFlow
 from dynlab.systems.base import Euler, Flow
 from dynlab.systems.orthogonal import SkewSymmetric
 from dynlab.systems.unitwise import Unitwise
@@ -38,7 +38,7 @@ class Diffusing(nn.Module):
         return matrix[tuple(self.skew.places)]
 
 
-class AntisymmetricFlow(Activated, Flow):
+class AntisymmetricFlow(ActivatedFlow):
     """h' = tanh(M h + V x + b), M = W − Wᵀ − γ I, with Jacobian diag(1 − tanh²) M.
 
     Its eigenvalues have −γ max(1 − tanh²) ≤ Re λ ≤ −γ min(1 − tanh²). Under a constant input and with γ > 0 it has
@@ -58,7 +58,6 @@ class AntisymmetricFlow(Activated, Flow):
 
     M: Tensor
     activation = ACTIVATIONS["tanh"]
-    velocity = Activated.value
 
     def __init__(self, input_size: int, state_size: int, gamma: float = 0.01, sigma_w: float = 1.0) -> None:
         super().__init__(state_size, input_size)
@@ -71,10 +70,7 @@ class AntisymmetricFlow(Activated, Flow):
         return self.M, self.V
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return _zero_of(self.M, linear(input, self.V, self.b)) if self.gamma > 0 else None
-
-    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
-        return log_cosh_energy(self.preactivation(state, input), self.M)
+        return super().known_equilibrium(input) if self.gamma > 0 else None  # M has the eigenvalues −γ ± iω
 
 
 class GatedFlow(Flow):
@@ -119,7 +115,9 @@ class GatedFlow(Flow):
         return torch.tanh(self._preactivations(state, input)[1])
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return _zero_of(self.M, linear(input, self.V_h, self.b_h)) if self.gamma else None
+        if not self.gamma:
+            return None
+        return -torch.linalg.solve(self.M, linear(input, self.V_h, self.b_h).unsqueeze(-1)).squeeze(-1)
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
         turning = linear(state, self.M)
@@ -179,8 +177,3 @@ def _add_matrix(flow: AntisymmetricFlow | GatedFlow, gamma: float | None, sigma_
 
 def _input_weights(flow: Flow) -> Tensor:
     return torch.randn(flow.state_size, flow.input_size) / math.sqrt(max(flow.input_size, 1))
-
-
-def _zero_of(M: Tensor, offset: Tensor) -> Tensor:
-    """The h with M h + offset = 0; M is invertible for γ > 0, its eigenvalues being −γ ± iω."""
-    return -torch.linalg.solve(M, offset.unsqueeze(-1)).squeeze(-1)

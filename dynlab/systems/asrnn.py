@@ -14,7 +14,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Map
-from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, skew_start
 from dynlab.systems.unitwise import Unitwise
 
 
@@ -105,9 +105,6 @@ class ASRNN(Map):
     def constrained_parameters(self) -> list[nn.Parameter]:
         """The skew-symmetric matrix of W; that of U_f learns at the ordinary rate, as in the source."""
         return [entries_of(self, "W")]
-
-    def after_optimizer_step(self) -> None:
-        advance(self, "W", "U_f")
 
     def _linear(self, state: Tensor, input: Tensor) -> Tensor:
         return linear(input, self.V, self.b) + linear(state, self.W)

@@ -7,7 +7,7 @@ import abc
 import dataclasses
 import math
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from dynlab.errors import UserError
 from dynlab.program.derived import derived
 from dynlab.program.program import Program
 from dynlab.systems.embedding import Embedding
+from dynlab.systems.orthogonal import Orthogonal, orthogonal_matrices
 from dynlab.systems.unitwise import Unitwise
 
 LARGEST_STEP = 1e300  # beyond it products with a rate of 1e8 are no numbers, and below 1e-300 they lose their digits
@@ -87,6 +88,10 @@ class System(nn.Module, abc.ABC):
         """The sizes of the diagonal blocks of its Jacobian, zero above them: of a stack one for each layer."""
         return (self.state_size,)
 
+    @abc.abstractmethod
+    def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """What the system computes of a state: `Map.step`, or `Flow.velocity`."""
+
     def program(self, input: Tensor, t: int = 0) -> Program:
         """Return one step, of a flow its velocity, under the held `input` of shape (input,), as elementary operations.
 
@@ -129,18 +134,20 @@ class System(nn.Module, abc.ABC):
 
     def constrained_parameters(self) -> list[nn.Parameter]:
         """The parameters of orthogonal or unitary matrices that the sources train at a learning rate of their own."""
-        return []
+        return [cast(nn.Parameter, each.original) for each in orthogonal_matrices(self)]
 
     def decaying_parameters(self) -> list[nn.Parameter] | None:
         """The only parameters that weight decay is of, the read-out's included; None for all but constrained ones."""
         return None
 
     def after_optimizer_step(self) -> None:
-        """What a system does to its own parameters once an optimiser has moved them: nothing, but for a few.
+        """What a system does to its own parameters once an optimiser has moved them: bases of orthogonal matrices move.
 
         Training calls it after every step of an optimiser. What it counts is kept in buffers, so that a checkpoint
         resumes exactly.
         """
+        for each in orthogonal_matrices(self):
+            cast(Orthogonal, each[0]).advance(cast(nn.Parameter, each.original))
 
     def output(self, state: Tensor) -> Tensor:
         """The part of the state that a read-out sees, shape (..., state) to (..., output): all of it, an LSTM's h."""

@@ -1,6 +1,5 @@
 """A plain function f(state, input), or any torch module called so, as a `Map`."""
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -189,9 +188,6 @@ def from_function(
             f"{_name(f)} takes ({names[0]}, {names[1]}), which looks like the input before the state: say order='xh', "
             f"or order='hx' if {names[0]} is the state."
         )
-    if isinstance(f, torch.jit.ScriptFunction):
-        script = f  # no copy can be made of it, and one of a function that calls it can
-        f = functools.wraps(script)(lambda *given: script(*given))
     own = copied(f) if isinstance(f, nn.Module) else f
     found = Function(own, state_size, input_size, order or "hx", complex_state)
     found.eval()

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.systems.base import Flow, Map, System
+from dynlab.systems.base import Flow, System
 from dynlab.systems.copied import copied
 from dynlab.systems.orthogonal import Orthogonal
 
@@ -88,11 +88,7 @@ class Held:
 
     def moved(self, states: Tensor) -> Tensor:
         """F(h) of a map, f(h) of a flow, shape (..., n)."""
-        if isinstance(self.system, Flow):
-            return self.system.velocity(*self.given(states))
-        if isinstance(self.system, Map):
-            return self.system.step(*self.given(states))
-        raise TypeError(f"{type(self.system).__name__} is neither a Map nor a Flow")
+        return self.system.evolve(*self.given(states))
 
     def displacement(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """F(h) − h of a map, f(h) of a flow, shape (..., n): 0 where the state stays.

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.systems.activations import activation_named
+from dynlab.systems.activations import Activated, activation_named
 from dynlab.systems.base import Map
-from dynlab.systems.complex_state import to_complex, to_real
+from dynlab.systems.complex_state import real_form, to_complex, to_real
 
 
-class KRU(Map):
+class KRU(Activated, Map):
     """z_t = φ(V x_t + W z_{t−1}), W = W_0 ⊗ ⋯ ⊗ W_{F−1} of complex 2×2 factors; the state is [Re z; Im z].
 
     φ acts on real and imaginary parts alike, so that the Jacobian is diag(φ') times the real form of W. Training adds
@@ -52,8 +52,12 @@ class KRU(Map):
         unitary = torch.linalg.qr(torch.randn(count, 2, 2, dtype=torch.complex64)).Q
         self.factors = nn.Parameter(torch.stack([unitary.real, unitary.imag], dim=1))
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.activation.function(self._preactivation(state, input))
+    step = Activated.value
+    state_bound = Activated.value_bound
+    unitwise = Map.unitwise  # the product of factors takes fewer operations than that with their matrix
+
+    def weights(self) -> tuple[Tensor, Tensor]:
+        return real_form(self.matrix()), self.V
 
     def matrix(self) -> Tensor:
         """The complex matrix W, shape (n, n)."""
@@ -68,11 +72,7 @@ class KRU(Map):
         defect = factors.mH @ factors - torch.eye(2, dtype=factors.dtype, device=factors.device)
         return torch.view_as_real(defect).square().sum()
 
-    def state_bound(self) -> Tensor | None:
-        bound = self.activation.bound
-        return self.V.new_full((self.state_size,), bound) if math.isfinite(bound) else None
-
-    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+    def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         z = to_complex(state)
         for number, factor in enumerate(self._factors()):
             # the index that this factor acts on, between those before (more significant) and those after it

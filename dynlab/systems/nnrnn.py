@@ -16,7 +16,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.systems.base import check_sizes
-from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, parametrizations_of, skew_start
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, parametrizations_of, skew_start
 from dynlab.systems.orthogonal_rnn import ModReLURNN, modrelu_bias
 
 
@@ -67,9 +67,6 @@ class NNRNN(ModReLURNN):
     def penalty(self) -> Tensor:
         """Σ (γ_i − 1)²."""
         return (self.schur.gamma - 1).square().sum()
-
-    def constrained_parameters(self) -> list[nn.Parameter]:
-        return [entries_of(self, "W")]
 
     def decaying_parameters(self) -> list[nn.Parameter]:
         """T alone: what makes W non-normal is kept small, as in the source."""

@@ -16,7 +16,7 @@ orthogonal networks and long-memory tasks", ICML 2016, arXiv 1602.06662 (the oth
 """
 
 import math
-from typing import NamedTuple, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -58,20 +58,6 @@ class SkewSymmetric(nn.Module):
     def forward(self, entries: Tensor) -> Tensor:
         upper = entries.new_zeros(self.size, self.size).index_put(tuple(self.places), entries)
         return upper - upper.mT
-
-
-class _Made(NamedTuple):
-    """A matrix, and the tensors that it was made of, which are held here, with their version and place in memory."""
-
-    of: list[tuple[Tensor, int, int]]
-    matrix: Tensor
-
-
-_NOTHING = _Made([], torch.empty(0))
-
-
-def _same(one: tuple[Tensor, int, int], other: tuple[Tensor, int, int]) -> bool:
-    return one[0] is other[0] and one[1:] == other[1:]
 
 
 class Orthogonal(nn.Module):
@@ -119,7 +105,8 @@ class Orthogonal(nn.Module):
                 f"moves, got {rebase_every} and {project_every}."
             )
         self.tangent, self.chart = tangent, made
-        self._keeps, self._made = False, _NOTHING
+        self._keeps = False
+        self._made: tuple[Any, ...] = ()  # the matrix, what it was made of, and versions and places in memory of that
         self.rebase_every, self.project_every = rebase_every, project_every
         self.register_buffer("base", None if base is None else base.double())
         if rebase_every is not None:
@@ -127,22 +114,20 @@ class Orthogonal(nn.Module):
 
     def forward(self, entries: Tensor) -> Tensor:
         if not self._keeps or entries.requires_grad or entries.is_inference():
-            return self._meant(entries)
-        of = [(one, one._version, one.data_ptr()) for one in (entries, self.base) if one is not None]
-        made = self._made
-        if not (len(made.of) == len(of) and all(map(_same, made.of, of))):
-            made = self._made = _Made(of, self._meant(entries))
-        return made.matrix
+            return self._precise(entries).to(entries.dtype)
+        of = [each for each in (entries, self.base) if each is not None]
+        at = [(id(each), each._version, each.data_ptr()) for each in of]
+        if self._made[2:] != (at,):
+            self._made = self._precise(entries).to(entries.dtype), of, at
+        found: Tensor = self._made[0]
+        return found
 
     def keep(self) -> None:
         """From now on compute the matrix anew only where what it is made of was changed, by torch and not by ``.data``.
 
         For a copy that is analysed: a step of 122 units otherwise takes a matrix exponential of 4 ms.
         """
-        self._keeps, self._made = True, _NOTHING
-
-    def _meant(self, entries: Tensor) -> Tensor:
-        return self._precise(entries).to(entries.dtype)
+        self._keeps, self._made = True, ()
 
     def advance(self, entries: Tensor) -> None:
         """Count one step of the optimiser, and move the base when it is time."""
@@ -187,10 +172,10 @@ def entries_of(system: nn.Module, name: str) -> nn.Parameter:
     return cast(nn.Parameter, parametrizations_of(system, name).original)
 
 
-def advance(system: nn.Module, *names: str) -> None:
-    """Count one step of the optimiser for each of the matrices, and move their bases when it is time."""
-    for name in names:
-        cast(Orthogonal, parametrizations_of(system, name)[0]).advance(entries_of(system, name))
+def orthogonal_matrices(system: nn.Module) -> list[ParametrizationList]:
+    """The parametrizations of a system's orthogonal matrices, each with the parameter that it makes one of."""
+    found = [part for part in system.modules() if isinstance(part, ParametrizationList)]
+    return [each for each in found if isinstance(each[0], Orthogonal)]
 
 
 def skew_start(size: int, init: str) -> Tensor:

@@ -23,7 +23,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Map, check_sizes
-from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, skew_start
 from dynlab.systems.unitwise import Unitwise
 
 
@@ -119,12 +119,6 @@ class OrthogonalRNN(ModReLURNN):
     def __init__(self, V: Tensor, b: Tensor, entries: Tensor, orthogonal: Orthogonal) -> None:
         super().__init__(V, b)
         constrain(self, "B", entries, orthogonal)
-
-    def constrained_parameters(self) -> list[nn.Parameter]:
-        return [entries_of(self, "B")]
-
-    def after_optimizer_step(self) -> None:
-        advance(self, "B")
 
 
 def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = "exp") -> OrthogonalRNN:

@@ -15,7 +15,7 @@ from torch.nn.functional import linear
 from dynlab.errors import UserError
 from dynlab.systems.activations import Activated, activation_named
 from dynlab.systems.base import Map
-from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, skew_start
 
 # The input weights start uniform in this range on both sides of 0.
 INPUT_REACH = 0.01
@@ -74,12 +74,6 @@ class SoftOrthogonalRNN(Activated, Map):
     def penalty(self) -> Tensor:
         """‖WᵀW − I‖_F² = Σ (s_i² − 1)²."""
         return (self.singular_values().square() - 1).square().sum()
-
-    def constrained_parameters(self) -> list[nn.Parameter]:
-        return [entries_of(self, "U"), entries_of(self, "Q")]
-
-    def after_optimizer_step(self) -> None:
-        advance(self, "U", "Q")
 
     def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         turned = self.singular_values() * linear(state, self.Q.mT)

@@ -5,6 +5,7 @@ The equations are those of the documentation of `torch.nn.RNN`, `torch.nn.GRU` a
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,15 @@ PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 class Cell(Map):
-    """What the three share: parameters under torch's names, copied.
+    """What the three share: parameters under torch's names, copied; and where in a network the layer stands.
+
+    Attributes
+    ----------
+    below : ModuleList
+        The layers below from the lowest up, each as its forward cell or as (forward, reverse): their complete output,
+        in its own time order, drives this one.
+    reverse : bool
+        Whether the layer runs from the last input to the first. Its step t then belongs to input T + 1 − t.
 
     Parameters
     ----------
@@ -36,6 +45,7 @@ class Cell(Map):
     def __init__(self, weights: Mapping[str, Tensor], state_size: int, output_size: int) -> None:
         super().__init__(state_size, weights["weight_ih"].shape[1])
         self.output_size = output_size
+        self.below, self.reverse = nn.ModuleList(), False
         for name in PARAMETERS:
             given = weights.get(name)
             self.register_parameter(name, None if given is None else nn.Parameter(given.detach().clone()))
@@ -50,6 +60,30 @@ class Cell(Map):
 
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.output_size]
+
+    def place(self, below: Sequence[Sequence["Cell"]], reverse: bool) -> None:
+        """Stand above these layers, in that direction."""
+        self.below, self.reverse = nn.ModuleList(nn.ModuleList(layer) for layer in below), reverse
+        self.network_input_size = below[0][0].input_size if below else self.input_size
+
+    def drive(self, inputs: Tensor) -> Tensor:
+        inputs = super().drive(inputs)
+        for layer in cast(list[list[Cell]], self.below):
+            forward, *backward = layer
+            outputs = [_outputs(forward, inputs)]
+            outputs += [_outputs(cell, inputs.flip(-2)).flip(-2) for cell in backward]
+            inputs = torch.cat(outputs, dim=-1)
+        return inputs.flip(-2) if self.reverse else inputs
+
+
+def _outputs(cell: Cell, inputs: Tensor) -> Tensor:
+    """The outputs at t = 1 … T from a zero state, shape (..., T, output)."""
+    state = inputs.new_zeros(*inputs.shape[:-2], cell.state_size)
+    outputs = []
+    for x in inputs.unbind(dim=-2):
+        state = cell.step(state, x)
+        outputs.append(cell.output(state))
+    return torch.stack(outputs, dim=-2)
 
 
 class RNNCell(Activated, Cell):
@@ -107,9 +141,9 @@ class LSTMCell(Cell):
         self.name = "lstm"
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        i, f, g, o, c = self._parts(state, self._preactivations(state, input))
-        c = f * c + i * g
-        return torch.cat([self._project(o * torch.tanh(c)), c], dim=-1)
+        i, f, g, o = self._preactivations(state, input)
+        c = torch.sigmoid(f) * state[..., self._sizes[0] :] + torch.sigmoid(i) * torch.tanh(g)
+        return torch.cat([self.hidden(o, c), c], dim=-1)
 
     def state_bound(self) -> Tensor:
         hidden, memory = self._sizes
@@ -125,11 +159,8 @@ class LSTMCell(Cell):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         preactivations = self._preactivations(state, input)
-        i, _, g, o, c = self._parts(state, preactivations)
-        h = state[..., : self._sizes[0]]
-        # 1 − f from the pre-activation: the difference is rounding, or 0, where f is close to 1
-        forgotten = torch.sigmoid(-preactivations[1])
-        return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / forgotten], dim=-1)
+        h, c = state.split(self._sizes, dim=-1)
+        return torch.cat([h - self.hidden(preactivations[3], c), c - self._memory(preactivations)], dim=-1)
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
         """Of i, f, g and o, in torch's order."""
@@ -139,17 +170,13 @@ class LSTMCell(Cell):
 
     @staticmethod
     def _memory(preactivations: Sequence[Tensor]) -> Tensor:
-        """c* = i g/(1 − f), which stays."""
+        """c* = i g/(1 − f), which stays; 1 − f from the pre-activation, as it is rounding where f is close to 1."""
         i, f, g, _ = preactivations
         return torch.sigmoid(i) * torch.tanh(g) / torch.sigmoid(-f)
 
-    def _parts(self, state: Tensor, preactivations: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """The gates i, f, o with g, in torch's order, and c."""
-        i, f, g, o = preactivations
-        c = state[..., self._sizes[0] :]
-        return torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o), c
-
-    def _project(self, h: Tensor) -> Tensor:
+    def hidden(self, o: Tensor, c: Tensor) -> Tensor:
+        """H' of the output gate's pre-activation and the memory."""
+        h = torch.sigmoid(o) * torch.tanh(c)
         return h if self.weight_hr is None else linear(h, self.weight_hr)
 
 
@@ -167,15 +194,8 @@ class RestingLSTM(Map):
         self.name = cell.name
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        preactivations = self._preactivations(state, input)
-        return self.cell._project(torch.sigmoid(preactivations[3]) * torch.tanh(self.cell._memory(preactivations)))
+        preactivations = self.cell._preactivations(state, input)
+        return self.cell.hidden(preactivations[3], self.cell._memory(preactivations))
 
     def state_bound(self) -> Tensor:
         return self.cell.state_bound()[: self.state_size]
-
-    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
-        """The cell's; an input that a whole batch shares, expanded, is multiplied once."""
-        batch = input.shape[:-1]
-        if batch == state.shape[:-1] and input.numel() and not any(input.stride()[:-1]):
-            input = input[(0,) * len(batch)]
-        return self.cell._preactivations(state, input)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from dynlab.errors import UserError
 from dynlab.systems.base import Map
 from dynlab.systems.torch_cells import PARAMETERS, Cell, GRUCell, LSTMCell, RNNCell
-from dynlab.systems.torch_stacks import DrivenLayer, Stack
+from dynlab.systems.torch_stacks import Stack
 
 IDENTITY_START_INPUT = 0.03  # deviation of the input weights beside identity recurrent ones: small, not to swamp them
 
@@ -58,7 +58,9 @@ def torch_layer(module: RecurrentModule, layer: int | None = None, reverse: bool
     directions = (False, True) if ":0r" in names else (False,)
     layer = layer or 0
     below = [[_cell(module, lower, direction) for direction in directions] for lower in range(layer)]
-    return DrivenLayer(_cell(module, layer, reverse), below, reverse)
+    cell = _cell(module, layer, reverse)
+    cell.place(below, reverse)
+    return cell
 
 
 def layer_names(module: RecurrentModule) -> list[str]:

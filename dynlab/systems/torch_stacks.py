@@ -1,9 +1,8 @@
-"""Layers of torch's cells above one another: as one joint state, or one layer driven by those below it."""
+"""Layers of torch's cells above one another, as one joint state."""
 
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -37,7 +36,7 @@ class Stack(Map):
         for cell, part in self._parts(state):
             found.append(cell.step(part, input))
             input = cell.output(found[-1])
-        return _joined(found)
+        return torch.cat(found, dim=-1)
 
     def state_bound(self) -> Tensor | None:
         bounds = [bound for cell in self.layers() if (bound := cell.state_bound()) is not None]
@@ -51,7 +50,7 @@ class Stack(Map):
                 return None
             found.append(residual)
             input = cell.output(cell.step(part, input))
-        return _joined(found)
+        return torch.cat(found, dim=-1)
 
     def output(self, state: Tensor) -> Tensor:
         cell, part = self._parts(state)[-1]
@@ -64,61 +63,3 @@ class Stack(Map):
     def _parts(self, state: Tensor) -> list[tuple[Cell, Tensor]]:
         cells = self.layers()
         return list(zip(cells, state.split([cell.state_size for cell in cells], dim=-1), strict=True))
-
-
-class DrivenLayer(Map):
-    """One layer and direction of a network, driven by the complete output of the layers below in its own time order.
-
-    Parameters
-    ----------
-    cell : Cell
-        The layer itself.
-    below : sequence of sequence of Cell
-        The layers below from the lowest up, each as its forward cell or as (forward, reverse).
-    reverse : bool
-        Whether the layer runs from the last input to the first. Its step t then belongs to input T + 1 − t.
-    """
-
-    def __init__(self, cell: Cell, below: Sequence[Sequence[Cell]], reverse: bool) -> None:
-        super().__init__(cell.state_size, cell.input_size)
-        self.cell = cell
-        self.below = nn.ModuleList(nn.ModuleList(layer) for layer in below)
-        self.reverse = reverse
-        self.network_input_size = below[0][0].input_size if below else cell.input_size
-        self.name = cell.name
-
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.cell.step(state, input, t)
-
-    def state_bound(self) -> Tensor | None:
-        return self.cell.state_bound()
-
-    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.cell.ungated_residual(state, input, t)
-
-    def output(self, state: Tensor) -> Tensor:
-        return self.cell.output(state)
-
-    def drive(self, inputs: Tensor) -> Tensor:
-        for layer in cast(list[list[Cell]], self.below):
-            forward, *backward = layer
-            outputs = [_outputs(forward, inputs)]
-            outputs += [_outputs(cell, inputs.flip(-2)).flip(-2) for cell in backward]
-            inputs = torch.cat(outputs, dim=-1)
-        return inputs.flip(-2) if self.reverse else inputs
-
-
-def _outputs(cell: Cell, inputs: Tensor) -> Tensor:
-    """The outputs at t = 1 … T from a zero state, shape (..., T, output)."""
-    state = inputs.new_zeros(*inputs.shape[:-2], cell.state_size)
-    outputs = []
-    for x in inputs.unbind(dim=-2):
-        state = cell.step(state, x)
-        outputs.append(cell.output(state))
-    return torch.stack(outputs, dim=-2)
-
-
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """Concatenate states after broadcasting their leading dimensions."""
-    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
-    return torch.cat([part.expand(*batch, part.shape[-1]) for part in parts], dim=-1)

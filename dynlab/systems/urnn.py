@@ -21,7 +21,7 @@ from dynlab.systems.complex_state import (
     to_complex,
     to_real,
 )
-from dynlab.systems.orthogonal import Orthogonal, advance, constrain, entries_of
+from dynlab.systems.orthogonal import Orthogonal, constrain
 
 
 class FourierUnitary(nn.Module):
@@ -133,13 +133,6 @@ class UnitaryRNN(Map):
 
     def initial_state(self) -> Tensor:
         return self.z_0
-
-    def constrained_parameters(self) -> list[nn.Parameter]:
-        return [entries_of(self.recurrent, "W")] if isinstance(self.recurrent, FullUnitary) else []
-
-    def after_optimizer_step(self) -> None:
-        if isinstance(self.recurrent, FullUnitary):
-            advance(self.recurrent, "W")
 
 
 def urnn(input_size: int, hidden_size: int) -> UnitaryRNN:

@@ -11,11 +11,10 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from dynlab.errors import entry
-from dynlab.systems.activations import ACTIVATIONS, Activated, activation_named, log_cosh_energy
-from dynlab.systems.base import Euler, Flow, Map
+from dynlab.systems.activations import Activated, ActivatedFlow, activation_named
+from dynlab.systems.base import Euler, Map
 from dynlab.systems.orthogonal import polar_factor
 
 
@@ -73,27 +72,13 @@ class Vanilla(Activated, Map):
     state_bound = Activated.value_bound
 
 
-class FeedbackFlow(Activated, Flow):
+class FeedbackFlow(ActivatedFlow):
     """h' = φ(W h + V x + b), with Jacobian diag(φ') W; parameters and start as in `Vanilla`."""
-
-    velocity = Activated.value
 
     def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
         super().__init__(state_size, input_size)
         self.activation = activation_named(activation)
         _add_weights(self, bias)
-
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        """−W⁻¹ (V x + b), for the activations that vanish at 0 alone and a W that is not singular."""
-        if self.activation not in (ACTIVATIONS["tanh"], ACTIVATIONS["identity"]):
-            return None
-        found, singular = torch.linalg.solve_ex(self.W, -linear(input, self.V, self.b).unsqueeze(-1))
-        return None if singular.any() else found.squeeze(-1)
-
-    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
-        if self.activation != ACTIVATIONS["tanh"]:
-            return None
-        return log_cosh_energy(self.preactivation(state, input), self.W)
 
 
 def feedback(

@@ -15,7 +15,6 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.numerics.threads import slices
 from dynlab.program.differentiation import (
-    diagonal_blocks_and_errors,
     jacobian,
     jacobian_and_error,
     jacobian_and_rounding,
@@ -69,19 +68,13 @@ class Driven:
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / self._entries):
             yield _masked(jacobian(of, *given).dense(), lost)
 
-    def diagonal_blocks(
+    def blocks_and_errors(
         self, of: System, steps: Sequence[int] | NDArray[np.int64]
-    ) -> Iterator[list[tuple[NDArray[np.float64], NDArray[np.float64]]]]:
-        """The blocks along the diagonal of what `blocks` yields, and bounds on their entries' errors, in float64.
-
-        Yields
-        ------
-        list of (ndarray, ndarray), shape (sample, some of the steps, block, block)
-            One for each of `System.blocks`; NaN where h_{t−1} is not finite. As many steps as of `blocks`.
-        """
-        for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / self._entries):
-            found = diagonal_blocks_and_errors(of, *given)
-            yield [(_in_numpy(_masked(block, lost)), _in_numpy(_masked(error, lost))) for block, error in found]
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """What `blocks` yields, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
+        for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
+            matrix, error = (_in_numpy(_masked(part, lost)) for part in jacobian_and_error(of, *given))
+            yield matrix, error
 
     def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: float) -> Iterator[Operator]:
         """∂step/∂state at h_{t−1}, x_t for each t of `steps`, in that order, `at_once` of them at a time, in float64.

@@ -192,7 +192,6 @@ def test_a_low_rank_ernn_is_singular_as_its_structure_says():
     np.testing.assert_array_equal(ds["eigenvalue"], inner["inner_eigenvalue"])
 
 
-@pytest.mark.xfail(reason="errors of an ERNN's Jacobian are wide, since moduli are multiplied through its inner steps")
 def test_of_several_learned_steps_of_an_ernn_the_least_stable_one_counts():
     system = ernn(rank=None, activation="tanh")
     with torch.no_grad():

@@ -69,20 +69,6 @@ def test_an_eigenvalue_that_two_blocks_share_is_as_sharp_as_in_each_and_has_no_c
     assert np.isinf(found.conditions).all()
 
 
-def test_a_matrix_with_an_entry_that_is_no_number_has_no_eigenvalues():
-    matrices = np.stack([np.eye(3), np.eye(3)])
-    matrices[1, 2, 0] = np.nan
-    found = eigenvalues(matrices, blocks=(1, 2))
-    assert found.values[0].tolist() == [1, 1, 1]
-    assert np.isnan(found.values[1]).all()
-    assert np.isnan(found.errors[1]).all()
-
-
-def test_blocks_that_do_not_add_up_are_refused():
-    with pytest.raises(ValueError, match="do not add up to a matrix of 3 rows"):
-        eigenvalues(np.eye(3), blocks=(1, 1))
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_that_are_almost_zero_leave_the_other_eigenvalues_sharp(seed):
     """Rows of 1e-39 and 1e-19, wrong by a rounding each: the other bounds are not scaled by 1e39."""
@@ -130,8 +116,3 @@ def test_eigenvectors_of_a_changed_matrix_are_turned_by_no_more_than_the_error()
         cosine = np.abs((found.right.conj() * other.right[own]).sum(axis=1))
         angle = np.sqrt(np.maximum(0, 1 - np.minimum(1, cosine) ** 2))
         assert (angle[found.resolved] <= found.errors[found.resolved] + 2e-8).all()
-
-
-def test_an_eigenvalue_of_two_blocks_has_no_eigenvectors_of_its_own():
-    matrix = np.array([[0.5, 0.0, 0.0], [1.0, 0.5, 0.0], [1.0, 2.0, -0.25]])
-    assert not eigenmodes(matrix, np.full(3, 1e-6), (1, 1, 1), 3).resolved[:2].any()

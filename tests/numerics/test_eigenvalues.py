@@ -6,11 +6,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from spectra import DEFECTIVE, DIGITS, FAMILIES, MORE_DIGITS, distances, exact, jordan, orthogonal, skewed
 
-from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
-from dynlab.systems.textbook import LinearMap
 
 SIZES = [1, 2, 3, 5, 8]
 ROUNDING = 2.0**-53
@@ -135,33 +132,12 @@ def test_what_is_defective_or_multiple_on_its_border_stays_undecided(size, flow)
             assert kind.stable == -1
 
 
-def test_a_linear_map_is_classified_as_it_is_stored():
-    """[[1 ∓ 1e-9, 1e6], [0, 1/2]]: condition 2e6, and the last digit of 1 decides where that is stored."""
-    for value, stable in ((1 - 1e-9, 1), (1 + 1e-9, 0), (1 - 1e-14, 1), (1 + 1e-14, 0)):
-        ds = fixed_points(LinearMap([[value, 1e6], [0.0, 0.5]]), starts=4)
-        assert ds["stable"].values.tolist() == [stable]
-
-
 def test_matrices_that_are_not_finite_are_nan_and_others_beside_them_are_not():
     stack = np.stack([np.eye(3), np.full((3, 3), np.nan), np.diag([1.0, np.inf, 2.0]), 2 * np.eye(3)])
     found = eigenvalues(stack.reshape(2, 2, 3, 3))
     for part in found:
         assert np.isnan(part).all(axis=-1).tolist() == [[False, True], [True, False]]
     assert np.isnan(approximate_eigenvalues(stack)).all(axis=-1).tolist() == [False, True, True, False]
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_one_matrix_and_many_have_the_same_eigenvalues_in_the_same_order(family):
-    """And pairs are adjacent, the positive imaginary part first."""
-    stack = np.stack([FAMILIES[family](np.random.default_rng(seed), 6) for seed in range(40)])
-    several = eigenvalues(stack)
-    for matrix, values, errors in zip(stack, several.values, several.errors, strict=True):
-        alone = eigenvalues(matrix)
-        assert (np.abs(alone.values - values) <= errors + alone.errors).all()
-        np.testing.assert_array_equal(order(values), np.arange(6))
-        upper = np.flatnonzero(values.imag > 0)
-        np.testing.assert_array_equal(values[upper + 1], values[upper].conj())
-        assert (values.imag != 0).sum() == 2 * len(upper)
 
 
 def test_the_order_does_not_hang_on_last_digits():
@@ -192,19 +168,3 @@ def test_discs_count_the_eigenvalues_of_nearly_defective_matrices():
         assert n - kind.unstable - kind.undecided <= (sizes < 1).sum()
         decided.append(kind.undecided == 0)
     assert np.mean(decided) > 0.9
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 6])
-@pytest.mark.parametrize("corner", [1e-6, -1e-12, 1e-15, 1e-16, -3e-17, 1e-18, 1e-30, 1e-300])
-def test_of_a_jordan_block_closed_by_rounding_no_eigenvalue_leaves_its_neighbourhood(n, corner):
-    """λ + corner^{1/n} ω, ω the n-th roots of 1: eigenvectors are parallel, and magnify rounding without limit."""
-    for value in (0.9, -0.5):
-        matrix = value * np.eye(n) + np.diag(np.ones(n - 1), 1)
-        matrix[-1, 0] = corner
-        found = eigenvalues(matrix)
-        angle = (np.pi * (corner < 0) + 2 * np.pi * np.arange(n)) / n
-        exact = value + abs(corner) ** (1 / n) * np.exp(1j * angle)
-        distance = np.abs(found.values[:, None] - exact)
-        assert (distance.min(axis=1) <= found.errors + 4e-16).all()
-        assert found.errors.max() < 0.1
-        assert np.abs(found.values).max() < 2

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import block_diag
 
 from dynlab.numerics.orthogonal_similarity import orthogonal_similarity
 
@@ -41,16 +40,6 @@ def test_of_turns_it_is_that_of_their_angles(one, other):
     between = abs(abs(one) - abs(other))
     np.testing.assert_allclose(found.distance, 2 * np.sqrt(2) * np.sin(between / 2), rtol=1e-12)
     np.testing.assert_allclose([found.angle, found.angle_bound], between, rtol=1e-12)
-
-
-def test_of_rotations_in_several_planes_it_is_that_of_the_planes():
-    """Each plane alone has no preferred basis."""
-    basis = orthogonal(np.random.default_rng(3), 6, 6)
-    speeds = np.array([[0.1, 0.6, 1.5], [0.2, 0.9, 1.4]])
-    one, other = (block_diag(*map(turn, each)) for each in speeds)
-    found = orthogonal_similarity(basis @ one @ basis.T, other, 4)
-    expected = 2 * np.sqrt(2) * np.linalg.norm(np.sin(np.subtract(*speeds) / 2))
-    np.testing.assert_allclose([found.distance, found.distance_bound], expected, rtol=1e-9)
 
 
 def test_in_the_plane_no_turn_and_no_reflection_comes_nearer():

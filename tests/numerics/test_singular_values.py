@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dynlab.numerics import singular_values
-from dynlab.numerics.singular_values import norm, norm_and_direction
+from dynlab.numerics.singular_values import norm_and_direction
 
 N = singular_values.ALL_UP_TO + 44
 
@@ -42,8 +42,3 @@ def test_a_vector_of_another_part_of_the_matrix_does_not_hide_the_largest_part()
     matrix[0, 0], matrix[-1, -1] = 1.0, 1 + 1e-6
     near = np.eye(N)[0]
     assert norm_and_direction(matrix, near)[0] == pytest.approx(1 + 1e-6, rel=1e-10)
-
-
-@pytest.mark.parametrize("n", [1, 3, N])
-def test_the_zero_matrix_has_the_norm_zero(n):
-    assert norm(np.zeros((n, n))) == 0

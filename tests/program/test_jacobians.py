@@ -11,7 +11,6 @@ from dynlab.program.derived import derived
 from dynlab.program.differentiation import (
     STATED,
     automatic_jacobian,
-    diagonal_blocks_and_errors,
     input_jacobian,
     jacobian,
     jacobian_and_error,
@@ -103,18 +102,6 @@ def test_every_entry_lies_within_its_stated_error(system, batch):
                     widths.append(bound / (np.finfo(float).eps * abs(value)))
     # what is computed from parameters has an error of its own, and an ERNN's pre-activations are nested
     assert not widths or not exact_numbers or "ernn" in system.name or np.median(widths) < MEDIAN_WIDTH
-
-
-def test_the_blocks_along_the_diagonal_are_those_of_the_whole(system, batch):
-    whole, error = jacobian_and_error(system, *batch)
-    start = 0
-    for block, wrong in diagonal_blocks_and_errors(system, *batch):
-        part = slice(start, start := start + block.shape[-1])
-        torch.testing.assert_close(
-            block.expand(2, 3, *block.shape[-2:]), whole[..., part, part], rtol=1e-12, atol=1e-12
-        )
-        assert (wrong <= 1.01 * error[..., part, part] + 1e-15).all()
-    assert start == system.state_size
 
 
 def test_the_bound_of_the_norm_holds_for_the_entries(system, batch):

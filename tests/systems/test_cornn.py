@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from automatic import automatic_jacobian
 
 from dynlab.errors import UserError
-from dynlab.program.differentiation import input_jacobian
 from dynlab.systems import create, frozen
 from dynlab.trajectories.simulation import orbit
 
@@ -28,15 +26,6 @@ def test_step_is_the_papers_formula():
     np.testing.assert_allclose(found, np.hstack([x + 0.1 * new_z, new_z]), rtol=0, atol=1e-14)
 
 
-def test_without_the_velocity_inside_tanh_it_is_an_oscillator_with_a_force_that_depends_on_position():
-    network = cell()
-    network.W_velocity.zero_()
-    state, u = torch.randn(5, 8, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
-    x, z = state.chunk(2, dim=-1)
-    new_z = z + 0.1 * (torch.tanh(x @ network.W.mT + u @ network.V.mT + network.b) - 0.2 * x - 6.4 * z)
-    torch.testing.assert_close(network.step(state, u), torch.cat([x + 0.1 * new_z, new_z], dim=-1))
-
-
 @pytest.mark.parametrize("gamma, epsilon", [(4.0, 0.4), (0.2, 6.4)], ids=["underdamped", "overdamped"])
 def test_it_converges_to_the_damped_oscillator_with_order_one(gamma, epsilon):
     """With nothing inside tanh: x(t) of x'' = −γ x − ε x' from (1, 0) in closed form, at t = 2."""
@@ -52,20 +41,6 @@ def test_it_converges_to_the_damped_oscillator_with_order_one(gamma, epsilon):
         errors.append(abs(float(network.output(final)) - exact))
     slopes = np.log2(np.divide(errors[:-1], errors[1:]))
     np.testing.assert_allclose(slopes, 1, atol=0.02)
-
-
-def test_input_jacobian_is_the_automatic_one():
-    network = cell()
-    at = torch.randn(5, 8, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
-    automatic = automatic_jacobian(network, *at, by_input=True).dense()
-    torch.testing.assert_close(input_jacobian(network, *at).dense(), automatic, rtol=1e-12, atol=1e-14)
-
-
-def test_parameters_at_the_har2_size():
-    """64 units: the 9k parameters of the paper's table, its one output included."""
-    network = cell(input_size=9, hidden_size=64)
-    assert sum(p.numel() for p in network.parameters()) == 64 * (64 + 64 + 9 + 1)
-    assert round((8832 + 65) / 1000) == 9
 
 
 @pytest.mark.parametrize("setting", ["gamma", "epsilon", "step_size"])

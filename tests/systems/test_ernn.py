@@ -1,10 +1,7 @@
 """ERNN: its formula, its equilibrium, its counts, and the identities that tie it to FastRNN."""
 
-import math
-
 import numpy as np
 import pytest
-import scipy.optimize
 import torch
 
 from dynlab.errors import UserError
@@ -60,25 +57,6 @@ def test_step_is_the_papers_recursion(start, sign, projection, rank):
     np.testing.assert_allclose(system.recurrent_matrix(), P @ U, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid"])
-def test_one_inner_step_is_fastrnn(activation):
-    # g = h + η (φ(P (U 2h + W x + b)) − 2h): σ(α) = η, σ(β) = 1 − 2η, its matrix 2 P U, its inputs P W and P b
-    eta = 0.07
-    ernn = make(activation=activation, eta=eta)
-    eta = float(ernn.eta[0, 0])
-    fast = frozen(create("fastrnn", input_size=3, state_size=6, activation=activation))
-    P = ernn.U.matrix()
-    fast.U.copy_(2 * ernn.recurrent_matrix())
-    fast.W.copy_(P @ ernn.W)
-    fast.b.copy_(P @ ernn.b)
-    fast.alpha.fill_(math.log(eta / (1 - eta)))
-    fast.beta.fill_(math.log((1 - 2 * eta) / (2 * eta)))
-    inputs, start = draw(4, 5, 3), draw(4, 6)
-    torch.testing.assert_close(orbit(ernn, inputs, start), orbit(fast, inputs, start), rtol=0, atol=1e-13)
-    h, x = draw(4, 6), draw(4, 3)
-    torch.testing.assert_close(jacobian(ernn, h, x).dense(), jacobian(fast, h, x).dense(), rtol=0, atol=1e-14)
-
-
 @pytest.mark.parametrize("start", ["previous", "zero"])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_at_equilibrium_the_state_is_z_minus_the_old_state(start, sign):
@@ -101,61 +79,6 @@ def test_the_last_state_is_an_alternating_sum_of_equilibria():
     torch.testing.assert_close(orbit(system, inputs, initial)[-1], expected, rtol=0, atol=1e-12)
 
 
-def test_the_variant_with_the_other_sign_cannot_tell_the_order_of_its_inputs():
-    system = contracting(sign=-1, inner_steps=200, eta=0.9)
-    inputs, initial = draw(5, 3), draw(6)
-    shuffled = inputs[[3, 0, 4, 2, 1]]
-    assert not torch.equal(shuffled, inputs)
-    ends = orbit(system, inputs, initial)[-1], orbit(system, shuffled, initial)[-1]
-    torch.testing.assert_close(*ends, rtol=0, atol=1e-12)
-
-
-def test_started_at_the_old_state_one_step_of_the_other_sign_has_the_identity_as_jacobian():
-    system = make(sign=-1, eta=0.3)
-    found = jacobian(system, draw(4, 6), draw(4, 3)).dense()
-    torch.testing.assert_close(found, torch.eye(6, dtype=torch.float64).expand(4, 6, 6), rtol=0, atol=0)
-
-
-def test_inner_equilibrium_is_the_root_that_fsolve_finds():
-    system = contracting()
-    h, x = draw(6), draw(3)
-    root = equilibrium(system, x) - h
-
-    def F(g):
-        return system.inner_velocity(torch.from_numpy(g), h, x).numpy()
-
-    found = scipy.optimize.fsolve(F, np.zeros(6), xtol=1e-13)
-    np.testing.assert_allclose(found, root, rtol=0, atol=1e-11)
-
-
-@pytest.mark.parametrize("eta", [0.1, 0.5, 1.0])
-def test_inner_iteration_converges_at_the_spectral_radius(eta):
-    system = contracting()
-    h, x = draw(6), draw(3)
-    root = equilibrium(system, x) - h
-    matrix = torch.eye(6, dtype=torch.float64) + eta * system.inner_jacobian(root, h, x).dense()
-    eigenvalues, vectors = torch.linalg.eig(matrix)
-    radius = float(eigenvalues.abs().max())
-    # Started along the slowest mode; where that is a complex pair the errors also turn, which the regression averages.
-    leading = vectors[:, int(eigenvalues.abs().argmax())].real
-    g, errors = root + 1e-3 * leading, []
-    for _ in range(40):
-        g = g + eta * system.inner_velocity(g, h, x)
-        errors.append(float((g - root).norm()))
-    usable = [math.log(error) for error in errors if error > 1e-11]
-    rate = math.exp(np.polyfit(range(len(usable)), usable, 1)[0])
-    assert rate == pytest.approx(radius, rel=0.05)
-
-
-@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
-@pytest.mark.parametrize("projection", [True, False])
-def test_inner_jacobian_is_the_derivative_of_the_inner_velocity(activation, projection):
-    system = make(activation=activation, projection=projection)
-    g, h, x = draw(6), draw(6) + 0.5, draw(3)
-    expected = torch.autograd.functional.jacobian(lambda g: system.inner_velocity(g, h, x), g)
-    torch.testing.assert_close(system.inner_jacobian(g, h, x).dense(), expected, rtol=0, atol=1e-14)
-
-
 def test_low_rank_leaves_exact_zero_eigenvalues_in_the_inner_jacobian():
     # D P U − I has rank at most (inactive units + d) without P, so most eigenvalues vanish: not "all negative".
     system = make(state_size=40, rank=5, projection=False)
@@ -166,30 +89,8 @@ def test_low_rank_leaves_exact_zero_eigenvalues_in_the_inner_jacobian():
     assert int(torch.linalg.matrix_rank(matrix)) <= inactive + 5
 
 
-@pytest.mark.parametrize("inner_steps, kilobytes", [(1, 16.8), (3, 17.8), (5, 18.8)])
-def test_parameters_at_the_har2_size(inner_steps, kilobytes):
-    system = create("ernn", input_size=9, state_size=80, length=128, inner_steps=inner_steps, rank=20)
-    rates = system.eta.numel()
-    cell = sum(parameter.numel() for parameter in system.parameters()) - rates
-    assert cell == 4000
-    assert rates == inner_steps * 128
-    assert 4 * (cell + rates + 80 * 2 + 2) / 1024 == pytest.approx(kilobytes, abs=0.05)
-
-
-@pytest.mark.parametrize("inner_steps, kilobytes", [(1, 97.67), (2, 98.84), (3, 100.02)])
-def test_parameters_at_the_yelp_size(inner_steps, kilobytes):
-    # The paper's table has 97.67, 98.84 and 100 KB, without a classifier.
-    system = create("ernn", input_size=128, state_size=128, length=300, inner_steps=inner_steps, rank=32)
-    assert 4 * sum(p.numel() for p in system.parameters()) / 1024 == pytest.approx(kilobytes, abs=0.006)
-
-
-@pytest.mark.parametrize("t", [5, -1, torch.tensor([0, 5])], ids=["int", "negative", "tensor"])
+@pytest.mark.parametrize("t", [5, -1, torch.tensor([0, 5]), torch.tensor([0, -1])], ids=str)
 @pytest.mark.parametrize("method", [ERNN.step, jacobian])
 def test_a_step_beyond_the_learned_ones_is_refused(t, method):
     with pytest.raises(UserError, match="T = 5 steps"):
         method(make(), draw(2, 6), draw(2, 3), t)
-
-
-def test_an_orbit_longer_than_the_learned_steps_is_refused():
-    with pytest.raises(UserError, match="T = 5 steps"):
-        orbit(make(), draw(6, 3), draw(6))

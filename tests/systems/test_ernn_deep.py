@@ -49,9 +49,3 @@ def test_at_equilibrium_a_step_is_a_sum_and_minus_the_state_at_any_depth(layers)
 def test_bad_settings(change, sentence):
     with pytest.raises(UserError, match=sentence):
         create("ernn-deep", **{"input_size": 1, "state_size": 2, "length": 3} | change)
-
-
-def test_a_step_beyond_those_learned_is_said():
-    system = create("ernn-deep", input_size=1, state_size=2, length=3)
-    with pytest.raises(UserError, match="T = 3"):
-        system.step(torch.zeros(2), torch.zeros(1), 3)

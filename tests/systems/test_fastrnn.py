@@ -20,22 +20,3 @@ def test_step_is_the_papers_formula(activation):
     expected = sigmoid(3.0) * h + sigmoid(-3.0) * ACTIVATIONS[activation](x @ W.T + h @ U.T + b)
     found = cell.step(torch.from_numpy(h), torch.from_numpy(x)).detach()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
-
-
-def test_start_is_edgemls():
-    torch.manual_seed(14)
-    cell = create("fastrnn", input_size=100, state_size=100).requires_grad_(False)
-    assert float(torch.sigmoid(cell.alpha)) == pytest.approx(0.04743, abs=5e-6)
-    assert float(torch.sigmoid(cell.beta)) == pytest.approx(0.95257, abs=5e-6)
-    assert bool((cell.b == 1).all())
-    # 10,000 values: their deviation is known to 0.7 %
-    assert float(cell.W.std()) == pytest.approx(0.1, rel=0.03)
-    assert float(cell.U.std()) == pytest.approx(0.1, rel=0.03)
-
-
-def test_parameters_at_the_har2_size():
-    # 80 units, 9 inputs: 28.8 KB of 4-byte numbers with the 2-class read-out, the paper's 29 KB
-    cell = create("fastrnn", input_size=9, state_size=80)
-    count = sum(p.numel() for module in (cell, torch.nn.Linear(80, 2)) for p in module.parameters())
-    assert count == 80 * 9 + 80 * 80 + 80 + 2 + 162
-    assert 4 * count / 1024 == pytest.approx(28.8, abs=0.05)

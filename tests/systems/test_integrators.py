@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from automatic import automatic_jacobian
 
 import problems
 from dynlab.errors import UserError
@@ -30,10 +29,6 @@ NOTHING = torch.zeros(0, dtype=torch.float64)
 def gated():
     torch.manual_seed(3)
     return create("antisymmetric-gated", input_size=3, state_size=5, sigma_w=2.0).double().flow
-
-
-def test_every_integrator_is_tested():
-    assert set(ORDERS) == set(STABILITY) == set(INTEGRATORS)
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
@@ -82,16 +77,6 @@ def test_jacobians_are_the_quotients_of_differences(name, derivative, by):
     torch.testing.assert_close(found, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["midpoint", "rk4"])
-def test_the_jacobian_is_the_automatic_one(name):
-    system = frozen(INTEGRATORS[name](gated(), 0.4))
-    generator = torch.Generator().manual_seed(2)
-    states, inputs = (torch.randn(6, size, generator=generator, dtype=torch.float64) for size in (5, 3))
-    torch.testing.assert_close(
-        jacobian(system, states, inputs).dense(), automatic_jacobian(system, states, inputs).dense(), rtol=0, atol=1e-14
-    )
-
-
 @pytest.mark.parametrize("matrix", [each for each, _ in problems.LINEAR.values()], ids=list(problems.LINEAR))
 def test_exponential_euler_solves_linear_flows_exactly(matrix):
     start = np.linspace(1, -1, len(matrix))
@@ -111,13 +96,10 @@ def test_the_implicit_midpoint_rule_turns_without_growth(step):
     np.testing.assert_allclose(np.linalg.norm(orbit, axis=1), 0.5, rtol=1e-12)
 
 
-def test_the_implicit_midpoint_step_keeps_its_equation_and_says_how():
+def test_the_implicit_midpoint_step_keeps_its_equation():
     system = frozen(ImplicitMidpoint(gated(), 2.0))
     generator = torch.Generator().manual_seed(2)
     states, inputs = (3 * torch.randn(40, size, generator=generator, dtype=torch.float64) for size in (5, 3))
-    solved = system.solve(states, inputs)
-    assert solved.converged.all()
-    assert 1 <= solved.iterations.max() < 20
     following = system.step(states, inputs)
     gap = following - states - 2.0 * system.flow.velocity((states + following) / 2, inputs)
     assert gap.norm(dim=-1).max() < 1e-12
@@ -127,9 +109,6 @@ def test_where_no_midpoint_exists_the_next_state_is_not_known():
     # h' = h: the midpoint (1 − ε/2)⁻¹ h does not exist at ε = 2
     system = frozen(ImplicitMidpoint(Linear([[1.0]]), 2.0))
     states = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
-    solved = system.solve(states, NOTHING)
-    assert solved.converged.tolist() == [False, True]
-    assert solved.residual[0] >= 1
     assert torch.isnan(system.step(states, NOTHING)[:, 0]).tolist() == [True, False]
 
 
@@ -172,8 +151,3 @@ def test_a_users_own_flow_needs_only_its_velocity(name):
 def test_step_sizes_are_positive(name):
     with pytest.raises(UserError, match="positive number"):
         INTEGRATORS[name](Cubic(1, 1), -0.1)
-
-
-def test_without_input_the_input_jacobian_has_no_columns():
-    nothing = input_jacobian(ImplicitMidpoint(Linear([[1.0]]), 0.1), torch.ones(1).double(), NOTHING)
-    assert nothing.dense().shape == (1, 0)

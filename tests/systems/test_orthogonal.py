@@ -3,17 +3,16 @@
 import copy
 import math
 
-import geotorch.so
 import numpy as np
 import pytest
 import scipy.linalg
 import torch
-from torch.nn.utils import parametrizations, parametrize
+from torch.nn.utils import parametrize
 
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
 from dynlab.systems import create, frozen
-from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, cayley, entries_of, polar_factor, skew_start
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, cayley, entries_of, skew_start
 
 N = 6
 MAPS = {
@@ -48,52 +47,6 @@ def test_the_matrix_is_the_base_times_the_map(chart):
     assert defect(found) < 1e-14
 
 
-@pytest.mark.parametrize("theirs, chart, factor", [("matrix_exp", "exp", 1.0), ("cayley", "cayley", -0.5)])
-def test_torchs_own_is_the_same_map_of_twice_the_numbers(theirs, chart, factor):
-    linear = parametrizations.orthogonal(
-        torch.nn.Linear(N, N, bias=False).double(), orthogonal_map=theirs, use_trivialization=False
-    )
-    original = linear.parametrizations.weight.original
-    lower = original.detach().tril(-1)  # torch takes the lower triangle L, and L − Lᵀ
-    entries = factor * (lower - lower.T)[tuple(torch.triu_indices(N, N, 1))]
-    ours = Orthogonal(SkewSymmetric(N), chart)(entries)
-    torch.testing.assert_close(ours, linear.weight.detach(), rtol=0, atol=1e-14)
-    assert (original.numel(), entries.numel()) == (N * N, N * (N - 1) // 2)
-
-
-@pytest.mark.parametrize("theirs, chart, factor", [("expm", "exp", 1.0), ("cayley", "cayley", -0.5)])
-def test_geotorchs_is_the_same_map_of_twice_the_numbers_from_the_same_base(theirs, chart, factor):
-    base, original = polar_factor(draw(N, N)), draw(N, N).flip(0)
-    other = geotorch.so.SO(original.shape, triv=theirs)
-    other.base = base
-    lower = original.tril(-1)
-    entries = factor * (lower - lower.T)[tuple(torch.triu_indices(N, N, 1))]
-    torch.testing.assert_close(Orthogonal(SkewSymmetric(N), chart, base)(entries), other(original), rtol=0, atol=1e-14)
-
-
-def test_geotorchs_is_not_orthogonal_enough_in_float32():
-    size = 128
-    torch.manual_seed(21)
-    entries = torch.randn(size * (size - 1) // 2) / math.sqrt(size)
-    other = geotorch.so.SO(torch.Size((size, size)), triv="expm")
-    other.base = torch.eye(size)
-    assert defect(other(skew(entries, size))) > 1e-5
-    assert defect(Orthogonal(SkewSymmetric(size))(entries)) < 1e-6
-
-
-def test_torchs_own_is_not_orthogonal_enough_in_float32():
-    size = 128
-    torch.manual_seed(21)
-    entries = skew_start(size, "henaff") + 0.1 * torch.randn(size * (size - 1) // 2)
-    linear = parametrizations.orthogonal(
-        torch.nn.Linear(size, size, bias=False), orthogonal_map="matrix_exp", use_trivialization=False
-    )
-    with torch.no_grad():
-        linear.parametrizations.weight.original.copy_(skew(entries, size))
-    assert defect(linear.weight) > 1e-5
-    assert defect(Orthogonal(SkewSymmetric(size))(entries)) < 1e-6
-
-
 @pytest.mark.parametrize("size", [6, 7])
 def test_starts_turn_planes_by_angles_in_their_ranges(size):
     torch.manual_seed(22)
@@ -106,39 +59,6 @@ def test_starts_turn_planes_by_angles_in_their_ranges(size):
     assert float(a.abs().max()) <= math.pi
     assert float(a.var()) == pytest.approx(math.pi**2 / 3, rel=0.15)
     assert float(skew_start(size, "zero").abs().max()) == 0
-
-
-def test_the_cayley_start_turns_by_s_itself():
-    torch.manual_seed(23)
-    entries = skew_start(8, "cayley")
-    torch.manual_seed(23)
-    s = torch.empty(4).uniform_(0, math.pi / 2).double()
-    angles = np.sort(np.angle(np.linalg.eigvals(cayley(skew(entries.double(), 8)))))
-    np.testing.assert_allclose(angles[4:], np.sort(s.numpy()), rtol=0, atol=1e-6)
-
-
-def test_gradient_of_the_exponential_is_the_frechet_derivative():
-    entries, G, direction = draw(N * (N - 1) // 2).requires_grad_(), draw(N, N), draw(N * (N - 1) // 2).flip(0)
-    (Orthogonal(SkewSymmetric(N))(entries) * G).sum().backward()
-    turned = scipy.linalg.expm_frechet(skew(entries.detach()).numpy(), skew(direction).numpy(), compute_expm=False)
-    assert float(entries.grad @ direction) == pytest.approx(float((G.numpy() * turned).sum()), rel=1e-12)
-
-
-def test_gradient_of_the_scaled_cayley_map_is_scornns():
-    # V = (I + A)⁻ᵀ ∂L/∂W (D + Wᵀ), ∂L/∂A = Vᵀ − V (scoRNN, theorem 3.2)
-    torch.manual_seed(24)
-    cell = create("scornn", input_size=1, state_size=N, rho=0.34).double()
-    entries = entries_of(cell, "B")
-    with torch.no_grad():
-        entries.copy_(draw(N * (N - 1) // 2))
-    G = draw(N, N)
-    (cell.B * G).sum().backward()
-    A, W, eye = skew(entries.detach()), cell.B.detach(), torch.eye(N, dtype=torch.float64)
-    D = torch.diag(torch.tensor([1.0, 1, 1, 1, -1, -1], dtype=torch.float64))
-    torch.testing.assert_close(W, torch.linalg.solve(eye + A, eye - A) @ D, rtol=0, atol=1e-14)
-    V = torch.linalg.solve((eye + A).T, G @ (D + W.T))
-    expected = (V.T - V)[tuple(torch.triu_indices(N, N, 1))]
-    torch.testing.assert_close(entries.grad, expected, rtol=0, atol=1e-13)
 
 
 def moving(chart="exp", rebase_every=3, project_every=2):
@@ -191,18 +111,6 @@ def test_after_a_move_the_gradient_is_that_of_the_new_chart():
     torch.testing.assert_close(entries.grad, expected, rtol=0, atol=1e-13)
 
 
-def test_a_base_that_moves_once_is_the_start_itself():
-    cell = moving(rebase_every=None)
-    assert float(entries_of(cell, "B").detach().abs().max()) == 0
-    torch.manual_seed(25)
-    static = create("exprnn", input_size=1, state_size=N)
-    torch.testing.assert_close(cell.B, static.B, rtol=0, atol=1e-7)
-    base = cell.parametrizations.B[0].base.clone()
-    for _ in range(5):
-        cell.after_optimizer_step()
-    assert torch.equal(cell.parametrizations.B[0].base, base)
-
-
 def trained(cell, optimizer, steps):
     for _ in range(steps):
         optimizer.zero_grad()
@@ -253,21 +161,6 @@ def test_matrices_stay_orthogonal_in_float32(name, config, matrices):
         assert defect(W) < 1e-5
 
 
-@pytest.mark.slow
-def test_a_moving_base_stays_orthogonal_in_float32_over_ten_thousand_steps():
-    torch.manual_seed(28)
-    cell = create("dtriv", input_size=1, state_size=24, rebase_every=10)
-    target = polar_factor(torch.randn(24, 24))
-    optimizer = torch.optim.RMSprop([entries_of(cell, "B")], lr=1e-3)
-    for _ in range(10_000):
-        optimizer.zero_grad()
-        (cell.B - target).square().sum().backward()
-        optimizer.step()
-        cell.after_optimizer_step()
-    assert int(cell.parametrizations.B[0].steps) == 10_000
-    assert defect(cell.B) < 1e-5
-
-
 @pytest.mark.parametrize(
     "name, config, message",
     [
@@ -284,11 +177,6 @@ def test_a_moving_base_stays_orthogonal_in_float32_over_ten_thousand_steps():
 def test_misuse_is_one_sentence(name, config, message):
     with pytest.raises(UserError, match=message):
         create(name, input_size=1, state_size=4, **config)
-
-
-def test_a_fixed_base_cannot_be_asked_to_move():
-    with pytest.raises(UserError, match="no base that could move"):
-        Orthogonal(SkewSymmetric(N)).rebase(draw(N * (N - 1) // 2))
 
 
 @pytest.fixture

@@ -5,11 +5,8 @@ import pytest
 import scipy.linalg
 import torch
 
-from dynlab.program.differentiation import along
 from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import entries_of
-from dynlab.systems.orthogonal_rnn import modrelu
-from dynlab.trajectories.simulation import orbit
 
 NAMES = ["exprnn", "dtriv", "scornn"]
 
@@ -74,21 +71,6 @@ def test_scornn_is_the_papers_formula(rho, negative):
     assert float(torch.linalg.det(system.B)) == pytest.approx((-1.0) ** negative, abs=1e-12)
 
 
-def parameters(name, input_size, state_size, outputs):
-    modules = (create(name, input_size=input_size, state_size=state_size), torch.nn.Linear(state_size, outputs))
-    return sum(p.numel() for module in modules for p in module.parameters())
-
-
-@pytest.mark.parametrize("size, total", [(170, 16_415), (360, 68_950), (512, 136_970)])
-@pytest.mark.parametrize("name", NAMES)
-def test_parameters_of_the_mnist_networks(name, size, total):
-    assert parameters(name, 1, size, 10) == total
-
-
-def test_parameters_of_the_copying_network():
-    assert parameters("dtriv", 10, 190, 9) == 21_764
-
-
 def test_starts_are_the_authors():
     torch.manual_seed(31)
     exprnn = create("exprnn", input_size=100, state_size=100)
@@ -105,25 +87,3 @@ def test_the_matrix_alone_is_the_constrained_parameter(name):
     system = create(name, input_size=3, state_size=6)
     assert [p.shape for p in system.constrained_parameters()] == [(15,)]
     assert {key for key, _ in system.named_parameters()} == {"V", "b", "parametrizations.B.original"}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_with_no_bias_norms_and_singular_values_stay(name):
-    system = make(name)
-    system.b.zero_()
-    inputs, start = torch.zeros(50, 3).double(), draw(6)
-    states = orbit(system, inputs, start)
-    torch.testing.assert_close(states.norm(dim=-1), start.norm().expand(51), rtol=0, atol=1e-12)
-    product = torch.linalg.multi_dot(list(along(system, states, inputs).dense().flip(0)))
-    torch.testing.assert_close(torch.linalg.svdvals(product), torch.ones(6).double(), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("b", [-0.5, 0.0, 0.5])
-def test_modrelu_and_its_slope(b):
-    z = torch.tensor([-2.0, -0.4, 0.0, 0.3, 1.0], dtype=torch.float64, requires_grad=True)
-    bias = torch.tensor(b, dtype=torch.float64)
-    found = modrelu(z, bias)
-    expected = [0.0 if v == 0 else np.sign(v) * max(abs(v) + b, 0) for v in z.tolist()]
-    assert found.tolist() == pytest.approx(expected, abs=1e-15)
-    found.sum().backward()
-    assert z.grad.tolist() == [float(v != 0 and abs(v) + b > 0) for v in z.tolist()]

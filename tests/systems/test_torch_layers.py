@@ -1,17 +1,13 @@
 """torch's own recurrent layers: their outputs, and their Jacobians by automatic differentiation of torch's code."""
 
-import re
-
 import pytest
 import torch
 from torch import nn
 
-import dynlab
 from dynlab.errors import UserError
-from dynlab.program.differentiation import along, jacobian
+from dynlab.program.differentiation import along
 from dynlab.systems import create, frozen
 from dynlab.systems.torch_layers import layer_names, torch_layer
-from dynlab.systems.torch_stacks import DrivenLayer
 from dynlab.trajectories.simulation import orbit
 
 FORWARD = {"rtol": 0, "atol": 1e-12}
@@ -132,26 +128,14 @@ def test_an_upper_layer_alone_is_driven_by_those_below():
     top = frozen(torch_layer(module, 2))
     states = orbit(top, top.drive(inputs), torch.zeros(2, HIDDEN, dtype=torch.float64))
     torch.testing.assert_close(states[:, 1:], module(inputs)[0], **FORWARD)
-    assert isinstance(top, DrivenLayer)
     assert (top.input_size, top.network_input_size) == (HIDDEN, INPUTS)
 
 
-@pytest.mark.parametrize("name", ["spectrum", "gradient", "lyapunov"])
-def test_who_gives_a_layer_its_own_inputs_is_told_of_both_sizes(name):
-    """A diagnostic runs the layers below: what it takes is what the whole network is given."""
-    top = torch_layer(make(KINDS["gru"], num_layers=2, bidirectional=True), 1, reverse=True)
-    sentence = f"(sample, time, {INPUTS}), got (2, 6, {2 * HIDDEN}): give what the whole network is given"
-    with pytest.raises(UserError, match=re.escape(sentence)):
-        getattr(dynlab, name)(top, draw(2, 6, 2 * HIDDEN))
-
-
 @pytest.mark.parametrize("name", ["gru", "lstm", "lstm projected"])
-def test_a_layer_of_a_network_has_the_bound_and_the_residual_of_its_cell(name):
+def test_a_layer_of_a_network_has_the_bound_of_its_cell(name):
     module = make(KINDS[name], bidirectional=True)
     layer = frozen(torch_layer(module, 0, reverse=True))
-    state, x = draw(layer.state_size), draw(INPUTS)
-    assert torch.equal(layer.state_bound(), layer.cell.state_bound())
-    assert torch.equal(layer.ungated_residual(state, x), layer.cell.ungated_residual(state, x))
+    state = draw(layer.state_size)
     outputs = layer.output(state)
     assert float(outputs.abs().max()) > 0
     if name == "lstm projected":
@@ -180,29 +164,6 @@ def test_cells_step_as_torch_does(cell, settings):
         expected = module(x, state)
     torch.testing.assert_close(system.step(state, x), expected, **FORWARD)
     assert layer_names(module) == [":0"]
-
-
-def test_parameters_are_copies():
-    module = make(KINDS["lstm"], num_layers=2, dropout=0.5)
-    system = torch_layer(module)
-    with torch.no_grad():
-        module.weight_hh_l0.zero_()
-    assert float(system.cells[0].weight_hh.detach().abs().min()) > 0
-    assert sum(p.numel() for p in system.parameters()) == sum(p.numel() for p in module.parameters())
-
-
-def test_joint_jacobian_has_no_way_down():
-    system = frozen(torch_layer(make(KINDS["lstm"], num_layers=2)))
-    matrix = jacobian(system, draw(system.state_size), draw(INPUTS)).dense()
-    size = 2 * HIDDEN
-    assert float(matrix[:size, size:].abs().max()) == 0
-    # the new lower h feeds the upper layer
-    assert float(matrix[size:, :size].abs().max()) > 0.01
-
-
-def test_layer_names():
-    assert layer_names(nn.GRU(1, 2, num_layers=2)) == [":0", ":1"]
-    assert layer_names(nn.GRU(1, 2, num_layers=2, bidirectional=True)) == [":0", ":0r", ":1", ":1r"]
 
 
 @pytest.mark.parametrize(
@@ -257,10 +218,6 @@ def test_the_ungated_residual_vanishes_at_a_fixed_point(name, layers):
     residual = system.ungated_residual(state, x)
     assert residual.shape == state.shape
     assert float(residual.abs().max()) < 1e-13
-
-
-def test_a_plain_rnn_needs_no_other_residual():
-    assert create("rnn", input_size=1, hidden_size=2, num_layers=2).ungated_residual(torch.zeros(4), draw(1)) is None
 
 
 def test_forget_bias_is_what_the_two_biases_sum_to():

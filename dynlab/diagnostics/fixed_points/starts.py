@@ -11,7 +11,7 @@ from dynlab.systems import Map, System
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
 from dynlab.systems.torch_cells import Cell
-from dynlab.systems.torch_stacks import DrivenLayer, Stack
+from dynlab.systems.torch_stacks import Stack
 from dynlab.trajectories.simulation import orbit
 
 # Random starts of a round unless told otherwise; above LARGE dimensions (LARGE/n)⁵ times as many, but FEWEST: n³ for a
@@ -39,8 +39,7 @@ def cells_of(system: System) -> list[Cell]:
     """Return the layers of a system of torch's, from the lowest up, which are searched one by one; none of others."""
     if isinstance(system, Stack):
         return system.layers()
-    cell = system.cell if isinstance(system, DrivenLayer) else system
-    return [cell] if isinstance(cell, Cell) else []
+    return [system] if isinstance(system, Cell) else []
 
 
 def driven_states(system: Map, driven: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
-from dynlab.program.jacobian import Dense, Operator
+from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, drive
@@ -145,7 +145,7 @@ def gradient(
         found = small_norms(driven, chosen, seed)
         if loss is not None:
             jacobians = (
-                (Dense(J), Dense(((J != 0) | (error > 0)).to(J)))
+                (of_matrix(J), of_matrix(((J != 0) | (error > 0)).to(J)))
                 for J, error in driven.jacobians_with_errors(backwards)
             )
             with one_torch_thread():

@@ -22,7 +22,6 @@ from dynlab.errors import UserError, entry
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.program.differentiation import jacobian
-from dynlab.program.jacobian import Jacobian
 from dynlab.systems import Euler, Map
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.checked import checked
@@ -203,7 +202,7 @@ def _of_flow(
     before = torch.as_tensor(times - 1, device=driven.states.device)
     flow = driven.system.flow if isinstance(driven.system, Euler) else step.flow
     operator = jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)
-    found = operator.scaled_matrix() if isinstance(operator, Jacobian) else None
+    found = operator.scaled_matrix()
     rows = theory.rows_of_flow(flow, found, rates.value, rates.error, times)
     if found is None:
         return rows, {}
