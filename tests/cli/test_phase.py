@@ -11,7 +11,7 @@ def test_the_papers_system_with_diffusion(folder, capsys, pictures):
     assert run(["phase", "--matrix", "diff", "--data", "diff.nc"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746")
-    assert "0.0746. The flow is h′ = tanh(W h). At (0, 0) the flow has" in said.out
+    assert "0.0746. At (0, 0) the flow h′ = tanh(W h) has" in said.out
     assert "Euler's map multipliers of modulus 1.0051" in said.out
     assert "invariant closed curve" in said.out
     legend = pictures["phase-diff.png"].axes[0].get_legend()
@@ -34,9 +34,9 @@ def test_json_is_one_strict_document(printed_json):
     "arguments, words, name",
     [
         (["--kind", "flow"], "The flow has a stable focus", "phase-diff-flow"),
-        (["--kind", "flow"], "The flow is h′ = tanh(W h).", "phase-diff-flow"),
-        (["--kind", "vanilla"], "The map is h ← tanh(W h).", "phase-diff-vanilla"),
-        (["--kind", "linear"], "The map is h ← W h.", "phase-diff-linear"),
+        (["--kind", "flow"], "The flow h′ = tanh(W h) has", "phase-diff-flow"),
+        (["--kind", "vanilla"], "The map h ← tanh(W h) has", "phase-diff-vanilla"),
+        (["--kind", "linear"], "The map h ← W h has", "phase-diff-linear"),
         (["--matrix", "identity", "--kind", "vanilla"], "undecided kind", "phase-identity-vanilla"),
         (["--step", "0.07"], "is stable, and so is that of Euler's map", "phase-diff"),
         (["--panel", "g"], "The flow has a center", "phase-panel-g"),

@@ -9,9 +9,9 @@ import xarray as xr
 
 import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.diagnostics.fixed_points import starts as where
+from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.at_points import leading_modes
-from dynlab.diagnostics.fixed_points.search import search
+from dynlab.diagnostics.fixed_points.rounds import search
 from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
@@ -38,7 +38,7 @@ def at_once(system, count):
     held = Held(frozen(system), torch.zeros(2, dtype=torch.float64))
     generator = np.random.default_rng(3)
     found = search(held, held, count, None, where.orbits(held, generator), generator)
-    return np.array([place.state for place in found.places]).reshape(-1, system.state_size)
+    return np.array([root.state for root in found.points]).reshape(-1, system.state_size)
 
 
 @pytest.mark.parametrize("seed", [0, 2])

@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.by_layers import Found
-from dynlab.diagnostics.fixed_points.places import FIXED, NOT_ISOLATED, SLOW
+from dynlab.diagnostics.fixed_points.rounds import Search
+from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, SLOW
 from dynlab.diagnostics.fixed_points.verification import Record, order
 
 # The dtype and long name of each row's own numbers; of a flow μ is λ and F(h) − h is f(h).
@@ -34,7 +34,7 @@ SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point
 LOST_FLAG = {"end_residual": "not finite where the search left every bound"}
 
 
-def of_points(rows: list[Record], found: Found, size: int, is_flow: bool) -> dict[str, xr.Variable]:
+def of_points(rows: list[Record], found: Search, size: int, is_flow: bool) -> dict[str, xr.Variable]:
     """Return the variables of the fixed points, in the order of `verification.order`, and the starts' assignment."""
     arranged = order(rows)
     new_number = np.append(np.argsort(arranged), -1)
@@ -63,14 +63,14 @@ def of_points(rows: list[Record], found: Found, size: int, is_flow: bool) -> dic
     return found_there
 
 
-def of_starts(found: Found, is_flow: bool) -> dict[str, xr.Variable]:
+def of_starts(found: Search, is_flow: bool) -> dict[str, xr.Variable]:
     """Return the variables of the starts, and how sure the search is."""
     start, of, starts = (schema.SAMPLE,), schema.variable, found.starts
     variables = {name: of(start, getattr(starts, name), long_name) for name, long_name in OF_STARTS.items()}
     variables["converged"] = of(start, np.isin(starts.outcome, (FIXED, NOT_ISOLATED)), "the start ended at a root")
     residual = "residual where the start ended"
     variables["end_residual"] = of(start, starts.residual, residual, schema.PER_SECOND if is_flow else schema.ONE)
-    if len(found.searches) > 1:
+    if starts.layer.max() > 1:
         variables["layer"] = of(start, starts.layer, "layer whose search had the start, from 1")
     sure = found.confidence
     if sure is not None:

@@ -4,9 +4,8 @@ from typing import Any
 
 import torch
 
-from dynlab.diagnostics.fixed_points.by_layers import Found
-from dynlab.diagnostics.fixed_points.places import AT_KINK, FIXED, NOT_ISOLATED, SLOW, UNVERIFIED
-from dynlab.diagnostics.fixed_points.search import Confidence
+from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, FIXED, NOT_ISOLATED, SLOW, UNVERIFIED
+from dynlab.diagnostics.fixed_points.rounds import Confidence, Search
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.systems import Euler, Flow, System
 from dynlab.systems.base import Integrator
@@ -21,13 +20,13 @@ OTHERS = {
 }
 
 
-def verdict(rows: list[Record], found: Found, system: System) -> str:
+def verdict(rows: list[Record], found: Search, system: System) -> str:
     """Return the sentences for these rows of the Dataset.
 
     Parameters
     ----------
     rows : list of Record
-    found : Found
+    found : Search
     system : System
         That was searched: a flow has equilibria, and a map may be one of Euler's.
     """
@@ -38,10 +37,15 @@ def verdict(rows: list[Record], found: Found, system: System) -> str:
         also = " also" if any(row.status == FIXED for row in rows) else ""
         count = sum(row.status != FIXED for row in rows)
         said.append(f"There {agree(count)}{also} {joined(list(filter(None, others)))}.")
-    if isinstance(system, Integrator):
-        method = "Euler's" if isinstance(system, Euler) else f"the {type(system).__name__}"
-        said.append(f"This is about {method} map with step {number(system.step_size)} s, not about the flow itself.")
-    return " ".join([*said, *filter(None, [coverage(found)])])
+    return " ".join(filter(None, [*said, map_of_flow(system), coverage(found)]))
+
+
+def map_of_flow(system: System) -> str:
+    """Return the sentence that what is said is about an integrator's map and not the flow; nothing of others."""
+    if not isinstance(system, Integrator):
+        return ""
+    method = "Euler's" if isinstance(system, Euler) else f"the {type(system).__name__}"
+    return f"This is about {method} map with step {number(system.step_size)} s, not about the flow itself."
 
 
 def under_input(said: str, at: Any) -> str:
@@ -60,13 +64,13 @@ def under_input(said: str, at: Any) -> str:
     return f"With the input held at {values}: {said[:1].lower()}{said[1:]}"
 
 
-def incomplete(found: Found) -> str:
+def incomplete(found: Search) -> str:
     """Return the sentence that says so where points are missing, or the last round still found new ones; else none."""
     sure = found.confidence
     return "" if sure is None or (sure.complete and sure.index_sum in (None, 1)) else coverage(found)
 
 
-def coverage(found: Found) -> str:
+def coverage(found: Search) -> str:
     """Return how much a search may have missed; nothing where the starts were given, or the map is affine."""
     sure = found.confidence
     if sure is None:
