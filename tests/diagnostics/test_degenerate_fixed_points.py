@@ -7,8 +7,7 @@ from scipy.optimize import brentq
 from torch import nn
 
 from dynlab.checkpoints import from_module
-from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.diagnostics.fixed_points import rounds
+from dynlab.diagnostics.fixed_points import fixed_points, rounds
 from dynlab.systems import Euler, Flow, create, from_function
 from dynlab.systems.textbook import LinearMap
 from dynlab.zoo import load

@@ -18,8 +18,8 @@ from dynlab.diagnostics.bifurcation.parameters import Varied, described
 from dynlab.diagnostics.bifurcation.variables import orbits_of, variables
 from dynlab.diagnostics.bifurcation.varied_system import check_range, varied_system
 from dynlab.diagnostics.bifurcation.verdict import verdict
-from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
+from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
 from dynlab.errors import UserError

@@ -6,6 +6,7 @@ starts are given, since they are states of all layers.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -127,14 +128,12 @@ def search(
         hidden = slice(begin, begin + layers[0][1].system.state_size)
         begin += layers[0][0].system.state_size
         each = min(count, max(FEWEST, OF_A_LAYER * count // max(1, len(points))))
-        seeds = generator.spawn(len(points))
-
-        def searched(rows: slice) -> tuple[list[Search]]:
-            asked = None if given is None else given[:, hidden]
-            some = zip([own for _, own in layers[rows]], seeds[rows], strict=True)
-            return ([search_one(o, _fast(o, dtype, device), each, asked, visited[:, hidden], s) for o, s in some],)
-
-        found, below = in_threads(searched, len(points))[0], points
+        asked = None if given is None else given[:, hidden]
+        jobs = [
+            partial(search_one, own, _fast(own, dtype, device), each, asked, visited[:, hidden], child)
+            for (_, own), child in zip(layers, generator.spawn(len(points)), strict=True)
+        ]
+        found, below = in_threads(lambda rows, jobs=jobs: ([job() for job in jobs[rows]],), len(jobs))[0], points
         points = []
         for point, (whole, own), one in zip(below, layers, found, strict=True):
             is_top, first = level == max(1, len(cells)) - 1, len(points)

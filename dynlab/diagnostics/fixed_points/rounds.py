@@ -128,7 +128,7 @@ def search(
     rounds, new, complete, stuck = 1, 0, False, False
     while rounds < (MOST_OF_LARGE if large else MOST_ROUNDS) and len(roots.found) <= MOST_POINTS and not complete:
         rounds, before = rounds + 1, len(roots.found)
-        batches.append(_ended(roots, fast, where.suggested(roots, reach, generator), SUGGESTED, most))
+        batches.append(_ended(roots, fast, where.suggested(roots, stuck, reach, generator), SUGGESTED, most))
         known = len(roots.found)
         batches.append(_ended(roots, fast, where.random_starts(held, count, reach, generator), RANDOM, 0))
         new, stuck = int((batches[-1].assignment >= known).sum()), len(roots.found) == before

@@ -1,4 +1,4 @@
-"""Where a search for fixed points starts: states that the network visits, random ones, and what known points suggest."""
+"""Where a search for fixed points starts: visited states, random ones, and what known points suggest."""
 
 import numpy as np
 import torch
@@ -104,13 +104,15 @@ def led_on(held: Held, states: Tensor, steps: NDArray[np.integer]) -> Tensor:
     return states
 
 
-def suggested(roots: DistinctRoots, reach: Tensor, generator: np.random.Generator) -> Tensor:
+def suggested(roots: DistinctRoots, stuck: bool, reach: Tensor, generator: np.random.Generator) -> Tensor:
     """Return states (k, n) between known points and away from them, far out, and at the ends of sure paths to roots.
 
     Parameters
     ----------
     roots : DistinctRoots
         The points found.
+    stuck : bool
+        Whether the round before found nothing new.
     reach : Tensor, shape (n,)
         Of random starts.
     generator : numpy.random.Generator
@@ -124,7 +126,7 @@ def suggested(roots: DistinctRoots, reach: Tensor, generator: np.random.Generato
         parts.append(torch.as_tensor((2 * each[1] - 1) * FARTHEST**size))
     if len(points) and not large:
         parts.append(deflated(equations(held), random_starts(held, DEFLATED, reach, generator), points))
-    if bound is not None and (large or not len(points)):
+    if bound is not None and (large or stuck or not len(points)):
         centers = torch.as_tensor(generator.uniform(-BESIDE, BESIDE, (PATHS, len(bound)))) * bound
         picked = generator.permutation(max(PATHS, len(points)))[:PATHS] % max(1, len(points))
         parts.append(path_ends(held, centers, points[picked] if len(points) else None))

@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, SLOW
+from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.diagnostics.fixed_points.verification import Record, order
 
 # The dtype and long name of each row's own numbers; of a flow μ is λ and F(h) − h is f(h).

@@ -30,7 +30,7 @@ def matrices(held: Held, states: Real) -> Real:
 
 
 def field_variables(held: Held, points: Real, origin: Origin | None) -> dict[str, xr.Variable]:
-    """Return the field on the grid `points` (y, x, 2), its divergence, |det J| of a map, and H where it is conserved."""
+    """Return the field on the grid `points` (y, x, 2), its divergence, |det J| of a map, and H if it is conserved."""
     plane, unit = (schema.Y, schema.X), schema.PER_SECOND if held.is_flow else schema.ONE
     name, during = ("velocity", "") if held.is_flow else ("displacement", " in one step")
     jacobians = matrices(held, points)
