@@ -15,7 +15,7 @@ from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.proofs import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
-from dynlab.diagnostics.fixed_points.variables import flags, of_points, of_starts
+from dynlab.diagnostics.fixed_points.variables import REASONS, of_points, of_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
 from dynlab.diagnostics.fixed_points.verification import order, records
 from dynlab.errors import UserError
@@ -156,7 +156,7 @@ def fixed_points(
         settings=settings | {"seed": seed, "dtype": dtype, "device": device},
         verdict=under_input(said, at) if system.network_input_size else said,
         method=METHOD,
-        flags=flags(rows, variables),
+        flags=schema.not_finite(variables, REASONS),
     )
     ds.attrs |= {INCOMPLETE: incomplete(found)} if incomplete(found) else {}
     return with_proofs(ds, held, [rows[index] for index in order(rows)], certificates) if certify else ds
