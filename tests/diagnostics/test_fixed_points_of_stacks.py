@@ -85,7 +85,7 @@ def test_modes_of_a_stack_are_those_of_its_joint_jacobian():
     np.testing.assert_allclose(left @ right.T, np.eye(6), atol=1e-11)
 
 
-def test_given_starts_go_through_all_layers():
+def test_given_starts_are_states_of_all_layers():
     system = stack_of("gru", 1)
     starts = np.random.default_rng(0).uniform(-1, 1, (40, 8))
     ds = fixed_points(system, starts=starts)

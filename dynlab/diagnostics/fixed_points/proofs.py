@@ -108,28 +108,30 @@ def _variables(certificates: list["Certificate"], rows: list[Record], size: int)
 
     pairs = zip(certificates, rows, strict=True)
     radii = np.array([eigenvalue_radii(c, row.eigenvalues) for c, row in pairs]).reshape(len(rows), size)
-
-    def each(values: list[Any], dtype: Any, long_name: str) -> xr.Variable:
-        return schema.variable((schema.FIXED_POINT,), np.array(values, dtype=dtype), long_name)
-
-    modes = (schema.FIXED_POINT, schema.MODE)
-    counts = [c.counts for c in certificates]
-    return {
-        "certified": each(
-            [c.certified for c in certificates], np.int8, "1: exists and is alone in its ball, 0: unproved"
+    stable = [_stable(c) for c in certificates]
+    table: dict[str, tuple[list[Any], Any, str]] = {
+        "certified": ([c.certified for c in certificates], np.int8, "1: exists and is alone in its ball, 0: unproved"),
+        "certificate_radius": ([c.radius for c in certificates], float, "radius of the ball about h*, maximum norm"),
+        "proved_stable": (stable, np.int8, "proved: 1 stable, 0 unstable, −1 undecided"),
+        "proved_unstable_directions": (
+            [c.counts.outside for c in certificates],
+            np.int64,
+            "directions proved to grow",
         ),
-        "certificate_radius": each(
-            [c.radius for c in certificates], float, "radius of the ball about h*, maximum norm"
+        "proved_stable_directions": (
+            [c.counts.inside for c in certificates],
+            np.int64,
+            "directions proved to decay",
         ),
-        "eigenvalue_radius": schema.variable(modes, radii, "radius of a disc about μ that surely holds it"),
-        "proved_stable": each(
-            [_stable(c) for c in certificates], np.int8, "proved: 1 stable, 0 unstable, −1 undecided"
-        ),
-        "proved_unstable_directions": each([c.outside for c in counts], np.int64, "directions proved to grow"),
-        "proved_stable_directions": each([c.inside for c in counts], np.int64, "directions proved to decay"),
-        "certificate_precision": each([c.precision for c in certificates], np.int64, "bits of the proof, 0 without"),
-        "certificate_reason": each([c.reason or PROVED for c in certificates], str, "proved, or why it is not"),
+        "certificate_precision": ([c.precision for c in certificates], np.int64, "bits of the proof, 0 without"),
+        "certificate_reason": ([c.reason or PROVED for c in certificates], str, "proved, or why it is not"),
     }
+    variables = {
+        name: schema.variable((schema.FIXED_POINT,), np.array(values, dtype=dtype), long_name)
+        for name, (values, dtype, long_name) in table.items()
+    }
+    disc = schema.variable((schema.FIXED_POINT, schema.MODE), radii, "radius of a disc about μ that surely holds it")
+    return variables | {"eigenvalue_radius": disc}
 
 
 def _verdict(certificates: list["Certificate"]) -> str:
