@@ -133,7 +133,7 @@ def search(
             partial(search_one, own, _fast(own, dtype, device), each, asked, visited[:, hidden], child)
             for (_, own), child in zip(layers, generator.spawn(len(points)), strict=True)
         ]
-        found, below = in_threads(lambda rows, jobs=jobs: ([job() for job in jobs[rows]],), len(jobs))[0], points
+        found, below = in_threads(partial(_run, jobs), len(jobs))[0], points
         points = []
         for point, (whole, own), one in zip(below, layers, found, strict=True):
             is_top, first = level == max(1, len(cells)) - 1, len(points)
@@ -142,6 +142,10 @@ def search(
             points += [Point((*point.layers, _above(point, whole, own, root))) for root in one.points]
         done += found
     return Search(points, joined(starts), _confidence(done, points, skipped), all(one.affine for one in done))
+
+
+def _run(jobs: list[partial[Search]], rows: slice) -> tuple[list[Search]]:
+    return ([job() for job in jobs[rows]],)
 
 
 def _layer(held: Held, cells: list[Cell], level: int, below: Point) -> tuple[Held, Held]:

@@ -1,6 +1,7 @@
 """What is known of one fixed point: its residual, fsolve's second opinion, its eigenvalues and kind."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     parts: dict[int, _Part] = {}
     for some in alike.values():
         each = 8 * MATRICES * some[0].whole.system.state_size ** 2
-        found = in_threads(lambda rows, some=some: (_parts(some[rows], direction),), len(some), each)[0]
+        found = in_threads(partial(_parts, some, direction), len(some), each)[0]
         parts |= zip(map(id, some), found, strict=True)
     return [_record(held, point, [parts[id(layer)] for layer in point.layers]) for point in points]
 
@@ -91,8 +92,9 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     return np.lexsort((states, *np.array(keys).T[::-1]))
 
 
-def _parts(layers: list[Layer], direction: Real) -> list[_Part]:
-    """Verify and classify roots of one layer, under inputs of their own."""
+def _parts(every: list[Layer], direction: Real, rows: slice) -> tuple[list[_Part]]:
+    """Verify and classify some roots of one layer, under inputs of their own."""
+    layers = every[rows]
     some = direction[: len(layers[0].root.state)]
     some = some / np.linalg.norm(some)
     found = []
@@ -102,7 +104,7 @@ def _parts(layers: list[Layer], direction: Real) -> list[_Part]:
             end, status = _checked(layer, some)
         kink = np.isinf(errors).any() and status in (FIXED, NOT_ISOLATED)
         found.append(_Part(values, errors, end, AT_KINK if kink else status))
-    return found
+    return (found,)
 
 
 def _record(held: Held, point: Point, parts: list[_Part]) -> Record:
@@ -166,5 +168,6 @@ def _checked(layer: Layer, direction: Real) -> tuple[fsolve_check.Check, str]:
     point = torch.as_tensor(end.state)[None]
     noise = rounding(point, sought.value(point), sought.matrix(point)).norm()
     at_root = end.residual <= max(float(tolerance(point)), ROUNDINGS * float(noise))
-    near = max(fsolve_check.SMALLEST_DISTANCE * merging.scale(root.state), fsolve_check.RESIDUALS * root.error)
+    scale = float(merging.scale(root.state))
+    near = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * root.error)
     return end, root.status if at_root and (root.status != FIXED or end.distance <= near) else UNVERIFIED

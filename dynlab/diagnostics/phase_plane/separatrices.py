@@ -147,15 +147,14 @@ def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
     before = torch.full_like(states, torch.nan)
     known = torch.isfinite(states).all(dim=1)
     wanted = begin = states[known]
+
+    def value(h: Tensor, some: Tensor) -> Tensor:
+        return held.moved(h) - wanted[rows[some]]
+
     for _ in range(2):
         rows = torch.isnan(before[known]).any(dim=1).nonzero()[:, 0]
         if len(rows):
-            found = solve(
-                lambda h, some, of=wanted[rows]: held.moved(h) - of[some],
-                lambda h, _: held_matrices(held, h),
-                begin[rows],
-                most=0,
-            )
+            found = solve(value, lambda h, _: held_matrices(held, h), begin[rows], most=0)
             inside = found.converged & (found.states.abs() <= BEYOND * half_width).all(dim=1)
             before[known.nonzero()[rows, 0]] = torch.where(inside[:, None], found.states, torch.nan)
         # as far off as a strong contraction leads, a whole step raises |F − h| before it falls

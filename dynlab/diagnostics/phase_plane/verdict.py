@@ -9,7 +9,20 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import orbit_ends as ends
+from dynlab.diagnostics.phase_plane.orbit_ends import (
+    CHAOTIC,
+    CLOSED,
+    CLOSED_CURVE,
+    EQUILIBRIUM,
+    FIXED_POINT,
+    GONE,
+    INWARD,
+    LIMIT_CYCLE,
+    OUTWARD,
+    PERIODIC,
+    QUASIPERIODIC,
+    UNSETTLED,
+)
 from dynlab.numerics.kinds import LINE
 from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
 
@@ -24,18 +37,18 @@ PAIRS = {
 }
 OTHERS = "The flow has {flow}, Euler's map at {step} has {map}{critical}"
 ENDINGS = {
-    ends.FIXED_POINT: "at rest{rests}",
-    ends.EQUILIBRIUM: "at rest",
-    ends.PERIODIC: "on {cycles} of {periods} steps",
-    ends.LIMIT_CYCLE: "on a limit cycle of period {periods} s (Floquet multiplier {floquet})",
-    ends.CLOSED: "closed, among others",
-    ends.CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
-    ends.CHAOTIC: "on a chaotic attractor",
-    ends.QUASIPERIODIC: "on a quasiperiodic attractor",
-    ends.OUTWARD: "still moving outward{far}",
-    ends.INWARD: "still moving inward{far}",
-    ends.GONE: "beyond every bound",
-    ends.UNSETTLED: "undecided",
+    FIXED_POINT: "at rest{rests}",
+    EQUILIBRIUM: "at rest",
+    PERIODIC: "on {cycles} of {periods} steps",
+    LIMIT_CYCLE: "on a limit cycle of period {periods} s (Floquet multiplier {floquet})",
+    CLOSED: "closed, among others",
+    CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
+    CHAOTIC: "on a chaotic attractor",
+    QUASIPERIODIC: "on a quasiperiodic attractor",
+    OUTWARD: "still moving outward{far}",
+    INWARD: "still moving inward{far}",
+    GONE: "beyond every bound",
+    UNSETTLED: "undecided",
 }
 
 
@@ -213,10 +226,10 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         words["floquet"] = joined(sorted({number(float(each), 2) for each in ds["floquet_multiplier"].values[here]}))
         return ENDINGS[name].format(**words, rests="", far="")
     equilibria, states = ds["equilibrium"].values, ds["long_orbit"].values[here]
-    rests = sorted({state(_rest(ds, orbit[-1])) for orbit in states}) if name == ends.FIXED_POINT else []
+    rests = sorted({state(_rest(ds, orbit[-1])) for orbit in states}) if name == FIXED_POINT else []
     centres = equilibria if len(equilibria) else np.zeros((1, 2))
     away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in states]
-    last = [each if name == ends.CLOSED_CURVE else each[-1:] for each in away]
+    last = [each if name == CLOSED_CURVE else each[-1:] for each in away]
     near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(last), np.max(last)))
     point = "0" if not len(equilibria) else "the equilibrium" if "flow_kind" in ds else "the fixed point"
     words["distances"] = f"{near if near == far else f'{near} to {far}'} from {point}"
