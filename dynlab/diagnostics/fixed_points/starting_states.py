@@ -28,7 +28,9 @@ MOST_BETWEEN = 128  # pairs of points in a round
 DEFLATED, DEFLATIONS = 64, 30  # random starts of a round that are led away from known points, by so many steps
 LONGEST, CLOSE = 1.0, 1e-12  # of such a step, times max(1, max |h_i|); squared distances are this at least
 FAR = 32  # starts of all sizes in a round, of a map without bounds
-PATHS, BESIDE = 3, 0.3  # of a round, which begin, or end, at random states up to a part of the bounds
+# Paths of a round, where it found nothing new; of a large map, and where no point is known, which take longest. They
+# begin, or end, at random states up to a part of the bounds.
+MOST_PATHS, PATHS, BESIDE = 24, 3, 0.3
 
 
 def usual_count(size: int) -> int:
@@ -127,8 +129,9 @@ def suggested(roots: DistinctRoots, stuck: bool, reach: Tensor, generator: np.ra
     if len(points) and not large:
         parts.append(deflated(equations(held), random_starts(held, DEFLATED, reach, generator), points))
     if bound is not None and (large or stuck or not len(points)):
-        centers = torch.as_tensor(generator.uniform(-BESIDE, BESIDE, (PATHS, len(bound)))) * bound
-        picked = generator.permutation(max(PATHS, len(points)))[:PATHS] % max(1, len(points))
+        count = PATHS if large or not len(points) else MOST_PATHS
+        centers = torch.as_tensor(generator.uniform(-BESIDE, BESIDE, (count, len(bound)))) * bound
+        picked = generator.permutation(max(count, len(points)))[:count] % max(1, len(points))
         parts.append(path_ends(held, centers, points[picked] if len(points) else None))
     return torch.cat(parts)
 
