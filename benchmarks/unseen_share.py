@@ -18,8 +18,8 @@ from scipy.optimize import brentq
 from torch import Tensor, nn
 
 from dynlab import from_module
-from dynlab.diagnostics.fixed_points.by_layers import search
-from dynlab.diagnostics.fixed_points.starts import bounded, orbits, random_starts, reach_of
+from dynlab.diagnostics.fixed_points.layers import search
+from dynlab.diagnostics.fixed_points.starting_states import bounded, orbits, random_starts, reach_of
 from dynlab.systems import Map, from_function
 from dynlab.systems.held import Held
 
@@ -103,14 +103,14 @@ def narrow(generator: np.random.Generator) -> Known:
 def trial(known: Known, starts: int, seed: int) -> tuple[float, float, int]:
     """The bound, the share that it is about, and how many points are listed."""
     held = Held(known.system, torch.zeros(known.system.input_size, dtype=torch.float64), -1)
-    found = search(held, held, count=starts, seed=seed)
-    listed = np.array([place.state for place in found.places if place.status == "fixed point"])
+    found = search(held, count=starts, seed=seed)
+    listed = np.array([place.state for place in found.points if place.status == "fixed point"])
     if found.confidence is None or (known.distance(listed) >= SAME).any():
         raise ArithmeticError(f"what is listed are no fixed points: {listed}")
     generator = np.random.default_rng(seed)  # as the search began, so that the box is the same
     reach = reach_of(held, bounded(orbits(held, generator)))
     drawn = random_starts(held, DRAWS, reach, np.random.default_rng(seed + 10**6))
-    further = search(held, held, given=drawn)
+    further = search(held, given=drawn)
     ends = further.ends[further.assignment >= 0]
     ends = ends[known.distance(ends) < SAME]
     away = np.abs(ends[:, None] - listed).max(axis=-1).min(axis=1)

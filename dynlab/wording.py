@@ -181,8 +181,8 @@ def of_map(kind: str) -> str:
 
     Examples
     --------
-    >>> of_map("undecided, near line of equilibria"), of_map("flip saddle")
-    ('undecided, near line of fixed points', 'flip saddle')
+    >>> of_map("line of equilibria"), of_map("flip saddle")
+    ('line of fixed points', 'flip saddle')
     """
     return kind.replace("equilibria", "fixed points")
 

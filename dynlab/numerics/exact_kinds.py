@@ -5,6 +5,7 @@ degenerate kinds (center, star, improper node, line of equilibria) are found whe
 counts as the decimal number that it is written as.
 """
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -24,125 +25,72 @@ def rational(matrix: Sequence[Sequence[Fraction | float]]) -> list[list[Fraction
     return [[Fraction(entry if isinstance(entry, Fraction) else str(entry)) for entry in row] for row in matrix]
 
 
-def exact_kind_of_flow(matrix: Matrix) -> Kind:
-    """The kind of the origin of the linear flow h' = A h.
+def exact_kind(matrix: Sequence[Sequence[Fraction | float]], is_map: bool = False) -> Kind:
+    """Return the kind of the origin of the linear flow h' = A h, or of the linear map h → A h.
 
     Parameters
     ----------
     matrix : sequence of two rows of two Fractions or floats
         A.
+    is_map : bool
 
     References
     ----------
-    Strogatz, Nonlinear Dynamics and Chaos, section 5.2: the plane of trace and determinant.
+    Strogatz, Nonlinear Dynamics and Chaos, section 5.2: the plane of trace and determinant; Kuznetsov, Elements of
+    Applied Bifurcation Theory, section 2.2; Jury, Theory and Application of the z-Transform Method, chapter 3.
 
     Examples
     --------
-    >>> exact_kind_of_flow([[Fraction("-0.15"), Fraction(-2)], [Fraction(2), Fraction("-0.15")]]).name
+    >>> exact_kind([[Fraction("-0.15"), Fraction(-2)], [Fraction(2), Fraction("-0.15")]]).name
     'stable focus'
-    """
-    matrix = rational(matrix)
-    trace, _, discriminant = invariants(matrix)
-    if discriminant < 0:
-        if trace == 0:
-            return Kind(CENTER, 1, 0, 0)
-        return _same_side("focus", grows=trace > 0)
-    above, at = _count(matrix, Fraction(0))
-    if at == 0:
-        if above == 1:
-            return Kind(SADDLE, 0, 1, 0)
-        return _same_side(_noun(matrix), grows=above == 2)
-    if at == 2:
-        return Kind(PLANE, 1, 0, 0) if _is_scalar(matrix) else Kind(LINE, 0, 0, 0)  # a shear drifts
-    return Kind(LINE, 0 if above else 1, above, 0)
-
-
-def exact_kind_of_map(matrix: Matrix) -> Kind:
-    """The kind of the origin of the linear map h → J h, by Jury's conditions.
-
-    Parameters
-    ----------
-    matrix : sequence of two rows of two Fractions or floats
-        J.
-
-    Notes
-    -----
-    With p(z) = z² − tr z + det, both multipliers lie inside the unit circle where p(1) > 0, p(−1) > 0 and det < 1;
-    complex ones have the modulus √det.
-
-    References
-    ----------
-    Kuznetsov, Elements of Applied Bifurcation Theory, section 2.2; Jury, Theory and Application of the z-Transform
-    Method, chapter 3.
-
-    Examples
-    --------
-    >>> euler = [[Fraction("0.985"), Fraction("-0.2")], [Fraction("0.2"), Fraction("0.985")]]
-    >>> exact_kind_of_map(euler).name
+    >>> exact_kind([[0.985, -0.2], [0.2, 0.985]], is_map=True).name
     'unstable focus'
     """
-    matrix = rational(matrix)
-    trace, determinant, discriminant = invariants(matrix)
+    ((a, b), (c, d)) = rational(matrix)
+    trace, determinant, discriminant = _invariants(a, b, c, d)
     if discriminant < 0:
-        if determinant == 1:
-            return Kind(CENTER, 1, 0, 0)
-        return _same_side("focus", grows=determinant > 1)
-    flip = "flip " if trace < 0 or (trace == 0 and determinant < 0) else ""
-    above, at_one = _count(matrix, Fraction(1))
-    over_minus_one, at_minus_one = _count(matrix, Fraction(-1))
-    below = 2 - over_minus_one - at_minus_one
-    outside = above + below
-    if at_one or at_minus_one:
-        return _on_the_circle(matrix, at_one, at_minus_one, outside)
+        beyond = determinant - 1 if is_map else trace
+        return Kind(CENTER, 1, 0, 0) if beyond == 0 else _on_one_side("focus", beyond > 0)
+    is_scalar = a == d and b == c == 0
+    above, on = _count(trace, determinant, int(is_map))
+    over, on_minus_one = _count(trace, determinant, -1) if is_map else (2, 0)
+    outside = above + 2 - over - on_minus_one
+    if on or on_minus_one:
+        double = 2 in (on, on_minus_one)
+        name = (PLANE if on else PERIOD_TWO_PLANE) if double and is_scalar else LINE if on else PERIOD_TWO_LINE
+        reflects = "flip " if on and on_minus_one else ""
+        return Kind(reflects + name, 0 if outside or (double and not is_scalar) else 1, outside, 0)  # a shear drifts
+    flip = "flip " if is_map and (trace < 0 or (trace == 0 and determinant < 0)) else ""
     if outside == 1:
         return Kind(flip + SADDLE, 0, 1, 0)
-    return _same_side(flip + _noun(matrix), grows=outside == 2)
+    noun = "node" if discriminant > 0 else "star" if is_scalar else "improper node"
+    return _on_one_side(flip + noun, outside == 2)
 
 
-def invariants(matrix: Matrix) -> tuple[Fraction, Fraction, Fraction]:
+def exact_eigenvalues(matrix: Matrix) -> tuple[complex, complex]:
+    """Return both eigenvalues to a few units in the last place: the discriminant is formed without rounding."""
+    ((a, b), (c, d)) = matrix
+    trace, determinant, discriminant = _invariants(a, b, c, d)
+    half, root = float(trace / 2), math.sqrt(abs(discriminant)) / 2
+    if discriminant < 0:
+        return complex(half, root), complex(half, -root)
+    larger = half + math.copysign(root, half)  # without cancellation; the smaller one is det over the larger
+    return complex(larger), complex(float(determinant) / larger if larger else 0.0)
+
+
+def _invariants(a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     """Trace, determinant, and the discriminant tr² − 4 det of the characteristic polynomial."""
-    (a, b), (c, d) = matrix
     return a + d, a * d - b * c, (a - d) ** 2 + 4 * b * c
 
 
-def euler_matrix(matrix: Matrix, step: Fraction) -> list[list[Fraction]]:
-    """I + ε A, the linear map of one Euler step."""
-    return [[step * entry + (row == column) for column, entry in enumerate(row_)] for row, row_ in enumerate(matrix)]
-
-
-def _on_the_circle(matrix: Matrix, at_one: int, at_minus_one: int, outside: int) -> Kind:
-    """Real multipliers of which one at least is exactly 1 or −1."""
-    if at_one == 2 or at_minus_one == 2:
-        line, plane = (LINE, PLANE) if at_one else (PERIOD_TWO_LINE, PERIOD_TWO_PLANE)
-        return Kind(plane, 1, 0, 0) if _is_scalar(matrix) else Kind(line, 0, 0, 0)
-    if at_one and at_minus_one:  # a reflection
-        return Kind("flip " + LINE, 1, 0, 0)
-    return Kind(LINE if at_one else PERIOD_TWO_LINE, 0 if outside else 1, outside, 0)
-
-
-def _same_side(noun: str, *, grows: bool) -> Kind:
+def _on_one_side(noun: str, grows: bool) -> Kind:
     return Kind(f"unstable {noun}", 0, 2, 0) if grows else Kind(f"stable {noun}", 1, 0, 0)
 
 
-def _noun(matrix: Matrix) -> str:
-    """Node, or what it is where both eigenvalues are the same: star with two eigenvectors, improper node with one."""
-    if invariants(matrix)[2] > 0:
-        return "node"
-    return "star" if _is_scalar(matrix) else "improper node"
-
-
-def _is_scalar(matrix: Matrix) -> bool:
-    (a, b), (c, d) = matrix
-    return a == d and b == 0 and c == 0
-
-
-def _count(matrix: Matrix, bound: Fraction) -> tuple[int, int]:
+def _count(trace: Fraction, determinant: Fraction, bound: int) -> tuple[int, int]:
     """How many of the real eigenvalues are greater than `bound`, and how many are equal to it."""
-    trace, determinant, _ = invariants(matrix)
     at_bound = bound * bound - trace * bound + determinant
-    if at_bound < 0:
-        return 1, 0
-    if at_bound > 0:
-        return (2, 0) if trace > 2 * bound else (0, 0)
+    if at_bound:
+        return (1, 0) if at_bound < 0 else (2 * (trace > 2 * bound), 0)
     other = trace - bound
     return int(other > bound), 1 + int(other == bound)

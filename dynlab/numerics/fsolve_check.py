@@ -12,7 +12,7 @@ from dynlab.numerics.arrays import Real
 
 Function = Callable[[Real], Real]
 
-OFFSET = 1e-3  # times max(1, ‖h‖): how far off the root fsolve starts
+OFFSETS = (1e-3, 1e-6, 1e-9)  # times max(1, ‖h‖): how far off the root fsolve starts, nearer where it ends elsewhere
 XTOL = 1e-13
 SMALLEST_DISTANCE = 1e-8  # times max(1, ‖h‖): up to which two computed roots always agree
 RESIDUALS = 10.0  # times ‖f‖/σ_min(∇f): how far from the true root a computed one may be
@@ -35,17 +35,14 @@ class Check(NamedTuple):
     distance: float
 
 
-def check(f: Function, jacobian: Function, root: Real, direction: Real, offset: float | None = None) -> Check:
-    """Start fsolve at root ± offset · direction, the unit vector; return the end that is nearer to the root.
+def check(f: Function, jacobian: Function, root: Real, direction: Real) -> Check:
+    """Start fsolve on both sides of the root along `direction`, a unit vector, until it ends at the root.
 
-    The other side is tried only where the first one leads farther away than `SMALLEST_DISTANCE`; `offset` is
-    `OFFSET` times max(1, ‖root‖) where it is not given.
+    It starts `OFFSETS` off, times max(1, ‖root‖); of several ends the nearest to the root is returned.
     """
-    scale = float(merging.scale(root))
-    length = OFFSET * scale if offset is None else offset
-    ends = []
-    for side in (1.0, -1.0):
-        state = run(f, jacobian, root + side * length * direction)
+    scale, ends = float(merging.scale(root)), []
+    for length in [side * offset for offset in OFFSETS for side in (scale, -scale)]:
+        state = run(f, jacobian, root + length * direction)
         distance = float(np.nan_to_num(np.linalg.norm(state - root), nan=np.inf))
         ends.append(Check(state, float(np.linalg.norm(f(state))), distance))
         if distance <= SMALLEST_DISTANCE * scale:

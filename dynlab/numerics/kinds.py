@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-UNDECIDED = "undecided, near "
+UNDECIDED, NEAR = "undecided, ", "near "
 ZERO = 1e-6  # an eigenvalue that is 0 within an error below this turns nothing: multiple zeros count as real
 
 CENTER = "center"
@@ -123,7 +123,7 @@ def _kind(
         name = flip + (SADDLE_FOCUS if 1 in parts else SADDLE)
     # A saddle that surely has a complex leading pair is a saddle-focus whatever its other side turns out to be.
     undecided_noun = -1 in parts and 1 not in parts
-    prefix = UNDECIDED if undecided or undecided_noun else ""
+    prefix = UNDECIDED + NEAR if undecided or undecided_noun else ""
     return Kind(prefix + name, 0 if unstable else 1, unstable, undecided)
 
 
@@ -153,8 +153,8 @@ def _complex(values: NDArray[np.complex128], errors: NDArray[np.float64], i: int
 def _border(
     values: NDArray[np.complex128], errors: NDArray[np.float64], undecided: NDArray[np.bool_], is_map: bool
 ) -> str:
-    """The kind on the border of stability that the undecided eigenvalues are nearest to."""
+    """What the undecided eigenvalues are nearest to on the border of stability."""
     border = values[undecided]
     if (np.abs(border.imag) > errors[undecided]).any():
-        return CENTER
-    return PERIOD_TWO_LINE if is_map and (border.real < 0).any() else LINE
+        return NEAR + CENTER
+    return f"multiplier near {'−1' if (border.real < 0).any() else '1'}" if is_map else "eigenvalue near 0"

@@ -40,12 +40,7 @@ def merged(points: NDArray[np.float64], same: float = SAME) -> NDArray[np.int64]
     one, other = pairs.T
     near = np.linalg.norm(points[one] - points[other], axis=1) <= np.maximum(reach[one], reach[other])
     joins = csr_array((near[near], (one[near], other[near])), shape=(len(points), len(points)))
-    return in_order(points, connected_components(joins, directed=False)[1])
-
-
-def in_order(points: NDArray[np.float64], labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the same labels, numbered from 0 by the first point of each in the order of `ordered`."""
-    order = ordered(points)
+    order, labels = ordered(points), connected_components(joins, directed=False)[1]
     _, first, inverse = np.unique(labels[order], return_index=True, return_inverse=True)
     number = np.empty(len(points), dtype=np.int64)
     number[order] = np.argsort(np.argsort(first))[inverse.reshape(-1)]

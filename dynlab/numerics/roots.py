@@ -1,14 +1,13 @@
-"""Roots of f(h) = 0 from many starts at once: Newton's method, then two that go on where it stops.
+"""Roots of f(h) = 0 from many starts at once: Newton's method, then one that goes on where it stops.
 
 Newton's step is halved until it lowers ‖f‖₂. Where that ends at no root, the method of Levenberg and Marquardt begins:
 its step solves (JᵀJ + μ I) δ = −Jᵀf with μ = λ ‖f‖₂ ‖J‖_F / √n, which becomes Newton's as f → 0, on a continuum of
-roots too, and stays short where J is nearly singular. Where that ends in a local minimum of ‖f‖, as in a slow region,
-pseudo-transient continuation goes through it: it follows h' = f(h) by implicit Euler steps that grow as f falls.
+roots too, and stays short where J is nearly singular.
 
 References
 ----------
 Nocedal and Wright, Numerical Optimization, sections 3.1 and 10.3; Fan and Yuan, Computing 74 (2005) (μ in proportion to
-‖f‖); Kelley and Keyes, "Convergence analysis of pseudo-transient continuation", SIAM J. Numer. Anal. 35 (1998).
+‖f‖).
 """
 
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from dynlab.numerics.threads import in_threads
 
 # f or its Jacobian at points (k, n); `rows` (k,) says which of the starts the points belong to.
 Function = Callable[[Tensor, Tensor], Tensor]
-Method = Callable[[Function, Function, Tensor, Tensor], "Roots"]
 
 NEWTON_ITERATIONS, HALVINGS = 60, 6
 LONGEST = 1.0  # times max(1, max |h_i|): no coordinate moves farther in a step of Newton's
@@ -37,12 +35,6 @@ HALVING = 0.5  # within the tolerance a start goes on while a step still halves 
 SMALLEST_RESIDUAL = 1e-12  # in float64
 ROUNDINGS = 10  # times n ε ‖h‖: what rounding makes of a residual
 STEEP = 1e8  # times the tolerance: a residual above that is no rounding, however steep f is
-EULER_STEPS = 60  # of the continuation
-FIRST_STEP = 1.0  # of time: the fastest rates of a map's h' = F(h) − h and of ERNN's inner flow are of order 1
-SMALLEST_STEP, LARGEST_STEP = 1e-3, 1e8
-FASTEST_GROWTH = 10.0  # of the step, which else grows as ‖f‖ falls (switched evolution relaxation)
-WORST_RISE = 2.0  # of ‖f‖ in a step that is kept: a flow may pass a hill
-RETREAT = 0.25  # times the step where one is not kept
 
 
 class Roots(NamedTuple):
@@ -81,7 +73,7 @@ def rounding(points: Tensor, values: Tensor, matrices: Tensor) -> Tensor:
 
 
 def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = None) -> Roots:
-    """Return where the three methods, one after the other, end from each start.
+    """Return where Newton's method and, where it ends at no root, that of Levenberg and Marquardt end from each start.
 
     Parameters
     ----------
@@ -89,7 +81,7 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
         Of points (k, n) and their starts' numbers (k,): values (k, n) and matrices (k, n, n).
     starts : Tensor, shape (start, n)
     most : int, optional
-        How many starts the methods after Newton's take up: those at which it left the smallest ‖f‖₂.
+        How many starts the second method takes up: those at which the first left the smallest ‖f‖₂.
 
     Returns
     -------
@@ -97,19 +89,10 @@ def solve(f: Function, jacobian: Function, starts: Tensor, most: int | None = No
         `converged` where ‖f‖₂ is within `tolerance`, or within `ROUNDINGS` times `rounding`, as where f is steep.
     """
     found = _in_chunks(lambda rows: _newton(f, jacobian, starts[rows], rows), starts)
-    for ahead in (_stayed, _followed):
-        lost = (~found.converged & torch.isfinite(starts).all(-1)).nonzero()[:, 0]
-        lost = lost[found.residuals[lost].argsort()[:most]]
-        if len(lost) == 0:
-            break
-
-        def further(chunk: Tensor, lost: Tensor = lost, ahead: Method = ahead) -> Roots:
-            rows = lost[chunk]
-            begun = ahead(f, jacobian, starts[rows], rows)
-            ended = _levenberg_marquardt(f, jacobian, begun.states, rows)
-            return ended._replace(iterations=begun.iterations + ended.iterations)
-
-        led = _in_chunks(further, starts[lost])
+    lost = (~found.converged & torch.isfinite(starts).all(-1)).nonzero()[:, 0]
+    lost = lost[found.residuals[lost].argsort()[:most]]
+    if len(lost):
+        led = _in_chunks(lambda some: _levenberg_marquardt(f, jacobian, starts[lost[some]], lost[some]), starts[lost])
         better = led.residuals < found.residuals[lost]
         for old, new in zip(found[:3], led[:3], strict=True):
             old[lost[better]] = new[better]
@@ -201,35 +184,3 @@ def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor
     step = -torch.cholesky_solve(gradient, factor)
     model = value + (matrix @ step).squeeze(-1)
     return step.squeeze(-1), value.square().sum(-1) - model.square().sum(-1)
-
-
-def _stayed(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """Return the starts as they are."""
-    nothing = torch.zeros(len(starts), dtype=torch.int64, device=starts.device)
-    return Roots(starts, starts.norm(dim=-1), nothing > 0, nothing)
-
-
-def _followed(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
-    """Return where h' = f(h) leads."""
-    h, value = starts.clone(), f(starts, rows)
-    step = torch.full_like(h[:, 0], FIRST_STEP)
-    live = torch.arange(len(h), device=h.device)
-    steps = torch.zeros_like(live)
-    for _ in range(EULER_STEPS):
-        live = live[value[live].norm(dim=-1) > tolerance(h[live])]
-        if len(live) == 0:
-            break
-        steps[live] += 1
-        matrix = -jacobian(h[live], rows[live])
-        matrix.diagonal(dim1=-2, dim2=-1).add_(1 / step[live].unsqueeze(-1))
-        move, _ = torch.linalg.solve_ex(matrix, value[live].unsqueeze(-1))
-        trial = h[live] + move.squeeze(-1)
-        trial_value = f(trial, rows[live])
-        fall = (value[live].norm(dim=-1) / trial_value.norm(dim=-1)).nan_to_num(0.0, posinf=FASTEST_GROWTH)
-        kept = fall > 1 / WORST_RISE
-        moved = live[kept]
-        h[moved], value[moved] = trial[kept], trial_value[kept]
-        factor = torch.where(kept, fall.clamp_max(FASTEST_GROWTH), RETREAT)
-        step[live] = (step[live] * factor).clamp(SMALLEST_STEP, LARGEST_STEP)
-    norm = value.norm(dim=-1)
-    return Roots(h, norm, norm <= tolerance(h), steps)

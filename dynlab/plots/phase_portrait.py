@@ -131,8 +131,11 @@ def mover(ds: xr.Dataset) -> str:
 
 
 def draw_long_orbits(ds: xr.Dataset, ax: Axes) -> None:
-    """Where orbits end that settle on a closed curve or a cycle: their last states, as they are."""
-    if "outcome" not in ds:
+    """Where orbits end: limit cycles of a flow; of a map the last states of those on a closed curve or a cycle."""
+    if "limit_cycle" in ds:
+        for number, curve in enumerate(ds["limit_cycle"].dropna(schema.SAMPLE).values):
+            ax.plot(*curve.T, color=style.PURPLE, linewidth=2.5, zorder=2.5, label=None if number else "limit cycle")
+    if "long_orbit" not in ds:
         return
     for name, size in (("invariant closed curve", 7.0), ("periodic orbit", 40.0)):
         states = ds["long_orbit"].values[ds["outcome"].values == name].reshape(-1, 2)

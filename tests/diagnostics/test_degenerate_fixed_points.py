@@ -7,8 +7,7 @@ from scipy.optimize import brentq
 from torch import nn
 
 from dynlab.checkpoints import from_module
-from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.diagnostics.fixed_points import search as search_module
+from dynlab.diagnostics.fixed_points import fixed_points, rounds
 from dynlab.systems import Euler, Flow, create, from_function
 from dynlab.systems.textbook import LinearMap
 from dynlab.zoo import load
@@ -157,7 +156,7 @@ def test_the_indices_of_an_lstm_with_large_weights_sum_to_1(seed):
 # --- Points that are missing ---
 def test_points_that_must_exist_and_were_not_found_are_named(monkeypatch):
     """A search that is stopped after its first round knows from the indices of a bounded map's points what it lacks."""
-    monkeypatch.setattr(search_module, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(rounds, "MOST_ROUNDS", 1)
     said = []
     for seed in range(4):
         ds = fixed_points(load("gru-flipflop"), starts=2, seed=seed)

@@ -174,24 +174,6 @@ def test_a_ring_is_one_set_beside_the_origin():
     assert ds["undecided_directions"].values.tolist() == [0, 1]
 
 
-def test_a_degenerate_root_is_one_undecided_point():
-    """The tanh of the identity: h = 0 alone, where J − I = 0."""
-    ds = fixed_points(from_function(lambda h, x: torch.tanh(h), state_size=2))
-    assert ds["status"].values.tolist() == ["not isolated"]
-    assert np.abs(ds["fixed_point_state"].values).max() < 1e-6
-    assert ds["stable"].item() == -1
-    assert ds["undecided_directions"].item() == 2
-    assert ds["starts"].item() > 0.9 * ds.sizes[schema.SAMPLE]
-
-
-def test_a_linear_map_without_fixed_point():
-    ds = fixed_points(scalar(lambda h, x: h + 1))
-    assert ds.sizes[schema.FIXED_POINT] == 0
-    assert not ds["converged"].values.any()
-    assert set(ds["assignment"].values) == {-1}
-    assert ds["eigenvalue"].dtype == complex
-
-
 def gru(size, update_bias, candidate_bias, update_weight=0.0):
     """A GRU with z = σ(update_bias + update_weight · h) and the candidate tanh(candidate_bias)."""
     system = create("gru", input_size=1, hidden_size=size)
@@ -548,18 +530,6 @@ def test_no_certificates_are_written_through_a_symbolic_link(tmp_path):
     assert not list((tmp_path / "folder").iterdir())
 
 
-def test_a_search_that_is_interrupted_leaves_no_folder_for_certificates(tmp_path, monkeypatch):
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(import_module("dynlab.diagnostics.fixed_points.fixed_points"), "search", stopped)
-    (tmp_path / "mine").mkdir()
-    for place in ("new", "new/below", "mine"):
-        with pytest.raises(KeyboardInterrupt):
-            fixed_points(create("logistic"), certificates=tmp_path / place)
-    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
-
-
 def test_every_start_says_after_how_many_iterations_it_ended_and_how_near_a_root():
     """Of a linear map Newton's method takes one step; the damped one a few more. h + 1 has no root to end at."""
     ds = fixed_points(LinearMap([[0.5, 0.1], [0.0, -0.25]]), starts=16)
@@ -582,13 +552,6 @@ def test_a_bend_between_the_samples_of_a_ball_hides_no_fixed_point(size):
     root = float(mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, 0.95))
     assert sorted((ds["fixed_point_state"].values.ravel() / size).round(9)) == [-round(root, 9), 0, round(root, 9)]
     np.testing.assert_array_equal(ds["stable"].values, [1, 1, 0])
-
-
-@pytest.mark.parametrize("size", [1e-2, 1e-4])
-def test_points_near_each_other_and_far_from_0_are_told_apart(size):
-    """1 + s tanh(2 (h − 1)/s) in two units: nine points in a square of 2 s."""
-    step = from_function(lambda h, x: 1 + size * torch.tanh(2 * (h - 1) / size), state_size=2)
-    assert fixed_points(step, starts=128).sizes["fixed_point"] == 9
 
 
 @pytest.mark.parametrize("at", [[0.5, -1.0], (0.5, -1.0), np.array([0.5, -1.0]), torch.tensor([0.5, -1.0])])

@@ -9,9 +9,9 @@ import xarray as xr
 
 import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.diagnostics.fixed_points import starts as where
+from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.at_points import leading_modes
-from dynlab.diagnostics.fixed_points.search import search
+from dynlab.diagnostics.fixed_points.rounds import search
 from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
@@ -38,7 +38,7 @@ def at_once(system, count):
     held = Held(frozen(system), torch.zeros(2, dtype=torch.float64))
     generator = np.random.default_rng(3)
     found = search(held, held, count, None, where.orbits(held, generator), generator)
-    return np.array([place.state for place in found.places]).reshape(-1, system.state_size)
+    return np.array([root.state for root in found.points]).reshape(-1, system.state_size)
 
 
 @pytest.mark.parametrize("seed", [0, 2])
@@ -85,7 +85,7 @@ def test_modes_of_a_stack_are_those_of_its_joint_jacobian():
     np.testing.assert_allclose(left @ right.T, np.eye(6), atol=1e-11)
 
 
-def test_given_starts_go_through_all_layers():
+def test_given_starts_are_states_of_all_layers():
     system = stack_of("gru", 1)
     starts = np.random.default_rng(0).uniform(-1, 1, (40, 8))
     ds = fixed_points(system, starts=starts)

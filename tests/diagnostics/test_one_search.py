@@ -75,7 +75,7 @@ def test_a_system_without_inputs_is_searched_alike_whatever_drives_it():
 @pytest.fixture
 def hurried(monkeypatch):
     """A search that ends after its first round, in which all that it found was new."""
-    monkeypatch.setattr("dynlab.diagnostics.fixed_points.search.MOST_ROUNDS", 1)
+    monkeypatch.setattr("dynlab.diagnostics.fixed_points.rounds.MOST_ROUNDS", 1)
 
 
 def test_every_verdict_says_in_the_same_words_that_a_search_is_incomplete(hurried):

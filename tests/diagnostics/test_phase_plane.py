@@ -260,7 +260,7 @@ def test_a_flow_of_ones_own_without_an_equilibrium_has_a_portrait():
             return torch.stack([state[..., 0] ** 2 + 1e-6, -state[..., 1]], dim=-1)
 
     ds = phase_plane(Drift(2, 0))
-    assert ds.attrs["verdict"] == "The window holds no equilibria."
+    assert ds.attrs["verdict"].startswith("The window holds no equilibria.")
     assert ds.sizes["fixed_point"] == 0
 
 

@@ -93,7 +93,7 @@ def test_the_legend_of_a_portrait_names_a_line_as_its_system_does(kind, entry):
 
 def test_the_legend_of_fixed_points_names_what_they_are_near():
     ds = dl.fixed_points(neutral(), starts=8)
-    assert ds["kind"].values.tolist() == ["undecided, near line of equilibria"]  # the name that scripts read
+    assert ds["kind"].values.tolist() == ["undecided, multiplier near 1"]
     labels = dl.plot_fixed_points(ds).get_legend_handles_labels()[1]
-    assert any("near line of fixed points" in label.replace("\n", " ") for label in labels)
+    assert any("multiplier near 1" in label.replace("\n", " ") for label in labels)
     plt.close("all")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.exact_kinds import exact_kind_of_flow, exact_kind_of_map
+from dynlab.numerics.exact_kinds import exact_kind
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 
 # A change of basis over the integers, with determinant 1: similar matrices have the same kind.
@@ -68,14 +68,14 @@ MAPS = [
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("matrix, name, stable, unstable", FLOWS)
 def test_exact_kind_of_flow(matrix, name, stable, unstable, basis):
-    kind = exact_kind_of_flow(similar(matrix, basis))
+    kind = exact_kind(similar(matrix, basis))
     assert kind == (name, stable, unstable, 0)
 
 
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("matrix, name, stable, unstable", MAPS)
 def test_exact_kind_of_map(matrix, name, stable, unstable, basis):
-    kind = exact_kind_of_map(similar(matrix, basis))
+    kind = exact_kind(similar(matrix, basis), is_map=True)
     assert kind == (name, stable, unstable, 0)
 
 
@@ -90,8 +90,7 @@ def test_exact_kind_of_map(matrix, name, stable, unstable, basis):
     ],
 )
 def test_floats_are_the_decimal_numbers_that_they_are_written_as(matrix, flow, name):
-    exact = exact_kind_of_flow if flow else exact_kind_of_map
-    assert exact(matrix).name == exact(np.array(matrix)).name == name
+    assert exact_kind(matrix, not flow).name == exact_kind(np.array(matrix), not flow).name == name
 
 
 def test_exact_zeros_leave_a_saddle_a_saddle():
@@ -106,8 +105,8 @@ def test_exact_and_numeric_kinds_agree_wherever_the_numbers_decide():
         rational = [[Fraction(int(entry), 2) for entry in row] for row in matrix]
         values, errors, _ = eigenvalues(matrix / 2)
         for exact, numeric in (
-            (exact_kind_of_flow(rational), kind_of_flow(values, errors)),
-            (exact_kind_of_map(rational), kind_of_map(values, errors)),
+            (exact_kind(rational), kind_of_flow(values, errors)),
+            (exact_kind(rational, is_map=True), kind_of_map(values, errors)),
         ):
             decided = not numeric.name.startswith("undecided")
             agreed += decided
@@ -127,7 +126,7 @@ def test_exact_and_numeric_kinds_agree_wherever_the_numbers_decide():
         ([1, -2 + 1j, -2 - 1j], "saddle-focus", 0, 1, 0),
         ([1, -1, -2 + 1j, -2 - 1j], "saddle", 0, 1, 0),
         ([1e-13 + 2j, 1e-13 - 2j], "undecided, near center", -1, 0, 2),
-        ([1e-13, -3], "undecided, near line of equilibria", -1, 0, 1),
+        ([1e-13, -3], "undecided, eigenvalue near 0", -1, 0, 1),
         ([1e-13, 3], "undecided, near unstable node", 0, 1, 1),
         ([-1 + 1e-13j, -1 - 1e-13j], "undecided, near stable improper node", 1, 0, 0),
         ([-1, -1 - 1e-13], "undecided, near stable improper node", 1, 0, 0),
@@ -143,8 +142,8 @@ def test_kind_of_flow_in_any_dimension(eigenvalues, name, stable, unstable, unde
     [
         ([0.5], "stable node", 1, 0, 0),
         ([-2.0], "unstable flip node", 0, 1, 0),
-        ([1 - 1e-13], "undecided, near line of equilibria", -1, 0, 1),
-        ([-1 + 1e-13, 0.5], "undecided, near line of period-2 points", -1, 0, 1),
+        ([1 - 1e-13], "undecided, multiplier near 1", -1, 0, 1),
+        ([-1 + 1e-13, 0.5], "undecided, multiplier near −1", -1, 0, 1),
         ([0.6 + 0.8j, 0.6 - 0.8j, 0.1], "undecided, near center", -1, 0, 2),
         ([-1.5, 0.5 + 0.5j, 0.5 - 0.5j], "flip saddle-focus", 0, 1, 0),
         ([0.5, -0.5], "stable flip node", 1, 0, 0),

@@ -18,9 +18,9 @@ from dynlab.diagnostics.bifurcation.parameters import Varied, described
 from dynlab.diagnostics.bifurcation.variables import orbits_of, variables
 from dynlab.diagnostics.bifurcation.varied_system import check_range, varied_system
 from dynlab.diagnostics.bifurcation.verdict import verdict
-from dynlab.diagnostics.fixed_points.by_layers import search
-from dynlab.diagnostics.fixed_points.places import FIXED
-from dynlab.diagnostics.fixed_points.starts import driven_states, usual_starts
+from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
+from dynlab.diagnostics.fixed_points.layers import search
+from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
 from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
@@ -218,8 +218,8 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
     system, visited = held.system, None
     if isinstance(varied.system, Map) and isinstance(system, Map) and system.network_input_size and inputs is not None:
         visited = driven_states(system, system.drive(prepare(system, inputs)[1]))
-    found = search(held, held, count=count or usual_starts(system), visited=visited, seed=seed)
-    states = [place.state for place in found.places if place.status == FIXED]
+    found = search(held, count=count or usual_starts(system), visited=visited, seed=seed)
+    states = [place.state for place in found.points if place.status == FIXED]
     return Begun(value, sorted(states, key=lambda state: float(np.linalg.norm(state))), incomplete(found))
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import torch
 
-from dynlab.diagnostics.fixed_points.places import FIXED, NOT_ISOLATED, Place, equations
+from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, Root, equations
 from dynlab.program import NoProgram, Program
 from dynlab.program.differentiation import jacobian_and_error
+from dynlab.program.operations import LINEAR
 from dynlab.systems.held import Held
 
 ROUNDINGS = 16.0  # times n ε: of the matrix and of the value
-LINEAR = {"state", "linear", "take", "join", "sum", "add", "subtract", "negate"}  # operations that keep a step affine
 
 
 def is_affine(held: Held) -> bool:
@@ -27,10 +27,10 @@ def _keeps_affine(program: Program, number: int, varies: list[bool]) -> bool:
     factors = [varies[read] for read in operation.reads]
     if operation.name == "multiply":
         return sum(factors) == 1
-    return operation.name in LINEAR or (operation.name == "divide" and not factors[1])
+    return operation.name in ("state", *LINEAR) or (operation.name == "divide" and not factors[1])
 
 
-def affine_place(exact: Held) -> Place | None:
+def affine_root(exact: Held) -> Root | None:
     """Return the fixed point of an affine map that is nearest to 0; None where it has none.
 
     With A = J − I, of a flow J, the set is {h: A h + c = 0}; its dimension is the number of singular values of A that
@@ -56,4 +56,4 @@ def affine_place(exact: Held) -> Place | None:
     dimension = int((~told).sum())
     position = (left + least * (1 + np.linalg.norm(state))) / float(sigma[told].min(initial=np.inf))
     index = 0 if dimension else (-1) ** n * int(np.linalg.slogdet(matrix)[0])
-    return Place(state, NOT_ISOLATED if dimension else FIXED, position, v[-1], index, dimension)
+    return Root(state, NOT_ISOLATED if dimension else FIXED, position, v[-1], index, dimension)

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
-from dynlab.diagnostics.fixed_points.by_layers import search
-from dynlab.diagnostics.fixed_points.proofs import check_place, proved, with_proofs
+from dynlab.diagnostics.fixed_points.layers import search
+from dynlab.diagnostics.fixed_points.proofs import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
-from dynlab.diagnostics.fixed_points.starts import driven_states, usual_starts
-from dynlab.diagnostics.fixed_points.variables import flags, of_points, of_starts
+from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
+from dynlab.diagnostics.fixed_points.variables import REASONS, of_points, of_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
 from dynlab.diagnostics.fixed_points.verification import order, records
 from dynlab.errors import UserError
@@ -28,7 +28,7 @@ from dynlab.trajectories.simulation import prepare
 LARGEST_START = 1e100  # whose squares are still numbers
 METHOD = (
     "An affine map's fixed points come from linear algebra. Of any other map damped Newton steps on exact Jacobians "
-    "begin at every start; Levenberg–Marquardt and then pseudo-transient continuation follow where they stop. Starts "
+    "begin at every start; Levenberg–Marquardt follows where they stop. Starts "
     "come in rounds until one finds nothing new and the index sum does not say that points are missing. They are "
     "states along trajectories and random ones, later also states away from known points by deflation, and at the ends "
     "of homotopies. A stack is searched layer by layer, an LSTM without its memory, which "
@@ -131,23 +131,21 @@ def fixed_points(
     certify = certify or certificates is not None
     _check(system, inputs, slow_points, starts)
     if certificates is not None:
-        check_place(certificates)  # before the search, which takes longer
-    analysed, driven, shape = _prepared(system, inputs, dtype, device)
-    given_input = inputs is not None and system.network_input_size > 0
-    held = Held(analysed, held_input(analysed, at, driven, given_input), step_number(system, at_step))
-    exact = held
-    if (dtype, device) != ("float64", "cpu"):
-        exact = Held(frozen(system), held.input.double().cpu(), held.t)
+        place_for(certificates)  # before the search, which takes longer
+    number = number_type(dtype)
+    frozen(system, number, device)
+    analysed, driven, shape = _prepared(system, inputs)
+    held = Held(analysed, held_input(analysed, at, driven, shape is not None), step_number(system, at_step))
     count = usual_starts(system) if starts is None else starts if isinstance(starts, int) else 0
     given = None if count or starts is None else given_starts(held, starts)
-    visited = driven_states(analysed, driven) if given_input and isinstance(analysed, Map) else None
-    found = search(held, exact, count=count, given=given, visited=visited, seed=seed)
+    visited = driven_states(analysed, driven) if shape is not None and isinstance(analysed, Map) else None
+    found = search(held, count=count, given=given, visited=visited, seed=seed, dtype=number, device=device)
     if slow_points is not None:
-        found = with_slow_points(held, exact, found, given, visited, count, slow_points, seed)
+        found = with_slow_points(held, found, given, visited, count, slow_points, seed)
     direction = np.random.default_rng(seed).standard_normal(system.state_size)
-    rows = records(exact, found.places, direction / np.linalg.norm(direction))
-    rows = proved(exact, rows) if certify else rows
-    variables = of_points(rows, found, system.state_size, exact.is_flow) | of_starts(found, exact.is_flow)
+    rows = records(held, found.points, direction / np.linalg.norm(direction))
+    rows = proved(held, rows) if certify else rows
+    variables = of_points(rows, found, system.state_size, held.is_flow) | of_starts(found, held.is_flow)
     said = verdict(rows, found, system)
     settings = held_settings(system, at, held) | {"starts": len(given) if given is not None else count}
     settings |= {"given_starts": given is not None, "inputs": shape, "slow_points": slow_points, "certify": certify}
@@ -158,10 +156,10 @@ def fixed_points(
         settings=settings | {"seed": seed, "dtype": dtype, "device": device},
         verdict=under_input(said, at) if system.network_input_size else said,
         method=METHOD,
-        flags=flags(rows, variables),
+        flags=schema.not_finite(variables, REASONS),
     )
     ds.attrs |= {INCOMPLETE: incomplete(found)} if incomplete(found) else {}
-    return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
+    return with_proofs(ds, held, [rows[index] for index in order(rows)], certificates) if certify else ds
 
 
 def _check(system: System, inputs: Any, slow_points: float | None, starts: int | ArrayLike | None) -> None:
@@ -173,18 +171,14 @@ def _check(system: System, inputs: Any, slow_points: float | None, starts: int |
         raise UserError(f"The search needs at least one start, got {starts}.")
 
 
-def _prepared(system: System, inputs: Any, dtype: str, device: str) -> tuple[System, Tensor, list[int] | None]:
+def _prepared(system: System, inputs: Any) -> tuple[System, Tensor, list[int] | None]:
     """Return a frozen copy, what its steps are given, shape (sample, time, input), and the shape of the inputs."""
-    if not isinstance(system, Map):
-        return frozen(system, number_type(dtype), device), _nothing(system, dtype, device), None
     driven = inputs is not None and system.network_input_size > 0
+    if not isinstance(system, Map):
+        return frozen(system), torch.zeros(1, 1, system.input_size, dtype=torch.float64), None
     given = inputs if driven else np.zeros((1, system.network_input_size))
-    analysed, driving, _ = prepare(system, given, None, dtype, device)
+    analysed, driving, _ = prepare(system, given)
     return analysed, analysed.drive(driving), list(driving.shape) if driven else None
-
-
-def _nothing(system: System, dtype: str, device: str) -> Tensor:
-    return torch.zeros(1, 1, system.input_size, dtype=number_type(dtype), device=device)
 
 
 def given_starts(held: Held, starts: ArrayLike) -> Tensor:

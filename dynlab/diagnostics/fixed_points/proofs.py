@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
+from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, SLOW
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
@@ -94,6 +94,7 @@ def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | P
 def _write(certificates: list["Certificate"], exact: Held, place: Path) -> None:
     from dynlab.proofs.document import document
 
+    make_folder(place)
     program = exact.system.program(exact.input, exact.t)
     for number, certificate in enumerate(certificates):
         # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
@@ -107,28 +108,30 @@ def _variables(certificates: list["Certificate"], rows: list[Record], size: int)
 
     pairs = zip(certificates, rows, strict=True)
     radii = np.array([eigenvalue_radii(c, row.eigenvalues) for c, row in pairs]).reshape(len(rows), size)
-
-    def each(values: list[Any], dtype: Any, long_name: str) -> xr.Variable:
-        return schema.variable((schema.FIXED_POINT,), np.array(values, dtype=dtype), long_name)
-
-    modes = (schema.FIXED_POINT, schema.MODE)
-    counts = [c.counts for c in certificates]
-    return {
-        "certified": each(
-            [c.certified for c in certificates], np.int8, "1: exists and is alone in its ball, 0: unproved"
+    stable = [_stable(c) for c in certificates]
+    table: dict[str, tuple[list[Any], Any, str]] = {
+        "certified": ([c.certified for c in certificates], np.int8, "1: exists and is alone in its ball, 0: unproved"),
+        "certificate_radius": ([c.radius for c in certificates], float, "radius of the ball about h*, maximum norm"),
+        "proved_stable": (stable, np.int8, "proved: 1 stable, 0 unstable, −1 undecided"),
+        "proved_unstable_directions": (
+            [c.counts.outside for c in certificates],
+            np.int64,
+            "directions proved to grow",
         ),
-        "certificate_radius": each(
-            [c.radius for c in certificates], float, "radius of the ball about h*, maximum norm"
+        "proved_stable_directions": (
+            [c.counts.inside for c in certificates],
+            np.int64,
+            "directions proved to decay",
         ),
-        "eigenvalue_radius": schema.variable(modes, radii, "radius of a disc about μ that surely holds it"),
-        "proved_stable": each(
-            [_stable(c) for c in certificates], np.int8, "proved: 1 stable, 0 unstable, −1 undecided"
-        ),
-        "proved_unstable_directions": each([c.outside for c in counts], np.int64, "directions proved to grow"),
-        "proved_stable_directions": each([c.inside for c in counts], np.int64, "directions proved to decay"),
-        "certificate_precision": each([c.precision for c in certificates], np.int64, "bits of the proof, 0 without"),
-        "certificate_reason": each([c.reason or PROVED for c in certificates], str, "proved, or why it is not"),
+        "certificate_precision": ([c.precision for c in certificates], np.int64, "bits of the proof, 0 without"),
+        "certificate_reason": ([c.reason or PROVED for c in certificates], str, "proved, or why it is not"),
     }
+    variables = {
+        name: schema.variable((schema.FIXED_POINT,), np.array(values, dtype=dtype), long_name)
+        for name, (values, dtype, long_name) in table.items()
+    }
+    disc = schema.variable((schema.FIXED_POINT, schema.MODE), radii, "radius of a disc about μ that surely holds it")
+    return variables | {"eigenvalue_radius": disc}
 
 
 def _verdict(certificates: list["Certificate"]) -> str:
@@ -153,23 +156,8 @@ def _stable(certificate: "Certificate") -> int:
     return 0 if counts.outside else 1 if certificate.certified and not counts.undecided else -1
 
 
-def check_place(folder: str | Path) -> None:
-    """Try to make the folder for certificates, before a long search, and leave nothing of it.
-
-    Raises
-    ------
-    UserError
-        As `place_for`.
-    """
-    place = Path(folder)
-    missing = [each for each in (place, *place.parents) if not each.exists()]
-    place_for(place)
-    for each in missing:
-        each.rmdir()
-
-
 def place_for(folder: str | Path) -> Path:
-    """Return the folder for certificates, made where it is missing.
+    """Return the folder for certificates, which can be made or written to and holds none; nothing is made.
 
     Raises
     ------
@@ -179,9 +167,9 @@ def place_for(folder: str | Path) -> Path:
     place = Path(folder)
     if place.is_symlink():
         raise UserError(f"{place} is a symbolic link, and nothing is written through one: name the folder itself.")
-    if place.exists() and (not place.is_dir() or any(place.glob("fixed-point-*.json"))):
-        raise UserError(f"The folder for certificates {str(place)!r} is a file, or has some: name another one.")
-    make_folder(place)
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise UserError(f"The folder for certificates {str(place)!r} cannot be written to: name another one.")
+    above = next(each for each in (place, *place.absolute().parents) if each.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+        raise UserError(f"The folder for certificates {str(place)!r} cannot be made or written to: name another one.")
+    if any(place.glob("fixed-point-*.json")):
+        raise UserError(f"The folder for certificates {str(place)!r} has some: name another one.")
     return place

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.diagnostics.fixed_points import starts as where
-from dynlab.diagnostics.fixed_points.by_layers import Found, Layer, Point
-from dynlab.diagnostics.fixed_points.places import SLOW, Place
-from dynlab.diagnostics.fixed_points.search import GIVEN, VISITED, Starts, outside
+from dynlab.diagnostics.fixed_points import starting_states as where
+from dynlab.diagnostics.fixed_points.distinct_roots import SLOW, Root
+from dynlab.diagnostics.fixed_points.layers import Layer, Point
+from dynlab.diagnostics.fixed_points.rounds import GIVEN, VISITED, Search, Starts, joined, outside
 from dynlab.numerics import merging
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.held import Held
@@ -33,36 +33,33 @@ NEAR = 1e-4  # times max(1, ‖h‖): minima this near are one, as q is flat bes
 
 def with_slow_points(
     held: Held,
-    exact: Held,
-    found: Found,
+    found: Search,
     given: Tensor | None,
     visited: Tensor | None,
     count: int,
     largest_speed: float,
     seed: int,
-) -> Found:
+) -> Search:
     """Add slow points with q up to `largest_speed` to what a search found, and the starts that they were reached from.
 
-    These are `given`, or half of them `visited` states, half random ones; parameters are those of `by_layers.search`.
+    These are `given`, or half of them `visited` states, half random ones; parameters are those of `layers.search`.
     """
-    generator = np.random.default_rng(seed)
-    begun = given
+    generator, begun = np.random.default_rng(seed), given
     if begun is None:
         seen = where.bounded(where.orbits(held, generator) if visited is None else visited)
         picked = seen[torch.as_tensor(generator.integers(len(seen), size=count - count // 2))]
         begun = torch.cat([picked, where.random_starts(held, count // 2, where.reach_of(held, seen), generator)])
-    states = slow_points_from(exact, begun.to(exact.input), largest_speed)
+    states = slow_points_from(held, begun, largest_speed)
     if not len(states):
         return found
     labels = merging.merged(states, NEAR)
-    speeds = exact.displacement(torch.as_tensor(states)).norm(dim=-1).numpy()
+    speeds = held.displacement(torch.as_tensor(states)).norm(dim=-1).numpy()
     first = np.lexsort((speeds, labels))[np.unique(np.sort(labels), return_index=True)[1]]
-    places = [Place(states[index], SLOW, 0.0, np.zeros(states.shape[1])) for index in first]
-    points = [Point((Layer(exact, exact, place, 0.0),), np.zeros(0, dtype=np.int64)) for place in places]
-    ones = np.ones(len(states), dtype=np.int64)
-    origin = np.full(len(states), VISITED if given is None else GIVEN)
-    reached = Starts(len(found.places) + labels, np.full(len(states), SLOW), origin, ones, speeds, ones)
-    return replace(found, places=[*found.places, *points], starts=Starts.joined([found.starts, reached]))
+    roots = [Root(states[index], SLOW, 0.0, np.zeros(states.shape[1])) for index in first]
+    origin, ones = np.full(len(states), VISITED if given is None else GIVEN), np.ones(len(states), dtype=np.int64)
+    reached = Starts(len(found.points) + labels, np.full(len(states), SLOW), origin, ones, speeds, ones)
+    points = [*found.points, *(Point((Layer(held, held, root, 0.0),)) for root in roots)]
+    return replace(found, points=points, starts=joined([found.starts, reached]))
 
 
 def slow_points_from(exact: Held, starts: Tensor, largest_speed: float) -> np.ndarray:

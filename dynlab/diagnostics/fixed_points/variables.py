@@ -6,85 +6,80 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.by_layers import Found
-from dynlab.diagnostics.fixed_points.places import FIXED, NOT_ISOLATED, SLOW
+from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED
+from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.diagnostics.fixed_points.verification import Record, order
 
-# The dtype and long name of each row's own numbers; of a flow μ is λ and F(h) − h is f(h).
-OF_POINTS = {
-    "residual": (float, "residual ‖F(h*) − h*‖₂", "residual ‖f(h*)‖₂"),
-    "fsolve_residual": (float, "residual where fsolve ended", ""),
-    "fsolve_distance": (float, "distance to where fsolve ended", ""),
-    "status": (str, "status", ""),
-    "dimension": (np.int64, "eigenvalues 1 within their error at a point that is not isolated", "eigenvalues 0 there"),
+NO_ROOT = "a slow point is no root"
+REASONS = {
+    "eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone",
+    "fsolve_residual": NO_ROOT,
+    "fsolve_distance": NO_ROOT,
+    "end_residual": "not finite where the search left every bound",
 }
-OF_KINDS = {
-    "kind": ("name", str, "kind"),
-    "stable": ("stable", np.int8, "1 stable, 0 unstable, −1 undecided"),
-    "unstable_directions": ("unstable", np.int64, "directions that grow"),
-    "undecided_directions": ("undecided", np.int64, "directions undecided"),
-}
-OF_STARTS = {
-    "outcome": "what became of the start",
-    "origin": "where the start is from",
-    "iterations": "iterations of the search from the start",
-}
-KINK_FLAG = {"eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone"}
-SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
-LOST_FLAG = {"end_residual": "not finite where the search left every bound"}
 
 
-def of_points(rows: list[Record], found: Found, size: int, is_flow: bool) -> dict[str, xr.Variable]:
+def of_points(rows: list[Record], found: Search, size: int, is_flow: bool) -> dict[str, xr.Variable]:
     """Return the variables of the fixed points, in the order of `verification.order`, and the starts' assignment."""
     arranged = order(rows)
-    new_number = np.append(np.argsort(arranged), -1)
-    assignment = new_number[found.starts.assignment]
-    listed = [rows[index] for index in arranged]
-    of, point, mode = schema.variable, (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.MODE)
-    rate = schema.PER_SECOND if is_flow else schema.ONE
-
-    def each(name: str, dtype: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
-        return np.array([getattr(row, name) for row in listed], dtype=dtype).reshape(len(rows), *shape)
-
-    value = "eigenvalue λ of ∂f/∂h at h*" if is_flow else "eigenvalue μ of ∂h_t/∂h_{t−1} at h*"
-    found_there = {
-        "fixed_point_state": of((schema.FIXED_POINT, schema.STATE), each("state", float, (size,)), "fixed point h*"),
-        "eigenvalue": of(mode, each("eigenvalues", complex, (size,)), value, rate),
-        "eigenvalue_error": of(mode, each("errors", float, (size,)), f"bound on the error of {value[11]}", rate),
-        "starts": of(point, np.bincount(assignment[assignment >= 0], minlength=len(rows)), "starts that ended there"),
-        "assignment": of((schema.SAMPLE,), assignment, "number of the fixed point, −1 none"),
+    assignment = np.append(np.argsort(arranged), -1)[found.starts.assignment]
+    listed, kinds = [rows[index] for index in arranged], [rows[index].kind for index in arranged]
+    point, state, mode = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.STATE), (schema.FIXED_POINT, schema.MODE)
+    value, sign, rate = ("λ of ∂f/∂h", "λ", schema.PER_SECOND) if is_flow else ("μ of ∂h_t/∂h_{t−1}", "μ", schema.ONE)
+    displacement, neutral = ("f(h*)", 0) if is_flow else ("F(h*) − h*", 1)
+    table: dict[str, tuple[Any, ...]] = {
+        "fixed_point_state": (
+            state,
+            float,
+            [one.state for one in listed],
+            "fixed point h*",
+        ),
+        "eigenvalue": (mode, complex, [one.eigenvalues for one in listed], f"eigenvalue {value} at h*", rate),
+        "eigenvalue_error": (mode, float, [one.errors for one in listed], f"bound on the error of {sign}", rate),
+        "residual": (point, float, [one.residual for one in listed], f"residual ‖{displacement}‖₂", rate),
+        "fsolve_residual": (point, float, [one.fsolve_residual for one in listed], "residual where fsolve ended", rate),
+        "fsolve_distance": (point, float, [one.fsolve_distance for one in listed], "distance to where fsolve ended"),
+        "status": (point, str, [one.status for one in listed], "status"),
+        "dimension": (
+            point,
+            np.int64,
+            [one.dimension for one in listed],
+            f"eigenvalues {neutral} within their error at a point that is not isolated",
+        ),
+        "kind": (point, str, [kind.name for kind in kinds], "kind"),
+        "stable": (point, np.int8, [kind.stable for kind in kinds], "1 stable, 0 unstable, −1 undecided"),
+        "unstable_directions": (point, np.int64, [kind.unstable for kind in kinds], "directions that grow"),
+        "undecided_directions": (point, np.int64, [kind.undecided for kind in kinds], "directions undecided"),
     }
-    for name, (dtype, long_name, of_flow) in OF_POINTS.items():
-        unit = rate if "residual" in name else schema.ONE
-        found_there[name] = of(point, each(name, dtype), of_flow if is_flow and of_flow else long_name, unit)
-    for name, (field, dtype, long_name) in OF_KINDS.items():
-        values: np.ndarray = np.array([getattr(row.kind, field) for row in listed], dtype=dtype)
-        found_there[name] = of(point, values, long_name)
-    return found_there
-
-
-def of_starts(found: Found, is_flow: bool) -> dict[str, xr.Variable]:
-    """Return the variables of the starts, and how sure the search is."""
-    start, of, starts = (schema.SAMPLE,), schema.variable, found.starts
-    variables = {name: of(start, getattr(starts, name), long_name) for name, long_name in OF_STARTS.items()}
-    variables["converged"] = of(start, np.isin(starts.outcome, (FIXED, NOT_ISOLATED)), "the start ended at a root")
-    residual = "residual where the start ended"
-    variables["end_residual"] = of(start, starts.residual, residual, schema.PER_SECOND if is_flow else schema.ONE)
-    if len(found.searches) > 1:
-        variables["layer"] = of(start, starts.layer, "layer whose search had the start, from 1")
-    sure = found.confidence
-    if sure is not None:
-        variables["unseen_share"] = of((), sure.share, "estimated share of random starts that end at unseen points")
-        bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
-        variables["unseen_share_bound"] = of((), sure.bound, bound)
-        if sure.index_sum is not None:
-            indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
-            variables["index_sum"] = of((), sure.index_sum, indices)
+    variables = {
+        name: schema.variable(dims, np.array(values, dtype).reshape((len(rows), size)[: len(dims)]), *words)
+        for name, (dims, dtype, values, *words) in table.items()
+    }
+    starts = np.bincount(assignment[assignment >= 0], minlength=len(rows))
+    variables["starts"] = schema.variable(point, starts, "starts that ended there")
+    variables["assignment"] = schema.variable((schema.SAMPLE,), assignment, "number of the fixed point, −1 none")
     return variables
 
 
-def flags(rows: list[Record], variables: dict[str, xr.Variable]) -> dict[str, str]:
-    """Return what NaN and inf mean in the variables that have them."""
-    told = SLOW_FLAGS if any(row.status == SLOW for row in rows) else {}
-    told = told | (KINK_FLAG if any(np.isinf(row.errors).any() for row in rows) else {})
-    return told | ({} if np.isfinite(variables["end_residual"].values).all() else LOST_FLAG)
+def of_starts(found: Search, is_flow: bool) -> dict[str, xr.Variable]:
+    """Return the variables of the starts, and how sure the search is."""
+    starts, sure, rate = found.starts, found.confidence, schema.PER_SECOND if is_flow else schema.ONE
+    table: dict[str, tuple[Any, ...]] = {
+        "outcome": (starts.outcome, "what became of the start"),
+        "origin": (starts.origin, "where the start is from"),
+        "iterations": (starts.iterations, "iterations of the search from the start"),
+        "converged": (np.isin(starts.outcome, (FIXED, NOT_ISOLATED)), "the start ended at a root"),
+        "end_residual": (starts.residual, "residual where the start ended", rate),
+    }
+    if starts.layer.max() > 1:
+        table["layer"] = starts.layer, "layer whose search had the start, from 1"
+    variables = {name: schema.variable((schema.SAMPLE,), *row) for name, row in table.items()}
+    if sure is not None:
+        share = "estimated share of random starts that end at unseen points"
+        bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
+        variables["unseen_share"] = schema.variable((), sure.share, share)
+        variables["unseen_share_bound"] = schema.variable((), sure.bound, bound)
+        if sure.index_sum is not None:
+            indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
+            variables["index_sum"] = schema.variable((), sure.index_sum, indices)
+    return variables

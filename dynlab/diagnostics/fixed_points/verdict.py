@@ -4,9 +4,8 @@ from typing import Any
 
 import torch
 
-from dynlab.diagnostics.fixed_points.by_layers import Found
-from dynlab.diagnostics.fixed_points.places import AT_KINK, FIXED, NOT_ISOLATED, SLOW, UNVERIFIED
-from dynlab.diagnostics.fixed_points.search import Confidence
+from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, FIXED, NOT_ISOLATED, SLOW, UNVERIFIED
+from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.systems import Euler, Flow, System
 from dynlab.systems.base import Integrator
@@ -21,27 +20,34 @@ OTHERS = {
 }
 
 
-def verdict(rows: list[Record], found: Found, system: System) -> str:
+def verdict(rows: list[Record], found: Search, system: System) -> str:
     """Return the sentences for these rows of the Dataset.
 
     Parameters
     ----------
     rows : list of Record
-    found : Found
+    found : Search
     system : System
         That was searched: a flow has equilibria, and a map may be one of Euler's.
     """
-    noun = "equilibrium" if isinstance(system, Flow) else "fixed point"
-    said = [_points(rows, noun, found.affine)]
-    others = [_other(status, [row for row in rows if row.status == status], noun) for status in OTHERS]
-    if any(others):
+    noun, matrix = ("equilibrium", "J") if isinstance(system, Flow) else ("fixed point", "I − J")
+    said, others = [_points(rows, noun, found.affine)], []
+    for status, words in OTHERS.items():
+        if some := [row for row in rows if row.status == status]:
+            count = counted(len(some), "slow point" if status == SLOW else noun)
+            others.append(words.format(count, matrix, counted(max(row.dimension for row in some), "direction")))
+    if others:
         also = " also" if any(row.status == FIXED for row in rows) else ""
-        count = sum(row.status != FIXED for row in rows)
-        said.append(f"There {agree(count)}{also} {joined(list(filter(None, others)))}.")
-    if isinstance(system, Integrator):
-        method = "Euler's" if isinstance(system, Euler) else f"the {type(system).__name__}"
-        said.append(f"This is about {method} map with step {number(system.step_size)} s, not about the flow itself.")
-    return " ".join([*said, *filter(None, [coverage(found)])])
+        said.append(f"There {agree(sum(row.status != FIXED for row in rows))}{also} {joined(others)}.")
+    return " ".join(filter(None, [*said, map_of_flow(system), coverage(found)]))
+
+
+def map_of_flow(system: System) -> str:
+    """Return the sentence that what is said is about an integrator's map and not the flow; nothing of others."""
+    if not isinstance(system, Integrator):
+        return ""
+    method = "Euler's" if isinstance(system, Euler) else f"the {type(system).__name__}"
+    return f"This is about {method} map with step {number(system.step_size)} s, not about the flow itself."
 
 
 def under_input(said: str, at: Any) -> str:
@@ -60,28 +66,24 @@ def under_input(said: str, at: Any) -> str:
     return f"With the input held at {values}: {said[:1].lower()}{said[1:]}"
 
 
-def incomplete(found: Found) -> str:
+def incomplete(found: Search) -> str:
     """Return the sentence that says so where points are missing, or the last round still found new ones; else none."""
     sure = found.confidence
     return "" if sure is None or (sure.complete and sure.index_sum in (None, 1)) else coverage(found)
 
 
-def coverage(found: Found) -> str:
+def coverage(found: Search) -> str:
     """Return how much a search may have missed; nothing where the starts were given, or the map is affine."""
     sure = found.confidence
     if sure is None:
         return ""
-    if sure.index_sum not in (None, 1):
-        missing = f"{_missing(sure)} missing"
+    if sure.index_sum is not None and sure.index_sum != 1:
+        count = abs(1 - sure.index_sum)
+        missing = f"At least {counted(count, 'point')} {agree(count)} missing"
         return f"{missing}: the indices of a bounded map's fixed points sum to 1, these to {sure.index_sum}."
     share = at_most(100 * sure.bound, 2)
     said = f"Missing points, if any, attract at most {share} % of random searches (95 % confidence)."
     return said if sure.complete else f"The search stopped while it still found new points. {said}"
-
-
-def _missing(sure: Confidence) -> str:
-    count = abs(1 - (sure.index_sum or 0))
-    return f"At least {counted(count, 'point')} {agree(count)}"
 
 
 def _points(rows: list[Record], noun: str, affine: bool) -> str:
@@ -111,11 +113,3 @@ def _kind(point: Record, noun: str) -> str:
     name = point.kind.name if noun == "equilibrium" else of_map(point.kind.name)
     stable = {0: "unstable", 1: "stable"}.get(point.kind.stable)
     return f"{stable}, its kind {name}" if stable and name.startswith("undecided") else name
-
-
-def _other(status: str, rows: list[Record], noun: str) -> str:
-    if not rows:
-        return ""
-    count = counted(len(rows), "slow point" if status == SLOW else noun)
-    dimension = counted(max(row.dimension for row in rows), "direction")
-    return OTHERS[status].format(count, "J" if noun == "equilibrium" else "I − J", dimension)

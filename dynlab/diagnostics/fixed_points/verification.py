@@ -1,14 +1,23 @@
 """What is known of one fixed point: its residual, fsolve's second opinion, its eigenvalues and kind."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.fixed_points.by_layers import Layer, Point
-from dynlab.diagnostics.fixed_points.places import AT_KINK, FIXED, NOT_ISOLATED, SLOW, STATUSES, UNVERIFIED, equations
+from dynlab.diagnostics.fixed_points.distinct_roots import (
+    AT_KINK,
+    FIXED,
+    NOT_ISOLATED,
+    SLOW,
+    STATUSES,
+    UNVERIFIED,
+    equations,
+)
+from dynlab.diagnostics.fixed_points.layers import Layer, Point
 from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
@@ -24,7 +33,8 @@ if TYPE_CHECKING:
 
 UNDECIDED_AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # the Jacobian is that of one side alone
 TWICE = 2.0  # times Newton's error: a bound on the distance to the root, where Newton's map contracts by a half
-NEARER = (1.0, 1e-3, 1e-6)  # parts of its first distance at which fsolve starts, until it comes back to the root
+SIDES = torch.tensor([1.0, -1.0, -1.0, 1.0, 0.0], dtype=torch.float64)  # to which inputs are off beside a root
+MATRICES = 8  # of a layer, held at once
 
 
 class Record(NamedTuple):
@@ -51,24 +61,26 @@ class _Part(NamedTuple):
     status: str
 
 
-def records(exact: Held, points: list[Point], direction: Real) -> list[Record]:
+def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     """Verify and classify each point; of a stack each layer on its own, and once for all points that share it.
 
     Parameters
     ----------
-    exact : Held
+    held : Held
         In float64 on the CPU.
     points : list of Point
     direction : ndarray, shape (n,)
         The unit vector along which fsolve starts off the root.
     """
-    layers = list({id(layer): layer for point in points for layer in point.layers}.values())
-
-    def work(some: slice) -> tuple[list[_Part]]:
-        return ([_part(layer, direction) for layer in layers[some]],)
-
-    parts = dict(zip(map(id, layers), in_threads(work, len(layers))[0], strict=True)) if layers else {}
-    return [_record(exact, point, [parts[id(layer)] for layer in point.layers]) for point in points]
+    alike: dict[int, list[Layer]] = {}
+    for layer in {id(layer): layer for point in points for layer in point.layers}.values():
+        alike.setdefault(id(layer.whole.system), []).append(layer)
+    parts: dict[int, _Part] = {}
+    for some in alike.values():
+        each = 8 * MATRICES * some[0].whole.system.state_size ** 2
+        found = in_threads(partial(_parts, some, direction), len(some), each)[0]
+        parts |= zip(map(id, some), found, strict=True)
+    return [_record(held, point, [parts[id(layer)] for layer in point.layers]) for point in points]
 
 
 def order(rows: list[Record]) -> NDArray[np.int64]:
@@ -80,20 +92,23 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     return np.lexsort((states, *np.array(keys).T[::-1]))
 
 
-def _part(layer: Layer, direction: Real) -> _Part:
-    values, errors = _eigenvalues(layer, direction)
-    size = len(layer.place.state)
-    if layer.place.status == SLOW:
-        end, status = fsolve_check.Check(layer.place.state, np.nan, np.nan), SLOW
-    else:
-        end, status = _checked(layer, direction[:size] / np.linalg.norm(direction[:size]))
-    if np.isinf(errors).any() and status in (FIXED, NOT_ISOLATED):
-        status = AT_KINK
-    return _Part(values, errors, end, status)
+def _parts(every: list[Layer], direction: Real, rows: slice) -> tuple[list[_Part]]:
+    """Verify and classify some roots of one layer, under inputs of their own."""
+    layers = every[rows]
+    some = direction[: len(layers[0].root.state)]
+    some = some / np.linalg.norm(some)
+    found = []
+    for layer, values, errors in zip(layers, *_eigenvalues(layers, some), strict=True):
+        end, status = fsolve_check.Check(layer.root.state, np.nan, np.nan), SLOW
+        if layer.root.status != SLOW:
+            end, status = _checked(layer, some)
+        kink = np.isinf(errors).any() and status in (FIXED, NOT_ISOLATED)
+        found.append(_Part(values, errors, end, AT_KINK if kink else status))
+    return (found,)
 
 
-def _record(exact: Held, point: Point, parts: list[_Part]) -> Record:
-    state, is_flow = point.state, exact.is_flow
+def _record(held: Held, point: Point, parts: list[_Part]) -> Record:
+    state, is_flow = point.state, held.is_flow
     values, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("eigenvalues", "errors"))
     sorts = eigenvalue_sets.order(values)
     values, errors = values[sorts], errors[sorts]
@@ -103,9 +118,9 @@ def _record(exact: Held, point: Point, parts: list[_Part]) -> Record:
     if status == AT_KINK:
         kind = UNDECIDED_AT_KINK._replace(undecided=len(state))
     elif point.status == NOT_ISOLATED:
-        own = sum(layer.place.dimension for layer in point.layers)
+        own = sum(layer.root.dimension for layer in point.layers)
         dimension = own or max(1, int((np.abs(values - (0 if is_flow else 1)) <= errors).sum()))
-    residual = float(exact.displacement(torch.as_tensor(state)[None]).norm())
+    residual = float(held.displacement(torch.as_tensor(state)[None]).norm())
     status = status if np.isfinite(residual) else UNVERIFIED  # a memory that overflows
     ended, distance = (
         float(np.linalg.norm([getattr(part.end, name) for part in parts])) for name in ("residual", "distance")
@@ -113,48 +128,46 @@ def _record(exact: Held, point: Point, parts: list[_Part]) -> Record:
     return Record(state, residual, ended, distance, values, errors, kind, status, dimension)
 
 
-def _eigenvalues(layer: Layer, direction: Real) -> tuple[Complex, Real]:
-    """Return the eigenvalues of the layer's own block of J, and errors with what J changes by where the root may be."""
-    place, whole = layer.place, layer.whole
-    size = len(place.state)
-    arbitrary = direction[:size] / np.linalg.norm(direction[:size])
-    reach = 0.0 if place.status == SLOW else max(TWICE * layer.error, np.finfo(float).eps * np.linalg.norm(place.state))
-    shifts = reach * np.stack([place.weakest, -place.weakest, arbitrary, -arbitrary, 0 * arbitrary])
-    along = np.random.default_rng(0).standard_normal(len(whole.input))
-    along *= layer.input_error / max(1e-300, float(np.linalg.norm(along)))
-    inputs = whole.input + torch.as_tensor(np.multiply.outer([1, -1, -1, 1, 0], along))
-    states = layer.lifted(torch.as_tensor(place.state + shifts), inputs)
-    matrices = held_matrices(replace(whole, input=inputs), states).numpy()
-    rounding = jacobian_and_error(whole.system, *whole.given(states[-1]))[1].numpy()
-    wrong = np.abs(matrices[:-1] - matrices[-1]).max(axis=0) + rounding
-    if not np.isfinite(wrong).all():
-        values = eigenvalues(np.nan_to_num(matrices[-1], posinf=0.0, neginf=0.0)).values
-        return values, np.full(len(values), np.inf)
-    found = eigenvalues(matrices[-1], wrong)
-    return found.values, found.errors
+def _eigenvalues(layers: list[Layer], direction: Real) -> tuple[Complex, Real]:
+    """Return the eigenvalues (k, m) of the layers' own blocks of J, and errors with what J changes by near the root."""
+    roots, whole = [layer.root for layer in layers], layers[0].whole
+    states, weakest = (
+        torch.as_tensor(np.array([getattr(root, name) for root in roots])) for name in ("state", "weakest")
+    )
+    reach = [0.0 if root.status == SLOW else TWICE * layer.error for layer, root in zip(layers, roots, strict=True)]
+    smallest = (
+        torch.finfo(states.dtype).eps * states.norm(dim=1) * torch.tensor([root.status != SLOW for root in roots])
+    )
+    sideways = torch.as_tensor(direction).expand_as(weakest)
+    ways = torch.stack([weakest, -weakest, sideways, -sideways, 0 * sideways])
+    along = torch.as_tensor(np.random.default_rng(0).standard_normal(len(whole.input)))
+    off = torch.outer(
+        torch.tensor([layer.input_error for layer in layers]).to(along), along / along.norm().clamp_min(1e-300)
+    )
+    inputs = torch.stack([layer.whole.input for layer in layers]) + SIDES[:, None, None] * off
+    lifted = layers[0].lifted(states + torch.maximum(torch.tensor(reach).to(states), smallest)[:, None] * ways, inputs)
+    matrices = held_matrices(replace(whole, input=inputs), lifted).numpy()
+    rounded = jacobian_and_error(whole.system, lifted[-1], inputs[-1], whole.t)[1].numpy()
+    wrong = np.abs(matrices[:-1] - matrices[-1]).max(axis=0) + rounded
+    known = np.isfinite(wrong).all(axis=(1, 2))
+    exact = np.where(known[:, None, None], matrices[-1], np.nan_to_num(matrices[-1], posinf=0.0, neginf=0.0))
+    found = eigenvalues(exact, np.where(known[:, None, None], wrong, 0.0))
+    return found.values, np.where(known[:, None], found.errors, np.inf)
 
 
 def _checked(layer: Layer, direction: Real) -> tuple[fsolve_check.Check, str]:
     """Return where fsolve ends that starts beside the root, and the status that follows."""
-    sought, place = equations(layer.searched), layer.place
-
-    def f(h: Real) -> Real:
-        return np.asarray(sought.value(torch.as_tensor(h)[None])[0].numpy())
-
-    def jacobian(h: Real) -> Real:
-        return np.asarray(sought.matrix(torch.as_tensor(h)[None])[0].numpy())
-
-    scale = float(merging.scale(place.state))
-    larger = direction * np.maximum(1.0, np.abs(place.state))  # coordinates may differ by orders of magnitude
-    larger /= np.linalg.norm(larger)
-    for nearer in NEARER:
-        end = fsolve_check.check(f, jacobian, place.state, larger, nearer * fsolve_check.OFFSET * scale)
-        point = torch.as_tensor(end.state)[None]
-        noise = rounding(point, sought.value(point), sought.matrix(point)).norm()
-        at_root = end.residual <= max(float(tolerance(point)), ROUNDINGS * float(noise))
-        if place.status != FIXED:
-            return end, place.status if at_root else UNVERIFIED
-        allowed = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * place.error)
-        if at_root and end.distance <= allowed:
-            return end, FIXED
-    return end, UNVERIFIED
+    sought, root = equations(layer.searched), layer.root
+    larger = direction * np.maximum(1.0, np.abs(root.state))  # coordinates may differ by orders of magnitude
+    end = fsolve_check.check(
+        lambda h: sought.value(torch.as_tensor(h)[None])[0].numpy(),
+        lambda h: sought.matrix(torch.as_tensor(h)[None])[0].numpy(),
+        root.state,
+        larger / np.linalg.norm(larger),
+    )
+    point = torch.as_tensor(end.state)[None]
+    noise = rounding(point, sought.value(point), sought.matrix(point)).norm()
+    at_root = end.residual <= max(float(tolerance(point)), ROUNDINGS * float(noise))
+    scale = float(merging.scale(root.state))
+    near = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * root.error)
+    return end, root.status if at_root and (root.status != FIXED or end.distance <= near) else UNVERIFIED

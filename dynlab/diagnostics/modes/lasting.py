@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Complex = NDArray[np.complex128]
-Real = NDArray[np.float64]
+from dynlab.numerics.arrays import Complex, Real
 
 EPS = float(np.finfo(np.float64).eps)
 DECAYS, GROWS, UNDECIDED = "decays", "grows", "undecided"
@@ -41,16 +40,10 @@ def lasting(values: Complex, errors: Real) -> Lasting:
     modulus = np.abs(values)
     fate = np.where(modulus - 1 > errors, GROWS, np.where(1 - modulus > errors, DECAYS, UNDECIDED))
     known = fate != UNDECIDED
-    constant = np.where(known, _time_constant(modulus), np.inf)
-    ends = [_time_constant(np.maximum(modulus + side * errors, 0.0)) for side in (-1, 1)]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, constant, high = (-1 / np.log(np.maximum(modulus + side * errors, 0)) + 0.0 for side in (-1, 0, 1))
         rounding = 2 * EPS * (np.abs(constant) + constant**2)  # of |μ|, of its logarithm and of the quotient
-        error = np.where(known, np.max([np.abs(end - constant) for end in ends], axis=0) + rounding, np.nan)
+        error = np.where(known, np.maximum(np.abs(low - constant), np.abs(high - constant)) + rounding, np.nan)
     doubling = np.where(fate == GROWS, -np.log(2) * constant, np.nan)
     turning = np.where(modulus > errors, np.angle(values) / (2 * np.pi), np.nan)
-    return Lasting(fate, constant, error, doubling, turning)
-
-
-def _time_constant(modulus: Real) -> Real:
-    with np.errstate(divide="ignore"):
-        return np.asarray(-1 / np.log(modulus)) + 0.0  # not −0 for μ = 0
+    return Lasting(fate, np.where(known, constant, np.inf), error, doubling, turning)

@@ -12,7 +12,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
-from dynlab.diagnostics.fixed_points.verdict import under_input
+from dynlab.diagnostics.fixed_points.verdict import map_of_flow, under_input
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
@@ -140,7 +140,9 @@ def modes(
         source=system.source,
         settings={name: schema.settings(points)[name] for name in given} | asked,
         verdict=lambda ds: (
-            (under_input(verdict(ds), at) if system.network_input_size else verdict(ds)) + also_incomplete(points)
+            (under_input(verdict(ds), at) if system.network_input_size else verdict(ds))
+            + f" {map_of_flow(system)}".rstrip()
+            + also_incomplete(points)
         ),
         method=METHOD,
         flags=schema.not_finite(variables, REASONS),

@@ -1,39 +1,32 @@
 """The equilibria of a flow, or fixed points of a map, in a window of the plane, with their kinds.
 
-Newton's method leads to them from a grid of starts. A kind comes from the eigenvalues where their errors separate it,
+The search of `dynlab.fixed_points` begins at a grid. A kind comes from the eigenvalues where their errors separate it,
 and at the origin exactly where the matrix is known in rational numbers.
 """
 
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
-from scipy.cluster.hierarchy import fclusterdata
-from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import exact_origin
-from dynlab.diagnostics.phase_plane.field import field
+from dynlab.diagnostics.fixed_points.layers import search
+from dynlab.diagnostics.fixed_points.verification import Record, records
+from dynlab.diagnostics.phase_plane.field import matrices
+from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
-from dynlab.numerics.exact_kinds import Matrix, euler_matrix
-from dynlab.numerics.kinds import Kind, kind_of_map
-from dynlab.numerics.roots import solve
+from dynlab.numerics.exact_kinds import exact_eigenvalues
+from dynlab.numerics.kinds import LINE, Kind, kind_of_map
 from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import displacement_matrices, held_matrices
-from dynlab.trajectories.cycles import Attractor, cycles
 
 STARTS = 33  # in each direction of the window; odd, so that the origin is one
-SAME = 1e-7  # of the window: roots that are nearer are one
-LINKED = 0.1  # likewise, more than the starts are apart: nearer roots that are not isolated are of one set
-WEAK = 1e-4  # a singular value of the scaled slope below which a root may not be isolated
 NOTHING = 1e-30  # of the window: a smaller coordinate is 0, which nothing but underflow tells it from
-ROUNDINGS = 64  # of the state and of the terms of the slope: what such a root leaves of the field
-CONTINUUM = 1e-3  # of the window: a set of such roots that is longer is a continuum, a shorter one a degenerate root
+CONTINUUM = 1e-3  # of the window: roots that rounding does not tell apart and that spread farther are a continuum
+SIDEWAYS = np.array([0.6, 0.8])  # where fsolve starts beside a root
 NONE = Kind("", -1, 0, 0)
 
 
@@ -52,97 +45,49 @@ class Equilibrium(NamedTuple):
     flag: str
 
 
-def equilibria(
-    held: Held, half_width: float, step_size: float | None, matrix: Matrix | None, points: Real
-) -> list[Equilibrium]:
-    """Return one equilibrium of each connected set in the window, the nearest to the origin first.
+def equilibria(held: Held, half_width: float, step_size: float | None, origin: Origin | None) -> list[Equilibrium]:
+    """Return the equilibria in the window, the nearest to the origin first; one of each set that is not isolated.
 
     Parameters
     ----------
     held : Held
-        Of the flow, or of a map that is no Euler step.
+        In float64 on the CPU: the flow, or a map that is no Euler step.
     half_width : float
         Of the window.
     step_size : float or None
         Of Euler's map, where there is one beside the flow.
-    matrix : Matrix or None
-        The exact Jacobian at the origin.
-    points : ndarray, shape (point, 2)
-        Where what is claimed of a nonlinear field is checked.
+    origin : Origin or None
     """
-    states, spreads = _roots(held, half_width)
-    found = zip(cycles(held, 0.0 if held.is_flow else 1.0, states, 0.0), spreads.tolist(), strict=True)
-    known = [
-        _described(held, one, spread > CONTINUUM, step_size, matrix, points) for one, spread in found if one is not None
-    ]
-    return sorted(known, key=lambda one: (float(np.linalg.norm(one.state)), *one.state))
+    line = half_width * torch.linspace(-1, 1, STARTS, dtype=torch.float64)
+    points = search(held, given=torch.cartesian_prod(line, line)).points
+    found = []
+    for point, row in zip(points, records(held, points, SIDEWAYS), strict=True):
+        roots = [layer.root for layer in point.layers]
+        wide = row.dimension > 0 and any(root.dimension or root.spread > CONTINUUM * half_width for root in roots)
+        if (np.abs(row.state) <= half_width).all():
+            state = np.where(np.abs(row.state) < NOTHING * half_width, 0.0, row.state)
+            found.append(_described(held, row._replace(state=state), wide, step_size, origin))
+    return sorted(found, key=lambda one: (float(np.linalg.norm(one.state)), *one.state))
 
 
-def _roots(held: Held, half_width: float) -> tuple[Real, Real]:
-    """One state for each set of roots in the window, (root, 2), and how far each set spreads, in half widths."""
-    line = torch.linspace(-1, 1, STARTS, dtype=torch.float64)
-    starts = torch.cartesian_prod(line, line).to(held.input)
-    rates = held.displacement(half_width * starts).abs()
-    rate = float(rates[rates.isfinite()].max()) or 1.0
-
-    def value(h: Tensor, rows: Tensor) -> Tensor:
-        return held.displacement(half_width * h) / rate
-
-    def slopes(h: Tensor, rows: Tensor) -> Tensor:
-        return displacement_matrices(held, half_width * h) * (half_width / rate)
-
-    found = solve(value, slopes, starts)
-    inside = (found.converged & (found.states.abs() <= 1).all(-1)).nonzero()[:, 0]
-    inside = inside[np.lexsort((found.states[inside].norm(dim=1).cpu(), found.residuals[inside].cpu()))]
-    _, first = np.unique(np.round(found.states[inside].cpu().numpy() / SAME), axis=0, return_index=True)
-    roots = found.states[inside][np.sort(first)]
-    roots = torch.where(roots.abs() < NOTHING, 0.0, roots)
-    matrices = slopes(roots, inside)
-    singular = torch.linalg.svdvals(matrices)
-    flat = singular[:, 1] <= WEAK * singular[:, 0].clamp_min(1)
-    # along the centre manifold of a degenerate root the field is small, but larger than its rounding
-    rounding = (
-        ROUNDINGS * torch.finfo(roots.dtype).eps * (roots.abs() + (matrices.abs() @ roots.abs()[..., None])[..., 0])
-    )
-    told = ~flat | (value(roots, inside).abs() <= rounding).all(-1)
-    roots, flat = roots[told], flat[told].cpu().numpy()
-    states, labels = roots.double().cpu().numpy(), np.arange(len(roots))
-    if flat.sum() > 1:
-        labels[flat] = len(roots) + fclusterdata(states[flat], LINKED, "distance")
-    sets = [states[labels == label] for label in dict.fromkeys(labels.tolist())]
-    ones = np.array([one[0] for one in sets]).reshape(-1, 2)
-    return half_width * ones, np.array([float(np.linalg.norm(one - one[0], axis=1).max()) for one in sets])
-
-
-def _described(
-    held: Held, one: Attractor, continuum: bool, step_size: float | None, matrix: Matrix | None, points: Real
-) -> Equilibrium:
+def _described(held: Held, row: Record, continuum: bool, step_size: float | None, origin: Origin | None) -> Equilibrium:
     """The kinds by the eigenvalues and their errors; at the origin by the exact matrix where there is one."""
-    state, values, errors, kind = (
-        one.states[0],
-        one.multipliers,
-        one.multiplier_errors,
-        Kind(one.kind, one.stable, 0, 0),
-    )
-    jacobian = held_matrices(held, torch.as_tensor(state).to(held.input)[None])[0].double().cpu().numpy()
-    exact = matrix is not None and not state.any()
-    on_arrays = partial(field, held)
-    if matrix is not None and exact:
-        values, errors = np.array(exact_origin.exact_eigenvalues(matrix), dtype=np.complex128), np.zeros(2)
-        values = values[order(values)]
-        of = exact_origin.kind_of_flow_at_origin if held.is_flow else exact_origin.kind_of_map_at_origin
-        kind = of(matrix, on_arrays, points)
-    fixed = (state, jacobian, one.residual, continuum and not exact)
+    values, errors, kind = row.eigenvalues, row.errors, row.kind
+    exact = origin if origin is not None and not row.state.any() else None
+    if exact is not None:
+        values, errors = np.array(exact_eigenvalues(exact.matrix)), np.zeros(2)
+        values, kind = values[order(values)], exact.kind(exact.matrix, not held.is_flow)
+    fixed = (row.state, matrices(held, row.state[None])[0], row.residual, continuum and exact is None)
     if not held.is_flow:
         return Equilibrium(*fixed, NONE, values, kind, values, np.nan, "")
     step, flag = critical_step(values, errors)
     if step_size is None:
         return Equilibrium(*fixed, kind, values, NONE, values, step, flag)
     multipliers = (1 + step_size * values).astype(np.complex128)
-    if matrix is not None and exact:  # the decimal 0.1 is what a person means by it
-        of_euler = exact_origin.kind_of_map_at_origin(
-            euler_matrix(matrix, Fraction(repr(step_size))), on_arrays, points
-        )
+    if exact is not None:  # the decimal 0.1 is what a person means by it
+        epsilon = Fraction(repr(step_size))
+        one_step = [[epsilon * a + (i == j) for j, a in enumerate(row_)] for i, row_ in enumerate(exact.matrix)]
+        of_euler = exact.kind(one_step, True)
     else:
         rounding = np.finfo(float).eps * np.maximum(1.0, np.abs(multipliers))
         of_euler = kind_of_map(multipliers, step_size * errors + rounding)
@@ -150,32 +95,47 @@ def _described(
     return Equilibrium(*fixed, kind, values[sorts], of_euler, multipliers[sorts], step, flag)
 
 
-def equilibrium_variables(
-    found: list[Equilibrium], *, flow: bool, map: bool, matrix: Matrix | None
-) -> dict[str, xr.Variable]:
+def equilibrium_variables(found: list[Equilibrium], is_flow: bool, is_map: bool) -> dict[str, xr.Variable]:
     """Return the variables of each equilibrium: of the flow where there is one, of the map where there is one."""
     along, state = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.STATE)
     point, points, unit = ("equilibrium", "equilibria", schema.PER_SECOND)
-    point, points, unit = (point, points, unit) if flow else ("fixed point", "fixed points", schema.ONE)
+    point, points, unit = (point, points, unit) if is_flow else ("fixed point", "fixed points", schema.ONE)
     states = np.array([one.state for one in found]).reshape(-1, 2)
-    many = np.array([one.continuum for one in found], dtype=np.int8)
+    residuals, many = np.array([one.residual for one in found]), np.array([one.continuum for one in found], np.int8)
+    vectors = np.array([eigenvectors(one) for one in found]).reshape(-1, 2, 2)
     variables = {
         "equilibrium": schema.variable(state, states, f"{point} h*"),
-        "residual": schema.variable(along, np.array([one.residual for one in found]), "residual ‖f(h*)‖₂", unit),
+        "residual": schema.variable(along, residuals, "residual", unit),
         "continuum": schema.variable(along, many, f"1: of a set of states that are {points} to rounding"),
+        "eigenvector": schema.variable(
+            (schema.FIXED_POINT, schema.MODE, schema.STATE), vectors, "unit eigenvector of a real eigenvalue"
+        ),
     }
-    if flow:
+    if is_flow:
         variables |= _kinds("flow", [(one.flow, one.flow_values) for one in found], "eigenvalue λ", unit)
         critical = np.array([one.critical_step for one in found])
         variables["critical_step"] = schema.variable(along, critical, "critical step of Euler's method", schema.SECOND)
-    if map:
+    if is_map:
         variables |= _kinds("map", [(one.map, one.map_values) for one in found], "multiplier μ", schema.ONE)
-    if matrix is not None and any("line of equilibria" in one.flow.name + one.map.name for one in found):
-        (a, b), (c, d) = matrix
-        direction = exact_origin.null_direction(matrix if flow else ((a - 1, b), (c, d - 1))) or (np.nan, np.nan)
-        directions = np.where(states.any(axis=1, keepdims=True), np.nan, direction)
+    lines = [LINE in (one.flow.name, one.map.name) for one in found]
+    if any(lines):
+        neutral = np.abs([one.flow_values - (0 if is_flow else 1) for one in found]).argmin(axis=1)
+        directions = np.where(np.array(lines)[:, None], vectors[np.arange(len(found)), neutral], np.nan)
         variables["line_direction"] = schema.variable(state, directions, f"direction of the line of {points}")
     return variables
+
+
+def eigenvectors(one: Equilibrium) -> Real:
+    """Return the unit eigenvectors of a decided kind with real eigenvalues, shape (mode, state), else NaN."""
+    vectors = np.full((2, 2), np.nan)
+    kind = one.map.name or one.flow.name
+    if kind.startswith(("undecided", "linear")) or not any(word in kind for word in ("node", "saddle", "line")):
+        return vectors
+    values = (one.flow_values if one.flow.name else one.map_values).real
+    for mode in range(1 if "improper" in kind else 2):
+        vector = np.linalg.svd(one.jacobian - values[mode] * np.eye(2))[2][-1]
+        vectors[mode] = vector * np.sign(vector[np.abs(vector).argmax()])
+    return vectors
 
 
 def _kinds(which: str, known: list[tuple[Kind, Complex]], name: str, unit: str) -> dict[str, xr.Variable]:

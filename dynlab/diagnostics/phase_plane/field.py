@@ -1,15 +1,12 @@
 """The field of a planar system on a grid: a flow's velocity, or a map's displacement in one step."""
 
-from functools import partial
-
 import numpy as np
 import torch
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import System
 from dynlab.systems.activations import log_cosh
 from dynlab.systems.held import Held
@@ -27,17 +24,16 @@ def field(held: Held, states: Real) -> Real:
     return held.displacement(torch.as_tensor(states).to(held.input)).double().cpu().numpy()
 
 
-def field_variables(held: Held, points: Real, matrix: Matrix | None) -> dict[str, xr.Variable]:
-    """Return the field on the grid `points` (y, x, 2), its divergence, |det J| of a map, and H where it is conserved.
+def matrices(held: Held, states: Real) -> Real:
+    """Return the Jacobians at `states` (..., 2)."""
+    return held_matrices(held, torch.as_tensor(states).to(held.input)).double().cpu().numpy()
 
-    Parameters
-    ----------
-    matrix : Matrix, optional
-        Of the flow h' = tanh(A h), as entered by hand: H = Σ c_i log cosh (A h)_i.
-    """
+
+def field_variables(held: Held, points: Real, origin: Origin | None) -> dict[str, xr.Variable]:
+    """Return the field on the grid `points` (y, x, 2), its divergence, |det J| of a map, and H if it is conserved."""
     plane, unit = (schema.Y, schema.X), schema.PER_SECOND if held.is_flow else schema.ONE
     name, during = ("velocity", "") if held.is_flow else ("displacement", " in one step")
-    jacobians = held_matrices(held, torch.as_tensor(points).to(held.input)).double().cpu().numpy()
+    jacobians = matrices(held, points)
     divergence = jacobians.trace(axis1=-2, axis2=-1) - (0 if held.is_flow else 2)
     found = {
         "velocity": schema.variable((*plane, schema.STATE), field(held, points), f"{name}{during}", unit),
@@ -45,10 +41,7 @@ def field_variables(held: Held, points: Real, matrix: Matrix | None) -> dict[str
     }
     if not held.is_flow:
         found["area_factor"] = schema.variable(plane, np.abs(np.linalg.det(jacobians)), "|det J| of a step")
-    elif matrix is not None:
-        weights = exact_origin.conserved_weights(matrix, partial(field, held), points.reshape(-1, 2))
-        if weights:
-            pushed = torch.from_numpy(points @ exact_origin.as_array(matrix).T)
-            potential = log_cosh(pushed).numpy() @ np.array(weights)
-            found["conserved"] = schema.variable(plane, potential, "conserved H = Σ c_i log cosh (W h)_i")
+    if origin is not None and origin.weights is not None:
+        potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
+        found["conserved"] = schema.variable(plane, potential, "conserved H = Σ c_i log cosh (W h)_i")
     return found

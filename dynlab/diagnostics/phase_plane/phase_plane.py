@@ -8,19 +8,22 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import backward, exact_origin
+from dynlab.diagnostics.fixed_points.affine import is_affine
+from dynlab.diagnostics.fixed_points.verdict import map_of_flow
 from dynlab.diagnostics.phase_plane.equilibria import equilibria, equilibrium_variables
-from dynlab.diagnostics.phase_plane.field import field_variables, without_input
-from dynlab.diagnostics.phase_plane.long_orbits import KEPT, long_orbits
-from dynlab.diagnostics.phase_plane.long_orbits import STEPS as LONGEST
+from dynlab.diagnostics.phase_plane.field import field, field_variables, matrices, without_input
+from dynlab.diagnostics.phase_plane.orbit_ends import KEPT, orbit_ends
+from dynlab.diagnostics.phase_plane.orbit_ends import STEPS as LONGEST
+from dynlab.diagnostics.phase_plane.origin import Origin
+from dynlab.diagnostics.phase_plane.separatrices import REASONS, come_from
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.exact_kinds import Matrix
-from dynlab.systems import Euler, Flow, Map, System, frozen
+from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, number_type
-from dynlab.systems.held_jacobians import check_seconds, held_matrices
+from dynlab.systems.held_jacobians import check_seconds
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
 from dynlab.systems.textbook import Linear, LinearMap
 from dynlab.trajectories import simulation
@@ -32,8 +35,8 @@ MOST_STEPS = 1_000_000  # half a minute; more is no picture
 LARGEST = 1e100  # of a start's coordinates, a window and a matrix's entries: their squares and sums are still numbers
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
-    "Equilibria are found by Newton's method from a grid of starts, with a residual of at most "
-    "max(1e-12, 10 n ε ‖h‖). Kinds come from eigenvalues where their error bounds separate them"
+    "Equilibria are found by Newton's method from a grid of starts, and verified by scipy.optimize.fsolve. Kinds come "
+    "from eigenvalues where their error bounds separate them"
 )
 METHOD_BY_HAND = METHOD + ", and at the origin from trace, determinant and discriminant in rational arithmetic"
 
@@ -81,10 +84,13 @@ def phase_plane(
         no Euler step it is the displacement in one step, and ``area_factor(y, x)`` = |det J| is by what a step
         multiplies a small area. ``equilibrium(fixed_point, state)`` with its ``residual``.
         Where there is a flow, ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``. Where there
-        is a map, ``map_eigenvalue`` and ``map_kind``. ``long_orbit(sample, iteration, state)`` are then the last of
-        4,800 steps of the same orbits, ``outcome(sample)`` is where they end, with ``orbit_period(sample)``.
-        ``flow_stable`` and ``map_stable`` are 1, 0, or −1 undecided. ``line_direction(fixed_point, state)`` points
-        along a line of equilibria; ``conserved(y, x)`` is H where it is conserved.
+        is a map, ``map_eigenvalue`` and ``map_kind``. ``flow_stable`` and ``map_stable`` are 1, 0, or −1 undecided.
+        ``outcome(sample)`` is where the orbits end, with ``orbit_period(sample)``. Of a map ``long_orbit(sample,
+        iteration, state)`` are the last of 4,800 steps. Of a flow that is not linear ``limit_cycle(sample, point,
+        state)``, with its ``floquet_multiplier(sample)`` and ``floquet_error``. ``eigenvector(fixed_point, mode,
+        state)``, ``separatrix(fixed_point, side, point, state)`` of saddles, and ``backward_orbit(sample, time,
+        state)``. ``line_direction(fixed_point, state)`` points along a line of equilibria; ``conserved(y, x)`` is H
+        where it is conserved.
 
     Raises
     ------
@@ -109,34 +115,32 @@ def phase_plane(
     ['flip saddle', 'saddle']
     """
     initial = _check(system, starts, steps, grid, extent)
-    if isinstance(system, Flow):
-        check_seconds(without_input(frozen(system)), torch.from_numpy(initial), steps * positive_step(step_size))
-    orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
-    half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
-    analysed = frozen(system, number_type(dtype), device)
-    matrix = _linear(system) if matrix is None else matrix
-    held = without_input(analysed.flow if isinstance(analysed, Euler) else analysed)
-    line = np.linspace(-half_width, half_width, grid)
-    points = np.stack(np.meshgrid(line, line), axis=-1)
-    if matrix is not None:
-        _check_matrix(matrix, held)
+    flow = system.flow if isinstance(system, Euler) else system
     euler_step = system.step_size if isinstance(system, Euler) else None
-    found = equilibria(held, half_width, euler_step, matrix, points.reshape(-1, 2))
-    is_map = isinstance(system, Map)
-    variables = {"trajectory": orbits["trajectory"].variable} | field_variables(held, points, matrix)
-    variables |= equilibrium_variables(found, flow=held.is_flow, map=is_map, matrix=matrix)
-    if isinstance(analysed, Map):
-        variables |= long_orbits(analysed, initial, variables["equilibrium"].values)
-    moving = without_input(analysed) if isinstance(analysed, Euler) else held
-    variables |= (led := backward.come_from(moving, found, orbits, half_width))
+    exact = without_input(frozen(flow))
+    if isinstance(system, Flow):
+        check_seconds(exact, torch.from_numpy(initial), steps * positive_step(step_size))
+    orbits = _orbits(system, initial, steps, step_size, dtype, device)
+    half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
+    origin = _origin(system, exact, matrix)
+    analysed = without_input(frozen(system, number_type(dtype), device))
+    held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
+    line = np.linspace(-half_width, half_width, grid)
+    found = equilibria(exact, half_width, euler_step, origin)
+    variables = {"trajectory": orbits["trajectory"].variable}
+    variables |= field_variables(held, np.stack(np.meshgrid(line, line), axis=-1), origin)
+    variables |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
+    if not (analysed.is_flow and is_affine(exact)):  # a linear flow has no limit cycle
+        variables |= orbit_ends(analysed, initial, variables["equilibrium"].values)
+    variables |= come_from(analysed, found, orbits, half_width)
     reasons = "; ".join(sorted({point.flag for point in found if point.flag}))
     settings = {
         "starts": initial.tolist(),
         "steps": steps,
-        "step_size": euler_step if is_map else step_size,
+        "step_size": step_size if euler_step is None else euler_step,
         "extent": half_width,
         "grid": grid,
-        "matrix": None if matrix is None else [[str(entry) for entry in row] for row in matrix],
+        "matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix],
         "longest_orbit": LONGEST,
         "kept": KEPT,
         "dtype": dtype,
@@ -148,21 +152,17 @@ def phase_plane(
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=lambda ds: verdict(ds, equation(system)),
-        method=METHOD if matrix is None else METHOD_BY_HAND,
-        coords=_coordinates(line, orbits),
+        verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
+        method=METHOD if origin is None else METHOD_BY_HAND,
+        coords={
+            schema.TIME: orbits[schema.TIME].variable,
+            schema.X: schema.variable((schema.X,), line, "state h₁"),
+            schema.Y: schema.variable((schema.Y,), line, "state h₂"),
+        },
         flags=schema.flags(orbits)
-        | schema.not_finite(led, backward.REASONS)
+        | schema.not_finite(variables, REASONS)
         | schema.not_finite(variables, {"critical_step": reasons or "larger than any floating-point number"}),
     )
-
-
-def _coordinates(line: NDArray[np.float64], orbits: xr.Dataset) -> dict[str, xr.Variable]:
-    return {
-        schema.TIME: orbits[schema.TIME].variable,
-        schema.X: schema.variable((schema.X,), line, "state h₁"),
-        schema.Y: schema.variable((schema.Y,), line, "state h₂"),
-    }
 
 
 def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: float | None) -> NDArray[np.float64]:
@@ -186,24 +186,23 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
     return min(1.0, float(extent or 1)) * initial if in_small_units else initial
 
 
-def _linear(system: System) -> Matrix | None:
-    """The entries of a linear system, or of Euler's step of one, in rational numbers; None of any other."""
-    cell = system.flow if isinstance(system, Euler) else system
-    if not isinstance(cell, Linear | LinearMap):
+def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None:
+    """What is known of the origin exactly: by the matrix entered by hand, or the entries of a linear system."""
+    is_linear = is_affine(exact) and not field(exact, np.zeros(2)).any()
+    if matrix is None and is_linear and isinstance(exact.system, Linear | LinearMap):
+        matrix = [[Fraction(entry) for entry in row] for row in exact.system.A.tolist()]
+    if matrix is None:
         return None
-    return [[Fraction(entry) for entry in row] for row in cell.A.double().tolist()]
-
-
-def _check_matrix(matrix: Matrix, held: Held) -> None:
-    expected = exact_origin.as_array(matrix)
+    origin = Origin(matrix, is_linear, equation(system) == "h′ = tanh(W h)")
+    expected, actual = origin.array, matrices(exact, np.zeros(2))
     if not (np.abs(expected) <= LARGEST).all():
         raise UserError(f"The matrix must have entries of at most {LARGEST:g}, got {expected.tolist()}.")
-    actual = held_matrices(held, torch.zeros(2).to(held.input)).double().cpu().numpy()
     if np.abs(actual - expected).max() > SAME_MATRIX * max(1.0, np.abs(expected).max()):
         raise UserError(
             f"The matrix {expected.tolist()} is not the system's Jacobian at the origin, {actual.tolist()}; leave "
             f"matrix= out to classify by the numbers."
         )
+    return origin
 
 
 def _orbits(

@@ -9,12 +9,15 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane.long_orbits import (
+from dynlab.diagnostics.phase_plane.orbit_ends import (
     CHAOTIC,
+    CLOSED,
     CLOSED_CURVE,
+    EQUILIBRIUM,
     FIXED_POINT,
     GONE,
     INWARD,
+    LIMIT_CYCLE,
     OUTWARD,
     PERIODIC,
     QUASIPERIODIC,
@@ -26,8 +29,7 @@ from dynlab.wording import agree, article, counted, joined, near_one, number, of
 ROUNDED = 4 * float(np.finfo(np.float64).eps)  # of the larger coordinate
 LISTED = 3  # equilibria that are described one by one; more are counted
 NEAR = 1e-6  # of the window: an orbit at rest is at an equilibrium that is so near
-# What is told of the only equilibrium, by the first word of its flow's kind, and by whether it is stable for the flow
-# and for Euler's map.
+# The only equilibrium, by the first word of its flow's kind, and by whether it is stable for the flow and Euler's map.
 PAIRS = {
     ("stable", 1, 0): "The flow's {noun} is stable, Euler's map at {step} is not{critical}",
     ("stable", 1, 1): "The flow's {noun} is stable, and so is that of Euler's map at {step}{critical}",
@@ -35,23 +37,35 @@ PAIRS = {
 }
 OTHERS = "The flow has {flow}, Euler's map at {step} has {map}{critical}"
 ENDINGS = {
-    PERIODIC: "on {a cycle} of {periods} steps",
+    FIXED_POINT: "at rest{rests}",
+    EQUILIBRIUM: "at rest",
+    PERIODIC: "on {cycles} of {periods} steps",
+    LIMIT_CYCLE: "on a limit cycle of period {periods} s (Floquet multiplier {floquet})",
+    CLOSED: "closed, among others",
     CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
     CHAOTIC: "on a chaotic attractor",
     QUASIPERIODIC: "on a quasiperiodic attractor",
-    OUTWARD: "still moving outward, at a distance of {distances}",
-    INWARD: "still moving inward, at a distance of {distances}",
+    OUTWARD: "still moving outward{far}",
+    INWARD: "still moving inward{far}",
     GONE: "beyond every bound",
     UNSETTLED: "undecided",
 }
 
 
-def verdict(ds: xr.Dataset, equation: str = "") -> str:
-    """Return sentences on the equilibria, on the equation, and on where the orbits end, from a portrait's Dataset."""
-    first = _one(ds) if ds.sizes[schema.FIXED_POINT] == 1 and not ds["continuum"].values.any() else _several(ds)
-    of = f"The {'flow' if 'flow_kind' in ds else 'map'} is {equation}." if equation else ""
-    head, _, rest = first.partition(". ")
-    return " ".join(filter(None, [f"{head.removesuffix('.')}.", of, rest, _ends(ds)]))
+def verdict(ds: xr.Dataset, equation: str = "", about: str = "") -> str:
+    """Return sentences on the equilibria and on where the orbits end, from a portrait's Dataset.
+
+    Parameters
+    ----------
+    ds : Dataset
+    equation : str
+        The system's.
+    about : str
+        What else is to be known: a sentence, or nothing.
+    """
+    alone = ds.sizes[schema.FIXED_POINT] == 1 and not ds["continuum"].values.any()
+    told = _one(ds, equation and f" {equation}") if alone else _several(ds)
+    return " ".join(filter(None, [told, about, _ends(ds)]))
 
 
 def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float]) -> str:
@@ -66,12 +80,10 @@ def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float])
     values : sequence of float
     """
     told = f"{name} from {number(values[0])} to {number(values[-1])}, {counted(len(values), 'frame')}"
-    stable = [ds["map_stable" if "map_stable" in ds else "flow_stable"].values for ds in portraits]
     found = []
-    for frame, (one, other) in enumerate(itertools.pairwise(stable), 1):
-        if sorted(one.tolist()) != sorted(other.tolist()):
-            where = _between(portraits[frame - 1], name, *values[frame - 1 : frame + 1])
-            change = _change(portraits[frame - 1], one, other)
+    for frame, (before, after) in enumerate(itertools.pairwise(portraits), 1):
+        if change := _change(before, after):
+            where = _between(before, name, *values[frame - 1 : frame + 1])
             found.append(f"{change} between frames {frame:,} and {frame + 1:,} ({where})")
     more = [f"{len(found) - LISTED} more changes follow"] if len(found) > LISTED else []
     return f"{told}: {joined(found[:LISTED] + more) or 'no stability changes'}."
@@ -85,15 +97,19 @@ def _between(ds: xr.Dataset, name: str, low: float, high: float) -> str:
     return f"{name} {number(low)} to {number(high)}"
 
 
-def _change(ds: xr.Dataset, one: NDArray[np.int8], other: NDArray[np.int8]) -> str:
-    what = "the map" if "flow_kind" not in ds else "the flow" if "map_kind" not in ds else "Euler's map"
+def _change(before: xr.Dataset, after: xr.Dataset) -> str:
+    stable = "map_stable" if "map_stable" in before else "flow_stable"
+    one, other = sorted(before[stable].values.tolist()), sorted(after[stable].values.tolist())
+    what = "the map" if "flow_kind" not in before else "the flow" if "map_kind" not in before else "Euler's map"
     noun = "equilibria" if what == "the flow" else "fixed points"
+    if one == other:
+        return ""
     if len(one) != len(other):
         return f"the number of {noun} in the window goes from {len(one)} to {len(other)}"
     if len(one) > 1:
-        return f"the number of stable {noun} goes from {int((one == 1).sum())} to {int((other == 1).sum())}"
+        return f"the number of stable {noun} goes from {one.count(1)} to {other.count(1)}"
     verbs = {(1, 0): f"{what} loses its stability", (0, 1): f"{what} becomes stable"}
-    return verbs.get((int(one[0]), int(other[0])), f"the stability of {what} is undecided on one side")
+    return verbs.get((one[0], other[0]), f"the stability of {what} is undecided on one side")
 
 
 def state(values: NDArray[np.float64]) -> str:
@@ -110,32 +126,29 @@ def _several(ds: xr.Dataset) -> str:
         return f"The window holds no {noun}."
     listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
     listed += [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
-    through = joined([state(ds["equilibrium"].values[i]) for i in many[:LISTED]])
     held = [f"{counted(len(alone), one, noun)}: {joined(listed)}"] if alone else []
-    held += [f"a continuum of {noun}, through {through}"] if many else []
+    held += [f"a continuum of {noun}, through {state(ds['equilibrium'].values[i])}" for i in many[:1]]
     return f"The window holds {'; and '.join(held)}."
 
 
-def _one(ds: xr.Dataset) -> str:
+def _one(ds: xr.Dataset, equation: str) -> str:
     """The sentences on the only equilibrium, with the critical step where it is one of a flow."""
     where = state(ds["equilibrium"].values[0])
     if "flow_kind" not in ds:
-        return f"The map has {_kind(ds, 0)}: at {where} it has {_multipliers(ds)}."
+        return f"The map{equation} has {_kind(ds, 0)} at {where}, with {_multipliers(ds)}."
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
-    along = f" along {state(ds['line_direction'].values[0])}" if flow == LINE else ""
+    named = _article(flow) + (f" along {state(ds['line_direction'].values[0])}" if flow == LINE else "")
     if "map_kind" not in ds:
-        return f"The flow has {_article(flow)}{along}: at {where} it has {values} per second.{_of_euler(ds)}"
-    other = _article(of_map(str(ds["map_kind"].values[0])), "fixed point")
+        return f"The flow{equation} has {named} at {where}, with {values} per second{_critical(ds, OF_EULER)}."
     stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
-    words = {
-        "noun": flow.split(" ", 1)[-1],
-        "step": f"ε = {number(schema.settings(ds)['step_size'])}",
-        "critical": _critical(ds),
-        "flow": f"{_article(flow)}{along}",
-        "map": other,
-    }
-    said = PAIRS.get((flow.partition(" ")[0], *stable), OTHERS).format(**words)
-    return f"{said}. At {where} the flow has {values} per second, Euler's map {_multipliers(ds)}."
+    said = PAIRS.get((flow.partition(" ")[0], *stable), OTHERS).format(
+        noun=flow.split(" ", 1)[-1],
+        step=f"ε = {number(schema.settings(ds)['step_size'])}",
+        critical=_critical(ds, BESIDE_EULER),
+        flow=named,
+        map=_article(of_map(str(ds["map_kind"].values[0])), "fixed point"),
+    )
+    return f"{said}. At {where} the flow{equation} has {values} per second, Euler's map {_multipliers(ds)}."
 
 
 def _kind(ds: xr.Dataset, i: int) -> str:
@@ -147,20 +160,20 @@ def _kind(ds: xr.Dataset, i: int) -> str:
     return _article(flow) + (f" ({_article(of_map(map), 'fixed point')} of Euler's map)" if map != flow else "")
 
 
-def _critical(ds: xr.Dataset) -> str:
-    value, leaves = float(ds["critical_step"].values[0]), int(ds["flow_stable"].values[0]) == 0
-    if value == 0:  # of what the flow itself moves away from, no step is asked to be stable
-        return "" if leaves else ", and no step is small enough to make it stable"
-    return f", the critical step is {number(value, 3)}" if np.isfinite(value) else ""
+# Where no step is stable, and up to which step Euler's method is.
+BESIDE_EULER = (", and no step is small enough to make it stable", ", the critical step is {}")
+OF_EULER = (
+    "; Euler's method is unstable there at every step size",
+    "; Euler's method is stable there up to a step of {}",
+)
 
 
-def _of_euler(ds: xr.Dataset) -> str:
-    """Up to which step Euler's method is stable at what a flow does not move away from."""
+def _critical(ds: xr.Dataset, words: tuple[str, str]) -> str:
+    """Up to which step Euler's method is stable at an equilibrium that the flow does not move away from."""
     value, leaves = float(ds["critical_step"].values[0]), int(ds["flow_stable"].values[0]) == 0
     if not np.isfinite(value) or (value == 0 and leaves):
         return ""
-    up_to = f"stable there up to a step of {number(value, 3)}" if value else "unstable there at every step size"
-    return f" Euler's method is {up_to}."
+    return words[1].format(number(value, 3)) if value else words[0]
 
 
 def _multipliers(ds: xr.Dataset) -> str:
@@ -182,43 +195,46 @@ def _values(values: NDArray[np.complex128], noun: str) -> str:
 
 def _article(kind: str, noun: str = "equilibrium") -> str:
     """The kind with its article; `noun` stands for one that is undecided."""
-    if not kind.startswith(("linear ", "undecided")):
+    if kind.startswith("linear "):
+        return f"{article(noun)} of undecided kind (linearly {article(kind[7:].removesuffix(', undecided'))})"
+    if not kind.startswith("undecided"):
         return article(kind)
-    near = kind.removeprefix("linear ").removeprefix("undecided, ").removesuffix(", undecided").removeprefix("near ")
-    return f"{article(noun)} of undecided kind ({'linearly' if kind.startswith('linear') else 'near'} {article(near)})"
+    near = kind.removeprefix("undecided, ")
+    near = f"near {article(near[5:])}" if near.startswith("near ") else article(near)
+    return f"{article(noun)} of undecided kind ({near})"
 
 
 def _ends(ds: xr.Dataset) -> str:
-    """The sentence on where the orbits of a map end."""
+    """The sentence on where the orbits end."""
     if "outcome" not in ds:
         return ""
     counts, total = Counter(ds["outcome"].values.tolist()).most_common(), ds.sizes[schema.SAMPLE]
-    after = f"After {int(ds[schema.ITERATION].values[-1]):,} steps"
+    after = f"After {int(ds[schema.ITERATION].values[-1]):,} steps " if "long_orbit" in ds else "In the end "
     if len(counts) == 1:
-        return f"{after} {'all ' * (total > 1)}{counted(total, 'orbit')} {agree(total)} {_ending(ds, counts[0][0])}."
-    parts = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in counts]
-    return f"{after}, of {total} orbits {joined(parts)}."
+        return f"{after}{'all ' * (total > 1)}{counted(total, 'orbit')} {agree(total)} {_ending(ds, counts[0][0])}."
+    return (
+        f"{after}of {total} orbits {joined([f'{count} {agree(count)} {_ending(ds, name)}' for name, count in counts])}."
+    )
 
 
 def _ending(ds: xr.Dataset, name: str) -> str:
     """Where the orbits with one outcome are."""
     here = ds["outcome"].values == name
-    states, equilibria = ds["long_orbit"].values[here], ds["equilibrium"].values
-    if name == FIXED_POINT:
-        ends = sorted({state(_rest(ds, orbit[-1])) for orbit in states})
-        return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
-    periods = sorted({int(each) for each in ds["orbit_period"].values[here]})
-    centres = [np.zeros(2)] if not len(equilibria) else equilibria
+    periods = sorted({number(float(each)) for each in ds["orbit_period"].values[here]}, key=float)
+    words = {"periods": joined(periods), "cycles": "a periodic orbit" if len(periods) == 1 else "periodic orbits"}
+    if "floquet_multiplier" in ds:
+        words["floquet"] = joined(sorted({number(float(each), 2) for each in ds["floquet_multiplier"].values[here]}))
+        return ENDINGS[name].format(**words, rests="", far="")
+    equilibria, states = ds["equilibrium"].values, ds["long_orbit"].values[here]
+    rests = sorted({state(_rest(ds, orbit[-1])) for orbit in states}) if name == FIXED_POINT else []
+    centres = equilibria if len(equilibria) else np.zeros((1, 2))
     away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in states]
     last = [each if name == CLOSED_CURVE else each[-1:] for each in away]
     near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(last), np.max(last)))
     point = "0" if not len(equilibria) else "the equilibrium" if "flow_kind" in ds else "the fixed point"
-    words = {
-        "a cycle": "a periodic orbit" if len(periods) == 1 else "periodic orbits",
-        "periods": joined([str(period) for period in periods]),
-        "distances": f"{near if near == far else f'{near} to {far}'} from {point}",
-    }
-    return ENDINGS[name].format(**words)
+    words["distances"] = f"{near if near == far else f'{near} to {far}'} from {point}"
+    words["rests"] = f" at {joined(rests)}" if 0 < len(rests) <= LISTED else ""
+    return ENDINGS[name].format(**words, far=f", at a distance of {words['distances']}")
 
 
 def _rest(ds: xr.Dataset, last: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What leads to and from each equilibrium of a plane: eigenvectors, separatrices, and orbits backward in time.
+"""What leads to the saddles of a plane, and orbits backward in time.
 
 A flow is followed against its velocity; a map by solving F(h) = h_t for the state h_{t−1} before, with Newton's method.
 """
@@ -9,8 +9,9 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane.equilibria import Equilibrium
+from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, eigenvectors
 from dynlab.diagnostics.phase_plane.field import field
+from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
@@ -25,7 +26,6 @@ LONGEST = 15.0  # half windows of a separatrix
 STARTS, NEAREST = 2000, 1e-9  # on a part of a map's eigenvector, from its end to the preimage of that, or as near
 SHORTER = 0.5  # or more, so many steps bring what is on it nearer
 MOST_STEPS = 400  # backward, of a map
-KEPT = 512  # points of a separatrix, evenly spaced along it
 SIDES = np.array([1.0, -1.0])
 REASONS = {
     "eigenvector": "NaN where the kind is not decided or not of real eigenvalues, and for an improper node's second",
@@ -35,7 +35,7 @@ REASONS = {
 
 
 def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_width: float) -> dict[str, xr.Variable]:
-    """Return ``eigenvector``, ``separatrix`` and ``backward_orbit`` of a phase portrait.
+    """Return ``separatrix`` and ``backward_orbit`` of a phase portrait.
 
     Parameters
     ----------
@@ -47,51 +47,27 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_wid
     half_width : float
         Of the window.
     """
-    vectors = np.array([_eigenvectors(one) for one in found]).reshape(-1, 2, 2)
-    curves = np.full((len(found), len(SIDES), KEPT, 2), np.nan)
+    curves = np.full((len(found), len(SIDES), POINTS, 2), np.nan)
     for place, one in enumerate(found):
-        mode = _decaying(one, held.is_flow)
-        if mode is None or not np.isfinite(vectors[place, mode]).all():
+        kind, rates = (one.flow.name, one.flow_values.real) if held.is_flow else (one.map.name, np.abs(one.map_values))
+        vector = eigenvectors(one)[rates.argmin()]
+        if "saddle" not in kind or not np.isfinite(vector).all():
             continue
-        ways = half_width * SIDES[:, None] * vectors[place, mode]
+        ways = half_width * SIDES[:, None] * vector
         if held.is_flow:
             sides = list(_upstream(held, one.state + OFF * ways, half_width)[0])
         else:
-            sides = [_preimages(held, one.state, NEAR * way, abs(one.map_values[mode]), half_width) for way in ways]
+            sides = [_preimages(held, one.state, NEAR * way, rates.min(), half_width) for way in ways]
         for side, path in enumerate(sides):
             curves[place, side] = _evenly(np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]]))
     starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
     before = (_against_flow if held.is_flow else _against_map)(held, starts, times, half_width)
-    along, state = schema.FIXED_POINT, schema.STATE
-    said = "separatrix: states whose orbits end at the saddle"
+    dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
+    said, past = "separatrix: states whose orbits end at the saddle", "state h as long before the start"
     return {
-        "eigenvector": schema.variable((along, schema.MODE, state), vectors, "unit eigenvector of a real eigenvalue"),
-        "separatrix": schema.variable((along, schema.SIDE, schema.POINT, state), curves, said),
-        "backward_orbit": schema.variable(
-            (schema.SAMPLE, schema.TIME, state), before, "state h as long before the start"
-        ),
+        "separatrix": schema.variable(dims, curves, said),
+        "backward_orbit": schema.variable((schema.SAMPLE, schema.TIME, schema.STATE), before, past),
     }
-
-
-def _eigenvectors(one: Equilibrium) -> Real:
-    """The unit eigenvectors of a decided kind with real eigenvalues, shape (mode, state), else NaN."""
-    vectors = np.full((2, 2), np.nan)
-    kind = one.map.name or one.flow.name
-    if kind.startswith(("undecided", "linear")) or not any(word in kind for word in ("node", "saddle", "line")):
-        return vectors
-    values = (one.flow_values if one.flow.name else one.map_values).real
-    for mode in range(1 if "improper" in kind else 2):
-        vector = np.linalg.svd(one.jacobian - values[mode] * np.eye(2))[2][-1]
-        vectors[mode] = vector * np.sign(vector[np.abs(vector).argmax()])
-    return vectors
-
-
-def _decaying(one: Equilibrium, is_flow: bool) -> int | None:
-    """Which eigenvalue of a saddle brings orbits nearer; None for all else."""
-    kind = one.flow.name if is_flow else one.map.name
-    if kind.startswith(("undecided", "linear")) or "saddle" not in kind:
-        return None
-    return int((one.flow_values.real if is_flow else np.abs(one.map_values)).argmin())
 
 
 def _upstream(held: Held, starts: Real, half_width: float, duration: float = np.inf) -> tuple[Real, Real]:
@@ -158,7 +134,7 @@ def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, half_widt
         for _ in range(steps):
             h = _before(held, h, half_width)
         pieces.append(h.double().cpu().numpy())
-        if not np.isfinite(pieces[-1]).all():
+        if not np.ptp(pieces[-1], axis=0).max() > NEAREST * half_width:  # outside the window, or at another point
             break
     curve = np.concatenate(pieces)
     gaps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
@@ -170,26 +146,25 @@ def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
     """A state that one step takes to each of `states` (k, 2); NaN where Newton's method finds none in the window."""
     before = torch.full_like(states, torch.nan)
     known = torch.isfinite(states).all(dim=1)
-    wanted = states[known]
-    if not len(wanted):
-        return before
+    wanted = begin = states[known]
 
-    def solved(begin: Tensor) -> tuple[Tensor, Tensor]:
-        found = solve(lambda h, rows: held.moved(h) - wanted[rows], lambda h, _: held_matrices(held, h), begin, most=0)
-        return found.states, found.converged
+    def value(h: Tensor, some: Tensor) -> Tensor:
+        return held.moved(h) - wanted[rows[some]]
 
-    found, converged = solved(wanted.clone())
-    if not converged.all():  # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
+    for _ in range(2):
+        rows = torch.isnan(before[known]).any(dim=1).nonzero()[:, 0]
+        if len(rows):
+            found = solve(value, lambda h, _: held_matrices(held, h), begin[rows], most=0)
+            inside = found.converged & (found.states.abs() <= BEYOND * half_width).all(dim=1)
+            before[known.nonzero()[rows, 0]] = torch.where(inside[:, None], found.states, torch.nan)
+        # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
         step = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
-        other, also = solved((wanted + step.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0))
-        found, converged = torch.where(converged[:, None], found, other), converged | also
-    inside = converged & (found.abs() <= BEYOND * half_width).all(dim=1)
-    before[known] = torch.where(inside[:, None], found, torch.nan)
+        begin = (wanted + step.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
     return before
 
 
 def _evenly(curve: Real) -> Real:
-    """`KEPT` points at even distances along a polygon (k, 2)."""
+    """`POINTS` points at even distances along a polygon (k, 2)."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    wanted = np.linspace(0, along[-1], KEPT)
+    wanted = np.linspace(0, along[-1], POINTS)
     return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)

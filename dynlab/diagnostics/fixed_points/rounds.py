@@ -1,0 +1,186 @@
+"""The search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.diagnostics.fixed_points import starting_states as where
+from dynlab.diagnostics.fixed_points.affine import affine_root, is_affine
+from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOWHERE, DistinctRoots, equations
+from dynlab.numerics import merging
+from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.roots import Roots, solve, tolerance
+from dynlab.numerics.unseen import share_bound, unseen_share
+from dynlab.systems.held import Held
+
+MOST_ROUNDS, MOST_OF_LARGE = 12, 3
+MOST_POINTS = 1024  # beyond which no round follows, as of an angle that is counted on
+# Of a round's starts, how many go on with a slower method where Newton's stops, and of a large map; none of random ones
+# after the first round, so that what is said of them is of Newton's method.
+PURSUED, PURSUED_OF_LARGE = 64, 2
+BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
+OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
+# What a start comes to, beside a root's status; where a start is from.
+LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "closed gate"
+GIVEN, VISITED, RANDOM, SUGGESTED = "given", "visited", "random", "points found"
+
+
+class Starts(NamedTuple):
+    """What became of starts, each array of shape (start,).
+
+    `assignment` is the number of the root, −1 for none; `residual` is ‖F(h) − h‖₂ where the start ended, or of a flow
+    ‖f(h)‖₂; `layer` counts the layers of a stack from 1.
+    """
+
+    assignment: Index
+    outcome: NDArray[np.str_]
+    origin: NDArray[np.str_]
+    iterations: Index
+    residual: Real
+    layer: Index
+
+
+def joined(parts: list[Starts]) -> Starts:
+    """Return several as one."""
+    return Starts(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure a search is to have found every point.
+
+    Attributes
+    ----------
+    rounds : int
+    complete : bool
+        Whether the last round found nothing new.
+    starts, new : int
+        The random starts of the last round, and how many of them ended at a point that was not known before.
+    share : float
+        Good and Turing's estimate, from all random starts, of the share that would end at a point not seen by any.
+    bound : float
+        What the share that would end at a point not listed is below, with 95 % confidence.
+    index_sum : int or None
+        Of the points found, where it must be 1.
+    """
+
+    rounds: int
+    complete: bool
+    starts: int
+    new: int
+    share: float
+    bound: float
+    index_sum: int | None
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found: roots of one map, or the `layers.Point` of a whole system.
+
+    Attributes
+    ----------
+    points : list of Root or Point
+    starts : Starts
+    confidence : Confidence or None
+        None where the starts were given, and where the map is affine: then all is known.
+    affine : bool
+    """
+
+    points: list[Any]
+    starts: Starts
+    confidence: Confidence | None = None
+    affine: bool = False
+
+
+def search(
+    held: Held, fast: Held, count: int, given: Tensor | None, visited: Tensor, generator: np.random.Generator
+) -> Search:
+    """Find fixed points from the starts `given`, or in rounds of `count` random starts and of what points suggest.
+
+    Parameters
+    ----------
+    held, fast : Held
+        In float64 on the CPU, and as Newton's method begins.
+    count : int
+    given : Tensor, shape (start, n), optional
+        The only starts.
+    visited : Tensor, shape (state number, n)
+        States along driven trajectories, or along orbits of the map from random states.
+    generator : numpy.random.Generator
+    """
+    roots, origin = DistinctRoots(held), VISITED if given is None else GIVEN
+    if is_affine(held):
+        begun = visited[torch.as_tensor(generator.integers(len(visited), size=count))] if given is None else given
+        return Search(roots.found, _of_affine(roots, begun, origin), affine=True)
+    if given is not None:
+        return Search(roots.found, _ended(roots, fast, given, origin))
+    visited = where.bounded(visited)
+    reach, large = where.reach_of(held, visited), where.usual_count(visited.shape[1]) < where.USUAL
+    seen, most = where.visited_starts(held, count // 2, visited, generator), PURSUED_OF_LARGE if large else PURSUED
+    if large:
+        seen = torch.cat([where.path_ends(held, seen.new_zeros(1, seen.shape[1])), seen])
+    random = where.random_starts(held, count - count // 2, reach, generator)
+    batches = [_ended(roots, fast, seen, origin, most), _ended(roots, fast, random, RANDOM, most)]
+    rounds, new, complete, stuck = 1, 0, False, False
+    while rounds < (MOST_OF_LARGE if large else MOST_ROUNDS) and len(roots.found) <= MOST_POINTS and not complete:
+        rounds, before = rounds + 1, len(roots.found)
+        batches.append(_ended(roots, fast, where.suggested(roots, stuck, reach, generator), SUGGESTED, most))
+        known = len(roots.found)
+        batches.append(_ended(roots, fast, where.random_starts(held, count, reach, generator), RANDOM, 0))
+        new, stuck = int((batches[-1].assignment >= known).sum()), len(roots.found) == before
+        total = roots.index_sum()
+        complete = new == 0 if total == 1 else stuck and total is None
+    drawn = np.concatenate([each.assignment[each.origin == RANDOM] for each in batches])
+    share = unseen_share(np.bincount(drawn[drawn >= 0]), len(drawn))
+    bound = share_bound(new, count, max(1, rounds - 1))
+    confidence = Confidence(rounds, complete or stuck, count, new, share, bound, roots.index_sum())
+    return Search(roots.found, joined(batches), confidence)
+
+
+def _ended(roots: DistinctRoots, fast: Held, starts: Tensor, origin: str, most: int | None = None) -> Starts:
+    """Return what becomes of starts (k, n); the roots they lead to are added."""
+    sought, exact = equations(fast), equations(roots.held)
+    ended = solve(sought.value, sought.matrix, starts.to(fast.input), most)
+    if fast is not roots.held:
+        finished = solve(exact.value, exact.matrix, ended.states.to(roots.held.input))
+        ended = finished._replace(iterations=finished.iterations + ended.iterations.cpu())
+    return _told(roots, ended, origin)
+
+
+def _of_affine(roots: DistinctRoots, starts: Tensor, origin: str) -> Starts:
+    """Return what becomes of an affine map's starts: they end at its one set of fixed points, in one step."""
+    root, residual = affine_root(roots.held), roots.held.displacement(starts).norm(dim=-1)
+    taken = (residual > tolerance(starts)).long()
+    if root is None:
+        return _told(roots, Roots(starts, residual, residual < 0, taken), origin)
+    roots.found.append(root)
+    states = torch.as_tensor(root.state).expand(len(starts), -1)
+    return _told(roots, Roots(states, 0 * residual, residual >= 0, taken), origin)
+
+
+def _told(roots: DistinctRoots, ended: Roots, origin: str) -> Starts:
+    """Return what ends of a search are; the roots among them are added."""
+    moved, states = roots.held.displacement(ended.states).norm(dim=-1), ended.states.numpy()
+    open_ = ended.residuals.numpy() > OPEN * merging.scale(states)
+    still = (moved <= tolerance(ended.states)).numpy()
+    outcome = np.where(ended.converged.numpy(), FIXED, np.where(still & open_, CLOSED_GATE, LOST)).astype(object)
+    outcome[outside(roots.held, ended.states) & (outcome != LOST)] = OUTSIDE
+    assignment = np.full(len(states), NOWHERE)
+    converged = np.flatnonzero(outcome == FIXED)
+    if len(converged):
+        assignment[converged] = roots.numbers(states[converged])
+        outcome[converged] = [LOST if k == NOWHERE else roots.found[k].status for k in assignment[converged]]
+    from_, layer = np.full(len(states), origin), np.ones(len(states), dtype=np.int64)
+    return Starts(assignment, outcome.astype(str), from_, ended.iterations.numpy(), moved.numpy(), layer)
+
+
+def outside(held: Held, states: Tensor) -> NDArray[np.bool_]:
+    """Return whether each state (k, n) is outside the bounds that the system states."""
+    bound = held.system.state_bound()
+    if bound is None:
+        return np.zeros(len(states), dtype=bool)
+    return np.asarray((states.abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy())
