@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Solution
+from dynlab.diagnostics.lyapunov.variational import TOLERANCE, Solution
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Flow
 from dynlab.trajectories.driven import Driven, in_float64
@@ -70,21 +70,16 @@ def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
 
 def steps_of_flow(system: Flow, initial: Real, count: int, interval: float, largest_state: float) -> TangentSteps:
     """Return the solutions of the variational equation over `count` intervals, from `initial` (sample, state)."""
-    marks: Real = interval * np.arange(1, count + 1, dtype=np.float64)
-    solution = Solution(system, initial, float(marks[-1]), largest_state)
-    matrices, states = [], [initial]
-    for maps in solution.maps(marks):
-        vectors: Real = np.broadcast_to(np.eye(initial.shape[1]), (*initial.shape, initial.shape[1]))
-        for step in range(len(maps.ends)):
-            vectors = maps.apply(step, vectors)
-        matrices.append(vectors)
-        states.append(solution.state)
-    kept, cut = np.stack(matrices, axis=1), np.floor(solution.cut / interval)
+    n, marks = initial.shape[1], interval * np.arange(1, count + 1, dtype=np.float64)
+    solutions = [Solution(system, start, np.eye(n), float(marks[-1]), largest_state) for start in initial]
+    matrices, states = np.empty((len(initial), count, n, n)), np.empty((len(initial), count + 1, n))
+    states[:, 0] = initial
+    for sample, solution in enumerate(solutions):
+        for number, mark in enumerate(marks):
+            solution.vectors[:] = np.eye(n)
+            solution.to(float(mark), orthonormal=False)
+            matrices[sample, number], states[sample, number + 1] = solution.vectors, solution.state
+    cut, lost = (np.array([getattr(each, name) for each in solutions]) for name in ("cut", "lost"))
     return TangentSteps(
-        np.stack(states, axis=1),
-        interval,
-        RELATIVE_TOLERANCE,
-        cut,
-        solution.lost,
-        lambda start, stop: kept[:, start:stop],
+        states, interval, TOLERANCE, np.floor(cut / interval), lost, lambda start, stop: matrices[:, start:stop]
     )

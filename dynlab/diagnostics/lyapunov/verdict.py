@@ -7,11 +7,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.cycles import Ends
-from dynlab.diagnostics.lyapunov.estimates import signs
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
-from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.statistics import with_signs
+from dynlab.numerics.arrays import Index
+from dynlab.numerics.statistics import signs, with_signs
+from dynlab.trajectories.cycles import CYCLE, Attractor
 from dynlab.wording import (
     agree,
     at_most,
@@ -47,7 +46,7 @@ ECHO = {
 }
 
 
-def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: Ends | None) -> str:
+def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attractor | None] | None) -> str:
     """Return what the exponents say.
 
     Parameters
@@ -59,8 +58,8 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: Ends | Non
         Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
     cut : str
         Why orbits were cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none was.
-    ends : Ends, optional
-        Where the orbits end that nothing drives.
+    ends : list, optional
+        At which points or cycles the orbits end that nothing drives.
     """
     known = ~np.isnan(ds[name].values).all(axis=1)
     if not known.any():
@@ -68,16 +67,17 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: Ends | Non
         return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     of_samples = signs(with_signs(some[name].values, some["rounding_bound"].values), some["exponent_error"].values)
-    periods = ends.periods[known] if ends is not None else np.zeros(0, dtype=np.int64)
-    wanders = ends is not None and not periods.any()
+    there = [ends[sample] for sample in np.flatnonzero(known)] if ends is not None else []
+    closed = [one for one in there if one is not None]
+    wanders = ends is not None and not closed
     own = _own_direction(some) if wanders else -1
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some, name)}"
-    if ends is not None and periods.all():
-        text += f": {_end(periods, ends.points[known], _is_flow(ds), bool((of_samples[:, 0] > 0).all()))}"
+    if closed and len(closed) == len(there):
+        text += f": {_end(closed, _is_flow(ds))}"
     text += f". {_meaning(some, name, of_samples[:, 0], own, wanders)}"
     if not _apart(some, of_samples[:, 0]):
-        text += _numbers(some, own, attracts=not periods.any())
+        text += _numbers(some, own, attracts=not closed)
     if "echo_state" in some:
         text += f" Two starts under the same input {_counts(some['echo_state'].values, ECHO)}."
     if not known.all():
@@ -179,13 +179,16 @@ def _counts(outcomes: NDArray[Any], words: dict[int, str] | dict[str, str]) -> s
     return f"{joined(said)} of {counted(len(outcomes), 'sample')}"
 
 
-def _end(periods: Index, points: Real, is_flow: bool, unstable: bool) -> str:
+def _end(ends: list[Attractor], is_flow: bool) -> str:
     """Return where orbits end: "the orbit ends at the unstable fixed point at 0", "the orbits end at cycles of …"."""
-    orbit, kind = "the orbits end at" if len(periods) > 1 else "the orbit ends at", "unstable " * unstable
-    if np.ptp(periods):
-        return f"{orbit} {kind}cycles of periods {ranged(periods, 0)}"
-    if periods[0] > 1:
-        return f"{orbit} {'an' if unstable else 'a'} {kind}cycle of period {periods[0]}"
+    orbit = "the orbits end at" if len(ends) > 1 else "the orbit ends at"
+    kind = "unstable " * all(one.stable == 0 for one in ends)
+    periods, points = np.array([one.period for one in ends]), np.stack([one.states[0] for one in ends])
+    if any(one.form == CYCLE for one in ends):
+        unit = " s" if is_flow else ""
+        if np.ptp(periods) > SAME * periods.max():
+            return f"{orbit} {kind}cycles of periods {ranged(periods, 3 if is_flow else 0)}{unit}"
+        return f"{orbit} {'an' if kind else 'a'} {kind}cycle of period {number(periods[0], 3)}{unit}"
     noun, size = "equilibrium" if is_flow else "fixed point", max(1.0, np.abs(points).max())
     if np.ptp(points, axis=0).max() > SAME * size:
         return f"{orbit} {kind}{plural_of(noun)}"
