@@ -52,6 +52,8 @@ class GradedProduct:
         T, whose rows have length 1.
     shares : Tensor, shape (sample, state)
         How much of each row is wrong, as a share of it.
+    turned : Tensor, shape (sample, state, state)
+        ln of the share of row i that Q's error puts in the place of row k, [k, i]: a later factor may mix the two.
     lost : Tensor of bool, shape (sample, state)
         The rows that drowned in errors: e^d bounds their length, and nothing else is known of them.
     pattern : Tensor of bool, shape (sample, state, state)
@@ -67,6 +69,7 @@ class GradedProduct:
     log_scale: Tensor
     rows: Tensor
     shares: Tensor
+    turned: Tensor
     lost: Tensor
     pattern: Tensor
     nullity: Tensor
@@ -110,7 +113,9 @@ def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     """Return the product of no factors."""
     eye, zero = _eye(like, size).expand(samples, size, size), like.new_zeros(samples, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
-    return GradedProduct(eye, zero, eye, zero, zero > 0, eye > 0, nullity, nullity == 0)
+    return GradedProduct(
+        eye, zero, eye, zero, torch.full_like(eye, -torch.inf), zero > 0, eye > 0, nullity, nullity == 0
+    )
 
 
 def of_matrix(matrix: Tensor, log_scale: Tensor) -> GradedProduct:
@@ -162,12 +167,13 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     unit = factor.shape[-1] ** 0.5 * torch.finfo(factor.dtype).eps
     image = factor @ product.orthogonal
     possible = ((factor != 0) | (error != 0)).any(dim=-1, keepdim=True)
-    wrong = (error + unit * factor.abs()) @ product.orthogonal.abs() + LEAST * factor.shape[-1] * possible
+    reached = LEAST * factor.shape[-1] * possible
+    wrong = (error + unit * factor.abs()) @ product.orthogonal.abs() + reached
     length = _lengths(image, -2)
     length = torch.where(length > 0, length, _lengths(wrong, -2))  # of what vanished all is wrong
     divisor = torch.where(length > 0, length, 1).unsqueeze(-2)
     Q, R, order = _ordered_qr(image / divisor, length.log() + product.log_scale)
-    image, wrong = _columns(image / divisor, order), _columns(wrong / divisor, order)
+    image, wrong = _columns(image / divisor, order), _columns(wrong / divisor + reached, order)
     scale = (length.log() + product.log_scale).gather(-1, order)
     left = (Q.mT @ (image - Q @ R)).abs() + Q.abs().mT @ (wrong + unit * (Q.abs() @ R.abs()))
     diagonal = R.diagonal(dim1=-2, dim2=-1)
@@ -185,6 +191,9 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     d = torch.where(alive, scale + diagonal.log() + size.log(), -torch.inf)
     passed = (mixing.abs() * torch.where(lost, 1, shares).unsqueeze(-2)).nan_to_num(torch.inf).amax(dim=-1) / norm
     own = unit * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
+    before = _rows(_columns(product.turned, order), order)
+    crossing = (mixing.triu(1).abs().log() + before.mT).nan_to_num(-torch.inf, torch.inf, -torch.inf).exp()
+    own = own + crossing.sum(dim=-1) + crossing.sum(dim=-2)
     own = own + torch.finfo(d.dtype).eps * (scale.abs() + d.abs()).nan_to_num(0, 0)
     F = (left @ solve_triangular(R, _eye(R).expand_as(R), upper=True).abs()).nan_to_num(torch.inf, torch.inf)
     F = torch.where(alive.unsqueeze(-2), F, 0)
@@ -196,9 +205,10 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
         torch.logaddexp(d, most).nan_to_num(NO_BOUND, NO_BOUND, -torch.inf),
         (alive & (lost | void)) | heavy.any(dim=-1),
     )
-    shares = torch.maximum(shares, passed) + own + mixed_in.sum(dim=-1) + turned.sum(dim=-2)
+    shares = torch.maximum(shares, passed) + own + mixed_in.sum(dim=-1)
+    turned = torch.maximum(before, turned.log() + gap.nan_to_num(0))
     rows = mixed / norm.unsqueeze(-1)
-    return dataclasses.replace(product, orthogonal=Q, log_scale=d, rows=rows, shares=shares, lost=lost)
+    return dataclasses.replace(product, orthogonal=Q, log_scale=d, rows=rows, shares=shares, turned=turned, lost=lost)
 
 
 def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -123,12 +123,11 @@ def with_signs(exponents: NDArray[np.float64], bounds: NDArray[np.float64]) -> N
 def signs(values: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return 1, 0 or −1 for exponents (..., mode) that are positive, undecided or negative.
 
-    One that is not known is negative behind a negative one: it shrinks too much beside that to be resolved.
+    Exponents decrease: what is not decided behind a negative one is negative, as where rounding hides how far below.
     """
     with np.errstate(invalid="ignore"):
         found = np.where(values > errors, 1, np.where((values < -errors) | np.isneginf(values), -1, 0))
-    after = np.logical_or.accumulate(found < 0, axis=-1)
-    return np.where(np.isnan(values) & after, -1, found)
+    return np.where((found == 0) & np.logical_or.accumulate(found < 0, axis=-1), -1, found)
 
 
 def kaplan_yorke_dimension(

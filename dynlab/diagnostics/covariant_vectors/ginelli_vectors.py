@@ -115,8 +115,8 @@ def covariant_vectors(
     >>> bool(np.allclose(np.abs(ds["vector"][0, -1, 1]), np.array([2.0, 1.0]) / 5**0.5))
     True
     """
-    of_map = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
-    check_asked(system, of_map, {"seconds": seconds, "interval": interval}, k, largest_state)
+    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, **of_map)
     for name, value in (("max_memory", max_memory), ("times", times)):
         if not value > 0:
             raise UserError(f"{name}= must be positive, got {value}.")
@@ -161,7 +161,7 @@ def _of_flow(
         return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), settings
 
     (tangent, settings), origin = followed(
-        system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cut).any())
+        system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cuts()[0]).any())
     )
     return tangent, settings, origin
 

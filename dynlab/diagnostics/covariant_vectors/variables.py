@@ -62,7 +62,8 @@ def measured(steps: TangentSteps, passes: Passes, first: int, last: int, times: 
     growth = passes.log_factors.cumsum(axis=1)
     exponents = growth[:, -1] / window
     errors = standard_errors(growth, elapsed, blocks if window >= SHORTEST_BLOCK else 0)
-    inside = np.isinf(steps.cut)
+    cut, _ = steps.cuts()
+    inside = np.isinf(cut)
     sound = passes.sound & inside[:, None]
     unstable, stable = _dimensions(exponents, sure(blocks) * errors + ROUNDING, sound)
     most = max(1, MOST_NUMBERS // (samples * n * k))
@@ -80,7 +81,7 @@ def measured(steps: TangentSteps, passes: Passes, first: int, last: int, times: 
         part = slice(stretch.start - first, stretch.stop - first)
         angles[:, :, part] = subspace_angles(stretch, unstable, stable, sound.sum(axis=1))
     determined = sound & (differences <= AGREE) & _separated(exponents, min(first, steps.count - last))
-    left = kept >= steps.cut[:, None]
+    left = kept >= cut[:, None]
     values = {
         "trajectory": np.where(left[..., None], np.nan, steps.states[:, kept]),
         "vector": np.where(determined[:, None, :, None], vectors, np.nan),
@@ -169,8 +170,9 @@ def dataset(
 
 
 def _verdict(ds: xr.Dataset, steps: TangentSteps, averaged: str, settings: dict[str, Any]) -> str:
-    inside, total = np.isinf(steps.cut), ds.sizes[schema.MODE]
-    why = why_orbits_end(steps.cut * steps.length, steps.lost, settings["largest_state"], "seconds" in settings)
+    (cut, lost), total = steps.cuts(), ds.sizes[schema.MODE]
+    inside = np.isinf(cut)
+    why = why_orbits_end(cut * steps.length, lost, settings["largest_state"], "seconds" in settings)
     if not inside.any():
         return f"No vector is known over {averaged}: {none_inside(len(inside), why)}"
     counts = ds["determined"].values[inside].sum(axis=1)

@@ -11,10 +11,13 @@ from dynlab.systems.held import Held
 from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 
 MOST = 256  # dimensions of the eigenvalue problem
+DECAYED = 1e-9  # of the largest size
 STEPS = 2000  # that an orbit is followed on
 
 
-def ends_of(system: System, last: Tensor | Real, inputs: Tensor | Real, log_growth: Real) -> list[Attractor | None]:
+def ends_of(
+    system: System, last: Tensor | Real, scale: Tensor | Real, inputs: Tensor | Real, log_growth: Real
+) -> list[Attractor | None]:
     """Return the point or cycle that each orbit has come to, None where it comes to none whose stability is known.
 
     Parameters
@@ -22,18 +25,21 @@ def ends_of(system: System, last: Tensor | Real, inputs: Tensor | Real, log_grow
     system : System
     last : shape (sample, 2, state)
         The last two states. Where neighbours part by `FEW_NATS`, an orbit that still moves is on no cycle.
+    scale : shape (sample,)
+        The largest size of a state on the way: what is far below has decayed to 0.
     inputs : shape (sample, input)
         What every step is given.
     log_growth : ndarray, shape (frame, sample, stop, mode)
     """
     from dynlab.trajectories.attractors import classify  # here, since scipy.spatial takes a tenth of a second to import
 
-    states, given = (np.asarray(torch.as_tensor(each).double().cpu()) for each in (last, inputs))
+    states, sizes, given = (np.asarray(torch.as_tensor(each).double().cpu()) for each in (last, scale, inputs))
     found: list[Attractor | None] = [None] * len(states)
     moves = (states[:, 0] != states[:, 1]).any(axis=1)
     asked = np.isfinite(states).all(axis=(1, 2)) & ~(moves & (log_growth[0, :, -1, 0] > FEW_NATS))
     if states.shape[2] > MOST or not asked.any():
         return found
+    states = np.where(np.abs(states) <= DECAYED * sizes[:, None, None], 0.0, states)
     analysed, (unlike, which) = frozen(system), np.unique(given, axis=0, return_inverse=True)
     for number, each in enumerate(unlike):
         some = np.flatnonzero(asked & (which == number))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
+from dynlab.diagnostics.lyapunov.tangent_maps import TangentMaps
 from dynlab.diagnostics.lyapunov.variational import TOLERANCE as OF_SOLVER
 from dynlab.diagnostics.lyapunov.variational import Solution
 from dynlab.numerics.arrays import Index, Real
@@ -60,8 +60,8 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
         while done < maps.log_norms.shape[1]:
             cuts = maps.cuts(done, every, stops)
             new, factors = _carried(Q, maps, cuts)
-            logs, errors = _told(factors, maps, cuts, np.isneginf(sums))
-            several = errors[np.diff(cuts) > 1][:, np.isfinite(bound) & ~np.isneginf(sums)]
+            logs, errors = _told(factors, maps, cuts, frame.shape[2])
+            several = errors[np.diff(cuts) > 1][:, np.isfinite(bound)]
             if several.max(initial=0.0) > TOLERANCE:
                 every = longest = max(1, int(np.diff(cuts).max()) - 1)
                 continue
@@ -105,29 +105,26 @@ def _carried(Q: Real, maps: TangentMaps, cuts: Index) -> tuple[Real, Real]:
     """Return the frame after the last of the intervals between `cuts`, and each one's R."""
     factors = []
     for start, stop in pairwise(cuts.tolist()):
-        before = None
-        if maps.unseen[:, start].any():  # what columns of zeros take away: an exact 0 on the diagonal of R
-            Q, before = orthonormal(np.where(maps.unseen[:, start, :, None], 0.0, Q))
         for step in range(start, stop):
             Q = maps.apply(step, Q)
         Q, R = orthonormal(Q)
-        factors.append(R if before is None else R @ before)
+        factors.append(R)
     return Q, np.stack(factors)
 
 
-def _told(factors: Real, maps: TangentMaps, cuts: Index, gone: Flags) -> tuple[Real, Real]:
-    """Return ln abs(R_ii) of intervals, and their errors: what is gone for certain is −inf ± 0, what drowned a bound."""
+def _told(factors: Real, maps: TangentMaps, cuts: Index, n: int) -> tuple[Real, Real]:
+    """Return ln abs(R_ii) of intervals, and their errors: gone for certain is −inf ± 0, drowned a bound."""
     last, starts = cuts[1:] - 1, cuts[:-1]
     sizes, roundings = (
         np.add.reduceat(each[:, : cuts[-1]], starts, axis=1).T[:, None] for each in (maps.log_norms, maps.roundings)
     )
     steps = np.diff(cuts)[:, None, None]
-    with np.errstate(divide="ignore"):  # norms of products are far below the products of norms
+    with np.errstate(divide="ignore", invalid="ignore"):  # norms of products are far below the products of norms
         image = np.log(np.linalg.norm(factors, axis=(-2, -1)))
-    errors_of = np.where(steps > 1, image * (1 - 1 / steps) + sizes / steps, sizes)
-    logs, errors = growth(factors, errors_of, roundings)
-    zeros, drowned = (each[:, last].T[:, None, :, None] for each in (maps.zeros, maps.drowned))
-    certain = np.logical_or.accumulate(np.isneginf(logs) & zeros) | gone
+        reach = np.where(steps > 1, image * (1 - 1 / steps) + sizes / steps, sizes)
+    logs, errors = growth(factors, reach, roundings)
+    drowned = maps.drowned[:, last].T[:, None, :, None]
+    certain = np.arange(logs.shape[-1]) >= n - maps.nullities[:, last].T[:, None, :, None]
     most = (sizes + np.log1p(roundings))[..., None]
     logs = np.where(certain, -np.inf, np.where(drowned, most, logs))
     return logs, np.where(certain | drowned, 0.0, errors)

@@ -11,15 +11,15 @@ from dynlab.diagnostics.lyapunov.ends import ends_of
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, renewed
 from dynlab.diagnostics.lyapunov.separation import separation
 from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbit, followed, why_at_zero
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags, jacobian_maps
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags, cut_at, inside_of, jacobian_maps
 from dynlab.diagnostics.lyapunov.variables import Measured, dataset
-from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Solution
+from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Loops, Solution, loops_of
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, Map, System
+from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
@@ -129,8 +129,8 @@ def lyapunov(
     >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
     True
     """
-    of_map = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
-    check_asked(system, of_map, {"seconds": seconds}, k, largest_state)
+    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    check_asked(system, k, largest_state, {"seconds": seconds}, **of_map)
     n = system.state_size
     count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
     asked = {"k": count, "largest_state": float(largest_state)}
@@ -162,22 +162,22 @@ def _of_map(
     count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
     stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
     finite_time = is_driven and averaged < SHORT
-    inside = np.logical_and.accumulate((driven.states.abs() <= largest).all(dim=-1).cpu().numpy(), axis=1)
+    inside = inside_of(driven, largest)
     growth = _growth_of_map(driven, start, stops, k, inside, seed, FRAMES if finite_time else 1)
-    first = np.argmin(inside, axis=1)
-    cut = np.where(inside[:, -1], np.inf, first)
-    beyond = (driven.states[range(len(cut)), first].abs() > largest).any(dim=-1).cpu().numpy()
-    ends = None if is_driven else ends_of(driven.system, driven.states[:, -2:], driven.inputs[:, 0], growth.log_growth)
-    last = driven.states[0, max(start, driven.steps - MOST_VISITED) :].double().cpu().numpy()
+    cut, lost = cut_at(driven.states.double().cpu().numpy(), inside, largest)
+    sizes = driven.states.abs().amax(dim=(1, 2))
+    last = driven.states[:, -2:], sizes, driven.inputs[:, 0]
+    ends = None if is_driven else ends_of(driven.system, *last, growth.log_growth)
+    visited = driven.states[0, max(start, driven.steps - MOST_VISITED) :].double().cpu().numpy()
     return dataset(
         Measured(growth, stops, start, min(BLOCKS, averaged // SHORTEST_BLOCK), finite_time, ends, k, cut),
         driven.system,
         driven.settings | asked | {"transient": start, "steps": driven.steps},
         units=schema.STEP,
-        lost=np.isfinite(cut) & ~beyond,
+        lost=lost,
         averaged=over(averaged, described, of=driven.steps) + origin,
         before=why_at_zero(origin, largest),
-        extra=_driven_variables(driven, start, inside[:, -1], seed) if is_driven else _visited(last),
+        extra=_driven_variables(driven, start, inside[:, -1], seed) if is_driven else _visited(visited),
     )
 
 
@@ -218,23 +218,25 @@ def _of_flow(
     def follow(state: Any) -> tuple[list[Solution], Growth, Real, Real]:
         analysed, initial = simulation.prepare_flow(system, state)
         starts, vectors = initial.numpy(), random_frame(len(initial), n, _carried(k, n), seed)
-        duration = float(seconds or _cheap_seconds(analysed, starts, vectors, largest))
+        loops = loops_of(analysed)
+        duration = float(seconds or _cheap_seconds(loops, starts, vectors, largest))
         start = _transient(transient, duration, "seconds")
         stops = start + np.linspace(0, duration - start, STOPS + 1)[1:]
         stops[-1] = duration
-        solutions = [Solution(analysed, *each, duration, largest) for each in zip(starts, vectors.copy(), strict=True)]
+        solutions = [Solution(loops, *each, duration, largest) for each in zip(starts, vectors.copy(), strict=True)]
         return solutions, growth_of_flow(solutions, start, stops), starts, stops
 
     (solutions, growth, initial, stops), origin = followed(
         system, initial_state, False, seed, follow, lambda found: bool(np.isinf([each.cut for each in found[0]]).any())
     )
     cut = np.array([each.cut for each in solutions])
-    last = np.stack([each.visited()[[-2, -1]] for each in solutions])
+    last = np.stack([each.visited()[[max(-2, -each.count - 1), -1]] for each in solutions])
     duration = float(stops[-1])
     start = _transient(transient, duration, "seconds")
     settings = {"seconds": duration, "transient": start, "initial_state": initial.tolist(), "seed": seed}
     discarded = f"the last {duration - start:g} of " if start else ""
-    ends = ends_of(system, last, np.zeros((len(cut), system.input_size)), growth.log_growth)
+    sizes, inputs = np.array([each.scale for each in solutions]), np.zeros((len(cut), system.input_size))
+    ends = ends_of(system, last, sizes, inputs, growth.log_growth)
     return dataset(
         Measured(growth, stops, start, BLOCKS, False, ends, k, cut),
         system,
@@ -247,13 +249,13 @@ def _of_flow(
     )
 
 
-def _cheap_seconds(flow: Flow, starts: Real, vectors: Real, largest: float) -> float:
+def _cheap_seconds(loops: Loops, starts: Real, vectors: Real, largest: float) -> float:
     """Return how long a flow is followed that is not told: longer where its steps are compiled, and few."""
-    probe = Solution(flow, starts[0], vectors[0].copy(), SECONDS, largest)
-    if not probe.is_compiled:
+    if loops.numbers is None:
         return SECONDS
+    probe = Solution(loops, starts[0], vectors[0].copy(), SECONDS, largest)
     probe.to(SECONDS)
-    each = max(1, probe.count) * vectors.size * flow.state_size
+    each = max(1, probe.count) * vectors.size * starts.shape[1]
     return min(MOST_SECONDS, SECONDS * max(1, CHEAP // each))
 
 

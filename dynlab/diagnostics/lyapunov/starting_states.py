@@ -23,14 +23,23 @@ RUNS_AWAY = "The orbit from a random start near 0 does not stay within |h_i| ≤
 
 
 def check_asked(
-    system: System, of_map: dict[str, Any], of_flow: dict[str, Any], k: int | None, largest_state: float
+    system: System,
+    k: int | None,
+    largest_state: float,
+    of_flow: dict[str, Any],
+    *,
+    inputs: Any,
+    steps: int | None,
+    dtype: str,
+    device: str,
 ) -> None:
     """Raise where more is asked for than the state has, or what only the other kind of system has."""
     if k is not None and not 1 <= k <= system.state_size:
         raise UserError(f"k counts exponents: from 1 to the state's {system.state_size:,} dimensions, got {k}.")
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
-    if isinstance(system, Flow) and of_map != {"inputs": None, "steps": None, "dtype": "float64", "device": "cpu"}:
+    of_a_map = inputs is not None or steps is not None or (dtype, device) != ("float64", "cpu")
+    if isinstance(system, Flow) and of_a_map:
         raise UserError(
             "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its step, "
             "dl.Euler(flow, step_size)."
@@ -74,7 +83,9 @@ def driven_orbit(
     change with time drive nothing.
     """
     if steps is not None and (inputs is not None or steps < 1):
-        raise UserError(f"steps= is the length of an orbit without inputs, a whole number of at least 1; got {steps}.")
+        raise UserError(
+            f"steps= is the length of an orbit without inputs, at least 1; got {steps}. Give inputs or steps=."
+        )
     if inputs is None and (steps is not None or system.recorded_inputs is None):
         inputs = np.zeros((steps or STEPS, system.network_input_size))
     analysed, given, _ = simulation.prepare(system, inputs, initial_state, settings["dtype"], settings["device"])

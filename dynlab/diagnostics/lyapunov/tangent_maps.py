@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import SAFETY, UNRESOLVED
-from dynlab.program.differentiation import jacobian_and_error
 from dynlab.program.jacobian import Operator
 from dynlab.trajectories.driven import Driven
 
@@ -25,7 +24,7 @@ AT_ONCE = 2**21  # numbers of Jacobians that are made together: fewer take longe
 
 @dataclass(frozen=True)
 class TangentMaps:
-    """Consecutive linear maps along each orbit, after the steps `start` + 1, `start` + 2, …
+    """Consecutive linear maps along each orbit, of the steps from `start` + 1 on.
 
     Attributes
     ----------
@@ -35,10 +34,9 @@ class TangentMaps:
     log_norms, log_dets, roundings : ndarray, shape (sample, step)
         A bound of ln ‖J‖₂; ln abs(det J), NaN where it would need a matrix that is not made; and ‖E‖₂, the error of a
         map and of its product with a vector, as a share of that bound.
-    zeros : ndarray of bool, shape (sample, step)
-        Whether a row or a column of J is exactly zero, and none only rounds to zero.
-    unseen : ndarray of bool, shape (sample, step, n)
-        The columns of J that are exactly zero.
+    nullities : ndarray of int, shape (sample, step)
+        How many dimensions are gone for certain after the step: rows of zeros that its product with all before it has,
+        or columns of zeros of one of these.
     drowned : ndarray of bool, shape (sample, step)
         Whether the map is as small as its error: nothing is known of it but a bound of its norm.
     """
@@ -48,20 +46,31 @@ class TangentMaps:
     log_norms: Real
     log_dets: Real
     roundings: Real
-    zeros: Flags
-    unseen: Flags
+    nullities: Index
     drowned: Flags
 
     def cuts(self, done: int, every: int, stops: Index) -> Index:
         """Return where the next `INTERVALS` intervals begin, and the last one's end: after `every` steps at most.
 
-        They end at each of the `stops`, and after a map with zeros; what has lost columns or drowned is alone.
+        They end at each of the `stops`; what has drowned is alone.
         """
         end = min(done + INTERVALS * every, self.log_norms.shape[1])
-        alone = np.flatnonzero(self.unseen.any(axis=(0, 2)) | self.drowned.any(axis=0))
-        after = np.concatenate([alone, np.flatnonzero(self.zeros.any(axis=0)), stops - self.start - 1]) + 1
-        found = np.concatenate([np.arange(done, end, every), alone, after, [end]])
+        alone = np.flatnonzero(self.drowned.any(axis=0))
+        found = np.concatenate([np.arange(done, end, every), alone, alone + 1, stops - self.start, [end]])
         return np.unique(found[(found >= done) & (found <= end)])
+
+
+def inside_of(driven: Driven, largest_state: float) -> Flags:
+    """Return where orbits are within their bound, (sample, time + 1); once they left it they are not."""
+    bounded = (driven.states.abs() <= largest_state).all(dim=-1).cpu().numpy()
+    return np.asarray(np.logical_and.accumulate(bounded, axis=1))
+
+
+def cut_at(states: Real, inside: Flags, largest_state: float) -> tuple[Real, Flags]:
+    """Return at which step (sample,) orbits left the bound, inf where they did not, and whether it was within it."""
+    first = np.argmin(inside, axis=1)
+    cut = np.where(inside.all(axis=1), np.inf, first)
+    return cut, np.isfinite(cut) & ~(np.abs(states[range(len(cut)), first]) > largest_state).any(axis=-1)
 
 
 def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) -> Iterator[TangentMaps]:
@@ -80,6 +89,7 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
     samples, _, n = driven.states.shape
     dense = n <= DENSE or k == n
     at_once, start = max(1, AT_ONCE // (samples * (n * n if dense else NUMBERS * n))), first
+    reached, gone = np.ones((samples, n, 1)), np.zeros(samples, dtype=np.int64)
     for block, rounding in driven.operators_with_rounding(range(first + 1, last + 1), at_once):
         shape = samples, rounding.shape[1]
         within = slice(start + 1, start + shape[1] + 1)
@@ -90,37 +100,33 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
         inside[:, within] &= np.isfinite(norms)
         inside[:] = np.logical_and.accumulate(inside, axis=1)
         valid = inside[:, within]
-        nothing = np.stack([rows == 0, columns == 0])
-        certain = _certain_zeros(driven, start, nothing)
-        zeros = certain.any(axis=(0, -1)) & (certain == nothing).all(axis=(0, -1)) & valid
+        nullities, singular = np.repeat(gone[:, None], shape[1], axis=1), np.zeros(shape, dtype=bool)
+        if not ((rows > 0).all() and (columns > 0).all() and reached.all()):
+            pairs = driven.jacobians_with_errors(range(start + 1, start + shape[1] + 1))
+            for step, (J, error) in enumerate(pairs):
+                possible = ((J != 0) | (error > 0)).cpu().numpy() | ~valid[:, step, None, None]
+                reached = (possible @ reached > 0).astype(float)
+                unseen = (~possible.any(axis=1)).sum(axis=1)
+                singular[:, step] = unseen + (~possible.any(axis=2)).sum(axis=1) > 0
+                gone = np.maximum(gone, np.maximum(unseen, n - reached.sum(axis=(1, 2)).astype(int)))
+                nullities[:, step] = gone
         norms, errors = np.where(valid, norms, 1.0), np.where(valid, np.asarray(rounding.cpu()), 0.0)
+        nothing = singular & (norms == 0) & (errors == 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(zeros & (norms == 0), 0.0, errors / norms)
-            drowned = ~zeros & ~(SAFETY * share < UNRESOLVED)
+            share = np.where(nothing, 0.0, errors / norms)
+            drowned = ~(SAFETY * share < UNRESOLVED)
             size = np.log(np.where(drowned & (norms == 0), errors, norms))
         dets = np.asarray(block.log_abs_det().expand(*shape).cpu()) if dense else np.full(shape, np.nan)
         yield TangentMaps(
             start,
             _applied(block, dense, valid, rounding.device),
             size,
-            np.where(valid, np.where(np.isneginf(dets) & ~zeros, np.nan, dets), 0.0),
+            np.where(valid, np.where(np.isneginf(dets) & ~singular, np.nan, dets), 0.0),
             np.where(drowned & (norms == 0), 1.0, share),
-            zeros,
-            certain[1] & valid[..., None],
+            nullities,
             drowned,
         )
         start += shape[1]
-
-
-def _certain_zeros(driven: Driven, start: int, nothing: Flags) -> Flags:
-    """Return which rows and columns of zeros (2, sample, step, n) are so exactly: a saturated slope only rounds to 0."""
-    certain = nothing.copy()
-    for sample, step in np.argwhere(nothing.any(axis=(0, -1))).tolist():
-        given = driven.states[sample, start + step], driven.inputs[sample, start + step], start + step
-        exact = (jacobian_and_error(driven.system, *given)[1] == 0).cpu().numpy()
-        exact = np.broadcast_to(exact, (nothing.shape[-1],) * 2)
-        certain[:, sample, step] &= np.stack([exact.all(axis=1), exact.all(axis=0)])
-    return certain
 
 
 def _applied(block: Operator, dense: bool, valid: Flags, device: torch.device) -> Callable[[int, Real], Real]:

@@ -1,8 +1,8 @@
 """A flow's solution with its tangent vectors: the loops of loops.py, compiled for small states, else in Python."""
 
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,8 +23,16 @@ MOST_VISITED = 8_000  # states that are kept for a picture
 STAGES, FASTER = 12, 40  # evaluations of a step; how many times as many take as long where they are compiled
 
 
+class Loops(NamedTuple):
+    """`advance` of loops.py for a flow, and the numbers and workspace of its compiled step; None where it is none."""
+
+    flow: Flow
+    advance: Callable[..., tuple[float, float, float, int, int]]
+    numbers: tuple[Real, Real] | None
+
+
 class Solution:
-    """The solution of a flow from a state (n,), with tangent vectors (n, k).
+    """The solution of a flow, as `loops_of` it, from a state (n,), with tangent vectors (n, k).
 
     Attributes
     ----------
@@ -35,26 +43,23 @@ class Solution:
         When the solution left its bound or could not be followed, inf where it did not.
     lost : bool
         Whether it was cut within the bound, where no step could be taken.
+    scale : float
+        The largest abs(h_i) so far.
     count : int
         Of the steps.
-    is_compiled : bool
     """
 
-    def __init__(self, flow: Flow, state: Real, vectors: Real, end: float, largest_state: float) -> None:
+    def __init__(self, loops: Loops, state: Real, vectors: Real, end: float, largest_state: float) -> None:
         from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
 
-        self.shape, self.end, self._flow, self._largest = vectors.shape, end, flow, largest_state
+        self.shape, self.end, self._loops, self._largest = vectors.shape, end, loops, largest_state
         self.y = np.concatenate([state, vectors.ravel(), [0.0]])
         self.t, self.cut, self.lost, self.count = 0.0, np.inf, False, 0
         self.log_growth, self.bound = np.zeros((2, vectors.shape[1]))
-        self._trail, self._scale = np.tile(state, (MOST_VISITED, 1)), float(np.abs(state).max())
+        self._trail, self.scale = np.tile(state, (MOST_VISITED, 1)), float(np.abs(state).max())
         self._tableau = np.vstack([DOP853.A, DOP853.B]), np.vstack([DOP853.E5, DOP853.E3])
-        found = _compiled(flow)
-        self.is_compiled = found is not None
-        self._code: Any = found.module if found else _interpreted(flow)
-        self._numbers = (found.numbers, np.empty(found.workspace)) if found else (None, None)
         with np.errstate(all="ignore"):
-            size = float(np.linalg.norm(matrix_of(flow, state)))
+            size = float(np.linalg.norm(matrix_of(loops.flow, state)))
         self._length = min(end, FIRST_STEP / size) if 0 < size < np.inf else FIRST_STEP * end
 
     @property
@@ -78,15 +83,22 @@ class Solution:
         """Follow the solution up to a time, where it is not cut before."""
         if np.isfinite(self.cut):
             return
-        most = MOST_EVALUATIONS // STAGES * (FASTER if self.is_compiled else 1)
-        of_time = self.t, self._length, self._scale, mark, SHORTEST_STEP * self.end, self._largest, most
+        most = MOST_EVALUATIONS // STAGES * (FASTER if self._loops.numbers else 1)
+        of_time = self.t, self._length, self.scale, mark, SHORTEST_STEP * self.end, self._largest, most
         kept = self.log_growth, self.bound, self._trail, self.count
         with np.errstate(all="ignore"):
-            self.t, self._length, self._scale, self.count, why = self._code.advance(
-                self.y, *self.shape, *of_time, orthonormal, TOLERANCE, *self._tableau, *self._numbers, *kept
+            self.t, self._length, self.scale, self.count, why = self._loops.advance(
+                self.y,
+                *self.shape,
+                *of_time,
+                orthonormal,
+                TOLERANCE,
+                *self._tableau,
+                *(self._loops.numbers or (None, None)),
+                *kept,
             )
         if why == 3:
-            check_evaluations(self._flow, max(MOST_EVALUATIONS + 1, STAGES * self.count), self.t, self.end)
+            check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self.count), self.t, self.end)
         self.cut, self.lost = self.t if why else np.inf, why == 2
 
 
@@ -96,15 +108,19 @@ def matrix_of(flow: Flow, state: Real) -> Real:
     return np.asarray(found.detach().expand(len(state), len(state)))
 
 
-def _compiled(flow: Flow) -> Any:
+def loops_of(flow: Flow) -> Loops:
+    """Return the loops of loops.py, compiled; of states too large for that in Python, sums over entries by NumPy."""
     try:
-        return compiled(derived(flow).program.held(torch.zeros(flow.input_size, dtype=torch.float64)), LOOPS)
+        held = derived(flow).program.held(torch.zeros(flow.input_size, dtype=torch.float64))
+        found = compiled(held, LOOPS)
     except NoProgram:
-        return None
+        found = None
+    if found is None:
+        return Loops(flow, _interpreted(flow), None)
+    return Loops(flow, found.module.advance, (found.numbers, np.empty(found.workspace)))
 
 
-def _interpreted(flow: Flow) -> SimpleNamespace:
-    """The same loops in Python, with sums over entries by NumPy."""
+def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, int]]:
     zero = torch.zeros(flow.input_size, dtype=torch.float64)
 
     def stages(y: Real, n: int, k: int, dt: float, A: Real, c: None, w: None, J: Real, rates: Real, new: Real) -> None:
@@ -136,4 +152,5 @@ def _interpreted(flow: Flow) -> SimpleNamespace:
     names: dict[str, Any] = {"np": np, "njit": lambda **_: lambda function: function}
     exec(compile(LOOPS.read_text("utf-8"), str(LOOPS), "exec"), names)
     names |= of_entries
-    return SimpleNamespace(advance=names["advance"])
+    advance: Callable[..., tuple[float, float, float, int, int]] = names["advance"]
+    return advance

@@ -70,7 +70,7 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     there = [ends[sample] for sample in np.flatnonzero(known)] if ends is not None else []
     closed = [one for one in there if one is not None]
     wanders = ends is not None and not closed
-    own = _own_direction(some) if wanders else -1
+    own = _own_direction(some) if wanders or all(one.form == CYCLE for one in closed) else -1
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some, name)}"
     if closed and len(closed) == len(there):
