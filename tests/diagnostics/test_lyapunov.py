@@ -428,14 +428,14 @@ def test_the_end_at_a_cycle_has_the_exponents_of_its_multipliers():
     ds = lyapunov(create("logistic", r=3.5), steps=2000, initial_state=[0.5])
     assert ds["exponent"].item() == pytest.approx(np.log(abs(multiplier)) / 4, abs=1e-12)
     assert ds["exponent_error"].item() < 1e-12
-    assert "cycle of period 4" in ds.attrs["verdict"]
+    assert "stable period-4 orbit" in ds.attrs["verdict"]
 
 
 def test_an_unstable_fixed_point_has_its_own_exponents():
     system = tanh_network([[1.5, 0.2], [0.0, 0.5]])
     ds = lyapunov(system, np.zeros((600, 1)), initial_state=[0.0, 0.0])
     np.testing.assert_allclose(ds["exponent"][0], np.log([1.5, 0.5]), atol=1e-12)
-    assert "unstable fixed point at 0" in ds.attrs["verdict"]
+    assert "saddle at 0" in ds.attrs["verdict"]
 
 
 def test_a_tail_that_rounding_hides_behind_a_negative_exponent_is_negative():

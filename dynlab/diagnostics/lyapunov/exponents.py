@@ -85,20 +85,19 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
 
 def growth_of_flow(solutions: list[Solution], start: float, stops: Real) -> Growth:
     """Carry the solutions' tangent vectors up to the `stops`, and count what they grow from `start` on."""
-    logs, bounds, dets, count = [], [], [], 0
+    found = []
     for each in solutions:
-        each.to(start)
-        before = each.log_growth.copy(), each.bound.copy(), each.log_det
-        count += -each.count
-        logs.append([])
-        for stop in stops:
+        marks = []
+        for stop in (start, *stops):
             each.to(float(stop))
-            logs[-1].append(each.log_growth - before[0])
-        bounds.append(SAFETY * OF_SOLVER * (each.bound - before[1]))
-        dets.append(each.log_det - before[2])
-        count += each.count
-    columns = np.stack([each.vectors for each in solutions])
-    return Growth(np.array(logs)[None], np.array(bounds), np.array(dets), count, columns[None])
+            marks.append(each.totals())
+        found.append(np.array(marks[1:]) - marks[0])
+    grown = np.array(found)
+    last = grown[:, -1]
+    k = solutions[0].shape[1]
+    columns = np.stack([each.vectors for each in solutions])[None]
+    bounds = SAFETY * OF_SOLVER * last[:, k : 2 * k]
+    return Growth(grown[None, ..., :k], bounds, last[:, -2], int(last[:, -1].sum()), columns)
 
 
 def _carried(Q: Real, maps: TangentMaps, cuts: Index) -> tuple[Real, Real]:

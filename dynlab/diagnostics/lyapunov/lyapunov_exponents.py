@@ -234,7 +234,7 @@ def _of_flow(
     duration = float(stops[-1])
     start = _transient(transient, duration, "seconds")
     settings = {"seconds": duration, "transient": start, "initial_state": initial.tolist(), "seed": seed}
-    discarded = f"the last {duration - start:g} of " if start else ""
+    discarded = f"the last {duration - start:,g} of " if start else ""
     sizes, inputs = np.array([each.scale for each in solutions]), np.zeros((len(cut), system.input_size))
     ends = ends_of(system, last, sizes, inputs, growth.log_growth)
     return dataset(
@@ -243,7 +243,7 @@ def _of_flow(
         asked | settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
         units=schema.SECOND,
         lost=np.array([each.lost for each in solutions]),
-        averaged=f"{discarded}{duration:g} s{f' of {described}' if described else ''}{origin}",
+        averaged=f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}",
         before=why_at_zero(origin, largest),
         extra=_visited(solutions[0].visited()) if np.isinf(cut[0]) else {},
     )

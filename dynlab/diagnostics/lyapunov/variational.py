@@ -70,10 +70,9 @@ class Solution:
     def vectors(self) -> Real:
         return self.y[self.shape[0] : -1].reshape(self.shape)
 
-    @property
-    def log_det(self) -> float:
-        """∫ tr J, the logarithm of the volume's growth."""
-        return float(self.y[-1])
+    def totals(self) -> Real:
+        """Return the growth (k,), its bounds (k,), ∫ tr J, which is ln of the volume's growth, and the step count."""
+        return np.array([*self.log_growth, *self.bound, self.y[-1], self.count])
 
     def visited(self) -> Real:
         """Return the states after the last steps, shape (time, state)."""

@@ -10,7 +10,7 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.arrays import Index
 from dynlab.numerics.statistics import signs, with_signs
-from dynlab.trajectories.cycles import CYCLE, Attractor
+from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 from dynlab.wording import (
     agree,
     at_most,
@@ -27,7 +27,7 @@ from dynlab.wording import (
 
 CLOSE = 2.0  # the ratio of an exponent to its error up to which another digit is printed, as its sign hangs on it
 LONGER = 10  # times as long is the run that is proposed where a sign is undecided
-SAME = 1e-6  # of their size: orbits that end so near each other end at one point
+NOTHING = 1e-12  # a coordinate that is printed as 0
 MEANING = {  # of the sign of the largest exponent
     1: "It is positive: nearby orbits separate",
     -1: "It is negative: nearby orbits approach each other",
@@ -35,7 +35,6 @@ MEANING = {  # of the sign of the largest exponent
 }
 OWN = "It is 0, the flow's own direction: nearby orbits neither separate nor meet."
 ZERO = "It is zero to rounding, and nearby orbits keep their distance."
-NO_LOWER_BOUND = " No lower bound is known, since a Jacobian is as small as its own error."
 BY_SAMPLE = {1: "separate in", -1: "meet in", 0: "are undecided in"}
 GROUPS = {1: "positive", 0: "of undecided sign", -1: "negative"}
 ECHO = {
@@ -137,7 +136,7 @@ def _meaning(ds: xr.Dataset, name: str, of_samples: Index, own: int, wanders: bo
     if own == 0:
         return OWN
     if _only_above(ds):
-        return f"{MEANING[-1 if ds['mean_exponent'].values[0] < 0 else 0]}{steps}.{NO_LOWER_BOUND}"
+        return f"{MEANING[-1 if ds['mean_exponent'].values[0] < 0 else 0]}{steps}."
     if (np.abs(values) <= np.maximum(bounds, 0)).all():
         return ZERO
     sign = int(signs(ds["mean_exponent"].values, ds["mean_exponent_error"].values)[0])
@@ -180,16 +179,11 @@ def _counts(outcomes: NDArray[Any], words: dict[int, str] | dict[str, str]) -> s
 
 
 def _end(ends: list[Attractor], is_flow: bool) -> str:
-    """Return where orbits end: "the orbit ends at the unstable fixed point at 0", "the orbits end at cycles of …"."""
-    orbit = "the orbits end at" if len(ends) > 1 else "the orbit ends at"
-    kind = "unstable " * all(one.stable == 0 for one in ends)
-    periods, points = np.array([one.period for one in ends]), np.stack([one.states[0] for one in ends])
-    if any(one.form == CYCLE for one in ends):
-        unit = " s" if is_flow else ""
-        if np.ptp(periods) > SAME * periods.max():
-            return f"{orbit} {kind}cycles of periods {ranged(periods, 3 if is_flow else 0)}{unit}"
-        return f"{orbit} {'an' if kind else 'a'} {kind}cycle of period {number(periods[0], 3)}{unit}"
-    noun, size = "equilibrium" if is_flow else "fixed point", max(1.0, np.abs(points).max())
-    if np.ptp(points, axis=0).max() > SAME * size:
-        return f"{orbit} {kind}{plural_of(noun)}"
-    return f"{orbit} the {kind}{noun} at {place(np.where(np.abs(points[0]) <= SAME**2 * size, 0.0, points[0]))}"
+    """Return where orbits end: "the orbit ends at a stable node at 0", "the orbits end at stable period-4 orbits"."""
+    kinds, one = dict.fromkeys(each.kind for each in ends), ends[0]
+    if len(ends) > 1:
+        return f"the orbits end at {joined([plural_of(kind) for kind in kinds])}"
+    point = np.where(np.abs(one.states[0]) <= NOTHING, 0.0, one.states[0])
+    period = f" of period {number(one.period, 3)} s" if is_flow else ""
+    where = f" at {place(point)}" if one.form == REST else period
+    return f"the orbit ends at {'an' if one.kind[0] == 'u' else 'a'} {one.kind}{where}"
