@@ -32,7 +32,7 @@ KNOWN = 1e-3  # error of a logarithm, or as a share of it beyond ±1, up to whic
 DISORDER = 1.0
 FAR = 230.0  # of a larger scale in a smaller row nothing is known: its logarithm
 # A row is lost of which so much is wrong, or that may hold so much of a larger one, as beside a kink: rounding is less.
-DROWNED, TURNED = 0.1, 1e-7
+DROWNED, TURNED = 0.1, 1e-4
 NO_BOUND = 1e12  # the logarithm of what is larger than any product: of rows that may be of any size
 LEAST = 2.0**-1074  # the smallest number: what a term of a sum may lose where it underflows
 REORDERINGS = 16  # at most; of 100 factors of saturated networks two needed one
@@ -49,7 +49,7 @@ class GradedProduct:
     log_scale : Tensor, shape (sample, state)
         d, nearly decreasing; −inf for each dimension that an exact zero took away.
     rows : Tensor, shape (sample, state, state)
-        T, whose rows have length 1.
+        T, whose rows have length 1, unless it is one matrix.
     shares : Tensor, shape (sample, state)
         How much of each row is wrong, as a share of it.
     turned : Tensor, shape (sample, state, state)
@@ -119,14 +119,9 @@ def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
 
 
 def of_matrix(matrix: Tensor, log_scale: Tensor) -> GradedProduct:
-    """e^log_scale times matrices (sample, state, state) that are not singular, as they are: its errors are 0."""
-    length = _lengths(matrix, -2)
-    Q, R, order = _ordered_qr(matrix / length.unsqueeze(-2), length.log())
-    rows = torch.empty_like(R).scatter(-1, order.unsqueeze(-2).expand_as(R), R * length.gather(-1, order).unsqueeze(-2))
-    size = _lengths(rows, -1)
-    like = identity(*length.shape, matrix)
-    d = size.log() + log_scale.unsqueeze(-1)
-    return dataclasses.replace(like, orthogonal=Q, log_scale=d, rows=rows / size.unsqueeze(-1))
+    """e^log_scale times matrices (sample, state, state), as they are: their errors are 0."""
+    like = identity(*matrix.shape[:2], matrix)
+    return dataclasses.replace(like, log_scale=log_scale.unsqueeze(-1) + like.log_scale, rows=matrix)
 
 
 def accumulate(factors: Iterable[tuple[Tensor, Tensor]]) -> Iterator[GradedProduct]:
