@@ -120,7 +120,7 @@ def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
 
 def of_matrix(matrix: Tensor, log_scale: Tensor) -> GradedProduct:
     """e^log_scale times matrices (sample, state, state), as they are: their errors are 0."""
-    like = identity(*matrix.shape[:2], matrix)
+    like = identity(len(matrix), matrix.shape[-1], matrix)
     return dataclasses.replace(like, log_scale=log_scale.unsqueeze(-1) + like.log_scale, rows=matrix)
 
 

@@ -12,7 +12,7 @@ from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbi
 from dynlab.diagnostics.lyapunov.variational import matrix_of
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Map, System
+from dynlab.systems import Flow, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.wording import over
@@ -123,13 +123,13 @@ def covariant_vectors(
     count = k or system.state_size
     asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
     with one_thread_each():
-        if isinstance(system, Map):
+        if isinstance(system, Flow):
+            tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
+        else:
             how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
             how |= {"inputs_description": inputs_description}
             driven, _, origin = driven_orbit(system, inputs, steps, initial_state, largest_state, **how)
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
-        else:
-            tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         first, last = _window(tangent.count, transient, backward_transient)
         passes = Passes(tangent, count, first, last, max_memory, seed)
         kept, values = measured(tangent, passes, first, last, times)
@@ -142,7 +142,7 @@ def covariant_vectors(
 
 
 def _of_flow(
-    system: System, initial_state: Any, largest_state: float, seconds: float | None, interval: float | None, seed: int
+    system: Flow, initial_state: Any, largest_state: float, seconds: float | None, interval: float | None, seed: int
 ) -> tuple[TangentSteps, dict[str, Any], str]:
     """Return the steps from a state that the flow stays bounded from, their settings, and words for another start."""
     duration = SECONDS if seconds is None else seconds

@@ -111,8 +111,8 @@ def _norms(
             exact, root = np.zeros(samples), np.full(samples, np.log(n) / 2)
             rows.append((exact, exact, root, np.finfo(float).eps * root))
             continue
-        both = (partial(chain.product, t=t, transposed=transposed) for transposed in (True, False))
-        bounds = norm_bounds(*both, drawn(VECTORS), failing, WIDTH)
+        back, forth = (partial(chain.product, t=t, transposed=transposed) for transposed in (True, False))
+        bounds = norm_bounds(back, forth, drawn(VECTORS), failing, WIDTH)
         rounding = _of_rounding(chain, bounds, t, driven.steps)
         value, wrong = frobenius[t]
         zero = np.isneginf(bounds.log_upper)

@@ -19,7 +19,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Map, System
+from dynlab.systems import Flow, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
@@ -135,12 +135,12 @@ def lyapunov(
     count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
     asked = {"k": count, "largest_state": float(largest_state)}
     with one_thread_each() if n <= ALL_OF else nullcontext():
-        if isinstance(system, Map):
+        if isinstance(system, Flow):
+            ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
+        else:
             how = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
             orbit = driven_orbit(system, inputs, steps, initial_state, asked["largest_state"], **how)
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
-        else:
-            ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."
     return ds
@@ -203,7 +203,7 @@ def _driven_variables(driven: Driven, start: int, inside: Flags, seed: int) -> d
 
 
 def _of_flow(
-    system: System,
+    system: Flow,
     seconds: float | None,
     transient: float | None,
     initial_state: Any,
