@@ -134,7 +134,7 @@ def covariant_vectors(
         passes = Passes(tangent, count, first, last, max_memory, seed)
         kept, values = measured(tangent, passes, first, last, times)
     asked |= {"transient": first, "backward_transient": tangent.count - last, "steps": tangent.count}
-    unit = "steps" if isinstance(system, Map) else "intervals"
+    unit = "intervals" if isinstance(system, Flow) else "steps"
     words = over(last - first, inputs_description, of=tangent.count).replace("the last ", "", 1)
     words = words.replace("steps", unit, 1) + origin
     ds = dataset(tangent, kept, values, passes.stretches, system, settings | asked, words)
