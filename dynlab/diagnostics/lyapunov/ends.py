@@ -12,7 +12,8 @@ from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 
 MOST = 256  # dimensions of the eigenvalue problem
 DECAYED = 1e-9  # of the largest size
-STEPS = 2000  # that an orbit is followed on
+NEAR = 1e-6  # likewise: so near an end is one of the orbit itself
+STEPS = 500  # that an orbit is followed on, a flow ten times as long
 
 
 def ends_of(
@@ -47,6 +48,7 @@ def ends_of(
             ends = classify(Held(analysed, torch.from_numpy(each)), states[some, 1], steps=STEPS, sets=False)
             for sample, label in zip(some, ends.labels, strict=True):
                 one = ends.attractors[label] if label >= 0 else None
-                known = one is not None and one.form in (REST, CYCLE) and one.stable >= 0
-                found[sample] = one if known else None
+                if one is not None and one.form in (REST, CYCLE) and one.stable >= 0:
+                    gaps = np.abs(one.states - states[sample][:, None]).max(axis=-1).min(axis=1)
+                    found[sample] = one if gaps.max() <= one.near + NEAR * sizes[sample] else None
     return found

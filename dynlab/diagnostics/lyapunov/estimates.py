@@ -75,7 +75,7 @@ def estimates(measured: Measured, size: int) -> dict[str, Real]:
         least = np.maximum(DRIFTS * _drift(together, elapsed, size)[0], unsettled.mean(axis=0))
         mean_margin = np.maximum(times * mean_error + _mean(rounding), least)
     mean = together[0, -1] / elapsed[-1]
-    if any(one is not None for one in measured.ends or ()):
+    if known.any() and any(one is not None for one in measured.ends or ()):
         _of_ends(measured.ends or [], exponent, margin, error, rounding, log_det)
         mean, mean_margin = exponent[known].mean(axis=0), margin[known].mean(axis=0)
     if not measured.finite_time:
