@@ -97,7 +97,7 @@ def growth_of_flow(solutions: list[Solution], start: float, stops: Real) -> Grow
     k = solutions[0].shape[1]
     columns = np.stack([each.vectors for each in solutions])[None]
     bounds = SAFETY * OF_SOLVER * last[:, k : 2 * k]
-    return Growth(grown[None, ..., :k], bounds, last[:, -2], int(last[:, -1].sum()), columns)
+    return Growth(grown[None, ..., :k], bounds, last[:, -2], max(1, int(last[:, -1].sum())), columns)
 
 
 def _carried(Q: Real, maps: TangentMaps, cuts: Index) -> tuple[Real, Real]:

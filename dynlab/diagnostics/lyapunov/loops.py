@@ -85,18 +85,39 @@ def estimate(rates, errors, first, last, length):
 
 @njit(cache=True, error_model="numpy")
 def advance(
-    y, n, k, t, dt, scale, mark, shortest, bound, most, frames, tolerance, A, errors, c, w, logs, bounds, trail, count
+    y,
+    n,
+    k,
+    t,
+    dt,
+    scale,
+    mark,
+    shortest,
+    bound,
+    most,
+    frames,
+    tolerance,
+    A,
+    errors,
+    c,
+    w,
+    logs,
+    bounds,
+    trail,
+    count,
+    tried,
 ):
     """Follow y from t to `mark`; where there are `frames` V is made orthonormal after each step.
 
-    `scale` is the state's largest size so far. Returns t, the next step's length, the scale, the number of steps, and
-    0, or why it ended before: 1 left, 2 lost, 3 stiff.
+    `scale` is the state's largest size so far. Returns t, the next step's length, the scale, the numbers of steps
+    taken and tried, and 0, or why it ended before: 1 left, 2 lost, 3 stiff.
     """
     size = n + n * k
     J, rates, new = np.empty((n, n)), np.empty((len(A), size + 1)), np.empty(size + 1)
     while t < mark:
-        if count >= most:
-            return t, dt, scale, count, 3
+        if tried >= most:
+            return t, dt, scale, count, tried, 3
+        tried += 1
         h = min(dt, mark - t)
         stages(y, n, k, h, A, c, w, J, rates, new)
         reach = largest(new, n)
@@ -115,9 +136,9 @@ def advance(
             if frames:
                 gram_schmidt(y, n, k, logs, bounds)
         elif error < 1 and h <= 1e-5 * t:
-            return t, dt, scale, count, 1
+            return t, dt, scale, count, tried, 1
         elif h <= shortest:
-            return t, dt, scale, count, 2
+            return t, dt, scale, count, tried, 2
         else:
             dt = h * (0.5 if error < 1 else change)
-    return t, dt, scale, count, 0
+    return t, dt, scale, count, tried, 0

@@ -27,7 +27,7 @@ class Loops(NamedTuple):
     """`advance` of loops.py for a flow, and the numbers and workspace of its compiled step; None where it is none."""
 
     flow: Flow
-    advance: Callable[..., tuple[float, float, float, int, int]]
+    advance: Callable[..., tuple[float, float, float, int, int, int]]
     numbers: tuple[Real, Real] | None
 
 
@@ -54,7 +54,7 @@ class Solution:
 
         self.shape, self.end, self._loops, self._largest = vectors.shape, end, loops, largest_state
         self.y = np.concatenate([state, vectors.ravel(), [0.0]])
-        self.t, self.cut, self.lost, self.count = 0.0, np.inf, False, 0
+        self.t, self.cut, self.lost, self.count, self._tried = 0.0, np.inf, False, 0, 0
         self.log_growth, self.bound = np.zeros((2, vectors.shape[1]))
         self._trail, self.scale = np.tile(state, (MOST_VISITED, 1)), float(np.abs(state).max())
         self._tableau = np.vstack([DOP853.A, DOP853.B]), np.vstack([DOP853.E5, DOP853.E3])
@@ -84,9 +84,9 @@ class Solution:
             return
         most = MOST_EVALUATIONS // STAGES * (FASTER if self._loops.numbers else 1)
         of_time = self.t, self._length, self.scale, mark, SHORTEST_STEP * self.end, self._largest, most
-        kept = self.log_growth, self.bound, self._trail, self.count
+        kept = self.log_growth, self.bound, self._trail, self.count, self._tried
         with np.errstate(all="ignore"):
-            self.t, self._length, self.scale, self.count, why = self._loops.advance(
+            self.t, self._length, self.scale, self.count, self._tried, why = self._loops.advance(
                 self.y,
                 *self.shape,
                 *of_time,
@@ -97,7 +97,7 @@ class Solution:
                 *kept,
             )
         if why == 3:
-            check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self.count), self.t, self.end)
+            check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self._tried), self.t, self.end)
         self.cut, self.lost = self.t if why else np.inf, why == 2
 
 
@@ -119,7 +119,7 @@ def loops_of(flow: Flow) -> Loops:
     return Loops(flow, found.module.advance, (found.numbers, np.empty(found.workspace)))
 
 
-def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, int]]:
+def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, int, int]]:
     zero = torch.zeros(flow.input_size, dtype=torch.float64)
 
     def stages(y: Real, n: int, k: int, dt: float, A: Real, c: None, w: None, J: Real, rates: Real, new: Real) -> None:
@@ -151,5 +151,5 @@ def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, in
     names: dict[str, Any] = {"np": np, "njit": lambda **_: lambda function: function}
     exec(compile(LOOPS.read_text("utf-8"), str(LOOPS), "exec"), names)
     names |= of_entries
-    advance: Callable[..., tuple[float, float, float, int, int]] = names["advance"]
+    advance: Callable[..., tuple[float, float, float, int, int, int]] = names["advance"]
     return advance
