@@ -41,8 +41,8 @@ def test_json_is_one_strict_document(printed_json):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        (["-k", "7", "--covariant"], "k counts vectors: from 1 to the state's 6 dimensions, got 7"),
-        (["-k", "7"], "k counts exponents: from 1 to the state's 6 dimensions, got 7"),
+        (["-k", "7", "--covariant"], "k is from 1 to the state's 6 dimensions, got 7"),
+        (["-k", "7"], "k is from 1 to the state's 6 dimensions, got 7"),
         (["-k", "0"], "0 is no whole number of at least 1."),
         (["--transient", "60"], "from 0 to below that, got 60"),
         (["-k", "x"], "'x' is no whole number of at least 1."),

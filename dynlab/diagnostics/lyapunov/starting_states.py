@@ -35,7 +35,7 @@ def check_asked(
 ) -> None:
     """Raise where more is asked for than the state has, or what only the other kind of system has."""
     if k is not None and not 1 <= k <= system.state_size:
-        raise UserError(f"k counts exponents: from 1 to the state's {system.state_size:,} dimensions, got {k}.")
+        raise UserError(f"k is from 1 to the state's {system.state_size:,} dimensions, got {k}.")
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
     of_a_map = inputs is not None or steps is not None or (dtype, device) != ("float64", "cpu")
