@@ -25,7 +25,7 @@ from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
 from dynlab.wording import over
 
-SECONDS, MOST_SECONDS = 100.0, 20_000.0  # of a flow, and of one whose compiled steps are cheap
+SECONDS, MOST_SECONDS = 100.0, 10_000.0  # of a flow, and of one whose compiled steps are cheap
 CHEAP = 2**25  # steps times n² k: a few seconds of compiled steps
 TRANSIENT = 0.1  # of the whole
 SHORT = 1000  # driven sequences of fewer steps tell finite-time exponents, whose error is taken between samples
@@ -66,7 +66,7 @@ def lyapunov(
     steps : int, optional
         Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
     seconds : float, optional
-        The same of a flow; 100 where it is not given, and up to 20,000 where compiled code makes these cheap.
+        The same of a flow; 100 where it is not given, and up to 10,000 where compiled code makes these cheap.
     transient : float, optional
         How many steps (of a flow: seconds) are discarded at the start, while the orbit approaches its attractor and the
         frame aligns; a tenth of all where it is not given.
