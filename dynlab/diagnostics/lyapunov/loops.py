@@ -84,34 +84,13 @@ def estimate(rates, errors, first, last, length):
 
 
 @njit(cache=True, error_model="numpy")
-def advance(
-    y,
-    n,
-    k,
-    t,
-    dt,
-    scale,
-    mark,
-    shortest,
-    bound,
-    most,
-    frames,
-    tolerance,
-    A,
-    errors,
-    c,
-    w,
-    logs,
-    bounds,
-    trail,
-    count,
-    tried,
-):
+def advance(y, n, k, t, dt, scale, mark, limits, frames, A, errors, c, w, logs, bounds, trail, count, tried):
     """Follow y from t to `mark`; where there are `frames` V is made orthonormal after each step.
 
     `scale` is the state's largest size so far. Returns t, the next step's length, the scale, the numbers of steps
     taken and tried, and 0, or why it ended before: 1 left, 2 lost, 3 stiff.
     """
+    shortest, bound, most, tolerance = limits
     size = n + n * k
     J, rates, new = np.empty((n, n)), np.empty((len(A), size + 1)), np.empty(size + 1)
     while t < mark:

@@ -83,19 +83,13 @@ class Solution:
         if np.isfinite(self.cut):
             return
         most = MOST_EVALUATIONS // STAGES * (FASTER if self._loops.numbers else 1)
-        of_time = self.t, self._length, self.scale, mark, SHORTEST_STEP * self.end, self._largest, most
+        limits = SHORTEST_STEP * self.end, self._largest, most, TOLERANCE
+        of_time = self.t, self._length, self.scale, mark, limits, orthonormal
+        of_code = *self._tableau, *(self._loops.numbers or (None, None))
         kept = self.log_growth, self.bound, self._trail, self.count, self._tried
         with np.errstate(all="ignore"):
-            self.t, self._length, self.scale, self.count, self._tried, why = self._loops.advance(
-                self.y,
-                *self.shape,
-                *of_time,
-                orthonormal,
-                TOLERANCE,
-                *self._tableau,
-                *(self._loops.numbers or (None, None)),
-                *kept,
-            )
+            found = self._loops.advance(self.y, *self.shape, *of_time, *of_code, *kept)
+        self.t, self._length, self.scale, self.count, self._tried, why = found
         if why == 3:
             check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self._tried), self.t, self.end)
         self.cut, self.lost = self.t if why else np.inf, why == 2
