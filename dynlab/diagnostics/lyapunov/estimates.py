@@ -57,7 +57,7 @@ def estimates(measured: Measured, size: int) -> dict[str, Real]:
     rounding = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
     rounding = np.where(np.isnan(exponent), np.nan, rounding)
     log_det = np.where(np.isinf(measured.cut), growth.log_det / elapsed[-1], np.nan)
-    known = ~np.isnan(exponent).all(axis=1)
+    known = ~np.isnan(exponent[:, 0])
     together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
     aligned: dict[str, Real] = {}
     if measured.finite_time:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dynlab.diagnostics.lyapunov.tangent_maps import TangentMaps
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
 from dynlab.diagnostics.lyapunov.variational import TOLERANCE as OF_SOLVER
 from dynlab.diagnostics.lyapunov.variational import Solution
 from dynlab.numerics.arrays import Index, Real
@@ -60,7 +60,7 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
         while done < maps.log_norms.shape[1]:
             cuts = maps.cuts(done, every, stops)
             new, factors = _carried(Q, maps, cuts)
-            logs, errors = _told(factors, maps, cuts, frame.shape[2])
+            logs, errors = _told(factors, maps, cuts, frame.shape[2], np.isneginf(sums) & np.isfinite(bound))
             several = errors[np.diff(cuts) > 1][:, np.isfinite(bound)]
             if several.max(initial=0.0) > TOLERANCE:
                 every = longest = max(1, int(np.diff(cuts).max()) - 1)
@@ -111,7 +111,7 @@ def _carried(Q: Real, maps: TangentMaps, cuts: Index) -> tuple[Real, Real]:
     return Q, np.stack(factors)
 
 
-def _told(factors: Real, maps: TangentMaps, cuts: Index, n: int) -> tuple[Real, Real]:
+def _told(factors: Real, maps: TangentMaps, cuts: Index, n: int, gone: Flags) -> tuple[Real, Real]:
     """Return ln abs(R_ii) of intervals, and their errors: gone for certain is −inf ± 0, drowned a bound."""
     last, starts = cuts[1:] - 1, cuts[:-1]
     sizes, roundings = (
@@ -124,6 +124,8 @@ def _told(factors: Real, maps: TangentMaps, cuts: Index, n: int) -> tuple[Real, 
     logs, errors = growth(factors, reach, roundings)
     drowned = maps.drowned[:, last].T[:, None, :, None]
     certain = np.arange(logs.shape[-1]) >= n - maps.nullities[:, last].T[:, None, :, None]
+    singular = np.logical_or.reduceat(maps.singular[:, : cuts[-1]], starts, axis=1).T[:, None, :, None]
+    certain = certain | np.logical_or.accumulate(np.isneginf(logs) & singular) | gone
     most = (sizes + np.log1p(roundings))[..., None]
     logs = np.where(certain, -np.inf, np.where(drowned, most, logs))
     return logs, np.where(certain | drowned, 0.0, errors)

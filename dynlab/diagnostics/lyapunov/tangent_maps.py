@@ -37,6 +37,8 @@ class TangentMaps:
     nullities : ndarray of int, shape (sample, step)
         How many dimensions are gone for certain after the step: rows of zeros that its product with all before it has,
         or columns of zeros of one of these.
+    singular : ndarray of bool, shape (sample, step)
+        Whether the map itself has a row or a column of zeros for certain.
     drowned : ndarray of bool, shape (sample, step)
         Whether the map is as small as its error: nothing is known of it but a bound of its norm.
     """
@@ -47,6 +49,7 @@ class TangentMaps:
     log_dets: Real
     roundings: Real
     nullities: Index
+    singular: Flags
     drowned: Flags
 
     def cuts(self, done: int, every: int, stops: Index) -> Index:
@@ -124,6 +127,7 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
             np.where(valid, np.where(np.isneginf(dets) & ~singular, np.nan, dets), 0.0),
             np.where(drowned & (norms == 0), 1.0, share),
             nullities,
+            singular,
             drowned,
         )
         start += shape[1]

@@ -60,7 +60,7 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     ends : list, optional
         At which points or cycles the orbits end that nothing drives.
     """
-    known = ~np.isnan(ds[name].values).all(axis=1)
+    known = ~np.isnan(ds[name].values[:, 0])
     if not known.any():
         hidden = "rounding, or a kink, hides how fast nearby states separate."
         return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
