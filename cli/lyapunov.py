@@ -13,7 +13,7 @@ from .source import Source
 
 
 @analysis(ANYTHING | {"starts"})
-@click.option("--seconds", type=POSITIVE, help="Of a flow: how long.  [default: 100]")
+@click.option("--seconds", type=POSITIVE, help="Of a flow: how long.  [default: 100; up to 10,000 with numba]")
 @click.option("-k", type=COUNT, metavar="N", help="Only the N largest exponents.  [default: all; 10 of more than 128]")
 @click.option(
     "--transient",

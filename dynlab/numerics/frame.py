@@ -23,17 +23,18 @@ def random_frame(samples: int, size: int, k: int, seed: int) -> Real:
 def orthonormal(image: Real) -> tuple[Real, Real]:
     """Return Q and R of matrices (..., n, k); rows of very different sizes are sorted, which keeps small ones' digits.
 
-    A row of zeros in a square matrix gives an exact 0 on R's diagonal.
+    A row of zeros in a square matrix gives an exact 0 on R's diagonal, and such a column of Q is 0.
     """
     rows = np.abs(image).max(axis=-1)
     if (rows.min(axis=-1) > ALIKE * rows.max(axis=-1)).all():
         Q, R = np.linalg.qr(image)
-        return Q, R
-    order = np.argsort(-rows, axis=-1, kind="stable")[..., None]
-    Q, R = np.linalg.qr(np.take_along_axis(image, order, axis=-2))
-    back = np.empty_like(Q)
-    np.put_along_axis(back, np.broadcast_to(order, Q.shape), Q, axis=-2)
-    return back, R
+    else:
+        order = np.argsort(-rows, axis=-1, kind="stable")[..., None]
+        found, R = np.linalg.qr(np.take_along_axis(image, order, axis=-2))
+        Q = np.empty_like(found)
+        np.put_along_axis(Q, np.broadcast_to(order, Q.shape), found, axis=-2)
+    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
+    return (Q if diagonal.all() else np.where(diagonal[..., None, :] == 0, 0.0, Q)), R
 
 
 def growth(R: Real, log_size: Real, rounding: Real) -> tuple[Real, Real]:
@@ -52,21 +53,14 @@ def growth(R: Real, log_size: Real, rounding: Real) -> tuple[Real, Real]:
     A change δ of Q R moves ln R_ii by (Qᵀ δ R⁻¹)_ii to first order, at most ‖δ‖₂ ‖R⁻¹ e_i‖₂. The bound is inf where
     R_ii is 0 and where it exceeds `UNRESOLVED`.
     """
-    diagonal = np.abs(np.diagonal(R, axis1=-2, axis2=-1))
-    vanished = diagonal == 0
-    eye = np.eye(R.shape[-1])
-    regular = np.where(vanished[..., None, :], eye, R) if vanished.any() else R
-    with np.errstate(all="ignore"):
-        # A zero column is replaced by the identity's, which leaves the others' inverse as it is.
-        length = np.linalg.norm(inverse_triangular(regular), axis=-2)
-        error = SAFETY * (rounding * np.exp(log_size))[..., None] * length
-        known = ~vanished & (error < UNRESOLVED)
-        return np.log(diagonal), np.where(known, error, np.inf)
-
-
-def inverse_triangular(R: Real) -> Real:
-    """Return the inverses of upper triangular matrices (..., k, k) with a diagonal without zeros; NaN where R is."""
     from scipy.linalg.lapack import dtrtri  # here, since SciPy takes a tenth of a second to import
 
-    flat = R.reshape(-1, *R.shape[-2:])
-    return np.stack([dtrtri(each)[0] for each in flat]).reshape(R.shape)
+    diagonal = np.abs(np.diagonal(R, axis1=-2, axis2=-1))
+    vanished = diagonal == 0
+    # A zero column is replaced by the identity's, which leaves the others' inverse as it is.
+    regular = np.where(vanished[..., None, :], np.eye(R.shape[-1]), R) if vanished.any() else R
+    flat = regular.reshape(-1, *R.shape[-2:])
+    with np.errstate(all="ignore"):
+        length = np.linalg.norm([dtrtri(each)[0] for each in flat], axis=-2).reshape(diagonal.shape)
+        error = SAFETY * (rounding * np.exp(log_size))[..., None] * length
+        return np.log(diagonal), np.where(~vanished & (error < UNRESOLVED), error, np.inf)

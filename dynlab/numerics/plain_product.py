@@ -46,8 +46,7 @@ class PlainProducts:
     matrix : Tensor, shape (step, sample, n, n)
     log_scale : Tensor, shape (step, sample)
     error : Tensor, shape (step, sample)
-        Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known. Of a matrix of zeros it is 0
-        where a factor was zero for certain, and nowhere else.
+        Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known, as of a matrix of zeros.
     lost : Tensor of bool, shape (step, sample)
         From a factor on that is wrong by as much as its own size, as beside a kink: no way of multiplying knows more.
     """
@@ -60,10 +59,6 @@ class PlainProducts:
     def __getitem__(self, steps: slice | NDArray[np.bool_]) -> PlainProducts:
         """Return some of the steps."""
         return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps], self.lost[steps])
-
-    def vanished(self) -> Tensor:
-        """Return which products are zero for certain, shape (step, sample)."""
-        return (self.error == 0) & (self.matrix == 0).all(dim=-1).all(dim=-1)
 
 
 def plain_products(
@@ -86,7 +81,7 @@ def plain_products(
     both[:, :n] = torch.eye(n, dtype=torch.float64)
     exponent = torch.zeros(samples, dtype=torch.float64)
     size = vector_norm(both, dim=(-2, -1))
-    vanished, lost = torch.zeros(2, samples, dtype=torch.bool)
+    lost = torch.zeros(samples, dtype=torch.bool)
     count = 0
     for matrices, rounding in factors:
         steps = matrices.shape[1]
@@ -101,11 +96,10 @@ def plain_products(
             both = torch.matmul(both, matrices[:, step], out=found[step])
             both[:, n:] += noise[step].mul_(wrong[:, None, None])
             size = vector_norm(both[:, :n], dim=(-2, -1))
-            vanished |= (rounding[:, step] == 0) & (matrices[:, step] == 0).all(dim=-1).all(dim=-1)
-            if not bool((vanished | ((size < LARGE) & (size > 1 / LARGE))).all()):
-                exponent += _rescaled(both, torch.where(vanished, 1, size))
+            if not bool(((size < LARGE) & (size > 1 / LARGE)).all()):
+                exponent += _rescaled(both, size)
                 size = vector_norm(both[:, :n], dim=(-2, -1))
-            lost |= of_kinks[:, step] & ~vanished
+            lost |= of_kinks[:, step]
             scales[step], gone[step] = exponent, lost
         terms = torch.arange(count + 1, count + steps + 1).unsqueeze(-1)
         count += steps
@@ -124,9 +118,9 @@ def _rescaled(both: Tensor, size: Tensor) -> Tensor:
 def log_norms(products: PlainProducts) -> Real:
     """Return ln ‖P‖₂ and ln ‖P‖_F, each with a bound of its error: (4, step, sample), NaN or inf where not known."""
     matrix = products.matrix
-    known, vanished = products.error.isfinite(), products.vanished()
+    known = products.error.isfinite()
     gram = matrix @ matrix.mT
-    gram[~known | vanished] = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
+    gram[~known] = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
     squares = gram.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
     largest = _largest_eigenvalues(gram).clamp(min=0)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * squares / largest
@@ -134,8 +128,7 @@ def log_norms(products: PlainProducts) -> Real:
     for square, share in ((largest, rounding), (squares, rounding * largest / squares)):
         value = square.log() / 2 + products.log_scale
         columns += [value, share + _of_logarithm(products.error, square.sqrt(), value)]
-    of_zero = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0], dtype=matrix.dtype)[:, None, None]
-    return np.asarray(torch.where(known, torch.where(vanished, of_zero, torch.stack(columns)), torch.nan))
+    return np.asarray(torch.where(known, torch.stack(columns), torch.nan))
 
 
 def _largest_eigenvalues(gram: Tensor) -> Tensor:
@@ -157,11 +150,10 @@ def plain_singular_values(products: PlainProducts) -> tuple[Real, Real, Real]:
     singular = torch.linalg.svdvals(matrix)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * singular[..., :1]
     wrong = torch.where(known, products.error, torch.inf).unsqueeze(-1) + rounding
-    scale, vanished = products.log_scale.unsqueeze(-1), products.vanished().unsqueeze(-1)
+    scale = products.log_scale.unsqueeze(-1)
     value = singular.log() + scale
-    error = torch.where(vanished, 0, _of_logarithm(wrong, singular, value)).nan_to_num(torch.inf, torch.inf)
-    upper = torch.where(vanished, -torch.inf, (singular + wrong).log() + scale)
-    upper = upper.nan_to_num(torch.inf, torch.inf, -torch.inf)
+    error = _of_logarithm(wrong, singular, value).nan_to_num(torch.inf, torch.inf)
+    upper = ((singular + wrong).log() + scale).nan_to_num(torch.inf, torch.inf, -torch.inf)
     return np.asarray(value), np.asarray(error), np.asarray(upper)
 
 

@@ -120,6 +120,16 @@ def with_signs(exponents: NDArray[np.float64], bounds: NDArray[np.float64]) -> N
     return np.where(np.isposinf(bounds) & (exponents < 0), -np.inf, exponents)
 
 
+def signs(values: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return 1, 0 or −1 for exponents (..., mode) that are positive, undecided or negative.
+
+    Exponents decrease: what is not decided behind a negative one is negative, as where rounding hides how far below.
+    """
+    with np.errstate(invalid="ignore"):
+        found = np.where(values > errors, 1, np.where((values < -errors) | np.isneginf(values), -1, 0))
+    return np.where((found == 0) & np.logical_or.accumulate(found < 0, axis=-1), -1, found)
+
+
 def kaplan_yorke_dimension(
     exponents: NDArray[np.float64], errors: NDArray[np.float64], bounds: NDArray[np.float64], size: int
 ) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.numerics.golub_kahan import least_share, norm_bounds
+from dynlab.numerics.golub_kahan import norm_bounds
 
 N = 60
 SPECTRA = {
@@ -26,13 +26,13 @@ def products(matrix):
     )
 
 
-def bounds_of(values, samples, vectors=4, failing=1e-9, most=24, seed=0):
+def bounds_of(values, samples, vectors=4, failing=1e-9, width=0.05, seed=0):
     generator = torch.Generator().manual_seed(seed)
     bases = torch.randn(2, samples, N, N, generator=generator, dtype=torch.float64)
     left, right = torch.linalg.qr(bases).Q
     matrix = (left * torch.from_numpy(values)) @ right.mT
     start = torch.randn(samples, N, vectors, generator=generator, dtype=torch.float64)
-    return matrix, norm_bounds(*products(matrix), start, failing, 0.05, most)
+    return matrix, norm_bounds(*products(matrix), start, failing, width)
 
 
 @pytest.mark.parametrize("spectrum", SPECTRA)
@@ -42,23 +42,18 @@ def test_the_norm_lies_between_its_bounds_and_they_are_close(spectrum):
     truth = np.log(values[0]) - 2000
     assert (found.log_lower <= truth + 1e-11).all()
     assert (found.log_upper >= truth - 1e-11).all()
-    assert (found.log_upper - found.log_lower <= 0.05).all()
+    assert (found.log_upper - found.log_lower <= 0.05 + 1e-12).all()
     image = torch.linalg.vector_norm(matrix @ found.vector.unsqueeze(-1), dim=(1, 2)).log().numpy() - 2000
     assert image == pytest.approx(found.log_lower, abs=1e-9)
 
 
 def test_an_upper_bound_fails_as_rarely_as_stated():
     """At a probability that can be counted, of single vectors and few products."""
-    failing, count = 0.05, 2000
-    _, found = bounds_of(SPECTRA["one of them larger"], count, vectors=1, failing=failing, most=3)
-    failed = (found.log_upper < np.log(1.5) - 2000 - 1e-11).sum()
-    assert failed <= failing * count + 4 * np.sqrt(failing * count)
-
-
-def test_the_share_of_a_random_direction():
-    drawn = np.random.default_rng(0).standard_normal((4000, 3, 10))
-    shares = (drawn[..., 0] ** 2 / (drawn**2).sum(axis=-1)).max(axis=1)
-    assert (shares < least_share(10, 3, 0.1)).mean() == pytest.approx(0.1, abs=4 * np.sqrt(0.09 / 4000))
+    failing, count = 0.05, 400
+    for spectrum in ("one of them larger", "crowded at the top"):
+        _, found = bounds_of(SPECTRA[spectrum], count, vectors=1, failing=failing, width=0.4)
+        failed = (found.log_upper < np.log(SPECTRA[spectrum][0]) - 2000 - 1e-11).sum()
+        assert failed <= failing * count + 4 * np.sqrt(failing * count)
 
 
 def test_a_matrix_of_zeros_has_no_norm():

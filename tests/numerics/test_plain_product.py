@@ -71,20 +71,6 @@ def test_bounds_say_something_where_the_product_keeps_its_direction(kind):
     assert log_norms(last)[1, -1, 0] < 1e-8
 
 
-def test_from_a_factor_of_zeros_on_a_product_is_zero_for_certain():
-    matrices = adversarial("orthogonal").copy()
-    matrices[11] = 0
-    *_, last = parts = list(products_of(matrices))
-    value, error, frobenius, its_error = np.concatenate([log_norms(part)[..., 0] for part in parts], axis=1)
-    assert np.isneginf([value[11:], frobenius[11:]]).all()
-    assert (np.array([error[11:], its_error[11:]]) == 0).all()
-    np.testing.assert_allclose(value[:11], 0, atol=1e-13)
-    values, bounds, upper = plain_singular_values(last)
-    assert np.isneginf(upper).all()
-    assert np.isneginf(values).all()
-    assert (bounds == 0).all()
-
-
 def test_a_product_that_underflows_is_not_zero_for_certain():
     """diag(1, e) with e below all that is left of rounding, and then diag(0, 1e-310): the product is not zero."""
     matrices = np.broadcast_to(np.eye(N), (STEPS, N, N)).copy()
@@ -92,11 +78,3 @@ def test_a_product_that_underflows_is_not_zero_for_certain():
     matrices[6] = np.diag([0, *[1e-310] * (N - 1)])
     *_, last = products_of(matrices)
     assert np.isnan(log_norms(last)[0, -1, 0])
-
-
-def test_the_largest_eigenvalue_alone_is_that_of_all():
-    matrices = np.random.default_rng(0).standard_normal((1, 3, 100, 100)) / 10
-    given = [(torch.from_numpy(matrices), torch.full((1, 3), 1e-14, dtype=torch.float64))]
-    (products,) = plain_products(given, 1, 100, 1e-12, 0)
-    truth = np.log(np.linalg.norm(np.linalg.multi_dot(matrices[0]), 2))
-    assert log_norms(products)[0, -1, 0] == pytest.approx(truth, abs=1e-12)

@@ -5,7 +5,6 @@ import pytest
 
 from dynlab.numerics.statistics import (
     block_errors,
-    errors_between,
     kaplan_yorke_dimension,
     positive_exponent_sum,
     standard_errors,
@@ -27,18 +26,6 @@ def test_block_errors_are_the_errors_of_the_mean(memory):
     expected = 1 / (np.sqrt(2048) * (1 - memory))
     assert np.sqrt((found**2).mean()) == pytest.approx(expected, rel=0.06)
     assert np.std(growth[:, -1, 0] / 2048 / found) == pytest.approx(1.08, abs=0.12)  # Student's t of 15 degrees
-
-
-def test_blocks_of_unequal_length_are_weighted():
-    elapsed = np.array([1.0, 2, 3, 4, 8])
-    growth = 0.5 * elapsed[None, :, None]
-    np.testing.assert_allclose(block_errors(growth, elapsed, 5), 0, atol=1e-15)
-    assert np.isnan(block_errors(growth, elapsed, 3)).all()
-
-
-def test_errors_between_samples_leave_out_what_is_not_finite():
-    values = np.array([[1.0, 2.0], [3.0, NAN], [5.0, -INF]])
-    np.testing.assert_allclose(errors_between(values), [[2, NAN], [2, NAN], [2, NAN]])
 
 
 @pytest.mark.parametrize(
@@ -102,15 +89,6 @@ def test_growth_like_a_power_of_time_has_no_sign(power):
     assert abs(exponent) < sure(16) * error
     # and as a part of a growth that is exponential it lies within the error
     assert abs(exponent) < sure(16) * standard_errors(growth + 0.5 * elapsed[None, :, None], elapsed, 16)[0, 0]
-
-
-def test_an_exponential_growth_keeps_its_small_error():
-    elapsed = np.linspace(0, 900, 65)[1:]
-    noise = 1e-6 * np.random.default_rng(0).standard_normal((1, 64, 1))
-    assert standard_errors(0.05 * elapsed[None, :, None] + noise, elapsed, 16)[0, 0] < 1e-7
-    assert standard_errors(0.005 * elapsed[None, :, None] + noise, elapsed, 16)[0, 0] == pytest.approx(
-        0.005 / 3, rel=1e-3
-    )
 
 
 @pytest.mark.parametrize("count", [4, 8, 16])

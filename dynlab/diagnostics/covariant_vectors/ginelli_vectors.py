@@ -8,11 +8,11 @@ import xarray as xr
 from dynlab.diagnostics.covariant_vectors.ginelli import Passes
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
 from dynlab.diagnostics.covariant_vectors.variables import dataset, measured
-from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, orbit_inputs, why_at_zero
-from dynlab.diagnostics.lyapunov.variational import callables
+from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbit, followed, why_at_zero
+from dynlab.diagnostics.lyapunov.variational import matrix_of
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, Map, System
+from dynlab.systems import Flow, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.wording import over
@@ -115,36 +115,26 @@ def covariant_vectors(
     >>> bool(np.allclose(np.abs(ds["vector"][0, -1, 1]), np.array([2.0, 1.0]) / 5**0.5))
     True
     """
-    count = system.state_size if k is None else k
-    if not 1 <= count <= system.state_size:
-        raise UserError(f"k counts vectors: from 1 to the state's {system.state_size:,} dimensions, got {count}.")
-    for name, value in (("largest_state", largest_state), ("max_memory", max_memory), ("times", times)):
+    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, **of_map)
+    for name, value in (("max_memory", max_memory), ("times", times)):
         if not value > 0:
             raise UserError(f"{name}= must be positive, got {value}.")
+    count = k or system.state_size
     asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
     with one_thread_each():
         if isinstance(system, Flow):
-            if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
-                raise UserError(
-                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its "
-                    "step, dl.Euler(flow, step_size)."
-                )
             tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
-            if seconds is not None or interval is not None or not isinstance(system, Map):
-                raise UserError(
-                    "seconds= and interval= are for a Flow; for a Map give inputs, or steps= without input."
-                )
-            inputs = orbit_inputs(system, inputs, steps)
             how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
             how |= {"inputs_description": inputs_description}
-            driven, _, origin = driven_orbit(system, inputs, initial_state, largest_state, **how)
+            driven, _, origin = driven_orbit(system, inputs, steps, initial_state, largest_state, **how)
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)
         passes = Passes(tangent, count, first, last, max_memory, seed)
         kept, values = measured(tangent, passes, first, last, times)
     asked |= {"transient": first, "backward_transient": tangent.count - last, "steps": tangent.count}
-    unit = "steps" if isinstance(system, Map) else "intervals"
+    unit = "intervals" if isinstance(system, Flow) else "steps"
     words = over(last - first, inputs_description, of=tangent.count).replace("the last ", "", 1)
     words = words.replace("steps", unit, 1) + origin
     ds = dataset(tangent, kept, values, passes.stretches, system, settings | asked, words)
@@ -159,7 +149,7 @@ def _of_flow(
 
     def follow(state: Any) -> tuple[TangentSteps, dict[str, Any]]:
         analysed, initial = simulation.prepare_flow(system, state)
-        size = float(np.linalg.norm(callables(analysed)[1](initial.numpy()), axis=(1, 2)).max())
+        size = max(float(np.linalg.norm(matrix_of(analysed, start))) for start in initial.numpy())
         length = TIME_SCALES / max(1e-6, size) if interval is None else interval
         if not 0 < length <= duration < np.inf:
             raise UserError(
@@ -171,7 +161,7 @@ def _of_flow(
         return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), settings
 
     (tangent, settings), origin = followed(
-        system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cut).any())
+        system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[0].cuts()[0]).any())
     )
     return tangent, settings, origin
 

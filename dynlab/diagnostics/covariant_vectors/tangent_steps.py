@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Solution
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags, cut_at, inside_of
+from dynlab.diagnostics.lyapunov.variational import TOLERANCE, Solution, loops_of
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Flow
 from dynlab.trajectories.driven import Driven, in_float64
@@ -24,21 +24,18 @@ class TangentSteps:
         Length of one step in steps, or in seconds.
     rounding : float
         Relative error of one map.
-    cut : ndarray, shape (sample,)
-        The step at which an orbit left its bound, or was no number, inf where it did not; from there on its maps are
-        the identity. Known once all blocks were read.
-    lost : ndarray of bool, shape (sample,)
-        Whether it was cut within the bound.
     block : callable
         ``block(start, stop)``, the maps of the steps start + 1 … stop, shape (sample, step, n, n).
+    cuts : callable
+        The step (sample,) at which an orbit left its bound, or was no number, inf where it did not, and whether it was
+        cut within the bound; from there on its maps are the identity. Known once all blocks were read.
     """
 
     states: Real
     length: float
     rounding: float
-    cut: Real
-    lost: NDArray[np.bool_]
     block: Callable[[int, int], Real]
+    cuts: Callable[[], tuple[Real, Flags]]
 
     @property
     def count(self) -> int:
@@ -47,44 +44,30 @@ class TangentSteps:
 
 def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
     """Return the Jacobians along driven orbits."""
-    states = driven.states.double().cpu().numpy()
+    states, inside = driven.states.double().cpu().numpy(), inside_of(driven, largest_state)
     n = states.shape[2]
-    outside = ~(np.abs(states) <= largest_state).all(axis=2)
-    left = outside.argmax(axis=1)
-    cut = np.where(outside.any(axis=1), left, np.inf)
-    lost = outside.any(axis=1) & ~(np.abs(states[range(len(states)), left]) > largest_state).any(axis=1)
 
     def block(start: int, stop: int) -> Real:
-        numbers = np.arange(start + 1, stop + 1)
-        found = np.concatenate(
-            [in_float64(part).cpu().numpy() for part in driven.blocks(driven.system, numbers)], axis=1
-        )
-        finite = np.isfinite(found).all(axis=(2, 3))
-        first = np.where(finite.all(axis=1), np.inf, numbers[(~finite).argmax(axis=1)])
-        lost[first < cut] = True
-        np.minimum(cut, first, out=cut)
-        return np.where((numbers < cut[:, None])[..., None, None], found, np.eye(n))
+        parts = driven.blocks(driven.system, np.arange(start + 1, stop + 1))
+        found = np.concatenate([in_float64(part).cpu().numpy() for part in parts], axis=1)
+        inside[:, start + 1 : stop + 1] &= np.isfinite(found).all(axis=(2, 3))
+        inside[:] = np.logical_and.accumulate(inside, axis=1)
+        return np.where(inside[:, start + 1 : stop + 1, None, None], found, np.eye(n))
 
-    return TangentSteps(states, 1.0, n * np.finfo(float).eps, cut, lost, block)
+    return TangentSteps(states, 1.0, n * np.finfo(float).eps, block, lambda: cut_at(states, inside, largest_state))
 
 
 def steps_of_flow(system: Flow, initial: Real, count: int, interval: float, largest_state: float) -> TangentSteps:
     """Return the solutions of the variational equation over `count` intervals, from `initial` (sample, state)."""
-    marks: Real = interval * np.arange(1, count + 1, dtype=np.float64)
-    solution = Solution(system, initial, float(marks[-1]), largest_state)
-    matrices, states = [], [initial]
-    for maps in solution.maps(marks):
-        vectors: Real = np.broadcast_to(np.eye(initial.shape[1]), (*initial.shape, initial.shape[1]))
-        for step in range(len(maps.ends)):
-            vectors = maps.apply(step, vectors)
-        matrices.append(vectors)
-        states.append(solution.state)
-    kept, cut = np.stack(matrices, axis=1), np.floor(solution.cut / interval)
-    return TangentSteps(
-        np.stack(states, axis=1),
-        interval,
-        RELATIVE_TOLERANCE,
-        cut,
-        solution.lost,
-        lambda start, stop: kept[:, start:stop],
-    )
+    (samples, n), end = initial.shape, interval * count
+    loops = loops_of(system)
+    solutions = [Solution(loops, start, np.eye(n), end, largest_state) for start in initial]
+    matrices, states = np.empty((samples, count, n, n)), np.repeat(initial[:, None], count + 1, axis=1)
+    for sample, solution in enumerate(solutions):
+        for number in range(count):
+            solution.vectors[:] = np.eye(n)
+            solution.to(interval * (number + 1), orthonormal=False)
+            matrices[sample, number], states[sample, number + 1] = solution.vectors, solution.state
+    cut, lost = (np.array([getattr(each, name) for each in solutions]) for name in ("cut", "lost"))
+    ends = np.floor(cut / interval), lost
+    return TangentSteps(states, interval, TOLERANCE, lambda start, stop: matrices[:, start:stop], lambda: ends)

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, angles_between, subspace_angles
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
+from dynlab.diagnostics.lyapunov.variables import why_orbits_end
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK, standard_errors, sure
 from dynlab.systems import Flow, System
-from dynlab.wording import agree, at_most, none_inside, number, ranged, subscript, why_cut
+from dynlab.wording import agree, at_most, none_inside, number, ranged, subscript
 
 AGREE = 1e-6  # radians between the vectors of both runs, above which they are not determined
 # The gap between two exponents must explain half of the decades of that agreement over the shorter transient: vectors
@@ -61,7 +62,8 @@ def measured(steps: TangentSteps, passes: Passes, first: int, last: int, times: 
     growth = passes.log_factors.cumsum(axis=1)
     exponents = growth[:, -1] / window
     errors = standard_errors(growth, elapsed, blocks if window >= SHORTEST_BLOCK else 0)
-    inside = np.isinf(steps.cut)
+    cut, _ = steps.cuts()
+    inside = np.isinf(cut)
     sound = passes.sound & inside[:, None]
     unstable, stable = _dimensions(exponents, sure(blocks) * errors + ROUNDING, sound)
     most = max(1, MOST_NUMBERS // (samples * n * k))
@@ -79,7 +81,7 @@ def measured(steps: TangentSteps, passes: Passes, first: int, last: int, times: 
         part = slice(stretch.start - first, stretch.stop - first)
         angles[:, :, part] = subspace_angles(stretch, unstable, stable, sound.sum(axis=1))
     determined = sound & (differences <= AGREE) & _separated(exponents, min(first, steps.count - last))
-    left = kept >= steps.cut[:, None]
+    left = kept >= cut[:, None]
     values = {
         "trajectory": np.where(left[..., None], np.nan, steps.states[:, kept]),
         "vector": np.where(determined[:, None, :, None], vectors, np.nan),
@@ -168,8 +170,9 @@ def dataset(
 
 
 def _verdict(ds: xr.Dataset, steps: TangentSteps, averaged: str, settings: dict[str, Any]) -> str:
-    inside, total = np.isinf(steps.cut), ds.sizes[schema.MODE]
-    why = _why_cut(steps, settings)
+    (cut, lost), total = steps.cuts(), ds.sizes[schema.MODE]
+    inside = np.isinf(cut)
+    why = why_orbits_end(cut * steps.length, lost, settings["largest_state"], "seconds" in settings)
     if not inside.any():
         return f"No vector is known over {averaged}: {none_inside(len(inside), why)}"
     counts = ds["determined"].values[inside].sum(axis=1)
@@ -206,16 +209,6 @@ def _exponents(ds: xr.Dataset) -> str:
     ends = dict.fromkeys(int(mode) for mode in known[[0, -1]])
     said = [f"Λ{subscript(mode + 1)} is {number(float(np.nanmean(values[:, mode])), 2)}" for mode in ends]
     return f"; {' and '.join(said)} {units}{' in the mean' * (len(values) > 1)}"
-
-
-def _why_cut(steps: TangentSteps, settings: dict[str, Any]) -> str:
-    """Return what orbits do that are cut, and when the first did: "leaves |h_i| ≤ 1e+08, the first at step 14"."""
-    gone, is_flow = np.isfinite(steps.cut), "seconds" in settings
-    if not gone.any():
-        return ""
-    why = why_cut(steps.lost[gone], f"|h_i| ≤ {number(settings['largest_state'])}", is_flow, 1 < gone.sum() < len(gone))
-    when = steps.cut.min() * steps.length
-    return f"{why}, {'the first ' * (len(gone) > 1)}at {f'{number(when)} s' if is_flow else f'step {number(when, 0)}'}"
 
 
 def _degrees(angle: float) -> str:

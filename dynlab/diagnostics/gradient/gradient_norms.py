@@ -1,6 +1,7 @@
 """The gradient's way back through time: ‖∂h_T/∂h_t‖, and ‖∂L/∂h_t‖ where there is a loss."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,13 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.gradient.large_norms import METHOD as METHOD_LARGE
-from dynlab.diagnostics.gradient.large_norms import Chain, large_norms
+from dynlab.diagnostics.gradient.large_norms import large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.diagnostics.gradient.small_norms import METHOD, small_norms
 from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
-from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, drive
@@ -131,25 +131,12 @@ def gradient(
         seed=seed,
         inputs_description=inputs_description,
     )
-    n = driven.states.shape[-1]
-    large = n > EVERY
+    large = driven.states.shape[-1] > EVERY
     chosen = _chosen(driven.steps, times, large)
-    backwards = range(driven.steps, 0, -1)
-    jacobians: Iterable[tuple[Operator, Operator]]
-    if large:
-        found = large_norms(driven, chosen, seed)
-        if loss is not None:
-            jacobians = ((each, each.absolute()) for each in Chain(driven).operators(backwards))
-            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)[:, chosen]
-    else:
-        found = small_norms(driven, chosen, seed)
-        if loss is not None:
-            jacobians = (
-                (of_matrix(J), of_matrix(((J != 0) | (error > 0)).to(J)))
-                for J, error in driven.jacobians_with_errors(backwards)
-            )
-            with one_torch_thread():
-                found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)[:, chosen]
+    found = (large_norms if large else small_norms)(driven, chosen, seed)
+    if loss is not None:
+        with nullcontext() if large else one_torch_thread():
+            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven, large)[:, chosen]
     found |= _losses(found, driven.steps - chosen)
     ds = schema.dataset(
         _variables(found),

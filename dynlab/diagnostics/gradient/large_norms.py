@@ -21,7 +21,6 @@ from dynlab.progress import through
 from dynlab.trajectories.driven import NUMBERS_AT_ONCE, Driven
 
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
-MOST = 24  # products with the chain and its transpose; a norm without a gap below it takes some 12
 WIDTH = 0.09  # of ln ‖∂h_T/∂h_t‖₂ between its bounds
 PROBES = 64  # random vectors for the Frobenius norms
 NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
@@ -29,9 +28,9 @@ KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of mor
 SAFETY = 2.0  # of the first-order bound of rounding
 METHOD = (
     "Golub and Kahan's method makes ∂h_T/∂h_t bidiagonal, by products of the factors of the Jacobians with vectors, "
-    f"from {VECTORS} random ones. Its norm lies between two bounds, but for a probability of {FAILING:g}; its error is "
-    f"half their distance. The Frobenius norm is estimated from {PROBES} random vectors, and its error holds as "
-    "surely. Both errors hold the rounding of the Jacobians' entries and of the products"
+    f"from {VECTORS} random ones. The norm that is found is a lower bound, at most {WIDTH:g} below ln ‖∂h_T/∂h_t‖₂ but "
+    f"for a probability of {FAILING:g}. The Frobenius norm is estimated from {PROBES} random vectors, and its error "
+    "holds as surely. Both errors hold the rounding of the Jacobians' entries and of the products"
 )
 
 
@@ -55,15 +54,11 @@ class Chain:
         """Return ∂h_t/∂h_{t−1} for each t of `steps`."""
         return [self._kept[t - 1] for t in steps] if self._kept else self._made(steps)
 
-    def back(self, vectors: Tensor, t: int) -> tuple[Tensor, Tensor]:
-        """Return (∂h_T/∂h_t)ᵀ times vectors, as vectors and the logarithms of what multiplies each."""
-        *_, last = self.passed(vectors, range(self._driven.steps, t, -1), transposed=True)
-        return last
-
-    def forth(self, vectors: Tensor, t: int) -> tuple[Tensor, Tensor]:
-        """Return ∂h_T/∂h_t times vectors, likewise."""
-        *_, last = self.passed(vectors, range(t + 1, self._driven.steps + 1), transposed=False)
-        return last
+    def product(self, vectors: Tensor, t: int, transposed: bool) -> tuple[Tensor, Tensor]:
+        """Return ∂h_T/∂h_t, or its transpose, times vectors, and the logarithms of what multiplies each."""
+        last = self.rounding.shape[1]
+        *_, found = self.passed(vectors, range(last, t, -1) if transposed else range(t + 1, last + 1), transposed)
+        return found
 
     def passed(self, vectors: Tensor, steps: Sequence[int], transposed: bool) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield the vectors, and what each step makes of them, the largest entry of each being 1."""
@@ -116,11 +111,12 @@ def _norms(
             exact, root = np.zeros(samples), np.full(samples, np.log(n) / 2)
             rows.append((exact, exact, root, np.finfo(float).eps * root))
             continue
-        both = partial(chain.back, t=t), partial(chain.forth, t=t)
-        bounds = norm_bounds(*both, drawn(VECTORS), failing, WIDTH, MOST)
+        back, forth = (partial(chain.product, t=t, transposed=transposed) for transposed in (True, False))
+        bounds = norm_bounds(back, forth, drawn(VECTORS), failing, WIDTH)
         rounding = _of_rounding(chain, bounds, t, driven.steps)
         value, wrong = frobenius[t]
-        rows.append((*_middle(bounds, rounding), value, wrong + rounding))
+        zero = np.isneginf(bounds.log_upper)
+        rows.append((bounds.log_lower, np.where(zero, 0.0, WIDTH + rounding), value, wrong + rounding))
     columns = (np.stack(column, axis=1) for column in zip(*rows, strict=True))
     return tuple(np.where(known[:, None], values, np.nan) for values in columns)
 
@@ -144,15 +140,6 @@ def _frobenius_norms(chain: Chain, times: Index, probes: Tensor, failing: float)
             wrong = np.where(np.isneginf(value), 0.0, max(-np.log(low), np.log(high)) / 2)
             found[t] = value, wrong
     return found
-
-
-def _middle(found: NormBounds, rounding: Real) -> tuple[Real, Real]:
-    """Return the middle of the bounds, and half their distance with what rounding adds."""
-    zero = np.isneginf(found.log_upper)
-    with np.errstate(invalid="ignore"):
-        middle, half = (found.log_lower + found.log_upper) / 2, (found.log_upper - found.log_lower) / 2
-    middle = np.where(np.isposinf(found.log_upper), found.log_lower, middle)  # a lower bound is known, and no other
-    return np.where(zero, -np.inf, middle), np.where(zero, 0, half + rounding)
 
 
 def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int) -> Real:

@@ -1,6 +1,6 @@
 """The gradient of a loss by every state of a trajectory, in log scale."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ from torch.linalg import vector_norm
 from torch.nn.functional import cross_entropy, mse_loss
 
 from dynlab.errors import UserError
-from dynlab.program.jacobian import Operator
+from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.systems import System
 from dynlab.systems.copied import copied
-from dynlab.trajectories.driven import in_float64
+from dynlab.trajectories.driven import Driven, in_float64
 
 
 def log_loss_gradient(
-    loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor, jacobians: Iterable[tuple[Operator, Operator]]
+    loss: Callable[[Tensor, Any], Tensor], targets: Any, driven: Driven, large: bool
 ) -> NDArray[np.float64]:
     """Return the logarithm of ‖∂L/∂h_t‖₂ for t = 0 … T, shape (sample, time + 1); NaN where it underflows.
 
@@ -29,15 +29,15 @@ def log_loss_gradient(
     ----------
     loss, targets
         As `dynlab.diagnostics.gradient.gradient` takes them.
-    states : Tensor, shape (sample, time + 1, state)
-    jacobians : iterable of pairs of Operator
-        ∂h_T/∂h_{T−1}, ∂h_{T−1}/∂h_{T−2}, …, each with one of no negative entries, that is zero where it is for certain.
+    driven : Driven
+    large : bool
+        Whether Jacobians are multiplied by their factors, and not made.
     """
-    partial = in_float64(_partial(loss, targets, states))
+    partial = in_float64(_partial(loss, targets, driven.states))
     direction, size = _normalised(partial[:, -1], partial.new_zeros(len(partial)))
     sizes = [size]
     reached = partial[:, -1] != 0  # the entries that need not be zero
-    for t, (jacobian, passes) in zip(range(states.shape[1] - 2, -1, -1), jacobians, strict=True):
+    for t, (jacobian, passes) in zip(range(driven.steps - 1, -1, -1), _backwards(driven, large), strict=True):
         carried, carried_size = _normalised(jacobian.apply_transpose(direction.unsqueeze(-1)).squeeze(-1), size)
         added, added_size = _normalised(partial[:, t], torch.zeros_like(size))
         top = torch.maximum(carried_size, added_size)
@@ -48,6 +48,16 @@ def log_loss_gradient(
         reached = (through > 0) | (partial[:, t] != 0)
         sizes.append(torch.where(torch.isneginf(size) & reached.any(dim=-1), torch.nan, size))
     return torch.stack(sizes[::-1], dim=1).cpu().numpy()
+
+
+def _backwards(driven: Driven, large: bool) -> Iterator[tuple[Operator, Operator]]:
+    """Yield ∂h_T/∂h_{T−1}, …, each with one of no negative entries, that is zero where it is for certain."""
+    numbers = range(driven.steps, 0, -1)
+    if large:
+        yield from ((each[:, 0], each[:, 0].absolute()) for each in driven.operators(numbers, 1))
+    else:
+        for J, error in driven.jacobians_with_errors(numbers):
+            yield of_matrix(J), of_matrix(((J != 0) | (error > 0)).to(J))
 
 
 def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any], Tensor]:

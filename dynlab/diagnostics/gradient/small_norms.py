@@ -31,7 +31,25 @@ def small_norms(driven: Driven, chosen: Index, seed: int) -> dict[str, NDArray[A
     found = dict(zip((*NAMES, "surviving"), in_threads(several, len(driven.states)), strict=True))
     for name in NAMES[::2]:
         found[name] = np.where(resolved(found[name], found[f"{name}_error"]), found[name], np.nan)
+    followed = driven.states[:, -1].isfinite().all(dim=-1).cpu().numpy()
+    unknown = np.flatnonzero(np.isnan(found["log_norm"]).any(axis=1) & followed)
+    if len(unknown):
+        zero = exact_zeros(driven.of(unknown))
+        for name, value in zip(NAMES, (-np.inf, 0.0) * 2, strict=True):
+            found[name][unknown] = np.where(zero[:, chosen], value, found[name][unknown])
+        found["surviving"][unknown[zero[:, 0]]] = 0
     return found
+
+
+def exact_zeros(driven: Driven) -> NDArray[np.bool_]:
+    """Return at which t (sample, time) ∂h_T/∂h_t is zero for certain: no path leads through entries that may not be."""
+    reached = driven.states.new_ones(len(driven.states), 1, driven.states.shape[-1]).double()
+    zero = np.zeros(driven.states.shape[:2], dtype=bool)
+    backwards = range(driven.steps, 0, -1)
+    for t, (J, error) in zip(backwards, driven.jacobians_with_errors(backwards), strict=True):
+        reached = (reached @ ((J != 0) | (error > 0)).to(reached) > 0).to(reached)
+        zero[:, t - 1] = ~reached.any(dim=(1, 2)).cpu().numpy()
+    return zero
 
 
 def _products(driven: Driven, chosen: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:

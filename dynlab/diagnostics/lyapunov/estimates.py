@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dynlab.diagnostics.lyapunov.cycles import Ends
 from dynlab.diagnostics.lyapunov.exponents import Growth
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import (
@@ -19,6 +17,7 @@ from dynlab.numerics.statistics import (
     sure,
     with_signs,
 )
+from dynlab.trajectories.cycles import Attractor
 
 DENSE, DRIFTS = 64, 3.0  # states, beyond which exponents may lie dense, and how many drifts an error is then at least
 
@@ -37,7 +36,7 @@ class Measured:
     transient: float
     blocks: int
     finite_time: bool
-    ends: Ends | None
+    ends: list[Attractor | None] | None
     k: int
     cut: Real
 
@@ -53,35 +52,32 @@ def estimates(measured: Measured, size: int) -> dict[str, Real]:
     every = np.where((measured.stops < measured.cut[:, None])[..., None], growth.log_growth[0], np.nan)
     order = _order(every[:, -1], measured.k < every.shape[2])[:, : measured.k]
     log_growth = np.take_along_axis(every, order[:, None], axis=2)
-    bound = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
     running = log_growth / elapsed[:, None]
-    exponent, rounding = running[:, -1].copy(), np.where(np.isnan(running[:, -1]), np.nan, bound)
+    exponent = running[:, -1].copy()
+    rounding = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
+    rounding = np.where(np.isnan(exponent), np.nan, rounding)
     log_det = np.where(np.isinf(measured.cut), growth.log_det / elapsed[-1], np.nan)
-    known = ~np.isnan(exponent).all(axis=1)
+    known = ~np.isnan(exponent[:, 0])
     together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
     aligned: dict[str, Real] = {}
     if measured.finite_time:
-        error, times = errors_between(exponent), sure(int(known.sum()))
-        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum()) if known.any() else error[0]
         others = np.take_along_axis(growth.log_growth[1:, :, -1], order[None], axis=2) / elapsed[-1]
         aligned = {"alignment_error": _largest_change(others, exponent)}
+        fixed, times, error = rounding + aligned["alignment_error"], sure(int(known.sum())), errors_between(exponent)
+        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum()) if known.any() else error[0]
+        margin, mean_margin = times * error + fixed, times * mean_error + _mean(fixed)
     else:
-        error, times = standard_errors(log_growth, elapsed, measured.blocks), sure(measured.blocks)
+        times, error = sure(measured.blocks), standard_errors(log_growth, elapsed, measured.blocks)
         mean_error = standard_errors(together, elapsed, measured.blocks)[0]
-    fixed = rounding + aligned.get("alignment_error", 0.0)
-    margin, mean_margin = times * error + fixed, times * mean_error + _mean(fixed)
-    if not measured.finite_time:
         unsettled = np.take_along_axis(_unordered(every[:, -1] / elapsed[-1]), order, axis=1)
         unsettled = np.maximum(unsettled, DRIFTS * _drift(log_growth, elapsed, size))
-        margin, drift = np.maximum(margin, unsettled), DRIFTS * _drift(together, elapsed, size)[0]
-        mean_margin = np.maximum(np.maximum(mean_margin, drift), unsettled.mean(axis=0))
+        margin = np.maximum(times * error + rounding, unsettled)
+        least = np.maximum(DRIFTS * _drift(together, elapsed, size)[0], unsettled.mean(axis=0))
+        mean_margin = np.maximum(times * mean_error + _mean(rounding), least)
     mean = together[0, -1] / elapsed[-1]
-    if measured.ends is not None and measured.ends.periods.any():
-        exponent, margin, error, rounding, log_det = _of_cycles(
-            measured.ends, exponent, margin, error, rounding, log_det
-        )
-        if known.any():
-            mean, mean_margin = exponent[known].mean(axis=0), margin[known].mean(axis=0)
+    if known.any() and any(one is not None for one in measured.ends or ()):
+        _of_ends(measured.ends or [], exponent, margin, error, rounding, log_det)
+        mean, mean_margin = exponent[known].mean(axis=0), margin[known].mean(axis=0)
     if not measured.finite_time:
         mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
     values = {
@@ -119,26 +115,19 @@ def _derived(
     }
 
 
-def _of_cycles(ends: Ends, exponent: Real, margin: Real, error: Real, rounding: Real, log_det: Real) -> list[Real]:
-    """Return the same with the exponents of the cycles where orbits ended, as far as these are resolved."""
+def _of_ends(
+    ends: list[Attractor | None], exponent: Real, margin: Real, error: Real, rounding: Real, det: Real
+) -> None:
+    """Put the exponents of multipliers in place of what was measured with a larger error, (sample, mode)."""
     k = exponent.shape[1]
-    own, wrong = ends.exponents[:, :k], ends.errors[:, :k]
-    known = np.isfinite(own) & np.isfinite(wrong) & ~np.isnan(exponent).all(axis=1, keepdims=True)
-    known = np.logical_and.accumulate(known, axis=1)
-    whole = known.all(axis=1) & (k == ends.exponents.shape[1]) & np.isfinite(ends.log_dets)
-    replaced = ((own, exponent), (wrong, margin), (0.0, error), (wrong, rounding))
-    return [*(np.where(known, new, old) for new, old in replaced), np.where(whole, ends.log_dets, log_det)]
-
-
-def signs(values: Real, errors: Real) -> NDArray[np.int64]:
-    """Return 1, 0 or −1 for exponents (..., mode) that are positive, undecided or negative.
-
-    One that is not known is negative behind a negative one: it shrinks too much beside that to be resolved.
-    """
-    with np.errstate(invalid="ignore"):
-        found = np.where(values > errors, 1, np.where((values < -errors) | np.isneginf(values), -1, 0))
-    after = np.logical_or.accumulate(found < 0, axis=-1)
-    return np.where(np.isnan(values) & after, -1, found)
+    for sample, one in enumerate(ends):
+        if one is not None and not np.isnan(exponent[sample]).all():
+            own, wrong = one.exponents[:k], one.exponent_errors[:k]
+            better = np.logical_and.accumulate(~(wrong > margin[sample]) & np.isfinite(wrong))
+            exponent[sample, better], error[sample, better] = own[better], 0.0
+            margin[sample, better] = rounding[sample, better] = wrong[better]
+            if better.all() and k == len(one.exponents):
+                det[sample] = own.sum()
 
 
 def _order(last: Real, decreasing: bool) -> Index:

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
-from dynlab.numerics.arrays import Real
-from dynlab.numerics.frame import growth, orthonormal, random_frame
+from dynlab.diagnostics.lyapunov.variational import TOLERANCE as OF_SOLVER
+from dynlab.diagnostics.lyapunov.variational import Solution
+from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.frame import SAFETY, growth, orthonormal, random_frame
 
-TOLERANCE = 1e-3  # bound of a growth factor's error beyond which an interval is halved; the error is far below it
-CONDITION = float(np.log(1e6))  # of an interval's product at most: of 16 digits ten are left
+TOLERANCE = 1e-3  # bound of a growth factor's error beyond which intervals are made shorter; the error is far below it
+CONDITION = float(np.log(2e7))  # of an interval's product at most: of 16 digits nine are left
 LONGEST = 64  # steps between two orthonormalisations
 
 
@@ -39,7 +42,7 @@ class Growth:
     columns: Real
 
 
-def growth_along(blocks: Iterable[TangentMaps], frame: Real) -> Growth:
+def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Growth:
     """Carry frames (frame, sample, n, k) along orbits: J_t Q_{t−1} = Q_t R_t, Λ_i = Σ_t ln abs(R_t,ii) / T.
 
     Several J_t are multiplied between two QR, as many as leave the condition of their product below e^`CONDITION`.
@@ -48,36 +51,94 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real) -> Growth:
     ----------
     Benettin, Galgani, Giorgilli and Strelcyn, Meccanica 15 (1980).
     """
-    Q, sums, bound = frame, np.zeros(_modes(frame)), np.zeros(_modes(frame))
-    log_det, from_above = np.zeros(frame.shape[1]), np.zeros(frame.shape[1], dtype=bool)
-    noted, every, intervals = [sums], 1, 0
+    Q, log_det, every, longest, intervals = frame, np.zeros(frame.shape[1]), 1, LONGEST, 0
+    sums, bound = np.zeros((2, *frame.shape[:2], frame.shape[3]))
+    above = np.zeros(frame.shape[1], dtype=bool)  # whether a map drowned in its error: growth is an upper bound
+    noted = []
     for maps in blocks:
         done = 0
-        while done < len(maps.ends):
-            stop = min(done + every, maps.boundary(done))
-            image, lost = _seen(Q, maps, done)
-            for step in range(done, stop):
-                image = maps.apply(step, image)
-            new, R = orthonormal(image)
-            logs, errors = growth(R, maps.log_norms[:, done:stop].sum(axis=1), maps.roundings[:, done:stop].sum(axis=1))
-            if stop > done + 1 and errors[~_gone(sums) & np.isfinite(bound)].max(initial=0.0) > TOLERANCE:
-                every = (stop - done) // 2
+        while done < maps.log_norms.shape[1]:
+            cuts = maps.cuts(done, every, stops)
+            new, factors = _carried(Q, maps, cuts)
+            logs, errors = _told(factors, maps, cuts, frame.shape[2], np.isneginf(sums) & np.isfinite(bound))
+            several = errors[np.diff(cuts) > 1][:, np.isfinite(bound)]
+            if several.max(initial=0.0) > TOLERANCE:
+                every = longest = max(1, int(np.diff(cuts).max()) - 1)
                 continue
-            logs, errors = _limited(logs, errors, _gone(sums) | lost, maps, stop - 1)
-            Q, sums, bound = np.where(_gone(logs)[..., None, :], 0.0, new), sums + logs, bound + errors
-            every, done, intervals = _next_length(every, logs[np.isfinite(bound)], stop - done), stop, intervals + 1
-            if maps.ends[stop - 1]:
-                above = from_above | maps.drowned[:, :stop].any(axis=1)
-                unknown = np.isinf(bound) | np.isposinf(sums) | (_gone(sums) & above[:, None])
-                noted.append(np.where(unknown, np.nan, sums))
-        log_det, from_above = log_det + maps.log_dets.sum(axis=1), from_above | maps.drowned.any(axis=1)
+            totals, bounds = sums + logs.cumsum(axis=0), bound + errors.cumsum(axis=0)
+            drowned = np.logical_or.accumulate(maps.drowned[:, cuts[1:] - 1].T | above)
+            at = np.isin(cuts[1:] + maps.start, stops)
+            unknown = np.isinf(bounds) | np.isposinf(totals) | (np.isneginf(totals) & drowned[:, None, :, None])
+            noted += [*np.where(unknown, np.nan, totals)[at]]
+            Q, sums, bound, above, done = new, totals[-1], bounds[-1], drowned[-1], int(cuts[-1])
+            every = min(longest, _next_length(logs[..., np.isfinite(bound).all(axis=(0, 1))], cuts))
+            intervals += len(logs)
+        log_det = log_det + maps.log_dets.sum(axis=1)
     return Growth(
-        np.stack(noted[1:] or noted, axis=2),
-        np.where(from_above[:, None], np.inf, bound[0]),
-        np.where(from_above, np.nan, log_det),
+        np.stack(noted, axis=2) if noted else sums[:, :, None],
+        np.where(above[:, None], np.inf, bound[0]),
+        np.where(above, np.nan, log_det),
         intervals,
         Q,
     )
+
+
+def growth_of_flow(solutions: list[Solution], start: float, stops: Real) -> Growth:
+    """Carry the solutions' tangent vectors up to the `stops`, and count what they grow from `start` on."""
+    found = []
+    for each in solutions:
+        marks = []
+        for stop in (start, *stops):
+            each.to(float(stop))
+            marks.append(each.totals())
+        found.append(np.array(marks[1:]) - marks[0])
+    grown = np.array(found)
+    last = grown[:, -1]
+    k = solutions[0].shape[1]
+    columns = np.stack([each.vectors for each in solutions])[None]
+    bounds = SAFETY * OF_SOLVER * last[:, k : 2 * k]
+    return Growth(grown[None, ..., :k], bounds, last[:, -2], max(1, int(last[:, -1].sum())), columns)
+
+
+def _carried(Q: Real, maps: TangentMaps, cuts: Index) -> tuple[Real, Real]:
+    """Return the frame after the last of the intervals between `cuts`, and each one's R."""
+    factors = []
+    for start, stop in pairwise(cuts.tolist()):
+        for step in range(start, stop):
+            Q = maps.apply(step, Q)
+        Q, R = orthonormal(Q)
+        factors.append(R)
+    return Q, np.stack(factors)
+
+
+def _told(factors: Real, maps: TangentMaps, cuts: Index, n: int, gone: Flags) -> tuple[Real, Real]:
+    """Return ln abs(R_ii) of intervals, and their errors: gone for certain is −inf ± 0, drowned a bound."""
+    last, starts = cuts[1:] - 1, cuts[:-1]
+    sizes, roundings = (
+        np.add.reduceat(each[:, : cuts[-1]], starts, axis=1).T[:, None] for each in (maps.log_norms, maps.roundings)
+    )
+    steps = np.diff(cuts)[:, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # norms of products are far below the products of norms
+        image = np.log(np.linalg.norm(factors, axis=(-2, -1)))
+        reach = np.where(steps > 1, image * (1 - 1 / steps) + sizes / steps, sizes)
+    logs, errors = growth(factors, reach, roundings)
+    drowned = maps.drowned[:, last].T[:, None, :, None]
+    certain = np.arange(logs.shape[-1]) >= n - maps.nullities[:, last].T[:, None, :, None]
+    singular = np.logical_or.reduceat(maps.singular[:, : cuts[-1]], starts, axis=1).T[:, None, :, None]
+    certain = certain | np.logical_or.accumulate(np.isneginf(logs) & singular) | gone
+    most = (sizes + np.log1p(roundings))[..., None]
+    logs = np.where(certain, -np.inf, np.where(drowned, most, logs))
+    return logs, np.where(certain | drowned, 0.0, errors)
+
+
+def _next_length(logs: Real, cuts: Index) -> int:
+    """Return how many steps the next intervals may have, where those between `cuts` grew by `logs`."""
+    steps = int(cuts[-1] - cuts[0])
+    with np.errstate(invalid="ignore"):
+        rates = logs.sum(axis=0) / steps
+    finite = rates[np.isfinite(rates)]
+    spread = float(np.ptp(finite)) if finite.size else 0.0
+    return int(min(LONGEST, max(1.0, CONDITION / spread if spread else LONGEST)))
 
 
 def renewed(columns: Real, seed: int) -> Real:
@@ -87,42 +148,3 @@ def renewed(columns: Real, seed: int) -> Real:
         return columns
     n, k = columns.shape[-2:]
     return np.asarray(np.linalg.qr(np.where(gone, random_frame(1, n, k, seed), columns))[0])
-
-
-def _modes(frame: Real) -> tuple[int, ...]:
-    return (*frame.shape[:-2], frame.shape[-1])
-
-
-def _gone(logs: Real) -> Flags:
-    return np.asarray(np.isneginf(logs))
-
-
-def _seen(Q: Real, maps: TangentMaps, index: int) -> tuple[Real, Flags]:
-    """Return the frame without what a map's columns of zeros take away, and which directions that leaves empty.
-
-    The projection is a factor of its own, so that a lost dimension is an exact 0 on the diagonal of R.
-    """
-    unseen = maps.unseen[:, index]
-    lost = np.zeros(_modes(Q), dtype=bool)
-    if not unseen.any():
-        return Q, lost
-    new, R = orthonormal(np.where(unseen[..., None], 0.0, Q))
-    lost = np.diagonal(R, axis1=-2, axis2=-1) == 0
-    return np.where(lost[..., None, :], 0.0, new @ np.where(lost[..., None, :], 0.0, R)), lost
-
-
-def _limited(logs: Real, errors: Real, gone: Flags, maps: TangentMaps, last: int) -> tuple[Real, Real]:
-    """Return growth and error with what is exactly gone as −inf ± 0, and a map that drowned in its error as a bound."""
-    gone = gone | (_gone(logs) & maps.zeros[:, last, None])
-    drowned = maps.drowned[:, last, None] & ~gone
-    with np.errstate(invalid="ignore"):
-        most = maps.log_norms[:, last, None] + np.log1p(maps.roundings[:, last, None])
-    logs = np.where(gone, -np.inf, np.where(drowned, most, np.where(_gone(logs), 0.0, logs)))
-    return logs, np.where(gone | drowned, 0.0, errors)
-
-
-def _next_length(every: int, logs: Real, steps: int) -> int:
-    """Return how many steps the next interval may have, where the last had so many and grew by `logs`."""
-    finite = logs[np.isfinite(logs)]
-    spread = float(np.ptp(finite)) / steps if finite.size else 0.0
-    return int(min(2 * every, LONGEST, max(1.0, CONDITION / spread if spread else LONGEST)))

@@ -7,26 +7,26 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.cycles import ends_of_flow, ends_of_map
-from dynlab.diagnostics.lyapunov.estimates import Measured
-from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, renewed
+from dynlab.diagnostics.lyapunov.ends import ends_of
+from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, renewed
 from dynlab.diagnostics.lyapunov.separation import separation
-from dynlab.diagnostics.lyapunov.starting_states import driven_orbit, followed, orbit_inputs, why_at_zero
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags, jacobian_maps
-from dynlab.diagnostics.lyapunov.variables import dataset
-from dynlab.diagnostics.lyapunov.variational import Solution
+from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbit, followed, why_at_zero
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags, cut_at, inside_of, jacobian_maps
+from dynlab.diagnostics.lyapunov.variables import Measured, dataset
+from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Loops, Solution, loops_of
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, Map, System
+from dynlab.systems import Flow, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
 from dynlab.wording import over
 
-SECONDS = 100.0
+SECONDS, MOST_SECONDS = 100.0, 10_000.0  # of a flow, and of one whose compiled steps are cheap
+CHEAP = 2**25  # steps times n² k: a few seconds of compiled steps
 TRANSIENT = 0.1  # of the whole
 SHORT = 1000  # driven sequences of fewer steps tell finite-time exponents, whose error is taken between samples
 STOPS, FEWEST_STOPS = 256, 64  # running estimates, of as many steps at least where there are so many
@@ -34,7 +34,7 @@ ALL_OF = 128  # states, of which all exponents are computed unless k says otherw
 LOOKED_AT = 10
 MORE = 3  # tangent vectors than exponents, where some of several are asked for
 FRAMES = 4  # so few steps may not align a frame: what others give says whether they do
-DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
+DRAWN = 3  # dimensions of an orbit whose last states are kept for its picture
 
 
 @checked
@@ -66,7 +66,7 @@ def lyapunov(
     steps : int, optional
         Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
     seconds : float, optional
-        The same of a flow; 100 where it is not given.
+        The same of a flow; 100 where it is not given, and up to 10,000 where compiled code makes these cheap.
     transient : float, optional
         How many steps (of a flow: seconds) are discarded at the start, while the orbit approaches its attractor and the
         frame aligns; a tenth of all where it is not given.
@@ -129,27 +129,17 @@ def lyapunov(
     >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
     True
     """
+    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    check_asked(system, k, largest_state, {"seconds": seconds}, **of_map)
     n = system.state_size
     count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
-    if not 1 <= count <= n:
-        raise UserError(f"k counts exponents: from 1 to the state's {n:,} dimensions, got {k}.")
-    if not largest_state > 0:
-        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
     asked = {"k": count, "largest_state": float(largest_state)}
     with one_thread_each() if n <= ALL_OF else nullcontext():
         if isinstance(system, Flow):
-            if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
-                raise UserError(
-                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its "
-                    "step, dl.Euler(flow, step_size)."
-                )
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            if seconds is not None or not isinstance(system, Map):
-                raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
-            given = orbit_inputs(system, inputs, steps)
             how = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-            orbit = driven_orbit(system, given, initial_state, asked["largest_state"], **how)
+            orbit = driven_orbit(system, inputs, steps, initial_state, asked["largest_state"], **how)
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
         ds.attrs["verdict"] += f" Of {n:,} exponents these are the first {count}: all by -k {n}, in Python k={n}."
@@ -172,23 +162,22 @@ def _of_map(
     count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
     stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
     finite_time = is_driven and averaged < SHORT
-    bounded = (driven.states.abs() <= largest).all(dim=-1).cpu().numpy()
-    inside = np.logical_and.accumulate(bounded, axis=1)
+    inside = inside_of(driven, largest)
     growth = _growth_of_map(driven, start, stops, k, inside, seed, FRAMES if finite_time else 1)
-    first = np.argmin(inside, axis=1)
-    cut = np.where(inside[:, -1], np.inf, first)
-    beyond = (driven.states[range(len(cut)), first].abs() > largest).any(dim=-1).cpu().numpy()
-    ends = None if is_driven else ends_of_map(driven)
-    extra = _driven_variables(driven, start, inside[:, -1], seed) if is_driven else {}
+    cut, lost = cut_at(driven.states.double().cpu().numpy(), inside, largest)
+    sizes = driven.states.abs().amax(dim=(1, 2))
+    last = driven.states[:, -2:], sizes, driven.inputs[:, 0]
+    ends = None if is_driven else ends_of(driven.system, *last, growth.log_growth)
+    visited = driven.states[0, max(start, driven.steps - MOST_VISITED) :].double().cpu().numpy()
     return dataset(
         Measured(growth, stops, start, min(BLOCKS, averaged // SHORTEST_BLOCK), finite_time, ends, k, cut),
         driven.system,
         driven.settings | asked | {"transient": start, "steps": driven.steps},
         units=schema.STEP,
-        lost=np.isfinite(cut) & ~beyond,
+        lost=lost,
         averaged=over(averaged, described, of=driven.steps) + origin,
         before=why_at_zero(origin, largest),
-        extra=extra if is_driven else _visited(driven.states[0, start:].double().cpu().numpy()),
+        extra=_driven_variables(driven, start, inside[:, -1], seed) if is_driven else _visited(visited),
     )
 
 
@@ -197,9 +186,9 @@ def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Fla
     (samples, _, n), carried = driven.states.shape, _carried(k, driven.states.shape[-1])
     frame = np.stack([random_frame(samples, n, carried, seed + number) for number in range(frames)])
     if start:
-        aligned = growth_along(jacobian_maps(driven, 0, start, carried, stops, inside), frame)
+        aligned = growth_along(jacobian_maps(driven, 0, start, carried, inside), frame, stops)
         frame = renewed(aligned.columns, seed)
-    return growth_along(jacobian_maps(driven, start, driven.steps, carried, stops, inside), frame)
+    return growth_along(jacobian_maps(driven, start, driven.steps, carried, inside), frame, stops)
 
 
 def _driven_variables(driven: Driven, start: int, inside: Flags, seed: int) -> dict[str, xr.Variable]:
@@ -222,52 +211,59 @@ def _of_flow(
     described: str,
     seed: int,
 ) -> xr.Dataset:
-    duration = SECONDS if seconds is None else float(seconds)
-    if not 0 < duration < np.inf:
+    if seconds is not None and not 0 < seconds < np.inf:
         raise UserError(f"seconds= is the length of an orbit and must be positive, got {seconds}.")
-    start = _transient(transient, duration, "seconds")
-    stops = start + np.linspace(0, duration - start, STOPS + 1)[1:]
-    stops[-1] = duration
     n, k, largest = system.state_size, asked["k"], asked["largest_state"]
 
-    def follow(state: Any) -> tuple[Real, Solution, Growth, Real]:
+    def follow(state: Any) -> tuple[list[Solution], Growth, Real, Real]:
         analysed, initial = simulation.prepare_flow(system, state)
-        solution, visited = Solution(analysed, initial.numpy(), duration, largest), []
-        frame = random_frame(len(initial), n, _carried(k, n), seed)[None]
-        if start > 0:
-            frame = renewed(growth_along(solution.maps(np.array([start])), frame).columns, seed)
+        starts, vectors = initial.numpy(), random_frame(len(initial), n, _carried(k, n), seed)
+        loops = loops_of(analysed)
+        duration = float(seconds or _cheap_seconds(loops, starts, vectors, largest))
+        start = _transient(transient, duration, "seconds")
+        stops = start + np.linspace(0, duration - start, STOPS + 1)[1:]
+        stops[-1] = duration
+        solutions = [Solution(loops, *each, duration, largest) for each in zip(starts, vectors.copy(), strict=True)]
+        return solutions, growth_of_flow(solutions, start, stops), starts, stops
 
-        def maps() -> Any:
-            for found in solution.maps(stops):
-                visited.append(np.where(np.isinf(solution.cut)[:, None], solution.state, np.nan))
-                yield found
-
-        growth = growth_along(maps(), frame)
-        return initial.numpy(), solution, growth, np.stack(visited, axis=1)
-
-    (initial, solution, growth, visited), origin = followed(
-        system, initial_state, False, seed, follow, lambda found: bool(np.isinf(found[1].cut).any())
+    (solutions, growth, initial, stops), origin = followed(
+        system, initial_state, False, seed, follow, lambda found: bool(np.isinf([each.cut for each in found[0]]).any())
     )
+    cut = np.array([each.cut for each in solutions])
+    last = np.stack([each.visited()[[max(-2, -each.count - 1), -1]] for each in solutions])
+    duration = float(stops[-1])
+    start = _transient(transient, duration, "seconds")
     settings = {"seconds": duration, "transient": start, "initial_state": initial.tolist(), "seed": seed}
-    discarded = f"the last {duration - start:g} of " if start else ""
+    discarded = f"the last {duration - start:,g} of " if start else ""
+    sizes, inputs = np.array([each.scale for each in solutions]), np.zeros((len(cut), system.input_size))
+    ends = ends_of(system, last, sizes, inputs, growth.log_growth)
     return dataset(
-        Measured(growth, stops, start, BLOCKS, False, ends_of_flow(system, visited), k, solution.cut),
+        Measured(growth, stops, start, BLOCKS, False, ends, k, cut),
         system,
         asked | settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
         units=schema.SECOND,
-        lost=solution.lost,
-        averaged=f"{discarded}{duration:g} s{f' of {described}' if described else ''}{origin}",
+        lost=np.array([each.lost for each in solutions]),
+        averaged=f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}",
         before=why_at_zero(origin, largest),
-        extra=_visited(np.stack(solution.visited)) if np.isinf(solution.cut[0]) else {},
+        extra=_visited(solutions[0].visited()) if np.isinf(cut[0]) else {},
     )
+
+
+def _cheap_seconds(loops: Loops, starts: Real, vectors: Real, largest: float) -> float:
+    """Return how long a flow is followed that is not told: longer where its steps are compiled, and few."""
+    if loops.numbers is None:
+        return SECONDS
+    probe = Solution(loops, starts[0], vectors[0].copy(), SECONDS, largest)
+    probe.to(SECONDS)
+    each = max(1, probe.count) * vectors.size * starts.shape[1]
+    return min(MOST_SECONDS, SECONDS * max(1, CHEAP // each))
 
 
 def _visited(states: Real) -> dict[str, xr.Variable]:
     """Return the last states (time, state) of an orbit, of as many dimensions as a picture shows; else nothing."""
-    if states.shape[1] > DRAWN:
-        return {}
     along = schema.ITERATION, schema.STATE
-    return {"visited": schema.variable(along, states[-MOST_VISITED:], "states that the first sample's orbit ends in")}
+    words = "states that the first sample's orbit ends in"
+    return {"visited": schema.variable(along, states, words)} if states.shape[1] <= DRAWN else {}
 
 
 def _carried(k: int, n: int) -> int:

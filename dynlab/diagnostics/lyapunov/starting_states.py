@@ -1,12 +1,13 @@
 """Inputs and starts of orbits: zero and near zero where nothing is given."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from dynlab.errors import UserError
-from dynlab.systems import Map, System
+from dynlab.systems import Flow, Map, System
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven, drive
 
@@ -21,21 +22,31 @@ AT_ZERO = " from 0"
 RUNS_AWAY = "The orbit from a random start near 0 does not stay within |h_i| ≤ {largest:g}. "
 
 
-def orbit_inputs(system: Map, inputs: Any, steps: int | None) -> Any:
-    """Return what drives a map: what is given or was recorded with it, else zero for so many steps.
-
-    Raises
-    ------
-    UserError
-        Where both inputs and `steps` are given, or `steps` is below 1.
-    """
-    if inputs is not None and steps is not None:
-        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
-    if inputs is not None or (steps is None and system.recorded_inputs is not None):
-        return inputs
-    if steps is not None and steps < 1:
-        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
-    return np.zeros((STEPS if steps is None else steps, system.network_input_size))
+def check_asked(
+    system: System,
+    k: int | None,
+    largest_state: float,
+    of_flow: dict[str, Any],
+    *,
+    inputs: Any,
+    steps: int | None,
+    dtype: str,
+    device: str,
+) -> None:
+    """Raise where more is asked for than the state has, or what only the other kind of system has."""
+    if k is not None and not 1 <= k <= system.state_size:
+        raise UserError(f"k is from 1 to the state's {system.state_size:,} dimensions, got {k}.")
+    if not largest_state > 0:
+        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
+    of_a_map = inputs is not None or steps is not None or (dtype, device) != ("float64", "cpu")
+    if isinstance(system, Flow) and of_a_map:
+        raise UserError(
+            "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its step, "
+            "dl.Euler(flow, step_size)."
+        )
+    if not isinstance(system, Flow) and (any(each is not None for each in of_flow.values())):
+        names = " and ".join(f"{name}=" for name in of_flow)
+        raise UserError(f"{names} {'are' if len(of_flow) > 1 else 'is'} for a Flow; for a Map give inputs, or steps=.")
 
 
 def followed(
@@ -64,21 +75,28 @@ def why_at_zero(origin: str, largest_state: float) -> str:
 
 
 def driven_orbit(
-    system: Map, inputs: Any, initial_state: Any, largest_state: float, **settings: Any
+    system: System, inputs: Any, steps: int | None, initial_state: Any, largest_state: float, **settings: Any
 ) -> tuple[Driven, bool, str]:
     """Return a map's orbit, whether its inputs drive it, and words for its start; `settings` are those of `drive`.
 
-    Inputs that do not change with time drive nothing.
+    Without inputs, where none were recorded with the system either, they are zero for so many steps. Inputs that do not
+    change with time drive nothing.
     """
+    if not isinstance(system, Map):
+        raise UserError(f"Exponents are those of a Map or a Flow, got {type(system).__name__}.")
+    if steps is not None and (inputs is not None or steps < 1):
+        raise UserError(
+            f"steps= is the length of an orbit without inputs, at least 1; got {steps}. Give inputs or steps=."
+        )
+    if inputs is None and (steps is not None or system.recorded_inputs is None):
+        inputs = np.zeros((steps or STEPS, system.network_input_size))
     analysed, given, _ = simulation.prepare(system, inputs, initial_state, settings["dtype"], settings["device"])
     applied = analysed.drive(given)
     is_driven = bool((applied != applied[:, :1]).any())
 
-    def follow(start: Any) -> Driven:
-        return drive(system, inputs, start, **settings)
-
     def stays(driven: Driven) -> bool:
         return bool((driven.states[:, -1].abs() <= largest_state).all(dim=-1).any())
 
+    follow = partial(drive, system, inputs, **settings)
     driven, origin = followed(system, initial_state, is_driven, settings["seed"], follow, stays)
     return driven, is_driven, origin

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.frame import SAFETY, UNRESOLVED
-from dynlab.program.differentiation import jacobian_and_error
 from dynlab.program.jacobian import Operator
-from dynlab.trajectories.driven import NUMBERS_IN_CACHE, Driven
+from dynlab.trajectories.driven import Driven
 
 Flags = NDArray[np.bool_]
 
@@ -20,47 +18,65 @@ Flags = NDArray[np.bool_]
 # cost more than a product with a few vectors.
 DENSE = 128
 NUMBERS = 64  # for each unit, that the factors of a Jacobian and their moduli take at most
+INTERVALS = 64  # after which their length is chosen anew
+AT_ONCE = 2**21  # numbers of Jacobians that are made together: fewer take longer each, more leave the cache
 
 
 @dataclass(frozen=True)
 class TangentMaps:
-    """Several consecutive linear maps along each orbit.
+    """Consecutive linear maps along each orbit, of the steps from `start` + 1 on.
 
     Attributes
     ----------
+    start : int
     apply : callable
         ``apply(index, vectors)`` multiplies vectors (..., sample, n, k) by the maps of one step.
     log_norms, log_dets, roundings : ndarray, shape (sample, step)
         A bound of ln ‖J‖₂; ln abs(det J), NaN where it would need a matrix that is not made; and ‖E‖₂, the error of a
         map and of its product with a vector, as a share of that bound.
-    zeros : ndarray of bool, shape (sample, step)
-        Whether a row or a column of J is exactly zero, and none only rounds to zero.
-    unseen : ndarray of bool, shape (sample, step, n)
-        The columns of J that are exactly zero.
+    nullities : ndarray of int, shape (sample, step)
+        How many dimensions are gone for certain after the step: rows of zeros that its product with all before it has,
+        or columns of zeros of one of these.
+    singular : ndarray of bool, shape (sample, step)
+        Whether the map itself has a row or a column of zeros for certain.
     drowned : ndarray of bool, shape (sample, step)
         Whether the map is as small as its error: nothing is known of it but a bound of its norm.
-    ends : ndarray of bool, shape (step,)
-        After which steps the growth is noted.
     """
 
+    start: int
     apply: Callable[[int, Real], Real]
     log_norms: Real
     log_dets: Real
     roundings: Real
-    zeros: Flags
-    unseen: Flags
+    nullities: Index
+    singular: Flags
     drowned: Flags
-    ends: Flags
 
-    def boundary(self, start: int) -> int:
-        """Return the end of the longest interval from `start` on that the frame may be carried at once."""
-        alone = np.asarray(self.unseen.any(axis=(0, 2)) | self.drowned.any(axis=0))[start:]
-        stops = np.flatnonzero(self.ends[start:] | alone) + 1
-        first = int(stops[0]) if len(stops) else len(alone)
-        return start + (first if not alone[first - 1] or first == 1 else first - 1)
+    def cuts(self, done: int, every: int, stops: Index) -> Index:
+        """Return where the next `INTERVALS` intervals begin, and the last one's end: after `every` steps at most.
+
+        They end at each of the `stops`; what has drowned is alone.
+        """
+        end = min(done + INTERVALS * every, self.log_norms.shape[1])
+        alone = np.flatnonzero(self.drowned.any(axis=0))
+        found = np.concatenate([np.arange(done, end, every), alone, alone + 1, stops - self.start, [end]])
+        return np.unique(found[(found >= done) & (found <= end)])
 
 
-def jacobian_maps(driven: Driven, first: int, last: int, k: int, stops: Index, inside: Flags) -> Iterator[TangentMaps]:
+def inside_of(driven: Driven, largest_state: float) -> Flags:
+    """Return where orbits are within their bound, (sample, time + 1); once they left it they are not."""
+    bounded = (driven.states.abs() <= largest_state).all(dim=-1).cpu().numpy()
+    return np.asarray(np.logical_and.accumulate(bounded, axis=1))
+
+
+def cut_at(states: Real, inside: Flags, largest_state: float) -> tuple[Real, Flags]:
+    """Return at which step (sample,) orbits left the bound, inf where they did not, and whether it was within it."""
+    first = np.argmin(inside, axis=1)
+    cut = np.where(inside.all(axis=1), np.inf, first)
+    return cut, np.isfinite(cut) & ~(np.abs(states[range(len(cut)), first]) > largest_state).any(axis=-1)
+
+
+def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) -> Iterator[TangentMaps]:
     """Yield the Jacobians of a driven orbit's steps first + 1 … last, some steps at a time.
 
     Parameters
@@ -69,76 +85,64 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, stops: Index, i
     first, last : int
     k : int
         How many vectors they will multiply.
-    stops : ndarray of int
-        The steps after which growth is noted.
     inside : ndarray of bool, shape (sample, time + 1)
         Where the orbit is within its bound. From its first Jacobian that is not finite it is set to false here; maps
         outside are the identity.
     """
     samples, _, n = driven.states.shape
     dense = n <= DENSE or k == n
-    at_once = max(1, NUMBERS_IN_CACHE // (samples * (n * n if dense else NUMBERS * n)))
-    start = first
+    at_once, start = max(1, AT_ONCE // (samples * (n * n if dense else NUMBERS * n))), first
+    reached, gone = np.ones((samples, n, 1)), np.zeros(samples, dtype=np.int64)
     for block, rounding in driven.operators_with_rounding(range(first + 1, last + 1), at_once):
-        count = rounding.shape[1]
-        within = slice(start + 1, start + count + 1)
+        shape = samples, rounding.shape[1]
+        within = slice(start + 1, start + shape[1] + 1)
         moduli, ones = block.absolute(), torch.ones(n, 1, dtype=torch.float64, device=rounding.device)
-        columns, rows = (
-            part.squeeze(-1).expand(samples, count, n).cpu().numpy()
-            for part in (moduli.apply_transpose(ones), moduli.apply(ones))
-        )
+        sums = (moduli.apply_transpose(ones), moduli.apply(ones))
+        columns, rows = (each.squeeze(-1).expand(*shape, n).cpu().numpy() for each in sums)
         norms = np.sqrt(columns.max(axis=-1)) * np.sqrt(rows.max(axis=-1))  # √(‖J‖₁ ‖J‖_∞) ≥ ‖J‖₂
         inside[:, within] &= np.isfinite(norms)
         inside[:] = np.logical_and.accumulate(inside, axis=1)
         valid = inside[:, within]
-        zero_rows, zero_columns = _certain_zeros(driven, start, rows == 0, columns == 0)
+        nullities, singular = np.repeat(gone[:, None], shape[1], axis=1), np.zeros(shape, dtype=bool)
+        if not ((rows > 0).all() and (columns > 0).all() and reached.all()):
+            pairs = driven.jacobians_with_errors(range(start + 1, start + shape[1] + 1))
+            for step, (J, error) in enumerate(pairs):
+                possible = ((J != 0) | (error > 0)).cpu().numpy() | ~valid[:, step, None, None]
+                reached = (possible @ reached > 0).astype(float)
+                unseen = (~possible.any(axis=1)).sum(axis=1)
+                singular[:, step] = unseen + (~possible.any(axis=2)).sum(axis=1) > 0
+                gone = np.maximum(gone, np.maximum(unseen, n - reached.sum(axis=(1, 2)).astype(int)))
+                nullities[:, step] = gone
         norms, errors = np.where(valid, norms, 1.0), np.where(valid, np.asarray(rounding.cpu()), 0.0)
-        doubtful = ((rows == 0) ^ zero_rows | (columns == 0) ^ zero_columns).any(axis=-1)  # some only round to zero
-        zeros = (zero_rows.any(axis=-1) | zero_columns.any(axis=-1)) & ~doubtful & valid
-        share = np.where(norms > 0, errors / np.where(norms > 0, norms, 1), np.where(zeros, 0, np.inf))
-        dets = np.asarray(block.log_abs_det().expand(samples, count).cpu()) if dense else np.full(norms.shape, np.nan)
-        dets = np.where(np.isneginf(dets) & ~zeros, np.nan, dets)
-        drowned = ~zeros & ~(SAFETY * share < UNRESOLVED)
-        with np.errstate(divide="ignore"):
+        nothing = singular & (norms == 0) & (errors == 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(nothing, 0.0, errors / norms)
+            drowned = ~(SAFETY * share < UNRESOLVED)
             size = np.log(np.where(drowned & (norms == 0), errors, norms))
+        dets = np.asarray(block.log_abs_det().expand(*shape).cpu()) if dense else np.full(shape, np.nan)
         yield TangentMaps(
-            _applied(block, dense, samples, count, None if valid.all() else valid, rounding.device),
+            start,
+            _applied(block, dense, valid, rounding.device),
             size,
-            np.where(valid, dets, 0.0),
+            np.where(valid, np.where(np.isneginf(dets) & ~singular, np.nan, dets), 0.0),
             np.where(drowned & (norms == 0), 1.0, share),
-            zeros,
-            zero_columns & valid[..., None],
+            nullities,
+            singular,
             drowned,
-            np.isin(np.arange(start + 1, start + count + 1), stops),
         )
-        start += count
+        start += shape[1]
 
 
-def _certain_zeros(driven: Driven, start: int, rows: Flags, columns: Flags) -> tuple[Flags, Flags]:
-    """Return which rows and columns of zeros are so exactly: the slope of a saturated unit only rounds to 0."""
-    rows, columns = rows.copy(), columns.copy()
-    for sample, step in np.argwhere((rows | columns).any(axis=-1)).tolist():
-        given = driven.states[sample, start + step], driven.inputs[sample, start + step], start + step
-        exact = (jacobian_and_error(driven.system, *given)[1] == 0).cpu().numpy()
-        exact = np.broadcast_to(exact, (rows.shape[-1],) * 2)
-        rows[sample, step] &= exact.all(axis=1)
-        columns[sample, step] &= exact.all(axis=0)
-    return rows, columns
-
-
-def _applied(
-    block: Operator, dense: bool, samples: int, count: int, valid: Flags | None, device: torch.device
-) -> Callable[[int, Real], Real]:
+def _applied(block: Operator, dense: bool, valid: Flags, device: torch.device) -> Callable[[int, Real], Real]:
     """Return what multiplies vectors by the Jacobians of one step, the identity where they are not valid."""
+    whole = valid.all()
     if dense:
-        matrices = np.asarray(block.dense().expand(samples, count, block.rows, block.columns).cpu())
-        if valid is not None:
-            matrices = np.where(valid[..., None, None], matrices, np.eye(block.rows))
+        matrices = np.asarray(block.dense().expand(*valid.shape, block.rows, block.columns).cpu())
+        matrices = matrices if whole else np.where(valid[..., None, None], matrices, np.eye(block.rows))
         return lambda index, vectors: matrices[:, index] @ vectors
 
     def apply(index: int, vectors: Real) -> Real:
-        given: Tensor = torch.from_numpy(vectors).to(device)
-        found = np.asarray(block[:, index].apply(given).cpu())
-        return found if valid is None else np.where(valid[:, index, None, None], found, vectors)
+        found = np.asarray(block[:, index].apply(torch.from_numpy(vectors).to(device)).cpu())
+        return found if whole else np.where(valid[:, index, None, None], found, vectors)
 
     return apply

@@ -109,7 +109,7 @@ def dataset(
         unit = rate if is_rate else schema.ONE
         variables[name if each == "exponent" else each] = schema.variable(dims, array, long_name.format(**words), unit)
     variables |= extra
-    why = _why_cut(measured.cut, lost, settings["largest_state"], flow)
+    why = why_orbits_end(measured.cut, lost, settings["largest_state"], flow)
     gone = any(np.isneginf(values[each]).any() for each in ("running_exponent", "mean_log_det", "exponent"))
     shared = "; ".join([f"NaN where an orbit {why}, and is cut there"] * bool(why) + [SINGULAR] * gone + [SHARED])
     span = float(measured.stops[-1]) - measured.transient
@@ -134,7 +134,7 @@ def dataset(
     return ds
 
 
-def _why_cut(cut: Real, lost: Flags, largest: float, is_flow: bool) -> str:
+def why_orbits_end(cut: Real, lost: Flags, largest: float, is_flow: bool) -> str:
     """Return what orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
     gone = int(np.isfinite(cut).sum())
     if not gone:

@@ -1,171 +1,149 @@
-"""A flow's solution with its tangent maps, by DOP853 (Hairer, Nørsett and Wanner, II.5 and II.10).
+"""A flow's solution with its tangent vectors: the loops of loops.py, compiled for small states, else in Python."""
 
-The loop works on plain arrays and asks two callables, velocity and Jacobian. A step's states do not depend on its
-tangent vectors, so that the Jacobians at all its stages are asked for at once.
-"""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags, TangentMaps
 from dynlab.numerics.arrays import Real
+from dynlab.program.compiled import compiled
+from dynlab.program.derived import derived
 from dynlab.program.differentiation import jacobian
+from dynlab.program.program import NoProgram
 from dynlab.systems import Flow
-from dynlab.trajectories.simulation import check_evaluations
+from dynlab.trajectories.simulation import MOST_EVALUATIONS, check_evaluations
 
-RELATIVE_TOLERANCE = 1e-9  # of a step: of the state's largest size so far, and of the tangent map's norm
+LOOPS = Path(__file__).parent / "loops.py"
+TOLERANCE = 1e-9  # relative, of a step: of the state's largest size so far, and of the tangent vectors' norm
 FIRST_STEP = 0.1  # in units of 1/‖J‖ at the start
 SHORTEST_STEP = 10 * np.finfo(float).eps  # of the whole time: no shorter one moves the time
-CROSSING = 1e-5  # of the time passed: how well is found when a solution leaves its bound
-SAFETY, SMALLEST_CHANGE, LARGEST_CHANGE = 0.9, 0.2, 10.0  # of the length from one step to the next
-ORDER = 8
-
-Function = Callable[[Real], Real]
+MOST_VISITED = 8_000  # states that are kept for a picture
+STAGES, FASTER = 12, 40  # evaluations of a step; how many times as many take as long where they are compiled
 
 
-class Tableau:
-    """The coefficients of DOP853: `A` of the stages, the new state's among them, and two error estimates."""
+class Loops(NamedTuple):
+    """`advance` of loops.py for a flow, and the numbers and workspace of its compiled step; None where it is none."""
 
-    def __init__(self) -> None:
-        from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
-
-        self.A = np.vstack([DOP853.A, DOP853.B])
-        self.errors = np.vstack([DOP853.E5, DOP853.E3])
+    flow: Flow
+    advance: Callable[..., tuple[float, float, float, int, int, int]]
+    numbers: tuple[Real, Real] | None
 
 
 class Solution:
-    """Solutions of a flow from `state` (sample, n), followed until `end` seconds.
+    """The solution of a flow, as `loops_of` it, from a state (n,), with tangent vectors (n, k).
 
     Attributes
     ----------
     t : float
-    state : ndarray, shape (sample, n)
-        Where an orbit was cut, it stays.
-    cut : ndarray, shape (sample,)
-        When an orbit left its bound, or could not be followed; inf where it did not.
-    lost : ndarray of bool, shape (sample,)
+    log_growth, bound : ndarray, shape (k,)
+        Σ ln R_ii of the vectors, made orthonormal after every step, and a bound of its error.
+    cut : float
+        When the solution left its bound or could not be followed, inf where it did not.
+    lost : bool
         Whether it was cut within the bound, where no step could be taken.
-    visited : list of ndarray, shape (n,)
-        The first sample's state after each step.
+    scale : float
+        The largest abs(h_i) so far.
+    count : int
+        Of the steps.
     """
 
-    def __init__(self, system: Flow, state: Real, end: float, largest_state: float) -> None:
-        self.velocity, self.jacobian = callables(system)
-        self.t, self.state, self.largest, self.end = 0.0, state, largest_state, end
-        self.cut, self.lost = np.full(len(state), np.inf), np.zeros(len(state), dtype=bool)
-        self.visited = [state[0]]
-        self._tableau, self._system, self._evaluations = Tableau(), system, 0
-        self._scale = np.abs(state).max(axis=1, keepdims=True)
-        self._rates = self.velocity(state)
+    def __init__(self, loops: Loops, state: Real, vectors: Real, end: float, largest_state: float) -> None:
+        from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
+
+        self.shape, self.end, self._loops, self._largest = vectors.shape, end, loops, largest_state
+        self.y = np.concatenate([state, vectors.ravel(), [0.0]])
+        self.t, self.cut, self.lost, self.count, self._tried = 0.0, np.inf, False, 0, 0
+        self.log_growth, self.bound = np.zeros((2, vectors.shape[1]))
+        self._trail, self.scale = np.tile(state, (MOST_VISITED, 1)), float(np.abs(state).max())
+        self._tableau = np.vstack([DOP853.A, DOP853.B]), np.vstack([DOP853.E5, DOP853.E3])
         with np.errstate(all="ignore"):
-            size = float(np.nanmax(np.linalg.norm(self.jacobian(state), axis=(1, 2)), initial=0.0))
+            size = float(np.linalg.norm(matrix_of(loops.flow, state)))
         self._length = min(end, FIRST_STEP / size) if 0 < size < np.inf else FIRST_STEP * end
 
-    def maps(self, marks: Real) -> Iterator[TangentMaps]:
-        """Yield the tangent maps of the steps up to each of the `marks`, which are later and later times."""
-        for mark in marks:
-            found = []
-            while self.t < mark:
-                found.append(self._step(float(mark)))
-            matrices, dets = (
-                np.stack([each[0] for each in found], axis=1),
-                np.stack([each[1] for each in found], axis=1),
-            )
-            yield tangent_maps(matrices, dets)
+    @property
+    def state(self) -> Real:
+        return self.y[: self.shape[0]]
 
-    def _step(self, mark: float) -> tuple[Real, Real]:
-        """Take one step that ends at `mark` at the latest; return its tangent map and its integrated divergence."""
-        refused = False
-        while True:
-            alive = np.isinf(self.cut)
-            h = min(self._length, mark - self.t)
-            with np.errstate(all="ignore"):
-                states, rates, matrices, divergence = self._stages(h, alive)
-                new, tangents = states[-1], matrices
-                error = self._error(h, rates, new, tangents, alive)
-            change = max(SMALLEST_CHANGE, SAFETY * error ** (-1 / ORDER)) if error != 0 else LARGEST_CHANGE
-            inside = (np.abs(new) <= self.largest).all(axis=1) | ~alive
-            self._evaluations += len(rates) - 1
-            check_evaluations(self._system, self._evaluations, self.t, self.end)
-            if error < 1 and inside.all():
-                longer = h * min(1.0 if refused else LARGEST_CHANGE, change)
-                self._length = longer if h == self._length else max(self._length, longer)
-                self.t, self.state, self._rates = mark if h == mark - self.t else self.t + h, new, rates[-1]
-                self._scale = np.maximum(self._scale, np.abs(new).max(axis=1, keepdims=True))
-                self.visited.append(new[0])
-                return tangents[-1], divergence
-            refused, shortest = True, self._length < SHORTEST_STEP * self.end
-            if error < 1 and h <= CROSSING * self.t:
-                self.cut[~inside] = self.t
-            elif shortest:
-                stuck = alive & ~np.isfinite(rates).all(axis=(0, 2))
-                stuck = stuck if stuck.any() else alive
-                self.cut[stuck], self.lost[stuck], self._length = self.t, True, mark - self.t
-            else:
-                self._length = h * (0.5 if error < 1 else change)
+    @property
+    def vectors(self) -> Real:
+        return self.y[self.shape[0] : -1].reshape(self.shape)
 
-    def _stages(self, h: float, alive: Flags) -> tuple[Real, Real, Real, Real]:
-        """Return states, rates and rates of the tangent map at all stages, the step's end last, and ∫ tr J."""
-        A, (samples, n) = self._tableau.A, self.state.shape
-        moving = alive[:, None]
-        states, rates = np.empty((2, len(A), samples, n))
-        states[0], rates[0] = self.state, np.where(moving, self._rates, 0.0)
-        flat_rates = rates.reshape(len(A), -1)
-        for i in range(1, len(A)):
-            states[i] = self.state + h * (A[i, :i] @ flat_rates[:i]).reshape(samples, n)
-            rates[i] = np.where(moving, self.velocity(states[i]), 0.0)
-        J = np.where(moving[..., None], self.jacobian(states), 0.0)
-        eye = np.broadcast_to(np.eye(n), (samples, n, n))
-        slopes, end = np.empty((len(A), samples, n, n)), eye
-        flat_slopes = slopes.reshape(len(A), -1)
+    def totals(self) -> Real:
+        """Return the growth (k,), its bounds (k,), ∫ tr J, which is ln of the volume's growth, and the step count."""
+        return np.array([*self.log_growth, *self.bound, self.y[-1], self.count])
+
+    def visited(self) -> Real:
+        """Return the states after the last steps, shape (time, state)."""
+        return np.roll(self._trail, -self.count - 1, axis=0)[-min(self.count + 1, MOST_VISITED) :]
+
+    def to(self, mark: float, orthonormal: bool = True) -> None:
+        """Follow the solution up to a time, where it is not cut before."""
+        if np.isfinite(self.cut):
+            return
+        most = MOST_EVALUATIONS // STAGES * (FASTER if self._loops.numbers else 1)
+        limits = SHORTEST_STEP * self.end, self._largest, most, TOLERANCE
+        of_time = self.t, self._length, self.scale, mark, limits, orthonormal
+        of_code = *self._tableau, *(self._loops.numbers or (None, None))
+        kept = self.log_growth, self.bound, self._trail, self.count, self._tried
+        with np.errstate(all="ignore"):
+            found = self._loops.advance(self.y, *self.shape, *of_time, *of_code, *kept)
+        self.t, self._length, self.scale, self.count, self._tried, why = found
+        if why == 3:
+            check_evaluations(self._loops.flow, max(MOST_EVALUATIONS + 1, STAGES * self._tried), self.t, self.end)
+        self.cut, self.lost = self.t if why else np.inf, why == 2
+
+
+def matrix_of(flow: Flow, state: Real) -> Real:
+    """Return ∂f/∂h at a state (n,)."""
+    found = jacobian(flow, torch.from_numpy(state), torch.zeros(flow.input_size, dtype=torch.float64)).dense()
+    return np.asarray(found.detach().expand(len(state), len(state)))
+
+
+def loops_of(flow: Flow) -> Loops:
+    """Return the loops of loops.py, compiled; of states too large for that in Python, sums over entries by NumPy."""
+    try:
+        held = derived(flow).program.held(torch.zeros(flow.input_size, dtype=torch.float64))
+        found = compiled(held, LOOPS)
+    except NoProgram:
+        found = None
+    if found is None:
+        return Loops(flow, _interpreted(flow), None)
+    return Loops(flow, found.module.advance, (found.numbers, np.empty(found.workspace)))
+
+
+def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, int, int]]:
+    zero = torch.zeros(flow.input_size, dtype=torch.float64)
+
+    def stages(y: Real, n: int, k: int, dt: float, A: Real, c: None, w: None, J: Real, rates: Real, new: Real) -> None:
         for i in range(len(A)):
-            end = eye + h * (A[i, :i] @ flat_slopes[:i]).reshape(eye.shape)
-            slopes[i] = J[i] @ end
-        divergence = h * (A[-1] @ np.trace(J[:-1], axis1=-2, axis2=-1))
-        return states, rates, np.concatenate([slopes, end[None]]), divergence
+            new[:] = y + dt * (A[i, :i] @ rates[:i])
+            matrix = matrix_of(flow, new[:n])
+            rates[i, :n] = flow.velocity(torch.from_numpy(new[:n]), zero).detach()
+            rates[i, n:-1] = (matrix @ new[n:-1].reshape(n, k)).ravel()
+            rates[i, -1] = np.trace(matrix)
 
-    def _error(self, h: float, rates: Real, new: Real, tangents: Real, alive: Flags) -> float:
-        """Return the largest estimate of a step's error in units of what is allowed."""
-        scale = np.maximum(self._scale, np.abs(new).max(axis=1, keepdims=True))
-        of_state = _estimate(self._tableau.errors, h, rates / np.where(scale > 0, scale, 1.0))
-        size = np.linalg.norm(tangents[-1], axis=(1, 2), keepdims=True)
-        of_map = _estimate(self._tableau.errors, h, (tangents[:-1] / size).reshape(*rates.shape[:2], -1))
-        return float(np.maximum(of_state, of_map)[alive].max(initial=0.0)) / RELATIVE_TOLERANCE
+    def estimate(rates: Real, errors: Real, first: int, last: int, length: float) -> float:
+        fifth, third = ((errors @ rates[:, first:last] / length) ** 2).sum(axis=1)
+        return float(fifth / np.sqrt(fifth + 0.01 * third + 1e-300))
 
+    def gram_schmidt(y: Real, n: int, k: int, logs: Real, bounds: Real) -> None:
+        Q, R = np.linalg.qr(y[n:-1].reshape(n, k))
+        diagonal = np.abs(np.diagonal(R))
+        logs += np.log(diagonal)
+        bounds += np.linalg.norm(R) / diagonal
+        y[n:-1] = Q.ravel()
 
-def _estimate(errors: Real, h: float, rates: Real) -> Real:
-    """Return ‖error‖ of each sample (sample,): of order 5, damped by that of order 3."""
-    fifth, third = (np.square(np.tensordot(row, rates, 1)).sum(axis=-1) for row in errors)
-    return h * fifth / np.sqrt(np.where(fifth > 0, fifth + 0.01 * third, 1.0))
-
-
-def callables(system: Flow) -> tuple[Function, Function]:
-    """Return velocity and Jacobian of states (..., n) as functions of plain arrays."""
-    zero = torch.zeros(system.input_size, dtype=torch.float64)
-
-    def velocity(states: Real) -> Real:
-        return np.asarray(system.velocity(torch.from_numpy(states), zero).detach())
-
-    def matrices(states: Real) -> Real:
-        found = jacobian(system, torch.from_numpy(states), zero).dense().detach()
-        return np.asarray(found.expand(*states.shape, states.shape[-1]))
-
-    return velocity, matrices
-
-
-def tangent_maps(matrices: Real, log_dets: Real) -> TangentMaps:
-    """Return the maps (sample, step, n, n) of a solution, the last of them at a mark."""
-    samples, count, n = matrices.shape[:3]
-    none = np.zeros((samples, count), dtype=bool)
-    return TangentMaps(
-        apply=lambda index, vectors: matrices[:, index] @ vectors,
-        log_norms=np.log(np.linalg.norm(matrices, axis=(2, 3))),
-        log_dets=log_dets,
-        roundings=np.full((samples, count), RELATIVE_TOLERANCE),
-        zeros=none,
-        unseen=np.zeros((samples, count, n), dtype=bool),
-        drowned=none,
-        ends=np.arange(count) == count - 1,
-    )
+    of_entries = {
+        "stages": stages,
+        "estimate": estimate,
+        "gram_schmidt": gram_schmidt,
+        "length": lambda y, first, last: float(np.linalg.norm(y[first:last])),
+        "largest": lambda y, count: float(np.abs(y[:count]).max()),
+    }
+    names: dict[str, Any] = {"np": np, "njit": lambda **_: lambda function: function}
+    exec(compile(LOOPS.read_text("utf-8"), str(LOOPS), "exec"), names)
+    names |= of_entries
+    advance: Callable[..., tuple[float, float, float, int, int, int]] = names["advance"]
+    return advance

@@ -7,11 +7,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.cycles import Ends
-from dynlab.diagnostics.lyapunov.estimates import signs
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
-from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.statistics import with_signs
+from dynlab.numerics.arrays import Index
+from dynlab.numerics.statistics import signs, with_signs
+from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 from dynlab.wording import (
     agree,
     at_most,
@@ -28,7 +27,7 @@ from dynlab.wording import (
 
 CLOSE = 2.0  # the ratio of an exponent to its error up to which another digit is printed, as its sign hangs on it
 LONGER = 10  # times as long is the run that is proposed where a sign is undecided
-SAME = 1e-6  # of their size: orbits that end so near each other end at one point
+NOTHING = 1e-12  # a coordinate that is printed as 0
 MEANING = {  # of the sign of the largest exponent
     1: "It is positive: nearby orbits separate",
     -1: "It is negative: nearby orbits approach each other",
@@ -36,7 +35,6 @@ MEANING = {  # of the sign of the largest exponent
 }
 OWN = "It is 0, the flow's own direction: nearby orbits neither separate nor meet."
 ZERO = "It is zero to rounding, and nearby orbits keep their distance."
-NO_LOWER_BOUND = " No lower bound is known, since a Jacobian is as small as its own error."
 BY_SAMPLE = {1: "separate in", -1: "meet in", 0: "are undecided in"}
 GROUPS = {1: "positive", 0: "of undecided sign", -1: "negative"}
 ECHO = {
@@ -47,7 +45,7 @@ ECHO = {
 }
 
 
-def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: Ends | None) -> str:
+def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attractor | None] | None) -> str:
     """Return what the exponents say.
 
     Parameters
@@ -59,25 +57,26 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: Ends | Non
         Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
     cut : str
         Why orbits were cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none was.
-    ends : Ends, optional
-        Where the orbits end that nothing drives.
+    ends : list, optional
+        At which points or cycles the orbits end that nothing drives.
     """
-    known = ~np.isnan(ds[name].values).all(axis=1)
+    known = ~np.isnan(ds[name].values[:, 0])
     if not known.any():
         hidden = "rounding, or a kink, hides how fast nearby states separate."
         return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     of_samples = signs(with_signs(some[name].values, some["rounding_bound"].values), some["exponent_error"].values)
-    periods = ends.periods[known] if ends is not None else np.zeros(0, dtype=np.int64)
-    wanders = ends is not None and not periods.any()
-    own = _own_direction(some) if wanders else -1
+    there = [ends[sample] for sample in np.flatnonzero(known)] if ends is not None else []
+    closed = [one for one in there if one is not None]
+    wanders = ends is not None and not closed
+    own = _own_direction(some) if wanders or all(one.form == CYCLE for one in closed) else -1
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some, name)}"
-    if ends is not None and periods.all():
-        text += f": {_end(periods, ends.points[known], _is_flow(ds), bool((of_samples[:, 0] > 0).all()))}"
+    if closed and len(closed) == len(there):
+        text += f": {_end(closed, _is_flow(ds))}"
     text += f". {_meaning(some, name, of_samples[:, 0], own, wanders)}"
     if not _apart(some, of_samples[:, 0]):
-        text += _numbers(some, own, attracts=not periods.any())
+        text += _numbers(some, own, attracts=not closed)
     if "echo_state" in some:
         text += f" Two starts under the same input {_counts(some['echo_state'].values, ECHO)}."
     if not known.all():
@@ -137,7 +136,7 @@ def _meaning(ds: xr.Dataset, name: str, of_samples: Index, own: int, wanders: bo
     if own == 0:
         return OWN
     if _only_above(ds):
-        return f"{MEANING[-1 if ds['mean_exponent'].values[0] < 0 else 0]}{steps}.{NO_LOWER_BOUND}"
+        return f"{MEANING[-1 if ds['mean_exponent'].values[0] < 0 else 0]}{steps}."
     if (np.abs(values) <= np.maximum(bounds, 0)).all():
         return ZERO
     sign = int(signs(ds["mean_exponent"].values, ds["mean_exponent_error"].values)[0])
@@ -179,14 +178,12 @@ def _counts(outcomes: NDArray[Any], words: dict[int, str] | dict[str, str]) -> s
     return f"{joined(said)} of {counted(len(outcomes), 'sample')}"
 
 
-def _end(periods: Index, points: Real, is_flow: bool, unstable: bool) -> str:
-    """Return where orbits end: "the orbit ends at the unstable fixed point at 0", "the orbits end at cycles of …"."""
-    orbit, kind = "the orbits end at" if len(periods) > 1 else "the orbit ends at", "unstable " * unstable
-    if np.ptp(periods):
-        return f"{orbit} {kind}cycles of periods {ranged(periods, 0)}"
-    if periods[0] > 1:
-        return f"{orbit} {'an' if unstable else 'a'} {kind}cycle of period {periods[0]}"
-    noun, size = "equilibrium" if is_flow else "fixed point", max(1.0, np.abs(points).max())
-    if np.ptp(points, axis=0).max() > SAME * size:
-        return f"{orbit} {kind}{plural_of(noun)}"
-    return f"{orbit} the {kind}{noun} at {place(np.where(np.abs(points[0]) <= SAME**2 * size, 0.0, points[0]))}"
+def _end(ends: list[Attractor], is_flow: bool) -> str:
+    """Return where orbits end: "the orbit ends at a stable node at 0", "the orbits end at stable period-4 orbits"."""
+    kinds, one = dict.fromkeys(each.kind for each in ends), ends[0]
+    if len(ends) > 1:
+        return f"the orbits end at {joined([plural_of(kind) for kind in kinds])}"
+    point = np.where(np.abs(one.states[0]) <= NOTHING, 0.0, one.states[0])
+    period = f" of period {number(one.period, 3)} s" if is_flow else ""
+    where = f" at {place(point)}" if one.form == REST else period
+    return f"the orbit ends at {'an' if one.kind[0] == 'u' else 'a'} {one.kind}{where}"
