@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.threads import in_threads
 from dynlab.program.compiled import LARGEST, Compiled, compiled, is_installed
 from dynlab.program.derived import derived
@@ -104,9 +105,9 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
         Of `scalar_code`.
     """
     dt = time_step(held, begin) if held.is_flow else 0.0
-    allowed = max(REPEATS, ROUNDED * torch.finfo(begin.dtype).eps) * scale
+    allowed = (RETURNS if held.is_flow else max(REPEATS, ROUNDED * torch.finfo(begin.dtype).eps)) * scale
     if code is not None:
-        return _by_loops(code, begin, dt, count, bound, allowed, RETURNS * scale)
+        return _by_loops(code, begin, dt, count, bound, allowed.numpy())
     step = step_of(held, dt)
     final, period, taken = begin.clone(), torch.zeros_like(scale), torch.full(scale.shape, count)
     gone = torch.zeros_like(scale, dtype=torch.bool)
@@ -114,16 +115,14 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
     normal = held.moved(begin) if held.is_flow else begin
     for number in range(1, count + 1):
         before, h = h, step(h)
+        back, when = ((h - ref).abs() <= allowed).all(-1), torch.tensor(float(number))
         if held.is_flow:
             side, then = ((before - ref) * normal).sum(-1), ((h - ref) * normal).sum(-1)
-            part = (side / (side - then)).unsqueeze(-1)
-            away = (before + part * (h - before) - ref).abs().amax(-1)
-            back = (side < 0) & (then >= 0) & (away <= RETURNS * scale[live])
-            first = back & (period[live] == 0)
-            period[live[first]] = dt * (number - 1 + part[first, 0])
-        elif bool(((h - ref).abs() <= allowed).all(-1).any()):
-            first = ((h - ref).abs() <= allowed).all(-1) & (period[live] == 0)
-            period[live[first]] = float(number)
+            part = side / (side - then)
+            back = ((before + part[:, None] * (h - before) - ref).abs() <= allowed).all(-1) & (side < 0) & (then >= 0)
+            when = dt * (number - 1 + part[back])
+        if back.any():
+            period[live[back]] = torch.where(period[live[back]] == 0, when.to(period), period[live[back]])
         if number % LOOK and number < count and bool(h.abs().amax() <= bound):
             continue
         left = ~(h.abs().amax(-1) <= bound)
@@ -141,16 +140,13 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
     return Stretch(final, period, gone, taken)
 
 
-def _by_loops(
-    code: Compiled, begin: Tensor, dt: float, count: int, bound: float, allowed: Tensor, returns: Tensor
-) -> Stretch:
-    near, back = allowed.numpy(), returns.numpy()
-
+def _by_loops(code: Compiled, begin: Tensor, dt: float, count: int, bound: float, near: Real) -> Stretch:
     def work(rows: slice) -> tuple[Tensor, ...]:
         states, size = begin[rows].numpy().copy(), len(begin[rows])
         period, gone, taken = np.zeros(size), np.zeros(size, dtype=bool), np.full(size, count)
-        limits = count, bound, near[rows], back[rows]
-        code.module.follow(states, code.numbers, code.workspace, dt, *limits, period, gone, taken)
+        given = states, code.numbers, code.workspace, *([dt] if dt else [])
+        loop = code.module.follow_flow if dt else code.module.follow_map
+        loop(*given, count, bound, near[rows], period, gone, taken)
         return tuple(torch.from_numpy(each) for each in (states, period, gone, taken))
 
     return Stretch(*in_threads(work, len(begin), 8.0 * begin.shape[1] * count))
