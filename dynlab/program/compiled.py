@@ -81,7 +81,13 @@ def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
     if any(name in OPERATIONS and not OPERATIONS[name].scalar for name in names):
         return None
     text = _Text(program, linear)
-    module = _module(HEADER + f"N = {program.size}\n\n\n" + text.step() + text.jacobian() + (loops.read_text("utf-8") if loops else ""))
+    module = _module(
+        HEADER
+        + f"N = {program.size}\n\n\n"
+        + text.step()
+        + text.jacobian()
+        + (loops.read_text("utf-8") if loops else "")
+    )
     return Compiled(module.step, module.jacobian, text.numbers(), text.length, module)
 
 
@@ -176,7 +182,10 @@ class _Text:
                 matrix, source = self._constant(operation.slot), self.at[operation.reads[0]]
                 inner = f"    total += c[{matrix} + i * {size} + j] * w[{source} + j]"
                 if max(size, operation.size) <= UNROLLED:
-                    each = ([f"c[{matrix + i * size + j}] * w[{source + j}]" for j in range(size)] for i in range(operation.size))
+                    each = (
+                        [f"c[{matrix + i * size + j}] * w[{source + j}]" for j in range(size)]
+                        for i in range(operation.size)
+                    )
                     return [f"w[{at + i}] = {' + '.join(terms) or '0.0'}" for i, terms in enumerate(each)]
                 return self._loop(
                     operation.size, "total = 0.0", f"for j in range({size}):", inner, f"w[{at} + i] = total"

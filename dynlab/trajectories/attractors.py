@@ -220,9 +220,7 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
             _stretch(held, ends, left, 2 * length, bound)
 
 
-def _with_neighbour(
-    held: Held, begin: Real, length: int, seed: int, code: Compiled | None
-) -> tuple[Real, Real, float]:
+def _with_neighbour(held: Held, begin: Real, length: int, seed: int, code: Compiled | None) -> tuple[Real, Real, float]:
     """The orbit from where a state (n,) is after `length` steps, one beside it, both as long, and a step's time."""
     begin = orbit(held, torch.as_tensor(begin).to(held.input)[None], length, code)[0][-1, 0].double().cpu().numpy()
     aside = np.random.default_rng(seed).standard_normal(len(begin))

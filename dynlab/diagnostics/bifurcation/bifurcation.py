@@ -14,9 +14,8 @@ from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation.branches import Diagram
 from dynlab.diagnostics.bifurcation.equation import Equation, SolutionCurve, Vector, scale_of
 from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, result_size, visited
-from dynlab.diagnostics.bifurcation.parameters import Varied, described
+from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
 from dynlab.diagnostics.bifurcation.variables import orbits_of, variables
-from dynlab.diagnostics.bifurcation.varied_system import check_range, varied_system
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.places import FIXED
