@@ -106,7 +106,7 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
 
     `error` is what its Jacobian is wrong by beside rounding and what the error of the state makes of it.
     """
-    is_map, eps = curve.equation.is_map, float(np.finfo(np.float64).eps)
+    is_map, eps = curve.is_map, float(np.finfo(np.float64).eps)
     residual = curve.residual(point.z)
     _, sigma, right = np.linalg.svd(np.vstack([curve.derivative(point.z), point.tangent]))
     state, p = curve.tensors(point.z)
@@ -115,9 +115,9 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
     critical = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
     away = torch.from_numpy(curve.scale * np.stack([critical, np.linspace(1, 2, len(critical)) * min(known, FARTHEST)]))
     places = torch.cat([state[None], state + away, state - away])
-    matrix, *beside = curve.equation.jacobian(places, p).numpy()
+    matrix, *beside = curve.matrix(places, p).numpy()
     size, changes = float(np.linalg.norm(matrix)), [float(np.linalg.norm(each - matrix)) for each in beside]
-    values, errors, _ = eigenvalues(matrix, error + max(changes) + curve.equation.period * len(matrix) * eps * size)
+    values, errors, _ = eigenvalues(matrix, error + max(changes) + curve.period * len(matrix) * eps * size)
     if max(changes[1::2]) > JUMP * size:  # as of a ReLU at its kink
         errors = np.full_like(errors, np.inf)
     kind = (kind_of_map if is_map else kind_of_flow)(values, errors)
@@ -193,7 +193,7 @@ def denser(curve: SolutionCurve, solutions: list[Solution]) -> list[Solution]:
 
 def _denser(curve: SolutionCurve, before: Solution, one: Solution, after: Solution) -> list[Solution]:
     """Return what lies strictly between `before` and `after`."""
-    is_map = curve.equation.is_map
+    is_map = curve.is_map
     if _length(before, after) < SHORTEST or not may_return((before, one, after), is_map):
         return [one]
     left, right = between(curve, before, one), between(curve, one, after)
@@ -213,7 +213,7 @@ def without_critical(solutions: list[Solution]) -> list[Solution]:
 
 def touches(curve: SolutionCurve, before: Solution, one: Solution, after: Solution) -> list[Bifurcation]:
     """Return a degenerate point where an eigenvalue comes to the border of stability and goes back."""
-    near = _length(before, after) < SHORTEST and may_return((before, one, after), curve.equation.is_map)
+    near = _length(before, after) < SHORTEST and may_return((before, one, after), curve.is_map)
     if not near or happened(before, after):
         return []
     return [Bifurcation(DEGENERATE, one.z, one.tangent, None, curve.width * abs(float(after.z[-1] - before.z[-1])))]

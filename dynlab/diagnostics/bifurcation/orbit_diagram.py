@@ -117,9 +117,9 @@ def _beside(diagram: Diagram, index: int, branch: Branch, z: float) -> list[tupl
         grown = [float(beyond(one.eigenvalues, curve.is_map).max()) for one in (first, second)]
         growth = grown[0] + part * (grown[1] - grown[0])
         birth = min(born, key=lambda one: abs(one.z[-1] - z), default=None)
-        if birth and birth.refined and birth.coefficient and abs(birth.z[-1] - z) < NEAR_BIRTH and growth > 0:
-            if birth.coefficient.value < 0:
-                state = state + 2 * np.sqrt(-growth / birth.coefficient.value) * birth.refined.null.real
+        if birth and birth.refined and birth.coefficient and abs(birth.z[-1] - z) < NEAR_BIRTH:
+            reach = max(-growth / birth.coefficient.value, 0.0)
+            state = state + 2 * np.sqrt(reach if growth > 0 else 0.0) * birth.refined.null.real
         found.append((state, OFF_STABLE if first.kind.stable == second.kind.stable == 1 or growth <= 0 else OFF))
     return found
 

@@ -17,6 +17,7 @@ from dynlab.progress import through
 
 MAX_NEWTON = 50
 SETTLED = 1e-11  # times the size of the state: the residual ‖G‖₂ up to which it is a fixed point
+PARTS = 8  # of the way between two values, where one step leads elsewhere
 SHORTER = 0.5  # times the step of Newton's method before: so short it is where the way leads to the nearest fixed point
 MISSED = 1e-6  # times the way and the size: so near Newton's method leads back to where it came from
 TRANSIENT = 2000  # steps before an orbit is looked at
@@ -48,15 +49,17 @@ class Plane:
     def __init__(self, varied: Varied, values: Real, max_memory: float) -> None:
         self.varied, self.values, n = varied, torch.from_numpy(values), varied.system.state_size
         weights = sum(weight.numel() for weight in varied.changed(self.values[0])[0].values())
-        self.blocks = blocks(len(values), 8 * (COPIES * (n * n + n) + 2 * weights), max_memory, 8 * len(values) * (n + 8))
+        self.blocks = blocks(
+            len(values), 8 * (COPIES * (n * n + n) + 2 * weights), max_memory, 8 * len(values) * (n + 8)
+        )
 
-    def moved(self, rows: Index, states: Tensor) -> Tensor:
-        """Return the step, or velocity, at states (row, n), each at the value of its row."""
-        return self.varied.batched(self.values[rows], self.varied.method, states)
+    def moved(self, values: Tensor, states: Tensor) -> Tensor:
+        """Return the step, or velocity, at states (k, n), each at a value of its own, (k, 2)."""
+        return self.varied.batched(values, self.varied.method, states)
 
-    def jacobian(self, rows: Index, states: Tensor) -> Tensor:
-        """Return the Jacobians there, (row, n, n)."""
-        return self.varied.batched(self.values[rows], "jacobian", states)
+    def jacobian(self, values: Tensor, states: Tensor) -> Tensor:
+        """Return the Jacobians there, (k, n, n)."""
+        return self.varied.batched(values, "jacobian", states)
 
     def fixed_point(self, start: Real) -> tuple[Fixed, int]:
         """Return one fixed point at each value, and at which it is followed from.
@@ -67,60 +70,77 @@ class Plane:
         """
         count, side = len(self.values), int(np.sqrt(len(self.values)))
         every = np.arange(count)
-        states, iterations, reached, _ = self.newton(every, np.tile(start, (count, 1)))
+        states, iterations, reached, _ = self.newton(self.values, np.tile(start, (count, 1)))
         first = int(np.where(reached, np.linalg.norm(states - start, axis=1), np.inf).argmin())
         reached &= every == first
         row, column = np.divmod(every, side)
         for _ in through(range(2 * side)):
             new = 0
             for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-                inside = (0 <= row - down) & (row - down < side) & (0 <= column - right) & (column - right < side)
+                inside = (row - down >= 0) & (row - down < side) & (column - right >= 0) & (column - right < side)
                 known = np.clip(every - side * down - right, 0, count - 1)
                 some = np.flatnonzero(~reached & inside & reached[known])
-                found, taken, straight = self.followed(known[some], some, states[known[some]])
+                if not len(some):
+                    continue
+                found, taken, straight = self.followed(self.values[known[some]], self.values[some], states[known[some]])
                 some = some[straight]
                 states[some], iterations[some], reached[some] = found[straight], taken[straight], True
                 new += len(some)
             if not new:
                 break
         states = np.where(reached[:, None] | ~reached.any(), states, np.nan)
-        judged = [self.judged(every[part], states[part], reached[part]) for part in self.blocks]
+        judged = [self.judged(self.values[part], states[part], reached[part]) for part in self.blocks]
         told = (np.concatenate(each) for each in zip(*judged, strict=True))
         return Fixed(states, np.where(reached, iterations, 0), reached, *told), first
 
-    def followed(self, known: Index, new: Index, states: Real) -> tuple[Real, Index, NDArray[np.bool_]]:
-        """Return where fixed points of `known` rows are at `new` ones, the iterations, and whether that is certain."""
+    def followed(self, known: Tensor, new: Tensor, states: Real) -> tuple[Real, Index, NDArray[np.bool_]]:
+        """Return where fixed points at `known` values are at `new` ones, the iterations, and whether that is certain.
+
+        Where one step is not, `PARTS` are tried.
+        """
+        found, iterations, certain = self._there_and_back(known, new, states)
+        lost = np.flatnonzero(~certain)
+        if len(lost):
+            ahead, way, sure = states[lost], (new - known)[lost] / PARTS, np.ones(len(lost), dtype=bool)
+            for part in range(PARTS):
+                before = known[lost] + part * way
+                ahead, _, each = self._there_and_back(before, before + way, ahead)
+                sure &= each
+            found[lost], certain[lost] = ahead, sure
+        return found, iterations, certain
+
+    def _there_and_back(self, known: Tensor, new: Tensor, states: Real) -> tuple[Real, Index, NDArray[np.bool_]]:
         there, iterations, converged, direct = self.newton(new, states)
-        back, _, returned, straight = self.newton(known, np.where(converged[:, None], there, states))
+        there = np.where(converged[:, None], there, states)
+        back, _, returned, straight = self.newton(known, there)
         moved, missed = (np.linalg.norm(each - states, axis=1) for each in (there, back))
         returned &= missed <= MISSED * np.maximum(moved, np.linalg.norm(states, axis=1))
         return there, iterations, converged & returned & direct & straight
 
     def newton(
-        self, rows: Index, starts: Real, period: int = 1
+        self, values: Tensor, starts: Real, period: int = 1
     ) -> tuple[Real, Index, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return where Newton's method leads from (row, n), its iterations, and where it converges, and directly."""
-        ends = [self._newton(rows[part], starts[part], period) for part in self.blocks if len(rows[part])]
-        if not ends:
-            return starts, rows, rows > 0, rows > 0
+        """Return where Newton's method leads from (k, n), its iterations, and where it converges, and directly."""
+        parts = [part for part in self.blocks if part.start < len(starts)]
+        ends = [self._newton(values[part], starts[part], period) for part in parts]
         return tuple(np.concatenate(each) for each in zip(*ends, strict=True))  # type: ignore[return-value]
 
-    def _newton(self, rows: Index, starts: Real, period: int) -> tuple[Real, ...]:
+    def _newton(self, values: Tensor, starts: Real, period: int) -> tuple[Real, ...]:
         is_map, states = not self.varied.held.is_flow, torch.from_numpy(starts.copy())
         size, identity = states.norm(dim=-1), float(is_map) * torch.eye(starts.shape[1], dtype=torch.float64)
-        iterations, before = torch.zeros(len(rows), dtype=torch.int64), torch.full((len(rows),), torch.inf)
-        direct = torch.ones(len(rows), dtype=torch.bool)
+        iterations, before = torch.zeros(len(values), dtype=torch.int64), torch.full((len(values),), torch.inf)
+        direct = torch.ones(len(values), dtype=torch.bool)
         for number in range(MAX_NEWTON + 1):
             orbit = [states]
             for _ in range(period):
-                orbit.append(self.moved(rows, orbit[-1]))
+                orbit.append(self.moved(values, orbit[-1]))
             value = orbit.pop() - states * is_map
             live = ~(value.norm(dim=-1) <= SETTLED * torch.maximum(states.norm(dim=-1), size).clamp_min(TINY))
             if number == MAX_NEWTON or not live.any():
                 break
-            matrix = self.jacobian(rows, orbit[0])
+            matrix = self.jacobian(values, orbit[0])
             for each in orbit[1:]:
-                matrix = self.jacobian(rows, each) @ matrix
+                matrix = self.jacobian(values, each) @ matrix
             step, info = torch.linalg.solve_ex(matrix - identity, value.unsqueeze(-1))
             usable, length = live & (info == 0), step[..., 0].norm(dim=-1)
             direct &= ~live | ~(length > SHORTER * before)
@@ -137,13 +157,12 @@ class Plane:
         """
         found = np.empty(len(starts), dtype=np.int64)
         for part in through(self.blocks):
-            rows = np.arange(len(starts))[part]
-            states = torch.from_numpy(starts[part])
+            values, states = self.values[part], torch.from_numpy(starts[part])
             for _ in range(TRANSIENT):
-                states = self._inside(rows, states, largest)
+                states = self._inside(values, states, largest)
             orbit = [states]
             for _ in range(longest):
-                orbit.append(self._inside(rows, orbit[-1], largest))
+                orbit.append(self._inside(values, orbit[-1], largest))
             size = torch.stack(orbit).norm(dim=-1).amax(dim=0).clamp_min(TINY)
             away = torch.stack([(each - states).norm(dim=-1) / size for each in orbit[1:]]).numpy()
             near = away <= RETURNS
@@ -153,36 +172,36 @@ class Plane:
             for m in np.unique(period[period > 1]).tolist():
                 some = np.flatnonzero(period == m)
                 sizes = np.linalg.norm(starts[part][some], axis=1)
-                period[some] = self._least_period(rows[some], states.numpy()[some], m, sizes)
+                period[some] = self._least_period(values[some], states.numpy()[some], m, sizes)
             found[part] = period
         return found
 
-    def _inside(self, rows: Index, states: Tensor, largest: float) -> Tensor:
+    def _inside(self, values: Tensor, states: Tensor, largest: float) -> Tensor:
         """Return the next states, NaN where they have left the bound, and so from there on."""
-        moved = self.moved(rows, states)
+        moved = self.moved(values, states)
         return torch.where((moved.abs() <= largest).all(dim=-1, keepdim=True), moved, torch.nan)
 
-    def _least_period(self, rows: Index, states: Real, period: int, sizes: Real) -> Index:
-        """Return the least period of the cycles of `period` steps that Newton's method finds from states (row, n)."""
-        ends, _, converged, _ = self.newton(rows, states, period)
+    def _least_period(self, values: Tensor, states: Real, period: int, sizes: Real) -> Index:
+        """Return the least period of the cycles of `period` steps that Newton's method finds from states (k, n)."""
+        ends, _, converged, _ = self.newton(values, states, period)
         at = moved = torch.from_numpy(ends)
         found = np.where(converged, period, UNDECIDED)
         for m in range(1, period):
-            moved = self.moved(rows, moved)
+            moved = self.moved(values, moved)
             back = ((moved - at).norm(dim=-1).numpy() <= MISSED * sizes) & (found == period) & (period % m == 0)
             found = np.where(back, m, found)
         return found
 
     def judged(
-        self, rows: Index, found: Real, reached: NDArray[np.bool_]
+        self, values: Tensor, found: Real, reached: NDArray[np.bool_]
     ) -> tuple[Real, Real, NDArray[np.int8], Index]:
-        """Return ‖G‖₂ at states (row, n), and what their eigenvalues say: leading, stable and unstable directions."""
+        """Return ‖G‖₂ at states (k, n), and what their eigenvalues say: leading, stable and unstable directions."""
         is_map, (count, n), eps = not self.varied.held.is_flow, found.shape, float(np.finfo(np.float64).eps)
         states = torch.from_numpy(found)
-        residual = (self.moved(rows, states) - states * is_map).norm(dim=-1).numpy()
+        residual = (self.moved(values, states) - states * is_map).norm(dim=-1).numpy()
         aside = eps * states.norm(dim=-1, keepdim=True).clamp_min(TINY) * torch.linspace(1, 2, n, dtype=torch.float64)
         three = torch.stack([states, states + aside, states - aside], dim=1).nan_to_num(0.0)
-        matrices = self.jacobian(rows, three).numpy()
+        matrices = self.jacobian(values, three).numpy()
         change = np.linalg.norm(matrices[:, 1:] - matrices[:, :1], axis=(2, 3)).max(axis=1)
         norms = np.linalg.norm(matrices[:, 0], axis=(1, 2))
         leading, stable, unstable = np.full(count, np.nan), np.full(count, -1, np.int8), np.zeros(count, np.int64)

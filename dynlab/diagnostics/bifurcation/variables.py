@@ -21,7 +21,7 @@ def orbits_of(diagram: Diagram) -> list[Vector]:
 
 def variables(diagram: Diagram, orbits: list[Vector], name: str, observed: int) -> dict[str, xr.Variable]:
     """Return the variables along `point`, `branch` and `bifurcation`; `name` is the parameter's."""
-    is_map, curve, n = diagram.curve.equation.is_map, diagram.curve, len(diagram.curve.scale)
+    is_map, curve, n = diagram.curve.is_map, diagram.curve, len(diagram.curve.scale)
     solutions = [one for branch in diagram.branches for one in branch.solutions]
     numbers = [number for number, branch in enumerate(diagram.branches) for _ in branch.solutions]
     phases = np.full((len(orbits), max([1, *map(len, orbits)])), np.nan)

@@ -58,7 +58,7 @@ def verdict(
         Number of fixed points beyond it that a search found, from which no branch was followed.
     orbits : Visited or None
     """
-    noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
+    noun = "fixed point" if diagram.curve.is_map else "equilibrium"
     over = f"{name} from {_number(ends[0])} to {_number(ends[1])}"
     changes = _changes(diagram, name, noun)
     unsure = _lost(diagram) or any(one.kind == DEGENERATE for one in diagram.bifurcations)
