@@ -90,7 +90,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ):
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
-    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal" if np.isclose(*half) else "auto")
     astray = _astray(ds, off)
     for place in astray:
         at = float(ds["attractor_x"][place, 0]), float(ds["attractor_y"][place, 0])

@@ -158,7 +158,7 @@ def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -
             states.append(held.moved(states[-1]))
         points = torch.stack(states)
         apart = (points[1:] - root).abs().amax(dim=1)
-        if p > 1 and float(apart.min()) <= LEAST * float(apart.max()):
+        if p > 1 and float(apart.min()) <= max(LEAST * float(apart.max()), float(tolerance(root))):
             return None
         matrix, error = product_and_error(held, points)
         # the root lies off the exact one by the residual over the weakest slope: how the product changes on the way

@@ -184,8 +184,8 @@ def test_the_plane_of_the_principal_components():
     np.testing.assert_allclose(plane.directions @ plane.directions.T, np.eye(2), atol=1e-14)
     there = plane.coordinates(states)
     np.testing.assert_allclose(plane.origin + there @ plane.directions, states, atol=1e-12)
-    assert np.abs(there).max() < plane.half
-    assert ((plane.lowest < states) & (states < plane.highest)).all()
+    assert np.abs(there).max() < plane.window.max()
+    assert ((plane.box[0] < states) & (states < plane.box[1])).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

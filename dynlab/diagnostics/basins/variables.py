@@ -126,10 +126,11 @@ def _class(one: Attractor) -> str:
     return words[one.stable]
 
 
-def coordinates(line: Real, size: int) -> dict[str, xr.Variable]:
+def coordinates(x: Real, y: Real, size: int) -> dict[str, xr.Variable]:
     """Return the plane's coordinates of the starts of a system of `size` states."""
     names = ("state h₁", "state h₂") if size == 2 else ("first principal component", "second principal component")
-    return {dim: schema.variable((dim,), line, name) for dim, name in zip((schema.X, schema.Y), names, strict=True)}
+    both = zip((schema.X, schema.Y), (x, y), names, strict=True)
+    return {dim: schema.variable((dim,), line, name) for dim, line, name in both}
 
 
 def flags(variables: dict[str, xr.Variable]) -> dict[str, str]:

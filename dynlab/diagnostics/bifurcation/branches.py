@@ -162,11 +162,10 @@ class Diagram:
         solutions: list[Solution] = []
         for point in points:
             solutions.append(solution(curve, point, solutions[-1] if solutions else None))
-        dense = locating.without_critical(locating.denser(curve, solutions))
+        dense = locating.without_critical(solutions)
         passed = dense[:1]
-        for number, (left, right) in enumerate(itertools.pairwise(dense)):
-            found = locating.touches(curve, *dense[number - 1 : number + 2]) if number else []
-            for one in found + locating.bifurcations(curve, left, right):
+        for left, right in itertools.pairwise(dense):
+            for one in locating.bifurcations(curve, left, right):
                 if curve.period > 1 and self._halves(curve, one.z):
                     return passed
                 if passed[-1].bifurcation >= 0:

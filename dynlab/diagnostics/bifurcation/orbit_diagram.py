@@ -73,8 +73,9 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
     for number, p in through(list(enumerate(values.tolist()))):
         held, steps = varied.fixed(p), STEPS if n <= SMALL else FEWER_STEPS
         ends = classify(held, begin[number], steps=steps, bound=bound, seed=seed, compile=True)
-        settled[number] = np.where(ends.labels >= 0, SETTLED, np.where(ends.labels == LEAVES, LEFT, UNSETTLED))
         for each, label in enumerate(ends.labels.tolist()):
+            comes = label >= 0 and (ends.attractors[label].stable == 1 or ends.attractors[label].form == REST)
+            settled[number, each] = SETTLED if comes else LEFT if label == LEAVES else UNSETTLED
             if label != LEAVES:
                 points = _points(held, ends, each)[-KEPT:]
                 states[number, each, : len(points)] = points

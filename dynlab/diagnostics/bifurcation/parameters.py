@@ -127,7 +127,7 @@ class Varied(nn.Module):
             if not isinstance(value, Tensor):  # a number, which becomes a buffer
                 delattr(module, attribute)
                 module.register_buffer(attribute, torch.tensor(float(value), dtype=held.input.dtype))
-        self._weights = dict(_tensors(self.system))
+        self.weights = dict(_tensors(self.system))
 
     @property
     def method(self) -> str:
@@ -162,7 +162,7 @@ class Varied(nn.Module):
         weights, input = {}, self.held.input
         for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True):
             for full in parameter.places:
-                weights[full] = parameter.put(weights.get(full, self._weights[full]), value)
+                weights[full] = parameter.put(weights.get(full, self.weights[full]), value)
             input = input if parameter.places else parameter.put(input, value)
         return weights, input
 
@@ -253,12 +253,9 @@ def _check_tensors(varied: Varied, values: Tensor) -> None:
 
 def _acts(varied: Varied, number: int, values: Tensor) -> bool:
     """Return whether a step depends on a parameter, and not only the system's making; a factor on 0 does nothing."""
-    (weights, input), parameter = varied.changed(values), varied.parameters_varied[number]
-    if (
-        parameter.scale
-        and not any(bool(weights[full].any()) for full in parameter.places)
-        and (parameter.places or not bool(input.any()))
-    ):
+    parameter = varied.parameters_varied[number]
+    scaled = [varied.weights[full] for full in parameter.places] or [varied.held.input]
+    if parameter.scale and not any(bool(whole.any()) for whole in scaled):
         return False
     with torch.enable_grad():
         free = values[number].clone().requires_grad_()

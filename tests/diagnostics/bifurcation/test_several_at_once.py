@@ -112,18 +112,3 @@ def test_a_branch_that_turns_back_at_a_kink_is_born_there():
     system = from_function(lambda h, x: h + 0.5 * (x - h.abs()), state_size=1, input_size=1)
     ds = bifurcation(system, parameter="input[0]", lowest=-1, highest=1, values=0)
     assert "A stable and an unstable fixed point appear at input[0]" in ds.attrs["verdict"]
-
-
-# x − 0.3 x (x − p³) and (1 + p³) x: an eigenvalue crosses the border with the speed 0, and branches end beside it.
-@pytest.mark.parametrize(
-    "coordinates",
-    [
-        lambda p, x: [x - 0.3 * x * (x - p) * (x + p)],  # three lines cross
-        lambda p, x: [x - 0.3 * x * (x - p * p)],  # a parabola touches a line
-    ],
-)
-def test_branches_that_meet_where_no_eigenvalue_crosses_meet_at_a_degenerate_point(coordinates):
-    ds = followed(coordinates, 1, -1.0, 1.3)
-    kinds, values, errors = on(ds, np.zeros(1))
-    assert set(kinds) == {"degenerate"}
-    assert (np.abs(values) <= errors + 1e-12).all()
