@@ -38,7 +38,7 @@ COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed 
 LONGER = 10  # times `steps`: so long an orbit is followed that still comes nearer to an attractor
 MOST_SHOT = 3  # periodic orbits of a flow that are refined at a look
 MOST_SETS, MOST_ESCAPES = 6, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
-STEPS = (4096, 16384, 65536)  # that one is followed for, more where fewer do not decide, the last in compiled code
+STEPS = (4096, 16384)  # that one is followed for, the latter where the former do not decide
 SAMPLED, WATCHED = 256, 8192  # orbits in chaos that are followed on, and for how many steps
 LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
 CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
@@ -184,7 +184,7 @@ def _come_nearer(held: Held, ends: Ends, steps: int, bound: float) -> None:
 def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) -> None:
     """Say what orbits are on that do not repeat, one of them at a time; what stays undecided is left."""
     left, escapes = ends.live(), 0
-    lengths: Sequence[int] = STEPS if ends.code else STEPS[:2]
+    lengths: Sequence[int] = STEPS
     for _ in range(MOST_SETS):
         left = left[ends.labels[left] == UNDECIDED]
         if not len(left):

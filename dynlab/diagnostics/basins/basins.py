@@ -139,8 +139,7 @@ def basins(
     held, spanning, shape = _held(system, inputs, states, at, at_step, dtype, device)
     exact = Held(frozen(system), held.input.double().cpu(), held.t)
     plane = plane_of_starts(exact, spanning, extent, box, largest_state or LARGEST_STATE, seed)
-    reach = float(np.linalg.norm(plane.origin)) + float(np.abs(plane.window).max())
-    bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * reach)
+    bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * plane.reach)
     x, y = (np.linspace(*ends, grid) for ends in plane.window)
     on_plane = plane.states(x, y).reshape(-1, system.state_size)
     in_box = plane.drawn(min(IN_BOX, max(SEARCHED, len(on_plane) // 10)), seed)
@@ -148,25 +147,19 @@ def basins(
     known = _stable_points(exact, in_box if len(in_box) else on_plane, seed)
     sets = each <= FOLLOWED_WORK if follow is None else follow
     ends = classify(exact, starts, steps=steps, known=known, bound=bound, sets=sets, seed=seed, followed_by=held)
-    attractors, labels = variables.by_share(ends, len(on_plane))
-    basin = labels[: len(on_plane)].reshape(grid, grid)
+    attractors, basin, elsewhere = variables.by_share(ends, grid)
     found = variables.of_grid(basin, ends, attractors, plane)
-    found |= variables.of_attractors(attractors, basin, labels[len(on_plane) :], plane, exact.is_flow)
-    settings = held_settings(system, at, exact) | {"inputs": shape, "plane_share": plane.share}
+    found |= variables.of_attractors(attractors, basin, elsewhere, plane, exact.is_flow)
+    settings = held_settings(system, at, exact) | {"inputs": shape, "plane_share": plane.share, "seed": seed}
     settings |= {"states": None if spanning is None else list(np.shape(spanning)), "follow": sets, "grid": grid}
-    settings |= {
-        "extent": float(np.ptp(plane.window, axis=1).max()) / 2,
-        "box": plane.box.tolist(),
-        "steps": steps,
-        "largest_state": bound,
-        "max_memory": max_memory,
-    }
+    settings |= {"extent": float(np.ptp(plane.window, axis=1).max()) / 2, "box": plane.box.tolist()}
+    settings |= {"steps": steps, "largest_state": bound, "max_memory": max_memory, "dtype": dtype, "device": device}
     settings |= {"step_size": system.step_size} if isinstance(system, Euler) else {}
     return schema.dataset(
         found,
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device, "seed": seed},
+        settings=settings,
         verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
         method=METHOD,
         coords=variables.coordinates(x, y, system.state_size),

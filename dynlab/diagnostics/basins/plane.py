@@ -40,6 +40,11 @@ class Plane:
     box: Real
     share: float = 1.0
 
+    @property
+    def reach(self) -> float:
+        """How far the window's states may lie from 0."""
+        return float(np.linalg.norm(self.origin)) + float(np.abs(self.window).max())
+
     def states(self, x: Real, y: Real) -> Real:
         """Return the states of a grid, shape (y, x, state)."""
         return self.origin + x[None, :, None] * self.directions[0] + y[:, None, None] * self.directions[1]

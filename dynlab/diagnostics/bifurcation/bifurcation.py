@@ -130,9 +130,10 @@ def bifurcation(
         ``bifurcation``: ``bifurcation_kind`` with ``_parameter``, ``_parameter_error``, ``_state``, ``_observed``,
         ``_eigenvalue`` (the critical one), ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``,
         and ``_criticality`` with ``_coefficient`` and ``_coefficient_error``, the cubic one of the normal form. The
-        orbit diagram is ``visited(parameter, sample, iteration)``: points of orbits that have settled, of a flow
-        local extrema. ``settled(parameter, sample)`` is 1 where the orbit has, 0 where its reach still changed at the
-        end, and −1 where it left the bound or became no number.
+        orbit diagram is ``visited(parameter, sample, iteration)``: points of the attractor on which an orbit ends, of a
+        flow local extrema. ``settled(parameter, sample)`` is 1 where it ends on one, 0 where it has come to none, and
+        −1 where it left the bound or became no number. ``cycle_period(parameter, sample)`` and ``cycle_multiplier``,
+        the largest modulus (of a flow Floquet's), are those of a cycle.
 
     Raises
     ------
@@ -155,40 +156,33 @@ def bifurcation(
     n, lowest, highest = system.state_size, float(lowest), float(highest)
     values = (VALUES if n <= SMALL else FEWER_VALUES) if values is None else values
     check_range(parameter, lowest, highest)
-    _check(largest_state, starts, searches, max_period, values, observed, n)
-    if values:
-        check_memory(values, n, max_memory)
+    _check(largest_state, starts, searches, max_period, values, observed, n, max_memory)
     varied = varied_system(system, inputs, (parameter,), at, at_step, ((lowest + highest) / 2,))
     with one_torch_thread():
-        begun = [
-            fixed_points_at(varied, p, inputs, starts, seed) for p in np.linspace(lowest, highest, searches).tolist()
-        ]
+        begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in np.linspace(lowest, highest, searches)]
         largest = max([float(np.abs(state).max()) for one in begun for state in one.states], default=0.0)
         bound = max(LARGEST, BEYOND_TYPICAL * largest) if largest_state is None else largest_state
         diagram, beyond = _diagram(varied, begun, (lowest, highest), bound, max_period)
-        orbits = orbits_of(diagram)
-        grid = np.linspace(lowest, highest, values)
+        orbits, grid = orbits_of(diagram), np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
-        coordinate = _coordinate(diagram, orbits, seen) if observed is None else observed
-        found = variables(diagram, orbits, parameter, coordinate)
-    coords = {}
-    if seen is not None:
-        found |= _of_orbits(seen, coordinate, varied.held.is_flow)
-        coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, described(parameter))
+    coordinate = _coordinate(diagram, orbits, seen) if observed is None else observed
+    found = variables(diagram, orbits, parameter, coordinate)
+    found |= {} if seen is None else _of_orbits(seen, coordinate, varied.held.is_flow)
+    axis = {schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))}
     settings = {"parameter": parameter, "lowest": lowest, "highest": highest, "largest_state": bound, "seed": seed}
     settings |= {"max_memory": max_memory, "starts": starts, "searches": searches, "max_period": max_period}
-    settings |= {"observed": coordinate, "values": values, "dtype": "float64", "device": "cpu"}
+    settings |= {"observed": coordinate, "values": values} | held_settings(system, at, varied.held)
     said = verdict(diagram, parameter, (lowest, highest), bound, beyond, seen)
-    is_held = system.network_input_size and not parameter.startswith("input")
+    said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
+    missing = [f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete]
     return schema.dataset(
         found,
         system=system.name,
         source=system.source,
-        settings=settings | held_settings(system, at, varied.held),
-        verdict=(under_input(said, at) if is_held else said)
-        + "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete),
+        settings=settings | {"dtype": "float64", "device": "cpu"},
+        verdict="".join([said, *missing]),
         method=METHOD,
-        coords=coords,
+        coords=axis if values else {},
         flags=_flags(diagram, found, bound),
     )
 
@@ -284,7 +278,9 @@ def _check(
     values: int,
     observed: int | None,
     size: int,
+    max_memory: float,
 ) -> None:
+    check_memory(values, size, max_memory)
     check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
     check_at_least(0, values=values)
     if size > MOST_STATES:
