@@ -129,6 +129,7 @@ def _repeating(held: Held, ends: Ends, some: Index, period: Real) -> Iterator[tu
     if held.is_flow:
         yield 0.0, some[_at_rest(held, ends.states[some], scale_of(ends, some))]
         for place in np.flatnonzero(period > 0)[:MOST_SHOT]:
+            assign(ends, some, NEAR)
             if ends.labels[some[place]] == UNDECIDED:
                 yield float(period[place]), some[place : place + 1]
     else:

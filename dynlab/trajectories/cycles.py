@@ -34,7 +34,7 @@ ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the produ
 SHOT = 1e-9  # the relative error of a flow's φ_T
 FIFTEEN = 15  # 2⁴ − 1: the error of half as many steps of fourth order is so many times as large
 ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther off is none
-POINTS = 1024  # a quarter of the states of a flow's periodic orbit
+POINTS = 512  # a quarter of the states of a flow's periodic orbit
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ FLAGS = {
 
 
 def by_share(ends: Ends, grid: int) -> tuple[list[Attractor], Index, Index]:
-    """Return the attractors by how many starts on the plane end there, and the plane's and other labels in these numbers.
+    """Return the attractors by how many starts on the plane end there, and the labels in these numbers.
 
     An attractor that does not attract is listed where a start ends on it.
     """

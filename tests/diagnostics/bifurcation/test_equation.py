@@ -38,7 +38,9 @@ def equation(name, config, parameter, period=1):
     torch.manual_seed(0)
     system = frozen(create(name, **config))
     held = torch.linspace(0.3, 0.7, system.input_size, dtype=torch.float64)
-    return SolutionCurve(Varied(Held(system, held), (named(system, parameter),)), np.ones(system.state_size), 0.0, 1.0, period)
+    return SolutionCurve(
+        Varied(Held(system, held), (named(system, parameter),)), np.ones(system.state_size), 0.0, 1.0, period
+    )
 
 
 @pytest.mark.parametrize("name, config, parameter", CASES)

@@ -62,22 +62,6 @@ def test_a_flip_close_beside_a_fold_is_listed_on_both_branches_and_what_is_stabl
     assert (np.abs(values[kinds == "fold"]) <= errors[kinds == "fold"]).all()
 
 
-def test_two_flips_at_once():
-    """Of −p h and tanh's slope: both multipliers of 0 are −p."""
-    ds = followed(lambda p, x, y: [torch.tanh(-p * x), torch.tanh(-p * y)], 2, 0.9, 1.1)
-    assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
-    assert abs(ds["bifurcation_parameter"].item() - 1) <= ds["bifurcation_parameter_error"].item()
-
-
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_the_unit_of_the_parameter_does_not_matter(unit):
-    """Pitchfork at p = 1 unit, in any unit."""
-    ds = followed(lambda p, x: [p / unit * x - x**3], 1, 0.5 * unit, 1.5 * unit)
-    assert ds["bifurcation_kind"].values.tolist() == ["pitchfork"]
-    assert ds["bifurcation_parameter"].item() == pytest.approx(unit, rel=1e-9)
-    assert ds["bifurcation_criticality"].item() == "supercritical"
-
-
 @pytest.mark.parametrize("units", [[1e4], [1.0, 1e6], [1e-6]], ids=str)
 def test_a_pitchfork_of_large_or_small_states_is_one(units):
     """h = c tanh(p h/c): two states ±c u with p = artanh(u)/u are born at p = 1, beside a coordinate at rest."""
