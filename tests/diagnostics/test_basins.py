@@ -123,7 +123,7 @@ def test_a_flow_has_its_own_basins():
 
 def test_starts_come_from_the_box_that_is_asked_for():
     system = dl.from_function(lambda h, x: h + 0.2 * (h - h**3), state_size=3)
-    ds = dl.basins(system, grid=8, box=[[-2, 0.1, 0.1], [2, 3, 3]])
+    ds = dl.basins(system, grid=8, box=[[-2, 0.1, 0.1], [2, 2, 2]])
     states, shares = ds["attractor_state"].values, ds["box_share"].values
     inside = (states[:, 1:] > 0).all(axis=1) & (ds["stable"].values == 1)
     assert inside.sum() == 2
