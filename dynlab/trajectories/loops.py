@@ -1,5 +1,5 @@
 # ruff: noqa: F821
-# mypy: disable-error-code="name-defined"
+# mypy: disable-error-code="name-defined,no-untyped-def"
 """Orbits one by one, in the scalar code of a step: `dynlab.program.compiled` appends this text to it."""
 
 
