@@ -14,7 +14,7 @@ from dynlab.progress import through
 from dynlab.systems.held import Held
 from dynlab.trajectories.assignment import LEAVES, Ends
 from dynlab.trajectories.attractors import classify
-from dynlab.trajectories.cycles import CYCLE, REST
+from dynlab.trajectories.cycles import CYCLE, REST, cycles
 from dynlab.trajectories.following import orbit
 
 ORBITS = 4  # at each value of the parameter
@@ -69,20 +69,22 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
     n, varied = len(diagram.curve.scale), diagram.curve.varied
     begin = starts(diagram, values, np.random.default_rng(seed))
     states = np.full((len(values), ORBITS, KEPT, n), np.nan)
-    settled, cycles = np.zeros((len(values), ORBITS), dtype=np.int8), np.full((2, len(values), ORBITS), np.nan)
+    settled, repeating = np.zeros((len(values), ORBITS), dtype=np.int8), np.full((2, len(values), ORBITS), np.nan)
     for number, p in through(list(enumerate(values.tolist()))):
         held, steps = varied.fixed(p), STEPS if n <= SMALL else FEWER_STEPS
-        ends = classify(held, begin[number], steps=steps, bound=bound, seed=seed, compile=True)
+        points = cycles(held, diagram.curve.critical, begin[number], 0.0)
+        known = [one for one in points if one is not None and one.stable == 1]
+        ends = classify(held, begin[number], steps=steps, known=known, bound=bound, seed=seed, compile=True)
         for each, label in enumerate(ends.labels.tolist()):
             comes = label >= 0 and (ends.attractors[label].stable == 1 or ends.attractors[label].form == REST)
             settled[number, each] = SETTLED if comes else LEFT if label == LEAVES else UNSETTLED
             if label != LEAVES:
-                points = _points(held, ends, each)[-KEPT:]
-                states[number, each, : len(points)] = points
+                seen = _points(held, ends, each)[-KEPT:]
+                states[number, each, : len(seen)] = seen
             if label >= 0 and ends.attractors[label].form == CYCLE:
                 one = ends.attractors[label]
-                cycles[:, number, each] = one.period, np.abs(one.multipliers).max(initial=0.0)
-    return Visited(states, settled, *cycles)
+                repeating[:, number, each] = one.period, np.abs(one.multipliers).max(initial=0.0)
+    return Visited(states, settled, *repeating)
 
 
 def check_memory(count: int, n: int, max_memory: float) -> None:
