@@ -52,7 +52,7 @@ def animate(
 def _portraits(source: Source, parameter: str, values: list[float]) -> CommandResult:
     import xarray as xr
 
-    from dynlab.diagnostics.bifurcation.varied_system import varied_system
+    from dynlab.diagnostics.bifurcation.parameters import varied_system
     from dynlab.diagnostics.phase_plane import phase_plane
     from dynlab.diagnostics.phase_plane.verdict import changes
     from dynlab.plots.movie import phase_frames

@@ -78,7 +78,8 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ):
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
-    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    is_square = np.isclose(extent[1] - extent[0], extent[3] - extent[2])
+    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal" if is_square else "auto")
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
     ax.set_title("Where starts end (share of the starts)")
     labels = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]

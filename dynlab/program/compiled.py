@@ -70,7 +70,8 @@ def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
     ----------
     program : Program
     loops : Path, optional
-        A file of functions under ``@njit`` that call the generated ``step`` and ``jacobian`` by name. Its text follows
+        A file of functions under ``@njit`` that call the generated ``step`` and ``jacobian`` by name; ``N`` is the
+        number of states. Its text follows
         theirs in one module, so that numba keeps what it compiles on disk.
     """
     if not is_installed() or program.size > LARGEST:
@@ -80,7 +81,13 @@ def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
     if any(name in OPERATIONS and not OPERATIONS[name].scalar for name in names):
         return None
     text = _Text(program, linear)
-    module = _module(HEADER + text.step() + text.jacobian() + (loops.read_text("utf-8") if loops else ""))
+    module = _module(
+        HEADER
+        + f"N = {program.size}\n\n\n"
+        + text.step()
+        + text.jacobian()
+        + (loops.read_text("utf-8") if loops else "")
+    )
     return Compiled(module.step, module.jacobian, text.numbers(), text.length, module)
 
 
@@ -132,6 +139,9 @@ class _Text:
 
     def _function(self, name: str, lines: list[str]) -> str:
         body = "\n".join(f"    {line}" for line in lines)
+        body = re.sub(r"\[(\d+) \+ (\d+)\]", lambda two: f"[{int(two[1]) + int(two[2])}]", body)
+        if "for " not in body:  # numbers in registers
+            body = re.sub(r"\bw\[(\d+)\]", r"w\1", body)
         return f"@njit(cache=True, error_model='numpy')\ndef {name}(h, c, w, out):\n{body}\n\n\n"
 
     def _loop(self, size: int, *body: str) -> list[str]:
@@ -171,6 +181,12 @@ class _Text:
                 size = p.operations[operation.reads[0]].size
                 matrix, source = self._constant(operation.slot), self.at[operation.reads[0]]
                 inner = f"    total += c[{matrix} + i * {size} + j] * w[{source} + j]"
+                if max(size, operation.size) <= UNROLLED:
+                    each = (
+                        [f"c[{matrix + i * size + j}] * w[{source + j}]" for j in range(size)]
+                        for i in range(operation.size)
+                    )
+                    return [f"w[{at + i}] = {' + '.join(terms) or '0.0'}" for i, terms in enumerate(each)]
                 return self._loop(
                     operation.size, "total = 0.0", f"for j in range({size}):", inner, f"w[{at} + i] = total"
                 )

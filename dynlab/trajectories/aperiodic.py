@@ -5,6 +5,8 @@ References
 Benettin, Galgani, Giorgilli and Strelcyn, Meccanica 15 (1980): exponents from the R of successive QR factors.
 """
 
+import functools
+
 import numpy as np
 import torch
 from scipy.spatial import cKDTree
@@ -19,6 +21,7 @@ from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagato
 MOST_JOINED = 4096  # of an orbit's last states are joined by a tree: its work grows with their square
 MEASURED = 3  # exponents, the largest ones
 ALIGNED = 0.25  # of the orbit: the frame turns to the growing directions before its growth counts
+AT_ONCE = 4  # steps between two factorisations: beyond, the lesser directions drown in rounding
 BESIDE = 1e-8  # of the orbit's size: how far aside its neighbour starts
 NEAR = 2.0  # times the largest distance to a nearest neighbour: an end so near to the orbit is on the same set
 LATE = 512  # last states of the neighbour, most of which are near where the set attracts
@@ -88,13 +91,14 @@ def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real
     """Return the largest exponents along consecutive states (m, n), and errors that hold but for one case in 500."""
     rng, k = np.random.default_rng(seed), min(MEASURED, trail.shape[1])
     frame = np.linalg.qr(rng.standard_normal((trail.shape[1], k)))[0]
-    growth: list[Real] = []
-    for matrix in propagators(held, trail, dt):
+    growth, steps = [], propagators(held, trail, dt)
+    parts = steps[: len(steps) // AT_ONCE * AT_ONCE].reshape(-1, AT_ONCE, *steps.shape[1:])
+    for matrix in functools.reduce(lambda product, k: parts[:, k] @ product, range(1, AT_ONCE), parts[:, 0]):
         frame, triangle = np.linalg.qr(matrix @ frame)
         with np.errstate(divide="ignore"):
             growth.append(np.log(np.abs(np.diagonal(triangle))))
     counted = np.array(growth[int(ALIGNED * len(growth)) :])
-    elapsed: Real = ((2 * dt if held.is_flow else 1.0) * np.arange(1, len(counted) + 1)).astype(np.float64)
+    elapsed: Real = (AT_ONCE * (2 * dt if held.is_flow else 1.0) * np.arange(1, len(counted) + 1)).astype(np.float64)
     total: Real = counted.cumsum(axis=0).astype(np.float64)
     with np.errstate(invalid="ignore"):
         errors = sure(BLOCKS) * standard_errors(total[None], elapsed, BLOCKS)[0]

@@ -7,6 +7,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
+from dynlab.program.compiled import Compiled
 from dynlab.systems.held import Held
 from dynlab.trajectories.cycles import REST, Attractor
 from dynlab.trajectories.following import REPEATS
@@ -37,6 +38,8 @@ class Ends:
         Of the starts, 1 at most: distances are relative to it, or to the size of a larger state.
     fast : Held
         What orbits are followed by.
+    code : Compiled or None
+        The same as compiled code.
     drifts : list of ndarray, shape (state,)
         The step (velocity) of those that drift: the k-th of the label `DRIFTS` − k.
     """
@@ -47,6 +50,7 @@ class Ends:
     steps: Index
     size: float
     fast: Held
+    code: Compiled | None
     drifts: list[Real] = field(default_factory=list)
 
     def live(self) -> Index:
@@ -103,13 +107,13 @@ def assign_drifts(held: Held, ends: Ends, some: Index) -> None:
     some = some[ends.labels[some] == UNDECIDED]
     h = torch.as_tensor(ends.states[some]).to(held.input)
     step = held.displacement(h)
-    length = step.abs().amax(-1)
-    reach = FAR * (1 + h.abs().amax(-1))
-    drifts = length > REPEATS * torch.as_tensor(scale_of(ends, some)).to(h)
-    for part in torch.linspace(0, 1, DISTANCES).tolist():
-        ahead = held.displacement(h + (reach / length)[:, None] ** part * step)
-        drifts &= (ahead - step).abs().amax(-1) <= STEADY * length
-    for place in drifts.nonzero()[:, 0].tolist():
+    moves = step.abs().amax(-1) > REPEATS * torch.as_tensor(scale_of(ends, some)).to(h)
+    for part in np.linspace(0, 1, DISTANCES).tolist():
+        some, h, step = some[moves.cpu().numpy()], h[moves], step[moves]
+        length = step.abs().amax(-1, keepdim=True)
+        ahead = held.displacement(h + (FAR * (1 + h.abs().amax(-1, keepdim=True)) / length) ** part * step)
+        moves = ((ahead - step).abs() <= STEADY * length).all(-1)
+    for place in moves.nonzero()[:, 0].tolist():
         way = step[place].double().cpu().numpy()
         apart = [float(np.abs(way - other).max()) for other in ends.drifts]
         if not apart or (min(apart) > ALIKE * np.abs(way).max() and len(apart) < MOST_DRIFTS):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
+from dynlab.program.compiled import Compiled
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import displacement_matrices
 from dynlab.trajectories.aperiodic import BESIDE, aperiodic
@@ -31,7 +32,7 @@ from dynlab.trajectories.assignment import (
     scale_of,
 )
 from dynlab.trajectories.cycles import CHAOS, Attractor, cycles
-from dynlab.trajectories.following import REPEATS, followed, orbit
+from dynlab.trajectories.following import REPEATS, followed, orbit, scalar_code
 
 COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed on while it halves its distance
 LONGER = 10  # times `steps`: so long an orbit is followed that still comes nearer to an attractor
@@ -41,6 +42,7 @@ STEPS = (4096, 16384)  # that one is followed for, the latter where the former d
 SAMPLED, WATCHED = 256, 8192  # orbits in chaos that are followed on, and for how many steps
 LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
 CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
+MANY = 2**24  # steps of all orbits: so many are worth the start of compiled code
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
 
 
@@ -54,6 +56,7 @@ def classify(
     sets: bool = True,
     seed: int = 0,
     followed_by: Held | None = None,
+    compile: bool | None = None,
 ) -> Ends:
     """Return where orbits end, and the attractors that they end on.
 
@@ -75,6 +78,8 @@ def classify(
         Of what is random.
     followed_by : Held, optional
         The same system in the dtype and on the device in which orbits are followed.
+    compile : bool, optional
+        Whether small states are followed in compiled code; by default where there are many steps.
 
     Examples
     --------
@@ -86,9 +91,9 @@ def classify(
     """
     begin = np.array(starts, dtype=float)
     count, size = len(begin), min(1.0, float(np.abs(begin).max(initial=0.0)) or 1.0)
-    ends = Ends(
-        list(known), np.full(count, UNDECIDED), begin, np.zeros(count, dtype=np.int64), size, followed_by or held
-    )
+    fast, many = followed_by or held, count * steps >= MANY if compile is None else compile
+    blank = np.full(count, UNDECIDED), begin, np.zeros(count, dtype=np.int64)
+    ends = Ends(list(known), *blank, size, fast, scalar_code(fast) if many else None)
     with np.errstate(invalid="ignore", over="ignore"), torch.no_grad():
         age, longest = 0, LONGER * steps if held.is_flow else steps
         while age < longest and len(ends.live()):
@@ -107,7 +112,7 @@ def _stretch(held: Held, ends: Ends, some: Index, count: int, bound: float) -> N
     if not len(some):
         return
     begin = torch.as_tensor(ends.states[some]).to(ends.fast.input)
-    found = followed(ends.fast, begin, count, bound, torch.as_tensor(scale_of(ends, some)).to(begin))
+    found = followed(ends.fast, begin, count, bound, torch.as_tensor(scale_of(ends, some)).to(begin), ends.code)
     ends.states[some] = found.states.double().cpu().numpy()
     ends.steps[some] += found.taken.cpu().numpy()
     gone = found.gone.cpu().numpy()
@@ -124,6 +129,7 @@ def _repeating(held: Held, ends: Ends, some: Index, period: Real) -> Iterator[tu
     if held.is_flow:
         yield 0.0, some[_at_rest(held, ends.states[some], scale_of(ends, some))]
         for place in np.flatnonzero(period > 0)[:MOST_SHOT]:
+            assign(ends, some, NEAR)
             if ends.labels[some[place]] == UNDECIDED:
                 yield float(period[place]), some[place : place + 1]
     else:
@@ -146,7 +152,7 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     if not len(members):
         return
     few = members[representatives(ends.states[members], scale_of(ends, members))]
-    found = cycles(held, period, ends.states[few], 0.0)
+    found = cycles(held, period, ends.states[few], 0.0, ends.code)
     for one in found:
         if one is not None:
             add(ends, one)
@@ -186,7 +192,7 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
             return
         begin = ends.states[left[len(left) // 2]]
         for length in lengths:
-            trail, beside, dt = _with_neighbour(held, begin, length, seed)
+            trail, beside, dt = _with_neighbour(held, begin, length, seed, ends.code)
             coming = _coming(held, trail)
             found = None if coming else aperiodic(held, trail, beside, dt, seed)
             if coming or found:
@@ -215,12 +221,12 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
             _stretch(held, ends, left, 2 * length, bound)
 
 
-def _with_neighbour(held: Held, begin: Real, length: int, seed: int) -> tuple[Real, Real, float]:
+def _with_neighbour(held: Held, begin: Real, length: int, seed: int, code: Compiled | None) -> tuple[Real, Real, float]:
     """The orbit from where a state (n,) is after `length` steps, one beside it, both as long, and a step's time."""
-    begin = orbit(held, torch.as_tensor(begin).to(held.input)[None], length)[0][-1, 0].double().cpu().numpy()
+    begin = orbit(held, torch.as_tensor(begin).to(held.input)[None], length, code)[0][-1, 0].double().cpu().numpy()
     aside = np.random.default_rng(seed).standard_normal(len(begin))
     both = np.stack([begin, begin + BESIDE * np.abs(begin).max() * aside / np.linalg.norm(aside)])
-    states, dt = orbit(held, torch.as_tensor(both).to(held.input), length)
+    states, dt = orbit(held, torch.as_tensor(both).to(held.input), length, code)
     trail, beside = states.double().cpu().numpy().swapaxes(0, 1)
     return trail, beside, dt
 
@@ -246,6 +252,6 @@ def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
     """Whether orbits on a chaotic set end elsewhere when they are followed on."""
     some = on_it[np.linspace(0, len(on_it) - 1, min(len(on_it), SAMPLED)).astype(int)]
     fresh = np.full(len(some), UNDECIDED), ends.states[some], np.zeros(len(some), np.int64)
-    tried = Ends(list(ends.attractors), *fresh, ends.size, ends.fast)
+    tried = Ends(list(ends.attractors), *fresh, ends.size, ends.fast, ends.code)
     _stretch(held, tried, tried.live(), WATCHED, bound)
     return bool((tried.labels != UNDECIDED).any())

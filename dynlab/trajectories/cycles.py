@@ -12,16 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.integrate import solve_ivp
 from torch import Tensor
 
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.numerics.roots import tolerance
+from dynlab.program.compiled import Compiled
 from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import finite_or_zero, held_matrices
+from dynlab.trajectories.following import orbit
 
 REST, CYCLE, CURVE, TORUS, CHAOS = "rest", "cycle", "closed curve", "torus", "chaos"
 WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
@@ -30,7 +31,8 @@ SINGULAR = 1e-10  # of the largest singular value of the derivative: smaller one
 LEAST = 1e-6  # of the distance between two states: a point that comes back so near before its period has a shorter one
 BLOCK = 2**21  # entries of Jacobians that are found at once
 ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the product of p Jacobians
-SHOT, OF_SHOT = 1e-9, {"method": "DOP853", "rtol": 1e-11, "atol": 1e-13}  # the relative error of a flow's φ_T
+SHOT = 1e-9  # the relative error of a flow's φ_T
+FIFTEEN = 15  # 2⁴ − 1: the error of half as many steps of fourth order is so many times as large
 ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther off is none
 POINTS = 512  # a quarter of the states of a flow's periodic orbit
 
@@ -79,7 +81,9 @@ class Attractor:
     isolated: bool = True
 
 
-def cycles(held: Held, period: float, starts: Real, near: float) -> list[Attractor | None]:
+def cycles(
+    held: Held, period: float, starts: Real, near: float, code: Compiled | None = None
+) -> list[Attractor | None]:
     """Return the fixed point or cycle to which Newton's method leads from each start, None where it finds none.
 
     Parameters
@@ -90,11 +94,13 @@ def cycles(held: Held, period: float, starts: Real, near: float) -> list[Attract
     starts : ndarray, shape (k, state)
     near : float
         As in `Attractor`.
+    code : Compiled, optional
+        Of `following.scalar_code`.
     """
     if not len(starts):
         return []
     if held.is_flow and period:
-        return [_limit_cycle(held, start, period, near) for start in starts]
+        return [_limit_cycle(held, start, period, near, code) for start in starts]
     p = max(1, int(period))
     h = torch.as_tensor(starts).to(held.input)
     unit = 0.0 if held.is_flow else 1.0
@@ -152,7 +158,7 @@ def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -
             states.append(held.moved(states[-1]))
         points = torch.stack(states)
         apart = (points[1:] - root).abs().amax(dim=1)
-        if p > 1 and float(apart.min()) <= LEAST * float(apart.max()):
+        if p > 1 and float(apart.min()) <= max(LEAST * float(apart.max()), float(tolerance(root))):
             return None
         matrix, error = product_and_error(held, points)
         # the root lies off the exact one by the residual over the weakest slope: how the product changes on the way
@@ -186,12 +192,12 @@ def exponents_of(multipliers: Complex, errors: Real, period: float) -> tuple[Rea
     return rates[order], np.where((sizes == 0) & (errors == 0), 0.0, wrong)[order]
 
 
-def _limit_cycle(held: Held, start: Real, period: float, near: float) -> Attractor | None:
+def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Compiled | None) -> Attractor | None:
     """The periodic orbit of a flow near a start (n,) that comes back after about `period` seconds, by shooting."""
     n, h, T, before = len(start), start, period, np.inf
     normal = _velocity(held, start)
     for _ in range(ITERATIONS):
-        states, monodromy, error = _shot(held, h, T)
+        states, monodromy, error = _shot(held, h, T, code)
         if not np.isfinite(monodromy).all():
             return None
         slope = np.block(
@@ -215,19 +221,21 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float) -> Attract
     return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
 
 
-def _shot(held: Held, start: Real, seconds: float) -> tuple[Real, Real, Real]:
-    """States (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states."""
+def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tuple[Real, Real, Real]:
+    """States (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states.
 
-    def rate(_: float, state: Real) -> Real:
-        return _velocity(held, state)
-
-    times = np.linspace(0.0, seconds, 4 * POINTS + 1)
-    found = solve_ivp(rate, (0.0, seconds), start, t_eval=times, **OF_SHOT)
-    if found.status != 0:
-        return np.full((1, len(start)), np.nan), np.full((len(start),) * 2, np.nan), np.zeros((1, 1))
-    states, dt = found.y.T, float(times[1])
-    fine, coarse = (_product(propagators(held, states[::k], k * dt)) for k in (1, 2))
-    return states, fine, np.abs(fine - coarse)
+    The states are extrapolated from those of half as many steps; NaN where these differ by too much.
+    """
+    both, h = [], torch.as_tensor(start).to(held.input)[None]
+    for count in (2 * POINTS, 4 * POINTS):
+        dt = seconds / count
+        with torch.no_grad():
+            states = torch.cat([h[None], orbit(held, h, count, code, dt)[0]])[:, 0].double().cpu().numpy()
+        both.append((states, _product(propagators(held, states, dt))))
+    (rough, coarse), (states, fine) = both
+    states[::2] += (states[::2] - rough) / FIFTEEN
+    off = float(np.abs(states[::2] - rough).max() / max(np.abs(states).max(), np.finfo(float).tiny))
+    return states, fine if off < ROUGH else np.full_like(fine, np.nan), np.abs(fine - coarse)
 
 
 def propagators(held: Held, states: Real, dt: float) -> Real:

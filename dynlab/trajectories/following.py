@@ -10,11 +10,18 @@ Brent, "An improved Monte Carlo factorization algorithm", BIT 20 (1980), section
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from dynlab.numerics.arrays import Real
+from dynlab.numerics.threads import in_threads
+from dynlab.program.compiled import LARGEST, Compiled, compiled, is_installed
+from dynlab.program.derived import derived
+from dynlab.program.program import NoProgram
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import finite_or_zero, held_matrices
 
@@ -23,18 +30,34 @@ ROUNDED = 8  # roundings: in float32 it comes no nearer
 RETURNS = 1e-2  # likewise of a flow's, whose return Newton's method then makes exact
 LOOK = 32  # steps between two looks at which orbits rest or have left
 PER_RATE = 0.25  # a flow's step, as a part of 1/ρ with the largest ρ(∂f/∂h) where its orbits are
+LOOPS = Path(__file__).with_name("loops.py")
 FASTEST_OF = 256  # orbits of a flow at which that is taken
 
 Step = Callable[[Tensor], Tensor]
 
 
-def step_of(held: Held, states: Tensor) -> tuple[Step, float]:
-    """Return the step of orbits (k, n) and its length: a map's own, 1; Runge and Kutta's of a flow, in seconds."""
-    if not held.is_flow:
-        return held.moved, 1.0
+def scalar_code(held: Held) -> Compiled | None:
+    """Return compiled code of a small step, with the loops over it; None without numba or without a program."""
+    small = held.system.state_size <= LARGEST and held.input.dtype == torch.float64 and held.input.device.type == "cpu"
+    if not small or not is_installed():
+        return None
+    try:
+        return compiled(derived(held.system).program.held(held.input, held.t), LOOPS)
+    except NoProgram:
+        return None
+
+
+def time_step(held: Held, states: Tensor) -> float:
+    """Return the step at which a flow's orbits are followed from states (k, n), in seconds."""
     some = states[torch.linspace(0, len(states) - 1, min(len(states), FASTEST_OF)).long()]
     rates = torch.linalg.eigvals(finite_or_zero(held_matrices(held, some))).abs()
-    dt = PER_RATE / (float(rates.max()) or 1.0)
+    return PER_RATE / (float(rates.max()) or 1.0)
+
+
+def step_of(held: Held, dt: float) -> Step:
+    """Return the step of orbits (k, n): a map's own, or Runge and Kutta's of a flow, `dt` seconds long."""
+    if not held.is_flow:
+        return held.moved
 
     def step(h: Tensor) -> Tensor:
         first = held.moved(h)
@@ -42,7 +65,7 @@ def step_of(held: Held, states: Tensor) -> tuple[Step, float]:
         third = held.moved(h + dt / 2 * second)
         return h + dt / 6 * (first + 2 * second + 2 * third + held.moved(h + dt * third))
 
-    return step, dt
+    return step
 
 
 class Stretch(NamedTuple):
@@ -66,7 +89,7 @@ class Stretch(NamedTuple):
     taken: Tensor
 
 
-def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor) -> Stretch:
+def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor, code: Compiled | None) -> Stretch:
     """Follow orbits (k, n) for `count` steps; those that rest or leave are let go.
 
     Parameters
@@ -78,29 +101,28 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor)
         On max |h_i|.
     scale : Tensor, shape (k,)
         Of each orbit, which its repetition is relative to.
+    code : Compiled or None
+        Of `scalar_code`.
     """
-    step, dt = step_of(held, begin)
+    dt = time_step(held, begin) if held.is_flow else 0.0
+    allowed = (RETURNS if held.is_flow else max(REPEATS, ROUNDED * torch.finfo(begin.dtype).eps)) * scale
+    if code is not None:
+        return _by_loops(code, begin, dt, count, bound, allowed.numpy())
+    step = step_of(held, dt)
     final, period, taken = begin.clone(), torch.zeros_like(scale), torch.full(scale.shape, count)
     gone = torch.zeros_like(scale, dtype=torch.bool)
-    live, h, ref, allowed = (
-        torch.arange(len(begin)),
-        begin,
-        begin,
-        (max(REPEATS, ROUNDED * torch.finfo(begin.dtype).eps) * scale)[:, None],
-    )
+    live, h, ref, allowed = torch.arange(len(begin)), begin, begin, allowed[:, None]
     normal = held.moved(begin) if held.is_flow else begin
     for number in range(1, count + 1):
         before, h = h, step(h)
+        back, when = ((h - ref).abs() <= allowed).all(-1), torch.tensor(float(number))
         if held.is_flow:
             side, then = ((before - ref) * normal).sum(-1), ((h - ref) * normal).sum(-1)
-            part = (side / (side - then)).unsqueeze(-1)
-            away = (before + part * (h - before) - ref).abs().amax(-1)
-            back = (side < 0) & (then >= 0) & (away <= RETURNS * scale[live])
-            first = back & (period[live] == 0)
-            period[live[first]] = dt * (number - 1 + part[first, 0])
-        elif bool(((h - ref).abs() <= allowed).all(-1).any()):
-            first = ((h - ref).abs() <= allowed).all(-1) & (period[live] == 0)
-            period[live[first]] = float(number)
+            part = side / (side - then)
+            back = ((before + part[:, None] * (h - before) - ref).abs() <= allowed).all(-1) & (side < 0) & (then >= 0)
+            when = dt * (number - 1 + part[back])
+        if back.any():
+            period[live[back]] = torch.where(period[live[back]] == 0, when.to(period), period[live[back]])
         if number % LOOK and number < count and bool(h.abs().amax() <= bound):
             continue
         left = ~(h.abs().amax(-1) <= bound)
@@ -118,10 +140,30 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor)
     return Stretch(final, period, gone, taken)
 
 
-def orbit(held: Held, begin: Tensor, count: int) -> tuple[Tensor, float]:
+def _by_loops(code: Compiled, begin: Tensor, dt: float, count: int, bound: float, near: Real) -> Stretch:
+    def work(rows: slice) -> tuple[Tensor, ...]:
+        states, size = begin[rows].numpy().copy(), len(begin[rows])
+        period, gone, taken = np.zeros(size), np.zeros(size, dtype=bool), np.full(size, count)
+        given = states, code.numbers, code.workspace, *([dt] if dt else [])
+        loop = code.module.follow_flow if dt else code.module.follow_map
+        loop(*given, count, bound, near[rows], period, gone, taken)
+        return tuple(torch.from_numpy(each) for each in (states, period, gone, taken))
+
+    return Stretch(*in_threads(work, len(begin), 8.0 * begin.shape[1] * count))
+
+
+def orbit(
+    held: Held, begin: Tensor, count: int, code: Compiled | None = None, dt: float | None = None
+) -> tuple[Tensor, float]:
     """Return `count` states that follow on each of the states (k, n), shape (count, k, n), and the time between."""
-    step, dt = step_of(held, begin)
-    states = [begin]
+    length = 1.0 if not held.is_flow else time_step(held, begin) if dt is None else dt
+    if code is not None:
+        states = np.empty((len(begin), count + 1, begin.shape[1]))
+        states[:, 0] = begin.numpy()
+        for one in states:
+            code.module.orbit(one, code.numbers, code.workspace, length * held.is_flow)
+        return torch.from_numpy(states[:, 1:].swapaxes(0, 1)), length
+    step, found = step_of(held, length), [begin]
     for _ in range(count):
-        states.append(step(states[-1]))
-    return torch.stack(states[1:]), dt
+        found.append(step(found[-1]))
+    return torch.stack(found[1:]), length

@@ -9,7 +9,6 @@ from scipy.optimize import brentq
 
 import dynlab as dl
 from dynlab import schema
-from dynlab.diagnostics.basins.basins import usual_grid
 from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.diagnostics.basins.plane import plane_of
 from dynlab.errors import UserError
@@ -42,14 +41,6 @@ def test_of_uncoupled_bistable_units_the_basins_are_the_quadrants():
     # 10 × 10 boxes of 5 × 5 starts; the axes run between boxes
     assert float(ds["basin_entropy"]) == 0
     assert int(ds["boundary_boxes"]) == 0
-
-
-@pytest.mark.parametrize("grid", [61, 65])
-def test_smooth_borders_are_not_called_fractal_wherever_boxes_lie_on_them(grid):
-    """An odd grid has starts on the borders themselves, which end on the saddles."""
-    ds = dl.basins(bistable(2), grid=grid)
-    assert ds["stable"].values.tolist() == [1] * 4 + [0] * 5
-    assert "fractal" not in ds.attrs["verdict"]
 
 
 def test_newtons_method_for_the_cube_roots_of_one():
@@ -104,27 +95,6 @@ def test_henons_strange_attractor_and_its_cycle():
     assert np.isfinite(cycle["attractor_x"].values[0]).sum() == 4
 
 
-def test_chaos_on_a_line_that_repels_is_unstable():
-    """x → 3 x + 0.1 mod 1 beside y → 1.5 y − 0.5 y³: chaos at y = 0, which repels, and at ±1, which attract."""
-
-    def step(h, x):
-        y = h[..., 1]
-        return torch.stack([torch.remainder(3 * h[..., 0] + 0.1, 1.0), 1.5 * y - 0.5 * y**3], -1)
-
-    ds = dl.basins(dl.from_function(step, state_size=2), grid=5, extent=1)
-    assert sorted(ds["kind"].values.tolist()) == ["chaotic attractor"] * 2 + ["unstable chaotic set"]
-    np.testing.assert_allclose(ds["largest_exponent"], np.log(3), atol=0.02)
-
-
-def test_orbits_that_nothing_attracts_are_undecided_or_closed():
-    turn = torch.tensor([[np.cos(1.0), -np.sin(1.0)], [np.sin(1.0), np.cos(1.0)]])
-    ds = dl.basins(dl.from_function(lambda h, x: h @ turn, state_size=2), grid=5, steps=300)
-    assert not (ds["stable"].values == 1).any()
-    matrix = torch.tensor([[2.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
-    cat = dl.basins(dl.from_function(lambda h, x: (h @ matrix) % 1, state_size=2), grid=4, extent=0.9, steps=300)
-    assert not (cat["stable"].values == 1).any()
-
-
 def test_a_line_of_fixed_points_is_one_continuum():
     ds = dl.basins(dl.from_function(lambda h, x: h * torch.tensor([1.0, 0.5]), state_size=2), grid=8)
     assert ds["kind"].values.tolist() == ["continuum of fixed points"]
@@ -151,6 +121,21 @@ def test_a_flow_has_its_own_basins():
     assert "equilibria" in ds.attrs["verdict"]
 
 
+def test_starts_come_from_the_box_that_is_asked_for():
+    system = dl.from_function(lambda h, x: h + 0.2 * (h - h**3), state_size=3)
+    ds = dl.basins(system, grid=8, box=[[-2, 0.1, 0.1], [2, 2, 2]])
+    states, shares = ds["attractor_state"].values, ds["box_share"].values
+    inside = (states[:, 1:] > 0).all(axis=1) & (ds["stable"].values == 1)
+    assert inside.sum() == 2
+    assert shares[inside].sum() == pytest.approx(1)
+    assert (np.abs(shares[inside] - 0.5) <= 4 * ds["box_share_error"].values[inside]).all()
+    window = dl.basins(dl.create("henon", a=0.2), grid=4, box=[[-1, 0], [1, 0.2]])
+    assert window["x"].values[[0, -1]].tolist() == [-1, 1]
+    assert window["y"].values[[0, -1]].tolist() == [0, 0.2]
+    with pytest.raises(UserError, match="each coordinate with a range"):
+        dl.basins(system, box=[[0, 0, 0], [1, 1, 0]])
+
+
 @pytest.mark.parametrize("size", [1e-6, 1e-2, 1e8])
 def test_attractors_are_told_apart_whatever_their_size(size):
     system = dl.from_function(lambda h, x: size * torch.tanh(2 * h / size), state_size=2)
@@ -167,14 +152,6 @@ def test_what_is_undecided_is_said():
     assert "All but 1 are undecided after 50 steps." in ds.attrs["verdict"]
 
 
-def test_the_plane_holds_as_much_variance_as_geometry_says():
-    torch.manual_seed(0)
-    system, driving = dl.create("gru", input_size=2, hidden_size=5), np.random.default_rng(0).normal(size=(3, 20, 2))
-    plane = dl.basins(system, driving, grid=4, steps=50)
-    held = dl.geometry(system, driving, starts=8)["explained_variance"].values[:2].sum()
-    assert schema.settings(plane)["plane_share"] == pytest.approx(held, rel=1e-9)
-
-
 def test_the_plane_of_the_principal_components():
     generator = np.random.default_rng(0)
     axes = np.linalg.qr(generator.standard_normal((7, 2)))[0].T
@@ -184,8 +161,8 @@ def test_the_plane_of_the_principal_components():
     np.testing.assert_allclose(plane.directions @ plane.directions.T, np.eye(2), atol=1e-14)
     there = plane.coordinates(states)
     np.testing.assert_allclose(plane.origin + there @ plane.directions, states, atol=1e-12)
-    assert np.abs(there).max() < plane.half
-    assert ((plane.lowest < states) & (states < plane.highest)).all()
+    assert np.abs(there).max() < plane.window.max()
+    assert ((plane.box[0] < states) & (states < plane.box[1])).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -230,13 +207,3 @@ def test_basin_entropy(grid, expected):
 def test_bad_input(change, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.basins(dl.create("henon"), **change)
-
-
-def test_one_unit_has_no_plane():
-    with pytest.raises(UserError, match="at least two states"):
-        dl.basins(dl.create("logistic"), states=np.zeros((4, 1)))
-
-
-@pytest.mark.parametrize("each, expected", [(4, 151), (1_357_824, 7), (10**9, 4)])
-def test_the_grid_follows_the_networks_size(each, expected):
-    assert usual_grid(each * 2000) == expected

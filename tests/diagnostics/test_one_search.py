@@ -7,7 +7,7 @@ import torch
 import dynlab as dl
 from dynlab import schema
 from dynlab.diagnostics.bifurcation.bifurcation import fixed_points_at
-from dynlab.diagnostics.bifurcation.varied_system import varied_system
+from dynlab.diagnostics.bifurcation.parameters import varied_system
 from dynlab.systems import create
 
 

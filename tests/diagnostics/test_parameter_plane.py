@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab import schema
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.errors import UserError
-from dynlab.matrices import planar_matrix
-from dynlab.systems import Map, create, from_function
-from dynlab.systems.planar import planar_system
+from dynlab.systems import Map, create
 
 EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
 
@@ -18,21 +15,6 @@ EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
 def henon():
     spans = {"parameters": ("a", "b"), "lowest": (-0.2, 0.1), "highest": (0.9, 0.4), "grid": 23}
     return parameter_plane(create("henon"), **spans)
-
-
-def test_the_origin_of_an_euler_step_has_the_modulus_of_the_closed_form():
-    system = create("antisymmetric", input_size=0, state_size=2).double()
-    with torch.no_grad():
-        system.flow.parametrizations.M.original.fill_(-2.0)
-    spans = {"parameters": ("step_size", "gamma"), "lowest": (0.01, 0.0), "highest": (0.3, 0.4), "grid": 31}
-    ds = parameter_plane(system, **spans, max_period=1)
-    step, gamma = np.meshgrid(ds["x"].values, ds["y"].values)
-    modulus = np.hypot(1 - step * gamma, 2 * step)
-    np.testing.assert_allclose(ds["leading"], modulus, rtol=1e-13)
-    away = np.abs(modulus - 1) > 1e-12
-    np.testing.assert_array_equal(ds["stable"].values[away], (modulus < 1)[away])
-    # which is the critical step 2 γ / (γ² + ω²) of the paper
-    np.testing.assert_array_equal(modulus[away] < 1, (step < 2 * gamma / (gamma**2 + 4))[away])
 
 
 def test_periods_of_henon(henon):
@@ -99,27 +81,6 @@ def test_a_grid_that_takes_hours_is_refused_with_one_that_does_not():
         parameter_plane(large, **spans, grid=5)
 
 
-def test_an_entry_and_a_number_together():
-    # the origin of the map tanh(W h) has the eigenvalues of W whatever else is changed
-    system = planar_system(planar_matrix("1,0;0,0.5"), "vanilla")
-    spans = {"parameters": ("W[0,1]", "W[1,0]"), "lowest": (-1.0, -1.0), "highest": (1.0, 1.0), "grid": 5}
-    ds = parameter_plane(system, **spans, max_period=1)
-    entry, other = np.meshgrid(ds["x"].values, ds["y"].values)
-    root = np.sqrt(0.0625 + entry * other + 0j)
-    expected = np.maximum(np.abs(0.75 + root), np.abs(0.75 - root))
-    np.testing.assert_allclose(ds["leading"], expected, rtol=1e-7)
-
-
-def test_periods_are_the_same_however_a_population_is_counted():
-    def periods(most):
-        f = from_function(lambda h, x: x[..., 1:] * h * torch.exp(x[..., :1] * (1 - h / most)), 1, 2)
-        asked = {"parameters": ("input[0]", "input[1]"), "lowest": (0.5, 1.0), "highest": (2.6, 1.2), "at": [0.5, 1.0]}
-        return parameter_plane(f, **asked, grid=7, state=[most])["period"].values
-
-    assert set(periods(1.0).ravel().tolist()) >= {1, 2}
-    np.testing.assert_array_equal(periods(2.0**20), periods(1.0))
-
-
 class Ricker(Map):
     """h ↦ h e^(r (1 − h/K)): the multiplier at h = K is 1 − r, at 0 it is e^r."""
 
@@ -164,21 +125,3 @@ def test_a_fixed_point_is_followed_around_a_cusp_and_not_over_its_fold():
     upper = known & (w > 1) & (b > -fold + 0.2)
     assert upper.sum() > 50
     assert (h[upper] > 0).all()
-
-
-class Kinked(Map):
-    """a relu(h) + b h³: 0 attracts from above for a < 1 alone, and torch's slope there is 0."""
-
-    def __init__(self):
-        super().__init__(1, 0)
-        self.a, self.b = (torch.nn.Parameter(torch.tensor(value, dtype=torch.float64)) for value in (1.0, 0.1))
-
-    def step(self, state, input, t=0):
-        return self.a * torch.relu(state) + self.b * state**3
-
-
-def test_a_fixed_point_at_a_kink_is_stable_nowhere_and_undecided_everywhere():
-    ds = parameter_plane(Kinked(), parameters=("a", "b"), lowest=(0.5, 0.0), highest=(1.5, 0.5), grid=5)
-    assert (ds["stable"].values == -1).all()
-    assert np.isnan(ds["leading"].values).all()
-    assert "at a kink" in schema.flags(ds)["leading"]

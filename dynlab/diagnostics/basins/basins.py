@@ -55,6 +55,7 @@ def basins(
     at_step: int = -1,
     grid: int | None = None,
     extent: float | None = None,
+    box: ArrayLike | None = None,
     steps: int = STEPS,
     follow: bool | None = None,
     largest_state: float | None = None,
@@ -79,6 +80,8 @@ def basins(
         Starts in each direction: 151, and fewer of a large network, whose steps would take minutes.
     extent : float, optional
         Half the width of the window; wide enough for `states` where it is not given.
+    box : array_like, shape (2, state), optional
+        The lowest and the highest state of the box from which further starts are drawn; of two states the window.
     steps : int
         How long each start is followed, of a flow in quarters of its fastest time scale; up to ten times as long while
         it comes nearer to an attractor.
@@ -135,31 +138,31 @@ def basins(
     _check(system, grid, steps, extent, largest_state, max_memory)
     held, spanning, shape = _held(system, inputs, states, at, at_step, dtype, device)
     exact = Held(frozen(system), held.input.double().cpu(), held.t)
-    plane = plane_of_starts(exact, spanning, extent, largest_state or LARGEST_STATE, seed)
-    reach = float(np.linalg.norm(plane.origin)) + plane.half
-    bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * reach)
-    line = np.linspace(-plane.half, plane.half, grid)
-    on_plane = plane.states(line).reshape(-1, system.state_size)
-    box = plane.drawn(min(IN_BOX, max(SEARCHED, len(on_plane) // 10)), seed)
-    starts = np.concatenate([on_plane, box])
-    known, sets = _stable_points(exact, starts, seed), each <= FOLLOWED_WORK if follow is None else follow
+    plane = plane_of_starts(exact, spanning, extent, box, largest_state or LARGEST_STATE, seed)
+    bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * plane.reach)
+    x, y = (np.linspace(ends[0], ends[1], grid) for ends in plane.window)
+    on_plane = plane.states(x, y).reshape(-1, system.state_size)
+    in_box = plane.drawn(min(IN_BOX, max(SEARCHED, len(on_plane) // 10)), seed)
+    starts = np.concatenate([on_plane, in_box])
+    known = _stable_points(exact, in_box if len(in_box) else on_plane, seed)
+    sets = each <= FOLLOWED_WORK if follow is None else follow
     ends = classify(exact, starts, steps=steps, known=known, bound=bound, sets=sets, seed=seed, followed_by=held)
-    attractors, labels = variables.by_share(ends, len(on_plane))
-    basin = labels[: len(on_plane)].reshape(grid, grid)
+    attractors, basin, elsewhere = variables.by_share(ends, grid)
     found = variables.of_grid(basin, ends, attractors, plane)
-    found |= variables.of_attractors(attractors, basin, labels[len(on_plane) :], plane, exact.is_flow)
-    settings = held_settings(system, at, exact) | {"inputs": shape, "plane_share": plane.share}
+    found |= variables.of_attractors(attractors, basin, elsewhere, plane, exact.is_flow)
+    settings = held_settings(system, at, exact) | {"inputs": shape, "plane_share": plane.share, "seed": seed}
     settings |= {"states": None if spanning is None else list(np.shape(spanning)), "follow": sets, "grid": grid}
-    settings |= {"extent": plane.half, "steps": steps, "largest_state": bound, "max_memory": max_memory}
+    settings |= {"extent": float(np.ptp(plane.window, axis=1).max()) / 2, "box": plane.box.tolist()}
+    settings |= {"steps": steps, "largest_state": bound, "max_memory": max_memory, "dtype": dtype, "device": device}
     settings |= {"step_size": system.step_size} if isinstance(system, Euler) else {}
     return schema.dataset(
         found,
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device, "seed": seed},
+        settings=settings,
         verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
         method=METHOD,
-        coords=variables.coordinates(line, system.state_size),
+        coords=variables.coordinates(x, y, system.state_size),
         flags=variables.flags(found),
     )
 

@@ -19,31 +19,35 @@ ORBITS, STEPS = 64, 32  # random ones of a larger system, whose states show wher
 
 @dataclass(frozen=True)
 class Plane:
-    """The states origin + x·directions[0] + y·directions[1] in a window, and a box about it in all dimensions.
+    """The states origin + x·directions[0] + y·directions[1] in a window, and a box in all dimensions.
 
     Attributes
     ----------
     origin : ndarray, shape (state,)
     directions : ndarray, shape (2, state)
         Orthonormal.
-    half : float
-        Half the width of the window.
-    lowest, highest : ndarray, shape (state,)
-        Of the box: of the states that span the plane, with a margin.
+    window : ndarray, shape (2, 2)
+        Its ends along each direction.
+    box : ndarray, shape (2, state)
+        The box's lowest and highest states.
     share : float
         Of the states' variance that lies in the plane; 1 where the plane is the whole state space.
     """
 
     origin: Real
     directions: Real
-    half: float
-    lowest: Real
-    highest: Real
+    window: Real
+    box: Real
     share: float = 1.0
 
-    def states(self, line: Real) -> Real:
+    @property
+    def reach(self) -> float:
+        """How far the window's states may lie from 0."""
+        return float(np.linalg.norm(self.origin)) + float(np.abs(self.window).max())
+
+    def states(self, x: Real, y: Real) -> Real:
         """Return the states of a grid, shape (y, x, state)."""
-        return self.origin + line[None, :, None] * self.directions[0] + line[:, None, None] * self.directions[1]
+        return self.origin + x[None, :, None] * self.directions[0] + y[:, None, None] * self.directions[1]
 
     def coordinates(self, states: Real) -> Real:
         """Return the coordinates in the plane of the projections of states (..., state), shape (..., 2)."""
@@ -51,44 +55,58 @@ class Plane:
 
     def drawn(self, count: int, seed: int) -> Real:
         """Return random states of the box, shape (count, state); none where the plane is all there is."""
-        if len(self.origin) == len(self.directions):
-            return np.zeros((0, len(self.origin)))
-        return np.random.default_rng(seed).uniform(self.lowest, self.highest, (count, len(self.origin)))
+        planar = len(self.origin) == len(self.directions)
+        return np.random.default_rng(seed).uniform(self.box[0], self.box[1], (count * (not planar), len(self.origin)))
 
 
-def plane_of(states: Real, half: float | None = None) -> Plane:
+def plane_of(states: Real, extent: float | None = None, box: Real | None = None) -> Plane:
     """Return the plane of the two leading principal components of states (k, state), in a window that holds them."""
     found = principal_components(states)
     total = found.variances.sum()
     share = float(found.variances[:2].sum() / total) if total else 1.0
     reach = float(np.abs((states - found.origin) @ found.directions[:2].T).max()) or 1.0
+    half = extent or MARGIN * reach
     middle, width = (states.max(axis=0) + states.min(axis=0)) / 2, np.ptp(states, axis=0) / 2
-    corners = (middle - MARGIN * width, middle + MARGIN * width)
-    return Plane(found.origin, found.directions[:2], half or MARGIN * reach, *corners, share)
+    box = np.stack([middle - MARGIN * width, middle + MARGIN * width]) if box is None else box
+    return Plane(found.origin, found.directions[:2], np.array([[-half, half]] * 2), box, share)
 
 
-def plane_of_starts(held: Held, states: ArrayLike | None, extent: float | None, largest: float, seed: int) -> Plane:
+def plane_of_starts(
+    held: Held, states: ArrayLike | None, extent: float | None, box: ArrayLike | None, largest: float, seed: int
+) -> Plane:
     """Return the plane that `states` (..., state) span, or that of a system's own random orbits.
 
     Raises
     ------
     UserError
-        For states of the wrong width, or that are not finite.
+        For states or a box of the wrong shape, or that are not finite.
     """
     n = held.system.state_size
-    if states is not None:
-        given = np.asarray(states, dtype=float)
-        if given.ndim < 2 or given.shape[-1] != n or not np.isfinite(given).all():
-            raise UserError(f"The states must be finite numbers of shape (..., {n}), got shape {given.shape}.")
-        given = given.reshape(-1, n)
-        if n > 2:
-            return plane_of(given, extent)
-        extent = extent or MARGIN * (float(np.abs(given).max()) or 1.0)
-    if n == 2:
-        half = extent or EXTENT
-        return Plane(np.zeros(2), np.eye(2), half, np.full(2, -half), np.full(2, half))
-    begin = np.random.default_rng(seed).standard_normal((ORBITS, n))
-    with torch.no_grad():
-        visited = orbit(held, torch.as_tensor(begin).to(held.input), STEPS)[0].double().cpu().numpy()
-    stays = (np.abs(visited) <= largest).all(axis=(0, 2))
-    return plane_of(np.concatenate([begin, visited[:, stays].reshape(-1, n)]), extent)
+    given = None if states is None else _finite("states", states, n).reshape(-1, n)
+    ends = None if box is None else _finite("box", box, n)
+    if ends is not None and (ends.shape != (2, n) or (ends[0] >= ends[1]).any()):
+        raise UserError(f"box= is the lowest and the highest state, shape (2, {n}), each coordinate with a range.")
+    if n > 2:
+        if given is None:
+            generator = np.random.default_rng(seed)
+            begin = (
+                generator.standard_normal((ORBITS, n))
+                if ends is None
+                else generator.uniform(ends[0], ends[1], (ORBITS, n))
+            )
+            with torch.no_grad():
+                visited = orbit(held, torch.as_tensor(begin).to(held.input), STEPS)[0].double().cpu().numpy()
+            stays = (np.abs(visited) <= largest).all(axis=(0, 2))
+            given = np.concatenate([begin, visited[:, stays].reshape(-1, n)])
+        return plane_of(given, extent, ends)
+    if ends is None:
+        half = extent or (EXTENT if given is None else MARGIN * (float(np.abs(given).max()) or 1.0))
+        ends = np.array([[-half] * 2, [half] * 2])
+    return Plane(np.zeros(2), np.eye(2), ends.T, ends)
+
+
+def _finite(name: str, values: ArrayLike, n: int) -> Real:
+    given = np.asarray(values, dtype=float)
+    if given.ndim < 2 or given.shape[-1] != n or not np.isfinite(given).all():
+        raise UserError(f"The {name} must be finite numbers of shape (..., {n}), got shape {given.shape}.")
+    return given

@@ -28,20 +28,21 @@ FLAGS = {
 }
 
 
-def by_share(ends: Ends, on_plane: int) -> tuple[list[Attractor], Index]:
-    """Return the attractors by how many starts on the plane end there, and all labels in these numbers.
+def by_share(ends: Ends, grid: int) -> tuple[list[Attractor], Index, Index]:
+    """Return the attractors by how many starts on the plane end there, and the labels in these numbers.
 
     An attractor that does not attract is listed where a start ends on it.
     """
     reached = ends.labels[ends.labels >= 0]
-    here = np.bincount(ends.labels[:on_plane][ends.labels[:on_plane] >= 0], minlength=len(ends.attractors))
+    on_plane = ends.labels[: grid**2]
+    here = np.bincount(on_plane[on_plane >= 0], minlength=len(ends.attractors))
     listed = [i for i, one in enumerate(ends.attractors) if one.stable == 1 or i in reached]
     order = sorted(listed, key=lambda i: (-here[i], *np.round(ends.attractors[i].states[0], 6)))
     number = np.zeros(len(ends.attractors), dtype=np.int64)
     number[order] = np.arange(len(order))
     labels = ends.labels.copy()
     labels[labels >= 0] = number[reached]
-    return [ends.attractors[i] for i in order], labels
+    return [ends.attractors[i] for i in order], labels[: grid**2].reshape(grid, grid), labels[grid**2 :]
 
 
 def of_grid(basin: Index, ends: Ends, attractors: list[Attractor], plane: Plane) -> dict[str, xr.Variable]:
@@ -126,10 +127,11 @@ def _class(one: Attractor) -> str:
     return words[one.stable]
 
 
-def coordinates(line: Real, size: int) -> dict[str, xr.Variable]:
+def coordinates(x: Real, y: Real, size: int) -> dict[str, xr.Variable]:
     """Return the plane's coordinates of the starts of a system of `size` states."""
     names = ("state h₁", "state h₂") if size == 2 else ("first principal component", "second principal component")
-    return {dim: schema.variable((dim,), line, name) for dim, name in zip((schema.X, schema.Y), names, strict=True)}
+    both = zip((schema.X, schema.Y), (x, y), names, strict=True)
+    return {dim: schema.variable((dim,), line, name) for dim, line, name in both}
 
 
 def flags(variables: dict[str, xr.Variable]) -> dict[str, str]:

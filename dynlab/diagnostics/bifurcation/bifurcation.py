@@ -12,18 +12,16 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation.branches import Diagram
-from dynlab.diagnostics.bifurcation.equation import Equation, SolutionCurve, Vector, scale_of
-from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, result_size, visited
-from dynlab.diagnostics.bifurcation.parameters import Varied, described
+from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, scale_of
+from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, check_memory, visited
+from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
 from dynlab.diagnostics.bifurcation.variables import orbits_of, variables
-from dynlab.diagnostics.bifurcation.varied_system import check_range, varied_system
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
 from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
 from dynlab.errors import UserError
-from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Euler, Flow, Map, System
@@ -43,6 +41,7 @@ LARGEST, BEYOND_TYPICAL = (
 )  # where branches are cut: or that many times the largest fixed point
 MAX_MEMORY = 2.0**30
 MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour, and the time grows as n³
+APART = 1e-4  # times the branches' size: orbits that end nearer end on one point
 EULER_STEP = 0.1  # times a flow's own time, 1/‖∂f/∂h‖ at 0: of the map whose fixed points are its equilibria
 METHOD = (
     "Branches are followed by pseudo-arclength continuation in units of the range of the parameter and of the size of "
@@ -131,9 +130,10 @@ def bifurcation(
         ``bifurcation``: ``bifurcation_kind`` with ``_parameter``, ``_parameter_error``, ``_state``, ``_observed``,
         ``_eigenvalue`` (the critical one), ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``,
         and ``_criticality`` with ``_coefficient`` and ``_coefficient_error``, the cubic one of the normal form. The
-        orbit diagram is ``visited(parameter, sample, iteration)``: points of orbits that have settled, of a flow
-        local extrema. ``settled(parameter, sample)`` is 1 where the orbit has, 0 where its reach still changed at the
-        end, and −1 where it left the bound or became no number.
+        orbit diagram is ``visited(parameter, sample, iteration)``: points of the attractor on which an orbit ends, of a
+        flow local extrema. ``settled(parameter, sample)`` is 1 where it ends on one, 0 where it has come to none, and
+        −1 where it left the bound or became no number. ``cycle_period(parameter, sample)`` and ``cycle_multiplier``,
+        the largest modulus (of a flow Floquet's), are those of a cycle.
 
     Raises
     ------
@@ -156,42 +156,33 @@ def bifurcation(
     n, lowest, highest = system.state_size, float(lowest), float(highest)
     values = (VALUES if n <= SMALL else FEWER_VALUES) if values is None else values
     check_range(parameter, lowest, highest)
-    _check(largest_state, starts, searches, max_period, values, observed, n)
-    if values:
-        blocks(1, 1.0, max_memory, result_size(values, n, isinstance(system, Map)))  # refused before anything is made
+    _check(largest_state, starts, searches, max_period, values, observed, n, max_memory)
     varied = varied_system(system, inputs, (parameter,), at, at_step, ((lowest + highest) / 2,))
     with one_torch_thread():
-        begun = [
-            fixed_points_at(varied, p, inputs, starts, seed) for p in np.linspace(lowest, highest, searches).tolist()
-        ]
+        begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in np.linspace(lowest, highest, searches)]
         largest = max([float(np.abs(state).max()) for one in begun for state in one.states], default=0.0)
         bound = max(LARGEST, BEYOND_TYPICAL * largest) if largest_state is None else largest_state
         diagram, beyond = _diagram(varied, begun, (lowest, highest), bound, max_period)
-        orbits = orbits_of(diagram)
-        coordinate, diagram_of_orbits = _coordinate(diagram, orbits) if observed is None else observed, None
-        if values:
-            grid = np.linspace(lowest, highest, values)
-            diagram_of_orbits = visited(diagram, grid, bound, max_memory, coordinate, observed is not None, seed)
-            coordinate = diagram_of_orbits.coordinate
-        found = variables(diagram, orbits, parameter, coordinate)
-    coords = {}
-    if diagram_of_orbits is not None:
-        found |= _of_orbits(diagram_of_orbits, varied.held.is_flow)
-        coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, described(parameter))
+        orbits, grid = orbits_of(diagram), np.linspace(lowest, highest, values)
+        seen = visited(diagram, grid, bound, seed) if values else None
+    coordinate = _coordinate(diagram, orbits, seen) if observed is None else observed
+    found = variables(diagram, orbits, parameter, coordinate)
+    found |= {} if seen is None else _of_orbits(seen, coordinate, varied.held.is_flow)
+    axis = {schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))}
     settings = {"parameter": parameter, "lowest": lowest, "highest": highest, "largest_state": bound, "seed": seed}
     settings |= {"max_memory": max_memory, "starts": starts, "searches": searches, "max_period": max_period}
-    settings |= {"observed": coordinate, "values": values, "dtype": "float64", "device": "cpu"}
-    said = verdict(diagram, parameter, (lowest, highest), bound, beyond, diagram_of_orbits)
-    is_held = system.network_input_size and not parameter.startswith("input")
+    settings |= {"observed": coordinate, "values": values} | held_settings(system, at, varied.held)
+    said = verdict(diagram, parameter, (lowest, highest), bound, beyond, seen)
+    said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
+    missing = [f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete]
     return schema.dataset(
         found,
         system=system.name,
         source=system.source,
-        settings=settings | held_settings(system, at, varied.held),
-        verdict=(under_input(said, at) if is_held else said)
-        + "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete),
+        settings=settings | {"dtype": "float64", "device": "cpu"},
+        verdict="".join([said, *missing]),
         method=METHOD,
-        coords=coords,
+        coords=axis if values else {},
         flags=_flags(diagram, found, bound),
     )
 
@@ -230,7 +221,7 @@ def _diagram(
     n, (lowest, highest) = varied.system.state_size, ends
     near = [[state for state in one.states if np.abs(state).max() <= bound] for one in begun]
     scale = scale_of([state for some in near for state in some], n)
-    curve = SolutionCurve(Equation(varied, isinstance(varied.system, Map)), scale, lowest, highest - lowest)
+    curve = SolutionCurve(varied, scale, lowest, highest - lowest)
     face = np.append(bound / scale, 1.0)
     longest = LONGEST_STEP if n <= SMALL else LONGER_STEP
     diagram = Diagram(curve, np.append(-face[:-1], 0.0), face, longest, max_period)
@@ -239,20 +230,24 @@ def _diagram(
     return diagram, max(len(one.states) - len(some) for one, some in zip(begun, near, strict=True))
 
 
-def _coordinate(diagram: Diagram, orbits: Sequence[Vector]) -> int:
-    """Return the coordinate that varies most over what is stable, else over all branches."""
+def _coordinate(diagram: Diagram, orbits: Sequence[Vector], seen: Visited | None) -> int:
+    """Return the coordinate in which orbits end farthest apart, else that which varies most along the branches."""
     kinds = [one.kind for branch in diagram.branches for one in branch.solutions]
     stable = [orbit for orbit, kind in zip(orbits, kinds, strict=True) if kind.stable == 1]
     spread = [np.std(np.concatenate(some), axis=0) for some in (stable, orbits) if some]
-    return next((int(each.argmax()) for each in spread if each.max() > 0), 0)
+    spread = [seen.moves if seen is not None and seen.moves.max() > APART * diagram.curve.scale.max() else [], *spread]
+    return next((int(np.argmax(each)) for each in spread if len(each) and max(each) > 0), 0)
 
 
-def _of_orbits(found: Visited, is_flow: bool) -> dict[str, xr.Variable]:
-    what, each = f"h_{found.coordinate + 1}", (schema.PARAMETER, schema.SAMPLE)
-    long_name = f"extremum of {what}" if is_flow else f"state {what}"
+def _of_orbits(seen: Visited, coordinate: int, is_flow: bool) -> dict[str, xr.Variable]:
+    what, each = f"h_{coordinate + 1}", (schema.PARAMETER, schema.SAMPLE)
+    states, units = seen.states[..., coordinate], schema.SECOND if is_flow else schema.STEP
+    words = f"extremum of {what}" if is_flow else f"state {what}"
     return {
-        "visited": schema.variable((*each, schema.ITERATION), found.states, long_name),
-        "settled": schema.variable(each, found.settled, "1 settled, 0 still changing, −1 left the bound, or no number"),
+        "visited": schema.variable((*each, schema.ITERATION), states, words),
+        "settled": schema.variable(each, seen.settled, "1 on an attractor, 0 on none yet, −1 left the bound"),
+        "cycle_period": schema.variable(each, seen.period, "period of the cycle that the orbit ends on", units),
+        "cycle_multiplier": schema.variable(each, seen.multiplier, "largest |μ| of that cycle, but for a flow's own 1"),
     }
 
 
@@ -266,6 +261,8 @@ def _flags(diagram: Diagram, found: dict[str, xr.Variable], bound: float) -> dic
         flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
     if np.isinf(found["eigenvalue_error"].values).any():
         flags["eigenvalue_error"] = "inf: at a kink, where the Jacobian is that of one side"
+    if "visited" in found:
+        flags["cycle_period"] = flags["cycle_multiplier"] = "NaN where an orbit ends on no cycle"
     if "visited" in found and np.isnan(found["visited"].values).any():
         flags["visited"] = (
             f"NaN where an orbit left abs(h_i) ≤ {bound:g} or was no number, or a solution has no more extrema"
@@ -281,7 +278,9 @@ def _check(
     values: int,
     observed: int | None,
     size: int,
+    max_memory: float,
 ) -> None:
+    check_memory(values, size, max_memory)
     check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
     check_at_least(0, values=values)
     if size > MOST_STATES:

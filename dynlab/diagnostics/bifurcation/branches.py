@@ -152,8 +152,8 @@ class Diagram:
             point = continuation.point_at(curve, point.z, chord, point.iterations)
             if point is None:
                 continue
-            critical = np.abs(np.linalg.eigvals(curve.jacobian(point.z)) - curve.equation.critical).min()
-            if not curve.equation.is_map or critical <= NEAR_CRITICAL:
+            critical = np.abs(np.linalg.eigvals(curve.jacobian(point.z)) - curve.critical).min()
+            if not curve.is_map or critical <= NEAR_CRITICAL:
                 return point
         return None
 
@@ -162,12 +162,11 @@ class Diagram:
         solutions: list[Solution] = []
         for point in points:
             solutions.append(solution(curve, point, solutions[-1] if solutions else None))
-        dense = locating.without_critical(locating.denser(curve, solutions))
+        dense = locating.without_critical(solutions)
         passed = dense[:1]
-        for number, (left, right) in enumerate(itertools.pairwise(dense)):
-            found = locating.touches(curve, *dense[number - 1 : number + 2]) if number else []
-            for one in found + locating.bifurcations(curve, left, right):
-                if curve.equation.period > 1 and self._halves(curve, one.z):
+        for left, right in itertools.pairwise(dense):
+            for one in locating.bifurcations(curve, left, right):
+                if curve.period > 1 and self._halves(curve, one.z):
                     return passed
                 if passed[-1].bifurcation >= 0:
                     passed += self._halfway(curve, passed[-1], one)
@@ -198,7 +197,7 @@ class Diagram:
 
     def _note(self, curve: SolutionCurve, found: Bifurcation, branch: int) -> int:
         """Return the number of this bifurcation; a new one is waited on for the branches that leave it."""
-        period = curve.equation.period
+        period = curve.period
         for number, one in enumerate(self.bifurcations):
             reach = SAME_ROOT if found.refined and one.refined else 10 * continuation.CORNER
             if one.period == period and np.linalg.norm(one.z - found.z) < reach:
@@ -211,7 +210,7 @@ class Diagram:
             if other is not None:
                 self.waiting.append((number, other, period))
         elif kind == PAIR:
-            kind = NEIMARK_SACKER if curve.equation.is_map else HOPF
+            kind = NEIMARK_SACKER if curve.is_map else HOPF
         elif refined is not None and kind == FLIP and 2 * period <= self.max_period:
             scaled = np.append(refined.null.real / curve.scale, 0.0)
             self.waiting.append((number, scaled / np.linalg.norm(scaled), 2 * period))
@@ -222,13 +221,13 @@ class Diagram:
 
     def _halves(self, curve: SolutionCurve, z: Vector) -> bool:
         """Return whether the orbit at `z` has half the period."""
-        half = curve.of_period(curve.equation.period // 2)
+        half = curve.of_period(curve.period // 2)
         return float(np.linalg.norm(half.residual(z) / curve.scale)) < SAME_POINT * max(1.0, float(np.linalg.norm(z)))
 
     def _known(self, curve: SolutionCurve, z: Vector) -> bool:
         """Return whether some phase of the orbit at `z` lies on a branch that is there already."""
         every = [curve.z(state, curve.parameter(z)) for state in curve.orbit(z)]
-        same = [branch for branch in self.branches if branch.period == curve.equation.period and branch.solutions]
+        same = [branch for branch in self.branches if branch.period == curve.period and branch.solutions]
         return any(_on(curve, one, branch) for one in every for branch in same)
 
 

@@ -1,4 +1,4 @@
-"""The equation that a branch solves: F^m(h, p) = h of a map, f(h, p) = 0 of a flow, with its derivatives."""
+"""The curve of solutions that a branch is: F^m(h, p) = h of a map, f(h, p) = 0 of a flow, with its derivatives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,72 +16,39 @@ SMALLEST = 1e-6  # times the largest scale: a coordinate that is smaller all ove
 
 
 @dataclass(frozen=True)
-class Equation:
-    """G(h, p) = 0, where p is the one parameter of `varied`.
+class SolutionCurve:
+    """G(h, p) = 0 in z = (h/s, (p − p₀)/w), where p is the one parameter of `varied`.
 
     Attributes
     ----------
     varied : Varied
-    is_map : bool
+    scale : ndarray, shape (n,)
+        s, the size of the branches in each coordinate.
+    start, width : float
+        p₀ and w, of the parameter's range.
     period : int
         m; 1 for a flow.
     """
 
     varied: Varied
-    is_map: bool
+    scale: Vector
+    start: float
+    width: float
     period: int = 1
+
+    @property
+    def is_map(self) -> bool:
+        """Whether branches are those of a map."""
+        return not self.varied.held.is_flow
 
     @property
     def critical(self) -> float:
         """The eigenvalue with which G has a singular Jacobian: 1 of a map, 0 of a flow."""
-        return 1.0 if self.is_map else 0.0
-
-    def orbit(self, state: Tensor, p: Tensor) -> Tensor:
-        """Return h, F(h), … F^{m−1}(h), shape (m, ..., n), from states (..., n)."""
-        states = [state]
-        for _ in range(self.period - 1):
-            states.append(self._moved(states[-1], p))
-        return torch.stack(states)
-
-    def residual(self, state: Tensor, p: Tensor) -> Tensor:
-        """Return G, shape (n,)."""
-        last = self._moved(self.orbit(state, p)[-1], p)
-        return last - state if self.is_map else last
-
-    def linear(self, state: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the Jacobian that decides stability, ∂F^m/∂h or ∂f/∂h, shape (n, n), and ∂G/∂p, (n,)."""
-        states = self.orbit(state, p)
-        matrices = self.varied.at(p.reshape(1), "jacobian", states)
-        by_p = derivative_along(lambda q: self._moved(states, q), p, torch.ones_like(p), states.requires_grad)
-        matrix, along = matrices[0], by_p[0]
-        for k in range(1, self.period):
-            matrix, along = matrices[k] @ matrix, matrices[k] @ along + by_p[k]
-        return matrix, along
-
-    def jacobian(self, state: Tensor, p: Tensor) -> Tensor:
-        """Return the first of the two alone, shape (..., n, n), at states (..., n)."""
-        matrices = self.varied.at(p.reshape(1), "jacobian", self.orbit(state, p))
-        product = matrices[0]
-        for matrix in matrices[1:]:
-            product = matrix @ product
-        return product
-
-    def _moved(self, states: Tensor, p: Tensor) -> Tensor:
-        return self.varied.at(p.reshape(1), self.varied.method, states)
-
-
-@dataclass(frozen=True)
-class SolutionCurve:
-    """G = 0 in z = (h/s, (p − p₀)/w): s is the size of the branches in each coordinate, p₀ and w are of p's range."""
-
-    equation: Equation
-    scale: Vector
-    start: float
-    width: float
+        return float(self.is_map)
 
     def of_period(self, period: int) -> "SolutionCurve":
         """Return the curve of orbits of that period."""
-        return replace(self, equation=replace(self.equation, period=period))
+        return replace(self, period=period)
 
     def z(self, state: Vector, p: float) -> Vector:
         """Return where that state and parameter lie."""
@@ -95,27 +62,56 @@ class SolutionCurve:
         """Return the parameter p."""
         return float(self.start + z[-1] * self.width)
 
-    def residual(self, z: Vector) -> Vector:
-        """Return G."""
-        return self.equation.residual(*self.tensors(z)).numpy()
-
-    def orbit(self, z: Vector) -> Vector:
-        """Return h, F(h), …, shape (period, n)."""
-        return self.equation.orbit(*self.tensors(z)).numpy()
-
-    def derivative(self, z: Vector) -> Vector:
-        """Return ∂G/∂z, shape (n, n + 1)."""
-        matrix, by_p = (part.numpy() for part in self.equation.linear(*self.tensors(z)))
-        by_state = matrix - np.eye(len(matrix)) if self.equation.is_map else matrix
-        return np.column_stack([by_state * self.scale, by_p * self.width])
-
-    def jacobian(self, z: Vector) -> Vector:
-        """Return the Jacobian whose eigenvalues decide stability."""
-        return self.equation.jacobian(*self.tensors(z)).numpy()
-
     def tensors(self, z: Vector) -> tuple[Tensor, Tensor]:
         """Return the state and the parameter as tensors."""
         return torch.from_numpy(self.state(z)), torch.tensor(self.parameter(z), dtype=torch.float64)
+
+    def residual(self, z: Vector) -> Vector:
+        """Return G."""
+        return self.value(*self.tensors(z)).numpy()
+
+    def orbit(self, z: Vector) -> Vector:
+        """Return h, F(h), …, shape (period, n)."""
+        return self._orbit(*self.tensors(z)).numpy()
+
+    def derivative(self, z: Vector) -> Vector:
+        """Return ∂G/∂z, shape (n, n + 1)."""
+        matrix, by_p = (part.numpy() for part in self.linear(*self.tensors(z)))
+        return np.column_stack([(matrix - self.critical * np.eye(len(matrix))) * self.scale, by_p * self.width])
+
+    def jacobian(self, z: Vector) -> Vector:
+        """Return the Jacobian whose eigenvalues decide stability."""
+        return self.matrix(*self.tensors(z)).numpy()
+
+    def value(self, state: Tensor, p: Tensor) -> Tensor:
+        """Return G, shape (n,)."""
+        return self._moved(self._orbit(state, p)[-1], p) - self.critical * state
+
+    def matrix(self, state: Tensor, p: Tensor) -> Tensor:
+        """Return ∂F^m/∂h, or ∂f/∂h, shape (..., n, n), at states (..., n)."""
+        product, *others = self.varied.at(p.reshape(1), "jacobian", self._orbit(state, p))
+        for matrix in others:
+            product = matrix @ product
+        return product
+
+    def linear(self, state: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+        """Return that Jacobian and ∂G/∂p, (n,)."""
+        states = self._orbit(state, p)
+        matrices = self.varied.at(p.reshape(1), "jacobian", states)
+        by_p = derivative_along(lambda q: self._moved(states, q), p, torch.ones_like(p), states.requires_grad)
+        matrix, along = matrices[0], by_p[0]
+        for k in range(1, self.period):
+            matrix, along = matrices[k] @ matrix, matrices[k] @ along + by_p[k]
+        return matrix, along
+
+    def _orbit(self, state: Tensor, p: Tensor) -> Tensor:
+        states = [state]
+        for _ in range(self.period - 1):
+            states.append(self._moved(states[-1], p))
+        return torch.stack(states)
+
+    def _moved(self, states: Tensor, p: Tensor) -> Tensor:
+        return self.varied.at(p.reshape(1), self.varied.method, states)
 
 
 def scale_of(states: list[Vector], n: int) -> Vector:

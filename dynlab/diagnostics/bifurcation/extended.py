@@ -30,7 +30,7 @@ MAX_NEWTON = 15
 SETTLED = 1e-14  # times max(1, ‖unknowns‖)
 ROUNDED = 1e-7  # times that: steps below it that shrink by less than half are rounding
 REGULAR = 1e12  # the condition, with rows of one size, up to which the derivative of a system is regular
-TOLERANCE = 1e-6  # of the range of p: a point whose error is larger is not located
+TOLERANCE = 1e-4  # of the range of p: a point whose error is larger is not located
 RANK = 1e-8  # times ‖J − μ‖: a second singular value up to that is as good as 0
 ROUNDINGS = 4  # times m n ε Σ_j |a_ij x_j|: what rounding leaves of equation i
 AT_BORDER = 1e-12  # times the largest |λ|: an eigenvalue this near to the border of stability is on it
@@ -77,7 +77,7 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     kind : {"fold", "branch point", "flip", "pair"}
     guess : ndarray, shape (n + 1,)
     """
-    s, n, is_map = curve.scale, len(curve.scale), curve.equation.is_map
+    s, n, is_map = curve.scale, len(curve.scale), curve.is_map
     matrix = _scaled(curve, guess)
     if not np.isfinite(matrix).all():
         return None
@@ -143,14 +143,14 @@ class _System:
         n, curve = len(self.scale), self.curve
         state, p = unknowns[:n] * self.scale, curve.start + curve.width * unknowns[n]
         if self.kind == BRANCH_POINT:
-            jacobian, by_p = curve.equation.linear(state, p)
+            jacobian, by_p = curve.linear(state, p)
         else:
-            jacobian, by_p = curve.equation.jacobian(state, p), p
-        at: Tensor | float = -1.0 if self.kind == FLIP else curve.equation.critical
+            jacobian, by_p = curve.matrix(state, p), p
+        at: Tensor | float = -1.0 if self.kind == FLIP else curve.critical
         if self.kind == PAIR:
             angle, zero = unknowns[-1], torch.zeros_like(unknowns[-1])
             turned = torch.complex(torch.cos(angle), torch.sin(angle)), torch.complex(zero, angle)
-            at = turned[0] if curve.equation.is_map else turned[1]
+            at = turned[0] if curve.is_map else turned[1]
         matrix = jacobian * (self.scale / self.scale[:, None]) - at * torch.eye(n, dtype=torch.float64)
         corner = torch.zeros(1, dtype=self.b.dtype)
         upper = torch.cat([matrix.to(self.b.dtype), self.b[:, None]], dim=1)
@@ -202,7 +202,7 @@ def _rounding(
 ) -> Vector:
     """Return the rounding of each equation, shape (count,): of G_i that of J h, of g that of wᴴ J v."""
     n, by_p = len(matrix), np.abs(curve.derivative(z)[:, -1]) / curve.scale
-    unit = ROUNDINGS * curve.equation.period * n * np.finfo(np.float64).eps
+    unit = ROUNDINGS * curve.period * n * np.finfo(np.float64).eps
     of_g = np.abs(left) @ (np.abs(matrix) + abs(mu) * np.eye(n)) @ np.abs(right)
     of_residual = np.abs(matrix) @ np.abs(z[:-1]) + np.abs(z[:-1]) + by_p * abs(curve.parameter(z) / curve.width)
     return unit * np.append(of_residual, np.full(count - n, of_g + np.abs(left) @ by_p * (count > n + 1)))
@@ -211,11 +211,11 @@ def _rounding(
 def _on_border(curve: SolutionCurve, z: Vector, errors: Vector, matrix: Vector) -> int:
     """Return how many eigenvalues are not told from the border of stability at z, whose state is known to `errors`."""
     beside = _scaled(curve, np.append(z[:-1] + errors, z[-1]))
-    wrong = np.abs(beside - matrix) + len(matrix) * curve.equation.period * np.finfo(np.float64).eps * np.abs(matrix)
+    wrong = np.abs(beside - matrix) + len(matrix) * curve.period * np.finfo(np.float64).eps * np.abs(matrix)
     if not np.isfinite(wrong).all():
         return 0
     values, bounds, _ = eigenvalues(matrix, wrong)
-    excess = beyond(values, curve.equation.is_map)
+    excess = beyond(values, curve.is_map)
     return int((np.abs(excess) <= np.maximum(bounds, AT_BORDER * np.abs(values).max())).sum())
 
 

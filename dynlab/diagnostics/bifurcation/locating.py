@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import extended
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector
-from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, FOLD, PAIR, Refined, beyond
+from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, FOLD, PAIR, Refined
 from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, Coefficient
 from dynlab.numerics import continuation
 from dynlab.numerics.continuation import Point
@@ -20,14 +20,13 @@ TINY = 1e-100  # a state of 0 is known as well as one of that size: beside a kin
 FARTHEST = 1e-3  # of arclength: the error of a state is at most taken to be that
 JUMP = 1e-6  # times ‖J‖: where it changes by more within the error of the state, it has a kink there
 SURE = 2.0  # times the first-order estimate of the error of a state: where a kink lies within, its slopes differ
-NEARLY = 0.2  # times how far an eigenvalue is from the border at the sides: what may come nearer is looked at closer
 BORDER_COLLISION = "border collision"
 PARTS = (0.4571, 0.6183)  # of an interval: a second part where the branch is not solved for at the first
 SHORTEST = 1e-6  # of arclength: a shorter interval is not parted
 AGAIN = 0.125  # of an interval in which nothing was solved for: in longer parts of it that is not tried anew
 ASIDE, BEYOND = 0.6, 0.02  # of an interval's length: a root farther off its chord, or beyond its ends, is another one
 SAME = 1e-8  # of arclength: what rounding may move a root by
-NEAR, BESIDE = 5e-5, 10.0  # of arclength, and times an interval: in a shorter one a Jacobian that jumps has a kink
+BESIDE = 10.0  # times an interval: a Jacobian that jumps changes less over that
 ROUNDED = 1e-8  # times ‖J‖: a smaller change is no jump
 AT_ONCE = 1e-3  # of arclength: nearer to each other a fold and a branch point may be one pitchfork of a bent branch
 
@@ -106,7 +105,7 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
 
     `error` is what its Jacobian is wrong by beside rounding and what the error of the state makes of it.
     """
-    is_map, eps = curve.equation.is_map, float(np.finfo(np.float64).eps)
+    is_map, eps = curve.is_map, float(np.finfo(np.float64).eps)
     residual = curve.residual(point.z)
     _, sigma, right = np.linalg.svd(np.vstack([curve.derivative(point.z), point.tangent]))
     state, p = curve.tensors(point.z)
@@ -115,9 +114,9 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
     critical = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
     away = torch.from_numpy(curve.scale * np.stack([critical, np.linspace(1, 2, len(critical)) * min(known, FARTHEST)]))
     places = torch.cat([state[None], state + away, state - away])
-    matrix, *beside = curve.equation.jacobian(places, p).numpy()
+    matrix, *beside = curve.matrix(places, p).numpy()
     size, changes = float(np.linalg.norm(matrix)), [float(np.linalg.norm(each - matrix)) for each in beside]
-    values, errors, _ = eigenvalues(matrix, error + max(changes) + curve.equation.period * len(matrix) * eps * size)
+    values, errors, _ = eigenvalues(matrix, error + max(changes) + curve.period * len(matrix) * eps * size)
     if max(changes[1::2]) > JUMP * size:  # as of a ReLU at its kink
         errors = np.full_like(errors, np.inf)
     kind = (kind_of_map if is_map else kind_of_flow)(values, errors)
@@ -155,29 +154,6 @@ def happened(left: Solution, right: Solution) -> list[str]:
     return found
 
 
-def nearest(one: Solution, is_map: bool) -> float:
-    """Return how far the eigenvalue nearest to the border of stability lies beyond it, 0 within its error."""
-    excess = beyond(one.eigenvalues, is_map)
-    first = int(np.abs(excess).argmin())
-    return float(excess[first]) if abs(excess[first]) > one.errors[first] else 0.0
-
-
-def may_return(three: tuple[Solution, Solution, Solution], is_map: bool) -> bool:
-    """Return whether the eigenvalue nearest to the border may cross it and come back between the outer two of three.
-
-    So it may where it is nearest in the middle, on one side of it at all three, and the parabola through them gets
-    across or nearly so.
-    """
-    at = [nearest(one, is_map) for one in three]
-    if not at[0] * at[2] > 0 or not (0 <= at[1] / at[0] < 1 and 0 <= at[1] / at[2] <= 1):
-        return False
-    left, right = (float(np.linalg.norm(one.z - three[1].z)) for one in (three[0], three[2]))
-    slope = ((at[2] - at[1]) * left / right + (at[1] - at[0]) * right / left) / (left + right)
-    bend = ((at[2] - at[1]) / right + (at[0] - at[1]) / left) / (left + right)
-    lowest = at[1] - slope**2 / (4 * bend) if bend else at[1]
-    return bool(lowest * np.sign(at[0]) < NEARLY * max(abs(at[0]), abs(at[2])))
-
-
 def between(curve: SolutionCurve, left: Solution, right: Solution) -> Solution | None:
     """Return a solution of the branch between two neighbouring ones."""
     points = (continuation.between(curve, left.point, right.point, part) for part in PARTS)
@@ -185,38 +161,11 @@ def between(curve: SolutionCurve, left: Solution, right: Solution) -> Solution |
     return None if found is None else solution(curve, found, left)
 
 
-def denser(curve: SolutionCurve, solutions: list[Solution]) -> list[Solution]:
-    """Return the solutions, and more of them where an eigenvalue may cross the border and come back between two."""
-    inner = [_denser(curve, *solutions[number - 1 : number + 2]) for number in range(1, len(solutions) - 1)]
-    return solutions[:1] + [one for some in inner for one in some] + solutions[1:][-1:]
-
-
-def _denser(curve: SolutionCurve, before: Solution, one: Solution, after: Solution) -> list[Solution]:
-    """Return what lies strictly between `before` and `after`."""
-    is_map = curve.equation.is_map
-    if _length(before, after) < SHORTEST or not may_return((before, one, after), is_map):
-        return [one]
-    left, right = between(curve, before, one), between(curve, one, after)
-    if left is None or right is None:
-        return [one]
-    five = [before, left, one, right, after]
-    middle = min((1, 2, 3), key=lambda number: float(np.abs(beyond(five[number].eigenvalues, is_map)).min()))
-    return five[1:middle] + _denser(curve, *five[middle - 1 : middle + 2]) + five[middle + 1 : 4]
-
-
 def without_critical(solutions: list[Solution]) -> list[Solution]:
     """Return the solutions but those at a bifurcation itself, where no sign is decided; they are solved for anew."""
     sides = zip(solutions[:-2], solutions[1:-1], solutions[2:], strict=True)
     inner = [one for before, one, after in sides if not one.kind.undecided or not happened(before, after)]
     return solutions[:1] + inner + solutions[1:][-1:]
-
-
-def touches(curve: SolutionCurve, before: Solution, one: Solution, after: Solution) -> list[Bifurcation]:
-    """Return a degenerate point where an eigenvalue comes to the border of stability and goes back."""
-    near = _length(before, after) < SHORTEST and may_return((before, one, after), curve.equation.is_map)
-    if not near or happened(before, after):
-        return []
-    return [Bifurcation(DEGENERATE, one.z, one.tangent, None, curve.width * abs(float(after.z[-1] - before.z[-1])))]
 
 
 def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: float = np.inf) -> list[Bifurcation]:
@@ -243,7 +192,7 @@ def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: f
             return parts
     steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both ends
     error = curve.width * (abs(float(right.z[-1] - left.z[-1])) + float(steep) * length)
-    kind = BORDER_COLLISION if length < NEAR and _jumps(curve, left.z, right.z) else DEGENERATE
+    kind = BORDER_COLLISION if _jumps(curve, left.z, right.z) else DEGENERATE
     return [Bifurcation(kind, 0.5 * (left.z + right.z), left.tangent, None, error)]
 
 

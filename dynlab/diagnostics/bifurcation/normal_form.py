@@ -53,13 +53,13 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     flow ν = 1, λ = 0 and μ₂ = 2μ. Of a pitchfork μ = λ, and λ − A is bordered by w and q. It is NaN in a strong
     resonance, μ³ or μ⁴ = 1, and where w and q are orthogonal.
     """
-    equation, mu = curve.equation, refined.eigenvalue
-    matrix, is_map = curve.jacobian(refined.z), curve.equation.is_map
+    mu = refined.eigenvalue
+    matrix, is_map = curve.jacobian(refined.z), curve.is_map
     q, along = refined.null, np.vdot(refined.left, refined.null)
     if along == 0 or (mu.imag and is_map and min(abs(mu**3 - 1), abs(mu**4 - 1)) < RESONANT):
         return Coefficient(np.nan, np.inf, UNDECIDED)
     w = refined.left / np.conj(along)
-    at_rest, condition = _solver(matrix, equation.critical, q, w, bordered=mu == equation.critical)
+    at_rest, condition = _solver(matrix, curve.critical, q, w, bordered=mu == curve.critical)
     doubled, other = _solver(matrix, mu**2 if is_map else 2 * mu, q, w) if mu.imag else (at_rest, 0.0)
     condition = max(condition, other)
 
@@ -111,7 +111,7 @@ def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector) -> Meeting:
     def along(alpha: torch.Tensor) -> torch.Tensor:
         z = origin + alpha @ directions
         state, p = z[:-1] * torch.from_numpy(curve.scale), curve.start + curve.width * z[-1]
-        return w @ curve.equation.residual(state, p)
+        return w @ curve.value(state, p)
 
     a = torch.autograd.functional.hessian(along, torch.zeros(2, dtype=torch.float64)).numpy()
     discriminant, curved = a[0, 1] ** 2 - a[0, 0] * a[1, 1], np.abs(np.linalg.eigvalsh(a))
@@ -149,7 +149,7 @@ def _derivative(curve: SolutionCurve, z: NDArray[np.float64]) -> Callable[..., V
     state, p = curve.tensors(z)
 
     def residual(at: Tensor) -> Tensor:
-        return curve.equation.residual(at, p)
+        return curve.value(at, p)
 
     def real(*directions: NDArray[np.float64]) -> Vectors:
         function: Callable[[Tensor], Tensor] = residual

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.bifurcation import plane_of_points
-from dynlab.diagnostics.bifurcation.parameters import described
-from dynlab.diagnostics.bifurcation.varied_system import check_range, varied_system
+from dynlab.diagnostics.bifurcation.parameters import check_range, described, varied_system
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
+from dynlab.systems.held import held_settings
 from dynlab.wording import joined, number, place, share
 
 GRID, SMALLEST_GRID = 101, 2
@@ -108,35 +108,19 @@ def parameter_plane(
     values = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     is_map = isinstance(system, Map)
     with one_torch_thread():
-        fixed, first = plane_of_points.fixed_point(varied, values, start, grid, max_memory)
-        period = None
-        if is_map:
-            begin = _beside(fixed, start, seed)
-            period = plane_of_points.periods(varied, values, begin, max_period, largest_state, max_memory)
-    settings = {
-        "parameters": list(parameters),
-        "lowest": [float(low) for low in lowest],
-        "highest": [float(high) for high in highest],
-        "at": at if isinstance(at, str) else "values",
-        "input": varied.held.input.tolist(),
-        "at_step": varied.held.t,
-        "state": start.tolist(),
-        "grid": grid,
-        "max_period": max_period,
-        "largest_state": largest_state,
-        "max_memory": max_memory,
-        "seed": seed,
-        "dtype": "float64",
-        "device": "cpu",
-        "config": system.json_config,
-    }
+        plane = plane_of_points.Plane(varied, values, max_memory)
+        fixed, first = plane.fixed_point(start)
+        period = plane.periods(_beside(fixed, start, seed), max_period, largest_state) if is_map else None
+    settings = {"parameters": list(parameters), "lowest": [*map(float, lowest)], "highest": [*map(float, highest)]}
+    settings |= held_settings(system, at, varied.held) | {"state": start.tolist(), "grid": grid, "seed": seed}
+    settings |= {"max_period": max_period, "largest_state": largest_state, "max_memory": max_memory}
     said = _verdict(fixed, values[first], first, period, parameters, is_map, largest_state)
     is_held = system.network_input_size and not any(name.startswith("input") for name in parameters)
     return schema.dataset(
         _variables(fixed, period, grid, is_map),
         system=system.name,
         source=system.source,
-        settings=settings,
+        settings=settings | {"dtype": "float64", "device": "cpu"},
         verdict=under_input(said, at) if is_held else said,
         method=METHOD,
         coords={

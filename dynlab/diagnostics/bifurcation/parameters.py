@@ -1,27 +1,29 @@
-"""The parameters of a system that can be varied: its numbers, its weights, and the input that is held."""
+"""A frozen system with some parameters free: its numbers, its weights, and the input that is held."""
 
 import inspect
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from dynlab.errors import UserError, lookup, unknown
 from dynlab.program.differentiation import STATED
-from dynlab.systems import SYSTEMS, System
+from dynlab.systems import SYSTEMS, Euler, Flow, Map, System, frozen
 from dynlab.systems.copied import copied
-from dynlab.systems.held import Held
+from dynlab.systems.held import Held, held_input, step_number
+from dynlab.trajectories import simulation
 
 INPUT = "input"
 FORM = re.compile(r"(?P<name>[\w.]+)(?P<part>\*|\[[\d,\s]+\])?")
+LARGEST = 1e100  # of a parameter: squares are still numbers
+NARROWEST = 1e-7  # times the ends of a range, where it is at least so wide
 
-
-# The values of the parameters, the weights that differ by their full names, and the held input.
-Changed = tuple[Tensor, dict[str, Tensor], Tensor]
+Changed = tuple[dict[str, Tensor], Tensor]  # the weights that differ by their full names, and the held input
 
 
 class Parameter(NamedTuple):
@@ -31,10 +33,8 @@ class Parameter(NamedTuple):
     ----------
     name : str
         As it was asked for.
-    kind : {"number", "tensor", "input"}
-        A number that modules hold as an attribute, a weight, or the input.
     places : tuple of str
-        Of a number: the modules' paths; of a weight: its full name.
+        Full names of the numbers or of the weight that it is; none of the held input.
     entry : tuple of int or None
         The entry of the weight or input that it is; None for all of them.
     scale : bool
@@ -42,10 +42,19 @@ class Parameter(NamedTuple):
     """
 
     name: str
-    kind: str
     places: tuple[str, ...]
     entry: tuple[int, ...] | None = None
     scale: bool = False
+
+    def put(self, whole: Tensor, value: Tensor) -> Tensor:
+        """Return the weight or input with the parameter at `value`."""
+        if self.scale:
+            return whole * value
+        if self.entry is None:
+            return torch.ones_like(whole) * value
+        marked = torch.zeros_like(whole)
+        marked[self.entry] = 1
+        return whole * (1 - marked) + marked * value
 
 
 def described(name: str) -> str:
@@ -75,26 +84,26 @@ def named(system: System, name: str) -> Parameter:
             f"A parameter is written as a number's name (r, step_size), W[0,1], W* or input[0]; got {name!r}."
         )
     path, part = form["name"], form["part"] or ""
-    index = tuple(int(number) for number in re.findall(r"\d+", part)) if part not in ("", "*") else None
-    numbers = {place: value for place, value in _numbers(system) if _means(path, place)}
-    if numbers and not part:
-        if len(set(numbers.values())) > 1:
-            raise UserError(
-                f"{path} means several numbers of {system.name}: {', '.join(numbers)}; give one's full name."
-            )
-        return Parameter(name, "number", tuple(numbers))
-    if path == INPUT:
-        _check_entry(system, name, index, (system.input_size,), bool(part))
-        return Parameter(name, "input", (), index, part == "*")
-    tensors = {full: value for full, value in _tensors(system) if _means(path, _shown(full))}
-    if not tensors:
+    index = tuple(int(number) for number in re.findall(r"\d+", part)) or None
+    numbers = {place: value for place, value in _numbers(system) if f".{place}".endswith(f".{path}")}
+    tensors = {full: one for full, one in _tensors(system) if f".{_shown(full)}".endswith(f".{path}")}
+    several = list(numbers) if len(set(numbers.values())) > 1 else [*map(_shown, tensors)] * (len(tensors) > 1)
+    if numbers and not part and not several:
+        return Parameter(name, tuple(numbers))
+    places: tuple[str, ...] = ()
+    shape: tuple[int, ...] = (system.input_size,)
+    if several and path != INPUT:
+        what = "numbers" if numbers else "weights"
+        raise UserError(f"{path} means several {what} of {system.name}: {', '.join(several)}; name one in full.")
+    if tensors and path != INPUT:
+        places, shape = tuple(tensors), tuple(next(iter(tensors.values())).shape)
+    elif path != INPUT:
         raise unknown("parameter", name, _all_names(system))
-    if len(tensors) > 1:
-        shown = ", ".join(map(_shown, tensors))
-        raise UserError(f"{path} means several weights of {system.name}: {shown}; name one in full.")
-    full, value = next(iter(tensors.items()))
-    _check_entry(system, name, index, tuple(value.shape), True)
-    return Parameter(name, "tensor", (full,), index, part == "*")
+    inside = index is None or (len(index) == len(shape) and all(i < size for i, size in zip(index, shape, strict=True)))
+    if not inside or (path == INPUT and not (part and system.input_size)):
+        entries = " × ".join(map(str, shape))
+        raise UserError(f"{name} of {system.name} has {entries} entries, counted from 0: write W[0,1], W* or input[0].")
+    return Parameter(name, places, index, part == "*")
 
 
 class Varied(nn.Module):
@@ -103,33 +112,27 @@ class Varied(nn.Module):
     Parameters
     ----------
     held : Held
-        Of a system that is frozen, and not used elsewhere: numbers are set on it during a call.
+        Of a system that is frozen.
     parameters : tuple of Parameter
     """
 
     def __init__(self, held: Held, parameters: tuple[Parameter, ...]) -> None:
         super().__init__()
-        system = held.system
-        self.system = system
-        self.parameters_varied = parameters
-        self.held = held
-        self._weights = dict(_tensors(system))
-        self._owners = {
-            place: _owner(system, place) for one in parameters if one.kind == "number" for place in one.places
-        }
+        self.parameters_varied, self.original = parameters, held
+        self.system = copied(held.system)
+        self.held = replace(held, system=self.system)
+        for place in (place for one in parameters for place in one.places):
+            module, attribute = _owner(self.system, place)
+            value = getattr(module, attribute)
+            if not isinstance(value, Tensor):  # a number, which becomes a buffer
+                delattr(module, attribute)
+                module.register_buffer(attribute, torch.tensor(float(value), dtype=held.input.dtype))
+        self.weights = dict(_tensors(self.system))
 
     @property
     def method(self) -> str:
         """What moves a state: ``step`` of a map, ``velocity`` of a flow."""
         return "velocity" if self.held.is_flow else "step"
-
-    def is_factor_on_zero(self, number: int) -> bool:
-        """Return whether a parameter is a factor on a weight or an input that is 0."""
-        one = self.parameters_varied[number]
-        if not one.scale:
-            return False
-        whole = self.held.input if one.kind == "input" else self._weights[one.places[0]]
-        return not bool(whole.any())
 
     def forward(self, method: str, states: Tensor, input: Tensor) -> Tensor:
         """Call `method` of the system at `states` (..., n); for `functional_call`."""
@@ -150,74 +153,115 @@ class Varied(nn.Module):
         """Return ``step``, ``velocity`` or ``jacobian`` at `states` (..., n) and parameters `values` (parameter,)."""
         return self.using(self.changed(values), method, states)
 
+    def batched(self, values: Tensor, method: str, states: Tensor) -> Tensor:
+        """Do as `at` for each of `values` (k, parameter) and `states` (k, ..., n)."""
+        return torch.func.vmap(lambda one, h: self.at(one, method, h))(values, states)
+
     def changed(self, values: Tensor) -> Changed:
         """Return what is different at `values` (parameter,)."""
         weights: dict[str, Tensor] = {}
-        held = self.held.input
+        input = self.held.input
         for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True):
-            if parameter.kind == "input":
-                held = _changed(parameter, held, value)
-            elif parameter.kind == "tensor":
-                full = parameter.places[0]
-                weights[full] = _changed(parameter, weights.get(full, self._weights[full]), value)
-        return values, weights, held
+            for full in parameter.places:
+                weights[full] = parameter.put(weights.get(full, self.weights[full]), value)
+            input = input if parameter.places else parameter.put(input, value)
+        return weights, input
 
     def using(self, changed: Changed, method: str, states: Tensor) -> Tensor:
         """Do as `at` with what `changed` returned: for many steps at the same values."""
-        values, weights, held = changed
-        numbers = [
-            (place, value)
-            for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True)
-            if parameter.kind == "number"
-            for place in parameter.places
-        ]
-        with self._with(numbers):
-            if not weights:
-                return self.forward(method, states, held)
-            named_weights = {f"system.{name}": value for name, value in weights.items()}
-            found: Tensor = torch.func.functional_call(self, named_weights, (method, states, held))
+        weights, input = changed
+        given = {f"system.{name}": value for name, value in weights.items()}
+        found: Tensor = torch.func.functional_call(self, given, (method, states, input))
         return found
 
-    def fixed(self, value: float) -> Held:
-        """Return a copy of what is held, with the first parameter at `value` for good."""
-        parameter, system = self.parameters_varied[0], copied(self.system)
-        number = torch.tensor(value, dtype=self.held.input.dtype)
-        if parameter.kind == "input":
-            return replace(self.held, system=system, input=_changed(parameter, self.held.input, number))
-        if parameter.kind == "number":
-            for place in parameter.places:
-                setattr(*_owner(system, place), float(value))
-        else:
-            weight = dict(_tensors(system))[parameter.places[0]]
-            with torch.no_grad():
-                weight.copy_(_changed(parameter, weight.clone(), number))
-        return replace(self.held, system=system)
-
-    @contextmanager
-    def _with(self, numbers: list[tuple[str, Tensor]]) -> Iterator[None]:
-        owners = [(*self._owners[place], value) for place, value in numbers]
-        before = [getattr(module, attribute) for module, attribute, _ in owners]
-        for module, attribute, value in owners:
-            setattr(module, attribute, value)
-        try:
-            yield
-        finally:
-            for (module, attribute, _), value in zip(owners, before, strict=True):
-                setattr(module, attribute, value)
+    def fixed(self, *values: float) -> Held:
+        """Return a copy of what is held, with the parameters at `values` for good."""
+        system = copied(self.original.system)
+        weights, input = self.changed(torch.tensor(values, dtype=self.held.input.dtype))
+        for full, value in weights.items():
+            module, attribute = _owner(system, full)
+            if isinstance(getattr(module, attribute), Tensor):
+                with torch.no_grad():
+                    getattr(module, attribute).copy_(value)
+            else:
+                setattr(module, attribute, float(value))
+        return replace(self.original, system=system, input=input)
 
 
-def _changed(parameter: Parameter, whole: Tensor, value: Tensor) -> Tensor:
-    if parameter.scale:
-        return whole * value
-    if parameter.entry is None:
-        return torch.ones_like(whole) * value
-    marked = torch.zeros_like(whole)
-    marked[parameter.entry] = 1
-    return whole * (1 - marked) + marked * value
+def varied_system(
+    system: System,
+    inputs: Any,
+    parameters: tuple[str, ...],
+    at: str | ArrayLike,
+    at_step: int,
+    values: tuple[float, ...],
+) -> Varied:
+    """Return a frozen copy with these parameters free; the other arguments are those of `dynlab.bifurcation`.
+
+    Raises
+    ------
+    UserError
+        For a parameter that the system lacks, that changes nothing, or that it does not compute with as a tensor at
+        these `values`.
+    """
+    if not isinstance(system, Flow | Map):
+        raise UserError(f"Branches are those of a Map or a Flow, got {type(system).__name__}.")
+    analysed = frozen(system)
+    step = Euler(analysed, 1.0) if isinstance(analysed, Flow) else analysed
+    given = np.zeros((1, step.network_input_size)) if inputs is None else inputs
+    prepared, driving, _ = simulation.prepare(step, given)
+    held = Held(
+        analysed, held_input(system, at, prepared.drive(driving), inputs is not None), step_number(system, at_step)
+    )
+    varied = Varied(held, tuple(named(analysed, name) for name in parameters))
+    _check_tensors(varied, torch.tensor(values, dtype=torch.float64))
+    for number, parameter in enumerate(varied.parameters_varied):
+        if not _acts(varied, number, torch.tensor(values, dtype=torch.float64)):
+            hint = "; the held input is zero: give another with --at (at=)." if parameter.name == "input*" else "."
+            raise UserError(f"{parameter.name} changes nothing in {system.name}{hint}")
+    return varied
 
 
-def _means(asked: str, place: str) -> bool:
-    return place == asked or place.endswith(f".{asked}")
+def check_range(name: str, lowest: float, highest: float) -> None:
+    """Raise where a parameter's range is empty, reversed, beyond `LARGEST`, or relatively narrower than `NARROWEST`."""
+    if not (np.isfinite([lowest, highest]).all() and lowest < highest):
+        raise UserError(
+            f"The range of {name} must go from a number to a larger one, got {lowest:g} to {highest:g}: exchange them, "
+            f"or give another end."
+        )
+    size = max(abs(lowest), abs(highest))
+    if size > LARGEST or highest - lowest < NARROWEST * size:
+        raise UserError(
+            f"The range of {name} must lie within ±{LARGEST:g} and be wider than {NARROWEST:g} of its ends, got "
+            f"{lowest!r} to {highest!r}: give other ends."
+        )
+
+
+def _check_tensors(varied: Varied, values: Tensor) -> None:
+    """Raise where a system computes with a parameter as a number of Python's, and not as a tensor of several values."""
+    try:
+        varied.batched(torch.stack([values] * 2), varied.method, values.new_zeros(2, varied.system.state_size))
+    except UserError:
+        raise
+    except (RuntimeError, TypeError, ValueError) as error:
+        names = " and ".join(parameter.name for parameter in varied.parameters_varied)
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        raise UserError(
+            f"{varied.system.name} does not compute with {names} as a tensor ({reason}): take torch.cos in place of "
+            f"math.cos or numpy.cos, torch.where in place of if, and self.w itself in place of torch.tensor(self.w)."
+        ) from error
+
+
+def _acts(varied: Varied, number: int, values: Tensor) -> bool:
+    """Return whether a step depends on a parameter, and not only the system's making; a factor on 0 does nothing."""
+    parameter = varied.parameters_varied[number]
+    scaled = [varied.weights[full] for full in parameter.places] or [varied.held.input]
+    if parameter.scale and not any(bool(whole.any()) for whole in scaled):
+        return False
+    with torch.enable_grad():
+        free = values[number].clone().requires_grad_()
+        each = torch.stack([free if index == number else one for index, one in enumerate(values.unbind())])
+        return varied.at(each, varied.method, values.new_zeros(1, varied.system.state_size)).requires_grad
 
 
 def _shown(full: str) -> str:
@@ -231,21 +275,13 @@ def _owner(system: System, place: str) -> tuple[nn.Module, str]:
 
 
 def _numbers(system: System) -> Iterator[tuple[str, float]]:
-    """Yield the path and value of every real number that a module holds."""
-    whole = _annotated_float(system)
+    """Yield the path and value of every real number that a module holds; integers where the system says ``float``."""
+    known = inspect.signature(lookup(SYSTEMS, system.name, "system")).parameters if system.name in SYSTEMS else {}
+    whole = {name for name, parameter in known.items() if parameter.annotation is float}
     for path, module in system.named_modules():
         for attribute, value in vars(module).items():
-            real = isinstance(value, float) or (isinstance(value, int) and attribute in whole)
-            if real and not isinstance(value, bool) and not attribute.startswith("_"):
-                yield f"{path}.{attribute}" if path else attribute, float(value)
-
-
-def _annotated_float(system: System) -> set[str]:
-    """Return the names of config entries that are real by their annotation, though given as an integer."""
-    if system.name not in SYSTEMS:
-        return set()
-    taken = inspect.signature(lookup(SYSTEMS, system.name, "system")).parameters
-    return {name for name, parameter in taken.items() if parameter.annotation is float}
+            if not attribute.startswith("_") and (type(value) is float or (type(value) is int and attribute in whole)):
+                yield f"{path}.{attribute}".lstrip("."), float(value)
 
 
 def _tensors(system: System) -> Iterator[tuple[str, Tensor]]:
@@ -260,12 +296,3 @@ def _all_names(system: System) -> list[str]:
     factors = [f"{_shown(full)}*" for full, _ in _tensors(system)]
     inputs = [f"{INPUT}[0]", f"{INPUT}*"] if system.input_size else []
     return [*numbers, *weights, *factors, *inputs]
-
-
-def _check_entry(
-    system: System, name: str, index: tuple[int, ...] | None, shape: tuple[int, ...], is_part: bool
-) -> None:
-    inside = index is None or (len(index) == len(shape) and all(i < size for i, size in zip(index, shape, strict=True)))
-    if not inside or not is_part or shape == (0,):
-        entries = " × ".join(map(str, shape))
-        raise UserError(f"{name} of {system.name} has {entries} entries, counted from 0: write W[0,1], W* or input[0].")

@@ -58,7 +58,7 @@ def verdict(
         Number of fixed points beyond it that a search found, from which no branch was followed.
     orbits : Visited or None
     """
-    noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
+    noun = "fixed point" if diagram.curve.is_map else "equilibrium"
     over = f"{name} from {_number(ends[0])} to {_number(ends[1])}"
     changes = _changes(diagram, name, noun)
     unsure = _lost(diagram) or any(one.kind == DEGENERATE for one in diagram.bifurcations)
@@ -71,7 +71,7 @@ def verdict(
     else:
         sentences = [f"No change of stability was {'located' if unsure else 'found'} for {over}"]
     if diagram.branches:
-        sentences.append(_counts(diagram, name))
+        sentences.append(_counts(diagram, name) + _cycles(diagram, orbits, name))
     limits = _limits(diagram, name, noun, bound, beyond_bound, orbits)
     return ". ".join(sentences + ["; ".join(limits)] * bool(limits)) + "."
 
@@ -188,6 +188,16 @@ def _counts(diagram: Diagram, name: str) -> str:
         parts.append(f"{counted(len(values), LONG.get(kind, kind))} (at {at})")
     worst = at_most(max(one.error for one in diagram.bifurcations), 1)
     return f"{branches} with {joined(parts)}, located to {worst} in {name}"
+
+
+def _cycles(diagram: Diagram, orbits: Visited | None, name: str) -> str:
+    """Return at how many values orbits of a flow end on a limit cycle, and its periods."""
+    periods = np.zeros((0, 1)) if orbits is None or diagram.curve.is_map else orbits.period
+    known, values = periods[np.isfinite(periods)], int(np.isfinite(periods).any(axis=1).sum())
+    if not values:
+        return ""
+    span = " to ".join(dict.fromkeys(number(each) for each in (known.min(), known.max())))
+    return f", and limit cycles of period {span} s at {counted(values, 'value')} of {name}"
 
 
 def _number(value: float, error: float = 0.0) -> str:

@@ -14,7 +14,7 @@ from dynlab.systems.held import Held
 from dynlab.systems.torch_cells import Cell
 from dynlab.systems.torch_stacks import Stack
 from dynlab.trajectories import simulation
-from dynlab.trajectories.following import orbit, step_of
+from dynlab.trajectories.following import orbit, step_of, time_step
 
 # Random starts of a round unless told otherwise; above LARGE dimensions (LARGE/n)⁵ times as many, but FEWEST: n³ for a
 # factorisation, the rest for the more steps that roots take, and so that a layer of 256 is searched in seconds.
@@ -96,7 +96,8 @@ def random_starts(held: Held, count: int, reach: Tensor, generator: np.random.Ge
 
 def led_on(held: Held, states: Tensor, steps: NDArray[np.integer]) -> Tensor:
     """Return the states after so many steps each; as they were before they became too large."""
-    states, step = states.clone(), step_of(held, states)[0]
+    states = states.clone()
+    step = step_of(held, time_step(held, states) if held.is_flow else 1.0)
     for number in range(int(steps.max(initial=0))):
         rows = torch.as_tensor(np.flatnonzero(steps > number))
         moved = step(states[rows])

@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from dynlab.diagnostics.bifurcation import bifurcation
-from dynlab.diagnostics.bifurcation.equation import Equation
+from dynlab.diagnostics.bifurcation.equation import SolutionCurve
 from dynlab.diagnostics.bifurcation.parameters import Varied, named
 from dynlab.errors import UserError
 from dynlab.systems import Flow, Map, create, frozen
@@ -37,24 +38,26 @@ def equation(name, config, parameter, period=1):
     torch.manual_seed(0)
     system = frozen(create(name, **config))
     held = torch.linspace(0.3, 0.7, system.input_size, dtype=torch.float64)
-    return Equation(Varied(Held(system, held), (named(system, parameter),)), not isinstance(system, Flow), period)
+    return SolutionCurve(
+        Varied(Held(system, held), (named(system, parameter),)), np.ones(system.state_size), 0.0, 1.0, period
+    )
 
 
 @pytest.mark.parametrize("name, config, parameter", CASES)
 def test_derivatives_are_the_quotients_of_differences(name, config, parameter):
     found = equation(name, config, parameter)
-    found = Equation(found.varied, found.is_map, 3 if found.is_map else 1)
+    found = found.of_period(3 if found.is_map else 1)
     size = found.varied.system.state_size
     state, p = 0.3 * torch.randn(size, dtype=torch.float64), torch.tensor(0.7, dtype=torch.float64)
     matrix, by_p = found.linear(state, p)
-    quotient = (found.residual(state, p + DIFFERENCE) - found.residual(state, p - DIFFERENCE)) / (2 * DIFFERENCE)
+    quotient = (found.value(state, p + DIFFERENCE) - found.value(state, p - DIFFERENCE)) / (2 * DIFFERENCE)
     torch.testing.assert_close(by_p, quotient, rtol=1e-7, atol=1e-8)
     assert by_p.abs().max() > 1e-6
     steps = DIFFERENCE * torch.eye(size, dtype=torch.float64)
-    columns = [(found.residual(state + e, p) - found.residual(state - e, p)) / (2 * DIFFERENCE) for e in steps]
+    columns = [(found.value(state + e, p) - found.value(state - e, p)) / (2 * DIFFERENCE) for e in steps]
     by_state = matrix - torch.eye(size, dtype=torch.float64) if found.is_map else matrix
     torch.testing.assert_close(by_state, torch.stack(columns, dim=-1), rtol=1e-7, atol=1e-8)
-    torch.testing.assert_close(found.jacobian(state, p), matrix)
+    torch.testing.assert_close(found.matrix(state, p), matrix)
 
 
 @pytest.mark.parametrize("name, config, parameter", CASES)

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 import problems
-from dynlab import from_module
 from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.systems import Flow, create, from_function
 
@@ -32,17 +31,6 @@ def tanh(matrix, bias):
     return system
 
 
-def gru(bias):
-    """h = tanh(w h + b) with the reset gate at 1/2 and a weight of 2 w."""
-    module = torch.nn.GRU(1, 1).double()
-    with torch.no_grad():
-        for weight in module.parameters():
-            weight.zero_()
-        module.weight_hh_l0[2] = 2.0
-        module.bias_ih_l0[1], module.bias_ih_l0[2] = 0.3, bias
-    return from_module(module)
-
-
 def check(ds, folds):
     """Folds where they are, within their stated errors, and nothing else."""
     assert ds["bifurcation_kind"].values.tolist() == ["fold"] * len(folds)
@@ -62,57 +50,12 @@ def test_a_bias_turns_the_pitchfork_into_one_fold(bias, searches):
     assert ds.sizes["branch"] == 2
 
 
-@pytest.mark.parametrize("bias", [1e-6])
-def test_of_torchs_own_network(bias):
-    module = torch.nn.RNN(1, 1).double()
-    with torch.no_grad():
-        module.weight_hh_l0.fill_(1.0)
-        module.bias_ih_l0.fill_(bias)
-        module.bias_hh_l0.zero_()
-    ds = bifurcation(from_module(module), parameter="weight_hh*", **OPTIONS)
-    check(ds, [problems.imperfect_tanh_fold(bias)[0]])
-
-
-def test_of_a_gated_network():
-    check(bifurcation(gru(1e-9), parameter="weight_hh*", **OPTIONS), [problems.imperfect_tanh_fold(1e-9)[0]])
-
-
-def test_of_two_coupled_units():
-    """Both units alike, h = tanh(1.25 w h + b); they part at 4/3, which is out of the range."""
-    ds = bifurcation(tanh([[1.0, 0.25], [0.25, 1.0]], 1e-7), parameter="W*", **OPTIONS | {"highest": 1.1})
-    check(ds, [problems.imperfect_tanh_fold(1e-7)[0] / 1.25])
-
-
 @pytest.mark.parametrize("offset, searches", [(1e-3, 3), (1e-9, 3)])
 def test_an_offset_turns_the_transcritical_point_into_two_folds(offset, searches):
     ds = bifurcation(
         from_function(Logistic(offset), 1), parameter="r", **OPTIONS | {"searches": searches}, largest_state=5.0
     )
     check(ds, problems.imperfect_logistic_folds(offset))
-
-
-def test_or_into_none():
-    ds = bifurcation(from_function(Logistic(-1e-9), 1), parameter="r", **OPTIONS, largest_state=5.0)
-    check(ds, [])
-
-
-class Crossing(torch.nn.Module):
-    """h − 0.3 ((h − p/2) (h − 2p + 1/4) + c), whose branches cross at p = 1/6 where c is 0."""
-
-    def __init__(self, c):
-        super().__init__()
-        self.p, self.c = 0.0, c
-
-    def forward(self, state, input):
-        return state - 0.3 * ((state - 0.5 * self.p) * (state - (2 * self.p - 0.25)) + self.c)
-
-
-def test_straight_branches_cross():
-    options = OPTIONS | {"lowest": -1.0, "highest": 1.0}
-    ds = bifurcation(from_function(Crossing(0.0), 1), parameter="p", **options)
-    assert ds["bifurcation_kind"].values.tolist() == ["transcritical"]
-    error = ds["bifurcation_parameter_error"].values[0]
-    assert abs(ds["bifurcation_parameter"].values[0] - 1 / 6) <= error
 
 
 @pytest.mark.parametrize("above", [1e-2, 1e-4])

@@ -62,22 +62,6 @@ def test_a_flip_close_beside_a_fold_is_listed_on_both_branches_and_what_is_stabl
     assert (np.abs(values[kinds == "fold"]) <= errors[kinds == "fold"]).all()
 
 
-def test_two_flips_at_once():
-    """Of −p h and tanh's slope: both multipliers of 0 are −p."""
-    ds = followed(lambda p, x, y: [torch.tanh(-p * x), torch.tanh(-p * y)], 2, 0.9, 1.1)
-    assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
-    assert abs(ds["bifurcation_parameter"].item() - 1) <= ds["bifurcation_parameter_error"].item()
-
-
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_the_unit_of_the_parameter_does_not_matter(unit):
-    """Pitchfork at p = 1 unit, in any unit."""
-    ds = followed(lambda p, x: [p / unit * x - x**3], 1, 0.5 * unit, 1.5 * unit)
-    assert ds["bifurcation_kind"].values.tolist() == ["pitchfork"]
-    assert ds["bifurcation_parameter"].item() == pytest.approx(unit, rel=1e-9)
-    assert ds["bifurcation_criticality"].item() == "supercritical"
-
-
 @pytest.mark.parametrize("units", [[1e4], [1.0, 1e6], [1e-6]], ids=str)
 def test_a_pitchfork_of_large_or_small_states_is_one(units):
     """h = c tanh(p h/c): two states ±c u with p = artanh(u)/u are born at p = 1, beside a coordinate at rest."""
@@ -112,18 +96,3 @@ def test_a_branch_that_turns_back_at_a_kink_is_born_there():
     system = from_function(lambda h, x: h + 0.5 * (x - h.abs()), state_size=1, input_size=1)
     ds = bifurcation(system, parameter="input[0]", lowest=-1, highest=1, values=0)
     assert "A stable and an unstable fixed point appear at input[0]" in ds.attrs["verdict"]
-
-
-# x − 0.3 x (x − p³) and (1 + p³) x: an eigenvalue crosses the border with the speed 0, and branches end beside it.
-@pytest.mark.parametrize(
-    "coordinates",
-    [
-        lambda p, x: [x - 0.3 * x * (x - p) * (x + p)],  # three lines cross
-        lambda p, x: [x - 0.3 * x * (x - p * p)],  # a parabola touches a line
-    ],
-)
-def test_branches_that_meet_where_no_eigenvalue_crosses_meet_at_a_degenerate_point(coordinates):
-    ds = followed(coordinates, 1, -1.0, 1.3)
-    kinds, values, errors = on(ds, np.zeros(1))
-    assert set(kinds) == {"degenerate"}
-    assert (np.abs(values) <= errors + 1e-12).all()
