@@ -17,7 +17,7 @@ from dynlab.program.differentiation import (
     jacobian_and_rounding,
 )
 from dynlab.program.enclosure import NonSmooth, enclose
-from dynlab.systems import ExplicitMidpoint, RungeKutta4, create, frozen
+from dynlab.systems import ExplicitMidpoint, Map, RungeKutta4, create, frozen
 from dynlab.systems.textbook import Lorenz
 from dynlab.systems.torch_layers import torch_layer
 from dynlab.systems.vanilla import FeedbackFlow
@@ -201,3 +201,25 @@ def test_parameters_that_a_functional_call_moves_are_those_of_the_jacobian():
         with torch.no_grad():
             dict(other.named_parameters())[name].mul_(scale)
         torch.testing.assert_close(found, jacobian(other, state, given).dense())
+
+
+def test_a_number_kept_as_a_buffer_is_moved_as_parameters_are():
+    class Scaled(Map):
+        def __init__(self):
+            super().__init__(1, 0)
+            self.register_buffer("a", torch.tensor(1.2).double())
+
+        def step(self, state, input, t=0):
+            return self.a * state
+
+    class Probe(torch.nn.Module):
+        def __init__(self, cell):
+            super().__init__()
+            self.cell = cell
+
+        def forward(self, h):
+            return jacobian(self.cell, h, torch.zeros(0).double()).dense()
+
+    probe, h = Probe(frozen(Scaled())), torch.ones(1).double()
+    assert probe(h).item() == 1.2
+    assert torch.func.functional_call(probe, {"cell.a": torch.tensor(0.7).double()}, (h,)).item() == 0.7
