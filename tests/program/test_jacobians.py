@@ -207,7 +207,7 @@ def test_a_number_kept_as_a_buffer_is_moved_as_parameters_are():
     class Scaled(Map):
         def __init__(self):
             super().__init__(1, 0)
-            self.register_buffer("a", torch.tensor(1.2).double())
+            self.register_buffer("a", torch.tensor(1.2, dtype=torch.float64))
 
         def step(self, state, input, t=0):
             return self.a * state
@@ -222,4 +222,4 @@ def test_a_number_kept_as_a_buffer_is_moved_as_parameters_are():
 
     probe, h = Probe(frozen(Scaled())), torch.ones(1).double()
     assert probe(h).item() == 1.2
-    assert torch.func.functional_call(probe, {"cell.a": torch.tensor(0.7).double()}, (h,)).item() == 0.7
+    assert torch.func.functional_call(probe, {"cell.a": torch.tensor(0.7, dtype=torch.float64)}, (h,)).item() == 0.7
