@@ -168,6 +168,7 @@ def measured(
     if stepped and isinstance(given[0], Euler) and name not in OF_FLOWS:
         settings = schema.settings(ds) | {"euler_step": given[0].step_size}
         ds = ds.assign_attrs(settings=json.dumps(settings, sort_keys=True))
+    ds = ds.assign_attrs(verdict=source.warning + ds.attrs["verdict"])
     table = tables.TABLES[name](ds) if name in tables.TABLES else None
     return CommandResult(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix, table)
 

@@ -37,6 +37,13 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     echo(f"{found['file']}: format {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
     _print_systems(found["systems"])
+    if found["linear"]:
+        shapes = [f"{name} ({outputs} × {width})" for name, (outputs, width) in found["linear"].items()]
+        echo(f"linear layers: {', '.join(shapes)}")
+    for name in found["encoders"]:
+        echo(
+            f"{name} stands before the network: --encoder {name}:tanh (or relu, none) drives it by the model's inputs."
+        )
     for prefix, reason in found["misfits"].items():
         echo(f"Not readable as a torch layer: {prefix or 'the root'}: {reason}")
     if found["other_parts"]:

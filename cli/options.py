@@ -77,6 +77,14 @@ SUBJECT: Options = {
             "help": "Activation of a plain RNN, which a weights file does not record.  [default: tanh, with a warning]",
         },
     ),
+    "encoder": (
+        ("--encoder",),
+        {
+            "metavar": "NAME:tanh|relu|none",
+            "help": "Linear layer before the network, with its activation: inputs are then the whole model's.",
+        },
+    ),
+    "readout": (("--readout",), {"metavar": "NAME", "help": "Linear layer that reads the state."}),
     "matrix": (
         ("--matrix",),
         {
@@ -163,7 +171,7 @@ SECTIONS: dict[str, Options] = {
     "Output": OUTPUT,
 }
 
-CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity"})
+CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity", "encoder", "readout"})
 PLANAR = frozenset({"matrix", "flow", "map_", "config", "kind", "step_size"})
 DRIVING = frozenset({"inputs", "samples", "skip", "steps", "data_dir"})
 HELD = frozenset({"at", "at_step"})

@@ -36,6 +36,8 @@ FORWARDED = (
     "layer",
     "nonlinearity",
     "factory",
+    "encoder",
+    "readout",
     "inputs",
     "samples",
     "skip",
@@ -145,7 +147,7 @@ def report(
     files = Output("report", output, overwrite=overwrite, quiet=quiet, as_json=as_json, suffixes=PAGE_SUFFIXES)
     browser = chromium() if pdf else None
     options = {name: value for name, value in given.items() if value is not None}
-    source = Source(quiet=quiet, **{name: options[name] for name in FORWARDED[:3] if name in options})
+    source = Source(quiet=quiet, **{name: options[name] for name in FORWARDED[:5] if name in options})
     found = {name: read_one(source, name) for name in dict.fromkeys(checkpoints)}
     run = _Run(found, options, budget, files)
     with tempfile.TemporaryDirectory() as folder:

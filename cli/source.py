@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dynlab.tasks import Driving
 
 # Options that only some subjects have: to what they belong.
-OF_CHECKPOINTS = ("layer", "nonlinearity")
+OF_CHECKPOINTS = ("layer", "nonlinearity", "encoder", "readout")
 OF_DRIVEN = ("inputs", "samples", "skip", "data_dir")
 
 
@@ -45,6 +45,8 @@ class Source:
     factory: str | None = None
     config: tuple[str, ...] = ()
     nonlinearity: str | None = None
+    encoder: str | None = None
+    readout: str | None = None
     matrix: str | None = None
     flow: str | None = None
     map_: str | None = None
@@ -92,7 +94,19 @@ class Source:
     @property
     def reading(self) -> dict[str, Any]:
         """How checkpoints are read."""
-        return {"layer": self.layer, "system_factory": self.factory, "nonlinearity": self.nonlinearity}
+        names = "layer", "nonlinearity", "encoder", "readout"
+        return {"system_factory": self.factory} | {name: getattr(self, name) for name in names}
+
+    @property
+    def warning(self) -> str:
+        """What is said first where a layer of the model stands before the network, and its outputs are made up."""
+        if self.found is None or not self.found.behind or Path(self.inputs or "").suffix:
+            return ""
+        return (
+            f"Inputs are made up at the {self.cell.name.upper()}'s own {self.cell.input_size} inputs, behind "
+            f"{self.found.behind}.weight: give --encoder {self.found.behind}:tanh (or relu, none), --inputs FILE, or "
+            f"--system MODULE:FACTORY for the whole model. "
+        )
 
     @property
     def files(self) -> tuple[str, ...]:

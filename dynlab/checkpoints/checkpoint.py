@@ -9,11 +9,21 @@ from torch import nn
 
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import NAMES_SHOWN, RecurrentLayer, below, check_finite, find_layers, only_read_out
+from dynlab.checkpoints.layers import (
+    NAMES_SHOWN,
+    RecurrentLayer,
+    below,
+    check_finite,
+    encoders,
+    find_layers,
+    linear_layers,
+    only_read_out,
+)
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
-from dynlab.errors import UserError, one_line
+from dynlab.errors import UserError, entry, one_line
 from dynlab.systems import Map, System
+from dynlab.systems.embedding import ACTIVATIONS, Encoder
 from dynlab.systems.torch_layers import torch_layer
 from dynlab.wording import article, joined
 
@@ -35,6 +45,8 @@ class Checkpoint:
         and nothing else beside the recurrent one.
     readout_name : str
         Of that linear layer, ``net.fc``; empty where the file itself says what the read-out is.
+    behind : str
+        The linear layer that stands before the recurrent one and is not run, since nothing says with which activation.
     task : str or None
         The public name of the task it was trained on.
     facts : dict
@@ -59,6 +71,7 @@ class Checkpoint:
     source: dict[str, str]
     assumed: str = ""
     readout_name: str = ""
+    behind: str = ""
 
 
 def read(
@@ -67,6 +80,8 @@ def read(
     layer: str | None = None,
     system_factory: str | None = None,
     nonlinearity: str | None = None,
+    encoder: str | None = None,
+    readout: str | None = None,
 ) -> Checkpoint:
     """Read a trained network from a file, without running code from it.
 
@@ -85,6 +100,11 @@ def read(
     nonlinearity : str, optional
         ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell. Without it ``tanh``, as torch has it,
         is taken, and `assumed` says so.
+    encoder : str, optional
+        The linear layer before the recurrent one and its activation, ``"encoder:tanh"`` (tanh, relu or none): the
+        system then takes the whole model's inputs.
+    readout : str, optional
+        The linear layer that reads the state.
 
     Returns
     -------
@@ -100,7 +120,8 @@ def read(
     if nonlinearity not in ("tanh", "relu", None):
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
-    readout, task, readout_name, found, beside = None, None, "", None, ""
+    read_by: nn.Module | None = None
+    task, readout_name, found, beside, behind = None, readout or "", None, "", ""
     system: System
     task_settings: dict[str, Any] = {}
     if system_factory is not None:
@@ -108,7 +129,7 @@ def read(
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
-        system, readout = restore(contents.document, str(path))
+        system, read_by = restore(contents.document, str(path))
         task, task_settings = _task(contents.document)
     else:
         layers = {each.prefix: each for each in layers_of(path, contents)}
@@ -116,13 +137,25 @@ def read(
         layer = chosen.name
         found = layers[chosen.prefix]
         system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
-        readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
+        if readout is None:
+            readout_name, read_by = only_read_out(contents.tensors, found, chosen) or ("", None)
+        behind = next(iter(encoders(contents.tensors, found)), "") if encoder is None else ""
+    if readout is not None:
+        read_by = entry(linear_layers(contents.tensors), readout, "linear layer")
+    if encoder is not None:
+        name, _, activation = encoder.partition(":")
+        linear = entry(linear_layers(contents.tensors), name, "linear layer")
+        if activation not in ACTIVATIONS:
+            raise UserError(
+                f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none."
+            )
+        system.encode(Encoder(linear, activation))
     of_layer = _of_starts(path, contents, found), _of_submodules(path, contents, found, readout_name)
     told = _of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents), beside, *of_layer
     assumed = " ".join(filter(None, told))
     system.source, system.task, system.task_settings = source_of(path), task, task_settings
     facts, kind = contents.facts, contents.format
-    return Checkpoint(system, readout, task, facts, layer, kind, system.source, assumed, readout_name)
+    return Checkpoint(system, read_by, task, facts, layer, kind, system.source, assumed, readout_name, behind)
 
 
 def _of_nonlinearity(path: Path, contents: Contents, found: RecurrentLayer | None, given: str | None) -> str:

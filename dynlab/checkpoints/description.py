@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from dynlab.checkpoints.checkpoint import DEFAULT_NONLINEARITY, config_of, layers_of, system_of
 from dynlab.checkpoints.contents import Contents, plain, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import RecurrentLayer, find_layers, is_plain, only_read_out
+from dynlab.checkpoints.layers import RecurrentLayer, encoders, find_layers, is_plain, linear_layers, only_read_out
 from dynlab.checkpoints.naming import Choice, choose, system_names
 from dynlab.systems import System
 
@@ -29,7 +29,8 @@ def describe(path: str | Path) -> dict[str, Any]:
         ``step_input_size`` (of one step, another where layers below drive it or tokens are read), ``parameters``,
         ``dtype``, ``config``), ``misfits`` (what looks like a recurrent layer and is none, with the reason),
         ``readout`` (the shape of its weight), ``task``, ``training``, ``part`` (which part of the file all this is of,
-        empty where it is the whole), ``other_parts`` (those beside it that hold weights too, and are not read).
+        empty where it is the whole), ``other_parts`` (those beside it that hold weights too, and are not read),
+        ``linear`` (name to shape of every linear layer, in order), ``encoders`` (those that may drive the first layer).
 
     Raises
     ------
@@ -40,7 +41,7 @@ def describe(path: str | Path) -> dict[str, Any]:
     contents = read_contents(path)
     document = contents.document
     misfits: dict[str, str] = {}
-    shape = None
+    shape, linear, before = None, {}, list[str]()
     if document is not None:
         system, readout = restore(document, str(path))
         shape = list(readout.weight.shape) if isinstance(readout, nn.Linear) else None
@@ -50,6 +51,8 @@ def describe(path: str | Path) -> dict[str, Any]:
         systems = [entry for found in layers for entry in _entries(path, contents, found)]
         read = only_read_out(contents.tensors, layers[0], Choice(layers[0].prefix, None, False))
         shape = None if read is None else list(read[1].weight.shape)
+        linear = {name: list(one.weight.shape) for name, one in linear_layers(contents.tensors).items()}
+        before = encoders(contents.tensors, layers[0])
         misfits = {prefix: str(error) for prefix, error in find_layers(contents.tensors)[1].items()}
     return {
         **source_of(path),
@@ -63,6 +66,8 @@ def describe(path: str | Path) -> dict[str, Any]:
         "training": contents.facts,
         "part": contents.part,
         "other_parts": list(contents.other_parts),
+        "linear": linear,
+        "encoders": before,
     }
 
 

@@ -262,6 +262,28 @@ def only_read_out(tensors: Mapping[str, Tensor], found: RecurrentLayer, chosen: 
     return name, linear.eval()
 
 
+def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
+    """The linear layers of a state dict, in its order: a matrix ``NAME.weight``, with its bias where that fits."""
+    found = {}
+    for full, weight in tensors.items():
+        name, _, last = full.rpartition(".")
+        if last == "weight" and weight.ndim == 2 and _is_finite(weight):
+            bias = tensors.get(f"{name}.bias")
+            fits = bias is not None and bias.shape == weight.shape[:1]
+            linear = nn.Linear(weight.shape[1], weight.shape[0], bias=fits, device="meta")
+            linear.load_state_dict({"weight": weight} | ({"bias": bias} if fits else {}), assign=True)
+            found[name] = linear.eval()
+    return found
+
+
+def encoders(tensors: Mapping[str, Tensor], found: RecurrentLayer) -> list[str]:
+    """The linear layers that may drive a recurrent one: before it in the file, and as wide as its input."""
+    own = f"{found.prefix}." if found.prefix else ""
+    before = list(takewhile(lambda full: full.removeprefix(own) not in found.weights, tensors))
+    linear = linear_layers({full: tensors[full] for full in before})
+    return [name for name, one in linear.items() if one.out_features == found.input_size]
+
+
 def is_plain(value: Tensor) -> bool:
     """Whether a tensor is an ordinary one: dense, with its numbers in memory, of a type that torch computes with."""
     return value.layout == torch.strided and value.dtype in PLAIN and not (value.is_meta or value.is_nested)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from dynlab.errors import UserError
 from dynlab.program.derived import derived
 from dynlab.program.program import Program
-from dynlab.systems.embedding import Embedding
+from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.orthogonal import Orthogonal, orthogonal_matrices
 from dynlab.systems.unitwise import Unitwise
 
@@ -48,8 +48,8 @@ class System(nn.Module, abc.ABC):
         The public name of the task it was trained on, where that is known.
     task_settings : dict
         What that task was made with, so that `dynlab.tasks.create` makes it again.
-    embedding : Embedding or None
-        What makes the steps' inputs of tokens' numbers, for a network that reads tokens (`embed`).
+    embedding : Embedding, Encoder or None
+        What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
     recorded_inputs : ndarray or None
         What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
     """
@@ -61,7 +61,7 @@ class System(nn.Module, abc.ABC):
     source: dict[str, str] | None
     task: str | None
     task_settings: dict[str, Any]
-    embedding: Embedding | None
+    embedding: Embedding | Encoder | None
     recorded_inputs: np.ndarray | None
 
     def __init__(self, state_size: int, input_size: int) -> None:
@@ -165,6 +165,20 @@ class System(nn.Module, abc.ABC):
         """Read tokens by their numbers, one a step, through a new table of vectors of the width of a step's input."""
         self.embedding = Embedding(tokens, self.input_size)
         self.network_input_size = 1
+
+    def encode(self, encoder: Encoder) -> None:
+        """Read a whole model's inputs through its linear layer before the network.
+
+        Raises
+        ------
+        UserError
+            For a layer of another width, and where layers below drive the network.
+        """
+        width = encoder.linear.out_features
+        if width != self.input_size or self.network_input_size != self.input_size:
+            raise UserError(f"The encoder gives {width} numbers, and a step of {self.name} takes {self.input_size}.")
+        self.embedding = encoder
+        self.network_input_size = encoder.linear.in_features
 
 
 class Map(System):

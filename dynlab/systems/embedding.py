@@ -1,13 +1,16 @@
-"""Vectors that are learned for tokens: what a network of characters or words is driven by."""
+"""What stands before a recurrent network: a table of vectors for tokens, or a linear layer."""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from dynlab.arguments import check_at_least
-from dynlab.errors import UserError
+from dynlab.errors import UserError, entry
 
 UNIFORM = 0.1  # weights start in U(−0.1, 0.1), as in the code of nnRNN's and asRNN's language models
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"none": torch.clone, "tanh": torch.tanh, "relu": torch.relu}
 
 
 class Embedding(nn.Module):
@@ -55,3 +58,25 @@ class Embedding(nn.Module):
                 f"own task's data are in that form."
             )
         return functional.embedding(places, self.weight)
+
+
+class Encoder(nn.Module):
+    """A linear layer and an activation, which make a step's input x = φ(W u + b) of what a whole model is given.
+
+    Parameters
+    ----------
+    linear : nn.Linear
+    activation : str
+        A name in `ACTIVATIONS`.
+    """
+
+    def __init__(self, linear: nn.Linear, activation: str) -> None:
+        super().__init__()
+        self.linear, self.activation = linear, activation
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return φ(W u + b), shape (..., time, m) to (..., time, size)."""
+        found = entry(ACTIVATIONS, self.activation, "activation of an encoder")(
+            self.linear(inputs.to(self.linear.weight))
+        )
+        return found.to(inputs) if inputs.is_floating_point() else found

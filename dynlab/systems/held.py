@@ -14,6 +14,7 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, System
 from dynlab.systems.copied import copied
+from dynlab.systems.embedding import Encoder
 from dynlab.systems.orthogonal import Orthogonal
 
 LONGEST_INDEX = 5  # digits of a device's number and one more
@@ -120,18 +121,24 @@ def held_input(system: System, at: str | ArrayLike, driven: Tensor, given: bool)
     UserError
         For another word, values of the wrong number, and a mean of nothing.
     """
+    encoder = system.embedding if isinstance(system.embedding, Encoder) else None
+    width = system.input_size if encoder is None else encoder.linear.in_features
+
+    def through(values: Tensor) -> Tensor:  # the model's own input is held, as its layer before the network makes it
+        return values if encoder is None else encoder(values).to(driven)
+
     if isinstance(at, str):
         if at == "zero":
-            return torch.zeros_like(driven[0, 0])
+            return through(driven.new_zeros(width))
         if at != "mean":
-            raise UserError(f"The input to hold is 'zero', 'mean' or {system.input_size} values, got {at!r}.")
+            raise UserError(f"The input to hold is 'zero', 'mean' or {width} values, got {at!r}.")
         if not given:
             raise UserError("The mean input needs inputs to take it of: give inputs, or the values themselves.")
         return driven.mean(dim=(0, 1))
     held = torch.as_tensor(np.asarray(at, dtype=float)).to(driven).reshape(-1)
-    if held.shape != (system.input_size,) or not torch.isfinite(held).all():
-        raise UserError(f"The input to hold must be {system.input_size} finite values, got {np.asarray(at).tolist()}.")
-    return held
+    if held.shape != (width,) or not torch.isfinite(held).all():
+        raise UserError(f"The input to hold must be {width} finite values, got {np.asarray(at).tolist()}.")
+    return through(held)
 
 
 def step_number(system: System, at_step: int) -> int:

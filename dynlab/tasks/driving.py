@@ -225,8 +225,9 @@ def _noise(text: str, samples: int, steps: int, system: System, generator: np.ra
     if deviation < 0:
         raise UserError(f"The deviation of the noise must not be negative, got {text}.")
     shape = _shape(samples, steps, system)
-    if system.embedding is not None:
-        inputs = generator.integers(system.embedding.tokens, size=shape).astype(float)
+    tokens = getattr(system.embedding, "tokens", None)
+    if tokens is not None:
+        inputs = generator.integers(tokens, size=shape).astype(float)
         return Driving(inputs, None, f"{_sequences(inputs)} of random tokens", False)
     with np.errstate(over="ignore"):  # what is too large is refused as infinite
         inputs = deviation * generator.standard_normal(shape)

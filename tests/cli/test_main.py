@@ -58,8 +58,8 @@ def test_every_diagnostic_is_a_command_or_a_line_that_there_is():
     [
         (RuntimeError("broken"), 3, "dynlab's own"),
         (KeyboardInterrupt(), 130, "Interrupted."),
-        (MemoryError(), 2, "not enough memory"),
-        (PermissionError(13, "Permission denied", "a.png"), 2, "Permission denied: 'a.png'"),
+        (MemoryError(), 2, "more memory than there is"),
+        (PermissionError(13, "Permission denied", "a.png"), 2, "a.png could not be read or written: Permission denied"),
     ],
 )
 def test_every_end_has_its_exit_code(error, code, said, monkeypatch, capsys):
