@@ -145,6 +145,8 @@ class Store:
                 name = OWN_COORDINATE.format(name)
             if name in self._group and self._inner(name) != variable.dims:
                 raise UserError(f"its variable {name} has other dimensions than that of the cells before.")
+            if name in self._group and self._group[name].attrs.get("units") != variable.attrs.get("units"):
+                raise UserError(f"its variable {name} has another unit than that of the cells before.")
             found[name] = variable if variable.dtype.kind in "fOUT" else variable.astype(float)
         for name in sorted({*TEXTS} & ds.attrs.keys() - found.keys()):
             found[name] = schema.variable((), str(ds.attrs[name]), f"{name} of the cell")

@@ -45,7 +45,8 @@ def ends_of(
     for number, each in enumerate(unlike):
         some = np.flatnonzero(asked & (which == number))
         if len(some):
-            ends = classify(Held(analysed, torch.from_numpy(each)), states[some, 1], steps=STEPS, sets=False)
+            held = Held(analysed, torch.from_numpy(each))  # a flow's exponents come from its compiled code too
+            ends = classify(held, states[some, 1], steps=STEPS, sets=False, compile=held.is_flow or None)
             for sample, label in zip(some, ends.labels, strict=True):
                 one = ends.attractors[label] if label >= 0 else None
                 if one is not None and one.form in (REST, CYCLE) and one.stable >= 0:
