@@ -247,19 +247,11 @@ def only_read_out(tensors: Mapping[str, Tensor], found: RecurrentLayer, chosen: 
     """
     own = {f"{found.prefix}.{name}" if found.prefix else name for name in found.weights}
     others = {name: value for name, value in tensors.items() if name not in own}
-    name = next(iter(others), "").rpartition(".")[0]
-    weight, bias = others.pop(f"{name}.weight", None), others.pop(f"{name}.bias", None)
+    name, linear = next(iter(linear_layers(others).items()), ("", None))
     is_top = not found.extent.bidirectional and chosen.number in (None, found.extent.layers - 1)
-    given = [value for value in (weight, bias) if value is not None]
-    if others or weight is None or not is_top or not all(map(_is_finite, given)):
+    if linear is None or not is_top or linear.in_features != (found.proj_size or found.hidden_size):
         return None
-    if weight.shape[1:] != (found.proj_size or found.hidden_size,) or given[-1].shape[:1] != weight.shape[:1]:
-        return None
-    if bias is not None and bias.ndim != 1:
-        return None
-    linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, device="meta")
-    linear.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}), assign=True)
-    return name, linear.eval()
+    return (name, linear) if others.keys() == {f"{name}.{each}" for each in linear.state_dict()} else None
 
 
 def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
@@ -269,7 +261,7 @@ def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
         name, _, last = full.rpartition(".")
         if last == "weight" and weight.ndim == 2 and _is_finite(weight):
             bias = tensors.get(f"{name}.bias")
-            fits = bias is not None and bias.shape == weight.shape[:1]
+            fits = bias is not None and bias.shape == weight.shape[:1] and _is_finite(bias)
             linear = nn.Linear(weight.shape[1], weight.shape[0], bias=fits, device="meta")
             linear.load_state_dict({"weight": weight} | ({"bias": bias} if fits else {}), assign=True)
             found[name] = linear.eval()

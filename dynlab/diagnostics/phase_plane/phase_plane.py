@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.affine import is_affine
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
-from dynlab.diagnostics.phase_plane.equilibria import equilibria, equilibrium_variables
+from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, equilibria, equilibrium_variables
 from dynlab.diagnostics.phase_plane.field import field, field_variables, matrices, without_input
 from dynlab.diagnostics.phase_plane.orbit_ends import KEPT, orbit_ends
 from dynlab.diagnostics.phase_plane.orbit_ends import STEPS as LONGEST
@@ -133,13 +133,12 @@ def phase_plane(
     if not (analysed.is_flow and is_affine(exact)):  # a linear flow has no limit cycle
         variables |= orbit_ends(analysed, initial, variables["equilibrium"].values)
     variables |= come_from(analysed, found, orbits, half_width)
-    reasons = "; ".join(sorted({point.flag for point in found if point.flag}))
     settings = {
         "starts": initial.tolist(),
         "steps": steps,
-        "step_size": step_size if euler_step is None else euler_step,
         "extent": half_width,
         "grid": grid,
+        "step_size": step_size if euler_step is None else euler_step,
         "matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix],
         "longest_orbit": LONGEST,
         "kept": KEPT,
@@ -159,10 +158,15 @@ def phase_plane(
             schema.X: schema.variable((schema.X,), line, "state h₁"),
             schema.Y: schema.variable((schema.Y,), line, "state h₂"),
         },
-        flags=schema.flags(orbits)
-        | schema.not_finite(variables, REASONS)
-        | schema.not_finite(variables, {"critical_step": reasons or "larger than any floating-point number"}),
+        flags=schema.flags(orbits) | _not_finite(variables, found),
     )
+
+
+def _not_finite(variables: dict[str, xr.Variable], found: list[Equilibrium]) -> dict[str, str]:
+    """Why some values are not numbers."""
+    reasons = "; ".join(sorted({point.flag for point in found if point.flag}))
+    of_steps = {"critical_step": reasons or "larger than any floating-point number"}
+    return schema.not_finite(variables, REASONS) | schema.not_finite(variables, of_steps)
 
 
 def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: float | None) -> NDArray[np.float64]:
