@@ -1,6 +1,7 @@
 """The phase portrait of a planar system: velocity, orbits, and its equilibria with their kinds."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import torch
@@ -133,19 +134,14 @@ def phase_plane(
     if not (analysed.is_flow and is_affine(exact)):  # a linear flow has no limit cycle
         variables |= orbit_ends(analysed, initial, variables["equilibrium"].values)
     variables |= come_from(analysed, found, orbits, half_width)
-    settings = {
+    settings: dict[str, Any] = {
         "starts": initial.tolist(),
         "steps": steps,
-        "extent": half_width,
-        "grid": grid,
         "step_size": step_size if euler_step is None else euler_step,
-        "matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix],
-        "longest_orbit": LONGEST,
-        "kept": KEPT,
-        "dtype": dtype,
-        "device": device,
-        "config": system.json_config,
     }
+    settings |= {"extent": half_width, "grid": grid, "longest_orbit": LONGEST, "kept": KEPT}
+    settings |= {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}
+    settings |= {"dtype": dtype, "device": device, "config": system.json_config}
     return schema.dataset(
         variables,
         system=system.name,
