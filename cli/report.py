@@ -167,6 +167,9 @@ def report(
     if as_json:
         print_json({"command": "report", "files": {"page": str(path)}, **run.document()})
         return 0
+    for name in run.found:
+        if answer := run.answer(name):
+            echo(f"{name}: {answer}")
     echo(f"{wording.counted(len(made), 'part')} in {run.spent:.0f} s: {path}.")
     for part in run.parts:
         echo(f"Failed: {part.section} of {part.network}: {part.problem}") if part.problem else None
@@ -243,7 +246,11 @@ class _Run:
 
         networks = [
             ReportedNetwork(
-                name, describe(zoo.locate(name)), shlex.join(["dynlab", "inspect", name]), one.layer or "", one.assumed
+                name,
+                describe(zoo.locate(name)),
+                shlex.join(["dynlab", "inspect", name]),
+                one.layer or "",
+                " ".join(filter(None, [self.answer(name), one.assumed])),
             )
             for name, one in self.found.items()
         ]
@@ -262,16 +269,25 @@ class _Run:
         questions = {section.title: section.question for section in SECTIONS}
         return report_page(networks, questions, self.parts, self.left, spent=spent, command=command, proofs=proofs)
 
+    def answer(self, name: str) -> str:
+        """Return whether the network forgets, where both its gradients and its fixed points are known."""
+        from dynlab.report import memory
+
+        found = {part.section: part.dataset for part in self.parts if part.network == name and not part.problem}
+        both = [found[section] for section in ("Gradient", "Fixed points") if section in found]
+        return memory(*both) if len(both) == 2 else ""
+
     def document(self) -> dict[str, Any]:
         """Return what was made and what was left out, for --json."""
         names = ("network", "section", "command")
+        answers = {name: self.answer(name) for name in self.found}
         parts = [
             {name: getattr(part, name) for name in (*names, "seconds", "problem")}
             | {"verdict": part.dataset.attrs.get("verdict", "")}
             for part in self.parts
         ]
         left = [{name: getattr(each, name) for name in (*names, "reason")} for each in self.left]
-        return {"parts": parts, "left_out": left}
+        return {"does_it_forget": answers, "parts": parts, "left_out": left}
 
 
 def picture(result: CommandResult) -> str:

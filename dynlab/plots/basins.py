@@ -105,7 +105,8 @@ def _draw_attractor(ds: xr.Dataset, place: int, ax: Axes, **artist: Any) -> Any:
     away = one["attractor_state"].values - ds["origin"].values
     ways = ds["direction"].values
     off = np.linalg.norm(away - away @ ways.T @ ways) > OFF * np.abs(ds[schema.X].values).max()
-    if one["period"]:
+    rests = np.ptp(one["attractor_x"].dropna(schema.ITERATION).values) == 0.0
+    if one["period"] or rests:
         face = "none" if off else colour if one["stable"] == 1 else style.GROUND
         look = {"marker": MARKERS[place % len(MARKERS)], "ms": 7, "mfc": face, "mec": colour if off else style.BLACK}
     if off:

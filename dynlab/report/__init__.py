@@ -1,6 +1,7 @@
 """The report on trained networks: one self-contained HTML page, which checks its own proofs in the browser."""
 
+from dynlab.report.memory import memory
 from dynlab.report.page import report_page
 from dynlab.report.parts import Left, Part, ReportedNetwork
 
-__all__ = ["Left", "ReportedNetwork", "Part", "report_page"]
+__all__ = ["Left", "memory", "ReportedNetwork", "Part", "report_page"]

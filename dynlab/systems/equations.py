@@ -17,6 +17,7 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, Map, System
 
+LONGEST_NAME = 60  # letters, in titles
 VARIABLES = ("x", "y", "z", "w")  # of up to four states; of more x1, x2, …
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sin": torch.sin,
@@ -77,6 +78,7 @@ class Equations(System):
                 )
             setattr(self, name, float(numbers[name]))
         self.numbers = tuple(sorted(used))
+        self.name = " ".join(text.split())[:LONGEST_NAME]
         self.value(torch.zeros(self.state_size), torch.zeros(0))  # says what of the text is not read
 
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
