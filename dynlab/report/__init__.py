@@ -1,6 +1,6 @@
 """The report on trained networks: one self-contained HTML page, which checks its own proofs in the browser."""
 
-from dynlab.report.memory import memory
+from dynlab.report.forgetting import memory
 from dynlab.report.page import report_page
 from dynlab.report.parts import Left, Part, ReportedNetwork
 
