@@ -15,6 +15,7 @@ Cox and Higham, "Stability of Householder QR factorization for weighted least sq
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,17 +24,24 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.linalg import solve_triangular, vector_norm
+from torch.linalg import vector_norm
 
-# For what is beyond first order, and for T far from orthogonal: tests/diagnostics/test_stated_errors.py holds it.
-SAFETY = 4.0
+from dynlab.numerics.product_errors import (
+    NO_ZERO,
+    local_error,
+    lose,
+    lose_zeros,
+    mixed_errors,
+    of_modes,
+    rounding_of_logarithms,
+    rounding_of_sums,
+    with_factor_errors,
+)
+
 KNOWN = 1e-3  # error of a logarithm, or as a share of it beyond ±1, up to which it is stated
 # A column stays where it is while none behind it is larger by more than this factor e; otherwise QR is done once more.
 DISORDER = 1.0
-FAR = 230.0  # of a larger scale in a smaller row nothing is known: its logarithm
-# A row is lost of which so much is wrong, or that may hold so much of a larger one, as beside a kink: rounding is less.
-DROWNED, TURNED = 0.1, 1e-4
-NO_BOUND = 1e12  # the logarithm of what is larger than any product: of rows that may be of any size
+LARGEST_PART = 1e100  # of one row in another, in lengths of the other: beyond it nothing is known of the other
 LEAST = 2.0**-1074  # the smallest number: what a term of a sum may lose where it underflows
 REORDERINGS = 16  # at most; of 100 factors of saturated networks two needed one
 
@@ -47,20 +55,16 @@ class GradedProduct:
     orthogonal : Tensor, shape (sample, state, state)
         Q.
     log_scale : Tensor, shape (sample, state)
-        d, nearly decreasing; −inf for each dimension that an exact zero took away.
+        d, nearly decreasing; −inf for each dimension that an exact zero took away, of lost rows a bound.
     rows : Tensor, shape (sample, state, state)
-        T, whose rows have length 1, unless it is one matrix.
-    shares : Tensor, shape (sample, state)
-        How much of each row is wrong, as a share of it.
-    turned : Tensor, shape (sample, state, state)
-        ln of the share of row i that Q's error puts in the place of row k, [k, i]: a later factor may mix the two.
+        T, whose rows have length 1.
+    log_error : Tensor, shape (sample, state, state)
+        ln Y: row k of T is wrong by at most Y_ki times row i, or ln F for a row that is zero; see
+        `dynlab.numerics.product_errors`.
     lost : Tensor of bool, shape (sample, state)
         The rows that drowned in errors: e^d bounds their length, and nothing else is known of them.
-    pattern : Tensor of bool, shape (sample, state, state)
-        Which entries of the product are not zero for certain.
     nullity : Tensor of int, shape (sample,)
-        How many singular values are exactly zero for certain: a product of factors has so many rows or columns of
-        zeros.
+        How many singular values are exactly zero for certain: a factor has so many rows or columns of zeros.
     valid : Tensor of bool, shape (sample,)
         False from the first factor that is not finite.
     """
@@ -68,27 +72,20 @@ class GradedProduct:
     orthogonal: Tensor
     log_scale: Tensor
     rows: Tensor
-    shares: Tensor
-    turned: Tensor
+    log_error: Tensor
     lost: Tensor
-    pattern: Tensor
     nullity: Tensor
     valid: Tensor
 
     def error(self) -> Tensor:
         """Return a bound for the error of ln σ of each mode, decreasing σ: no mode is better than those above it."""
-        d, order = torch.sort(self.log_scale, dim=-1, descending=True, stable=True)
-        shares, lost = self.shares.gather(-1, order), self.lost.gather(-1, order)
-        rounding = torch.finfo(d.dtype).eps * (d.shape[-1] + d.abs().nan_to_num(0, 0))
-        # rows whose squares sum to e^2L, added to a matrix, add at most e^2L to the square of each singular value
-        beneath = torch.where(lost.unsqueeze(-2), 2 * (d.unsqueeze(-2) - d.unsqueeze(-1)), -torch.inf).exp().sum(dim=-1)
-        each = torch.where(lost | torch.isneginf(d), torch.inf, shares + rounding + beneath)
-        return torch.where(self.certain_zeros(), 0, SAFETY * each.nan_to_num(torch.inf).cummax(dim=-1).values)
+        return torch.where(self.certain_zeros(), 0, of_modes(self.log_error, self.log_scale, self.lost))
 
     def certain_zeros(self) -> Tensor:
         """Return which modes are exactly zero for certain, shape (sample, state)."""
         n = self.log_scale.shape[-1]
-        return torch.arange(n, device=self.nullity.device) >= n - self.nullity.unsqueeze(-1)
+        zeros = torch.minimum(self.nullity, torch.isneginf(self.log_scale).sum(dim=-1))
+        return torch.arange(n, device=self.nullity.device) >= n - zeros.unsqueeze(-1)
 
 
 def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float = KNOWN) -> NDArray[np.bool_]:
@@ -111,17 +108,21 @@ def number_from(lower: NDArray[Any], upper: NDArray[Any], least: float) -> NDArr
 
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     """Return the product of no factors."""
-    eye, zero = _eye(like, size).expand(samples, size, size), like.new_zeros(samples, size)
+    eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
+    zero = like.new_zeros(samples, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
-    return GradedProduct(
-        eye, zero, eye, zero, torch.full_like(eye, -torch.inf), zero > 0, eye > 0, nullity, nullity == 0
-    )
+    return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), zero > 0, nullity, nullity == 0)
 
 
 def of_matrix(matrix: Tensor, log_scale: Tensor) -> GradedProduct:
-    """e^log_scale times matrices (sample, state, state), as they are: their errors are 0."""
-    like = identity(len(matrix), matrix.shape[-1], matrix)
-    return dataclasses.replace(like, log_scale=log_scale.unsqueeze(-1) + like.log_scale, rows=matrix)
+    """e^log_scale times matrices (sample, state, state) that are not singular, as they are: its errors are 0."""
+    length = _lengths(matrix, -2)
+    Q, R, order = _ordered_qr(matrix / length.unsqueeze(-2), length.log())
+    rows = torch.empty_like(R).scatter(-1, order.unsqueeze(-2).expand_as(R), R * length.gather(-1, order).unsqueeze(-2))
+    size = _lengths(rows, -1)
+    like = identity(len(length), length.shape[-1], matrix)
+    d = size.log() + log_scale.unsqueeze(-1)
+    return dataclasses.replace(like, orthogonal=Q, log_scale=d, rows=rows / size.unsqueeze(-1))
 
 
 def accumulate(factors: Iterable[tuple[Tensor, Tensor]]) -> Iterator[GradedProduct]:
@@ -139,71 +140,78 @@ def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPro
     finite = torch.isfinite(factor).all(dim=(-2, -1))
     factor = torch.where(finite[:, None, None], factor, _eye(factor))
     error = torch.where(finite[:, None, None], error, 0)
-    possible = (factor != 0) | (error != 0)
-    blind = ~possible.any(dim=-2)
+    blind = ((factor == 0) & (error == 0)).all(dim=-2)
     if blind.any():  # columns of zeros take dimensions away, and exactly so where the projection is a factor of its own
         kept = torch.diag_embed((~blind).to(factor.dtype))
         product = _multiply(kept, product, torch.zeros_like(kept))
     product = _multiply(factor, product, error)
-    pattern, nullity = product.pattern, product.nullity
-    if not (possible.all() and pattern.all()):
-        pattern = possible.to(factor.dtype) @ pattern.to(factor.dtype) > 0
-        counts = (blind, ~pattern.any(dim=-1), ~pattern.any(dim=-2))
-        nullity = torch.stack([nullity, *(each.sum(dim=-1) for each in counts)]).amax(dim=0)
-    return dataclasses.replace(product, valid=product.valid & finite, pattern=pattern, nullity=nullity)
+    return dataclasses.replace(product, valid=product.valid & finite)
 
 
 def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
-    """J Q = Q' R: R e^d is e^d' N with N unit triangular, so that the rows become N T.
-
-    What is wrong with J Q and its QR, E, makes a factor I + F beside Q', F = Q'ᵀ E R⁻¹. It adds to row k F_ki of
-    row i; of a smaller row that share is smaller in row k, and a larger one only turns Q'.
-    """
-    unit = factor.shape[-1] ** 0.5 * torch.finfo(factor.dtype).eps
     image = factor @ product.orthogonal
-    possible = ((factor != 0) | (error != 0)).any(dim=-1, keepdim=True)
-    reached = LEAST * factor.shape[-1] * possible
-    wrong = (error + unit * factor.abs()) @ product.orthogonal.abs() + reached
+    reached = LEAST * _terms(factor, error, product)
+    wrong = (error + rounding_of_sums(factor) * factor.abs()) @ product.orthogonal.abs() + reached
+    wrong = wrong + (image.abs() + wrong) @ _towards_vanished(product)
+    unknown = (wrong > NO_ZERO * (factor.abs() @ product.orthogonal.abs())).any(dim=-2)
     length = _lengths(image, -2)
     length = torch.where(length > 0, length, _lengths(wrong, -2))  # of what vanished all is wrong
     divisor = torch.where(length > 0, length, 1).unsqueeze(-2)
     Q, R, order = _ordered_qr(image / divisor, length.log() + product.log_scale)
     image, wrong = _columns(image / divisor, order), _columns(wrong / divisor + reached, order)
-    scale = (length.log() + product.log_scale).gather(-1, order)
-    left = (Q.mT @ (image - Q @ R)).abs() + Q.abs().mT @ (wrong + unit * (Q.abs() @ R.abs()))
+    scale, lost = (length.log() + product.log_scale).gather(-1, order), product.lost.gather(-1, order)
+    nullity = _nullity(factor, error, product)
+    R = _with_doubtful_zeros(Q, R, wrong, scale, nullity)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
-    void = (R == 0).all(dim=-2)  # of a column that vanished the direction is unknown
-    largest = torch.where(void, left.amax(dim=-2), left.diagonal(dim1=-2, dim2=-1))
-    diagonal = torch.where(diagonal == 0, largest, diagonal)  # a zero is as large as it may be
     alive = (diagonal > 0) & ~torch.isneginf(scale)
-    R = torch.diagonal_scatter(R, torch.where(alive, diagonal, 1), dim1=-2, dim2=-1)
     mixing = _unit_triangular(R, scale, alive)
-    rows = _rows(product.rows, order)
-    shares, lost = product.shares.gather(-1, order), product.lost.gather(-1, order)
+    rows, before = _rows(product.rows, order), _rows(_columns(product.log_error, order), order)
     mixed = mixing @ rows
     norm = vector_norm(mixed, dim=-1)
     size = torch.where(lost, mixing.abs().sum(dim=-1), norm)
-    d = torch.where(alive, scale + diagonal.log() + size.log(), -torch.inf)
-    passed = (mixing.abs() * torch.where(lost, 1, shares).unsqueeze(-2)).nan_to_num(torch.inf).amax(dim=-1) / norm
-    own = unit * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
-    before = _rows(_columns(product.turned, order), order)
-    crossing = (mixing.triu(1).abs().log() + before.mT).nan_to_num(-torch.inf, torch.inf, -torch.inf).exp()
-    own = own + crossing.sum(dim=-1) + crossing.sum(dim=-2)
-    own = own + torch.finfo(d.dtype).eps * (scale.abs() + d.abs()).nan_to_num(0, 0)
-    F = (left @ solve_triangular(R, _eye(R).expand_as(R), upper=True).abs()).nan_to_num(torch.inf, torch.inf)
-    F = torch.where(alive.unsqueeze(-2), F, 0)
-    gap = torch.where(alive.unsqueeze(-2), d.unsqueeze(-2) - d.unsqueeze(-1), -torch.inf)  # [k, i]: d_i − d_k
-    mixed_in, turned = (F.log() + gap.clamp(max=0)).exp(), torch.where(gap > 0, F, 0)
-    heavy = (mixed_in >= DROWNED) | (turned >= TURNED)
-    most = torch.logsumexp(torch.where(heavy, F.log() + d.unsqueeze(-2), -torch.inf), dim=-1)
-    d, lost = (
-        torch.logaddexp(d, most).nan_to_num(NO_BOUND, NO_BOUND, -torch.inf),
-        (alive & (lost | void)) | heavy.any(dim=-1),
-    )
-    shares = torch.maximum(shares, passed) + own + mixed_in.sum(dim=-1)
-    turned = torch.maximum(before, turned.log() + gap.nan_to_num(0))
-    rows = mixed / norm.unsqueeze(-1)
-    return dataclasses.replace(product, orthogonal=Q, log_scale=d, rows=rows, shares=shares, turned=turned, lost=lost)
+    log_scale = torch.where(alive, scale + diagonal.log() + size.log(), -torch.inf)
+    own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
+    own = own + rounding_of_logarithms(scale) + rounding_of_logarithms(log_scale)
+    dying = ~alive & ~torch.isneginf(product.log_scale.gather(-1, order))
+    own = own + _of_dying(before, mixing, lost, dying) / norm
+    own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
+    kept = lose(mixed_errors(before, own, mixing, log_scale, lost), log_scale, lost)
+    added = local_error(image, wrong, Q, R)
+    log_error = with_factor_errors(kept[0], added, kept[1], scale)
+    log_error, log_scale, lost = lose(log_error, *kept[1:])
+    log_error, log_scale, lost = lose_zeros(log_error, added, log_scale, scale, lost, unknown.gather(-1, order))
+    return GradedProduct(Q, log_scale, mixed / norm.unsqueeze(-1), log_error, lost, nullity, product.valid)
+
+
+def _of_dying(log_error: Tensor, mixing: Tensor, lost: Tensor, dying: Tensor) -> Tensor:
+    """Return the share (sample, state) of a row that is wrong because of rows which are zero from now on.
+
+    A row that dies is itself wrong by all of its errors, or lost; a row that stays by its share of it.
+    """
+    ends = dying.unsqueeze(-2)
+    wrong = torch.where(lost, 1, torch.logsumexp(log_error, dim=-1).exp())
+    shares = torch.where(ends, log_error, -torch.inf).exp().sum(dim=-1)
+    parts = mixing.abs().triu(1) * torch.where(ends, wrong.unsqueeze(-2), 0)
+    return (parts.sum(dim=-1) + (mixing.abs().triu() @ shares.unsqueeze(-1)).squeeze(-1)).nan_to_num(torch.inf)
+
+
+def _towards_vanished(product: GradedProduct) -> Tensor:
+    """[j, i]: how much of column j of Q, whose row is zero, column i may have."""
+    zero = torch.isneginf(product.log_scale)
+    share = product.log_error.clamp(max=math.log(LARGEST_PART)).exp()
+    return torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), share, 0)
+
+
+def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
+    """Return R with zeros of its diagonal made as large as they may be wrong, but for those that are zero for certain.
+
+    Which they are the columns' errors and not their values decide: `local_error` sees that nothing is known of them.
+    """
+    dead = (R.diagonal(dim1=-2, dim2=-1) == 0) | torch.isneginf(scale)
+    place = dead.cumsum(-1)
+    doubtful = dead & (place <= place[..., -1:] - nullity.unsqueeze(-1))
+    possible = (Q.abs() * wrong).sum(dim=-2).clamp(min=torch.finfo(R.dtype).tiny)
+    return R + torch.diag_embed(torch.where(doubtful, possible, 0))
 
 
 def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -237,10 +245,31 @@ def _rows(matrix: Tensor, order: Tensor) -> Tensor:
     return matrix.gather(-2, order.unsqueeze(-1).expand_as(matrix))
 
 
+def _terms(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
+    """Count the terms of each entry of ``factor @ product.orthogonal`` that are not zero for certain."""
+    return ((factor != 0) | (error != 0)).to(factor.dtype) @ (product.orthogonal != 0).to(factor.dtype)
+
+
 def _lengths(vectors: Tensor, dim: int) -> Tensor:
     """2-norms; a sum of squares would take entries below 1e-162 for zeros."""
     largest = vectors.abs().amax(dim=dim, keepdim=True)
     return vector_norm(vectors / torch.where(largest > 0, largest, 1), dim=dim) * largest.squeeze(dim)
+
+
+def _nullity(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
+    """Count the dimensions of ``factor @ product`` that are gone for certain: rows of zeros, vanished columns."""
+    zero = torch.isneginf(product.log_scale)
+    dead = ((factor == 0) & (error == 0)).all(dim=-1)
+    if not (zero.any() or dead.any()):
+        return product.nullity
+    vanishing = (_terms(factor, error, product) == 0).all(dim=-2)
+    leaning = _towards_vanished(product) >= NO_ZERO
+    gone = vanishing & ~zero & ~(leaning & ~vanishing.unsqueeze(-1)).any(dim=-2)
+    # what is lost, or leans on another, may be what was counted before, and counts once
+    certain = zero & ~leaning.any(dim=-1)
+    some = product.lost.any(dim=-1) | (zero & ~certain).any(dim=-1)
+    counted = torch.where(some, certain.sum(dim=-1).minimum(product.nullity), product.nullity)
+    return torch.maximum(torch.maximum(product.nullity, counted + gone.sum(dim=-1)), dead.sum(dim=-1))
 
 
 def _qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:
@@ -255,11 +284,13 @@ def _qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:
 
 def _unit_triangular(R: Tensor, scale: Tensor, alive: Tensor) -> Tensor:
     """D⁻¹ R e^scale with D = diag(R) e^scale: 1 on the diagonal, where a column is smaller than the row's own, less."""
+    difference = (scale.unsqueeze(-2) - scale.unsqueeze(-1)).triu(1)
     both = alive.unsqueeze(-1) & ~torch.isneginf(scale).unsqueeze(-2)  # a column whose own mode dies here still counts
-    difference = torch.where(both, scale.unsqueeze(-2) - scale.unsqueeze(-1), -torch.inf).clamp(max=FAR)
-    quotient = (R / R.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)).nan_to_num()
-    return (quotient * difference.exp()).clamp(-1e100, 1e100).triu(1) + _eye(R)
+    quotient = (R / torch.where(alive, R.diagonal(dim1=-2, dim2=-1), 1).unsqueeze(-1)).nan_to_num()
+    grown = torch.where(both, difference.clamp(max=math.log(LARGEST_PART)), -torch.inf).exp()
+    off = (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1)
+    return off + _eye(R)
 
 
-def _eye(like: Tensor, size: int = 0) -> Tensor:
-    return torch.eye(size or like.shape[-1], dtype=like.dtype, device=like.device)
+def _eye(like: Tensor) -> Tensor:
+    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
