@@ -7,7 +7,7 @@ roots too, and stays short where J is nearly singular.
 References
 ----------
 Nocedal and Wright, Numerical Optimization, sections 3.1 and 10.3; Fan and Yuan, Computing 74 (2005) (μ in proportion to
-‖f‖).
+‖f‖); Kelley and Keyes, "Convergence analysis of pseudo-transient continuation", SIAM J. Numer. Anal. 35 (1998).
 """
 
 from collections.abc import Callable
@@ -34,6 +34,11 @@ PATIENCE, PROGRESS = 15, 0.9  # a start whose residual falls by less than a tent
 HALVING = 0.5  # within the tolerance a start goes on while a step still halves its residual: down to rounding
 SMALLEST_RESIDUAL = 1e-12  # in float64
 ROUNDINGS = 10  # times n ε ‖h‖: what rounding makes of a residual
+EULER_STEPS = 60  # of the continuation
+FIRST_STEP, SMALLEST_STEP, LARGEST_STEP = 1.0, 1e-3, 1e8  # of time: the fastest rates are of order 1
+FASTEST_GROWTH = 10.0  # of the step, which else grows as ‖f‖ falls (switched evolution relaxation)
+WORST_RISE = 2.0  # of ‖f‖ in a step that is kept: a flow may pass a hill
+RETREAT = 0.25  # times the step where one is not kept
 STEEP = 1e8  # times the tolerance: a residual above that is no rounding, however steep f is
 
 
@@ -184,3 +189,27 @@ def _damped_step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor
     step = -torch.cholesky_solve(gradient, factor)
     model = value + (matrix @ step).squeeze(-1)
     return step.squeeze(-1), value.square().sum(-1) - model.square().sum(-1)
+
+
+def led_by_flow(f: Function, jacobian: Function, starts: Tensor) -> Tensor:
+    """Return where h' = f(h) leads from the starts (k, n): implicit Euler steps that grow as ‖f‖ falls.
+
+    That passes slow regions, where ‖f‖ has local minima that end Newton's and Levenberg and Marquardt's methods.
+    """
+    rows = torch.arange(len(starts), device=starts.device)
+    h, value = starts.clone(), f(starts, rows)
+    step, live = torch.full_like(h[:, 0], FIRST_STEP), rows
+    for _ in range(EULER_STEPS):
+        live = live[value[live].norm(dim=-1) > tolerance(h[live])]
+        if len(live) == 0:
+            break
+        matrix = -jacobian(h[live], live)
+        matrix.diagonal(dim1=-2, dim2=-1).add_(1 / step[live].unsqueeze(-1))
+        trial = h[live] + torch.linalg.solve_ex(matrix, value[live].unsqueeze(-1))[0].squeeze(-1)
+        trial_value = f(trial, live)
+        fall = (value[live].norm(dim=-1) / trial_value.norm(dim=-1)).nan_to_num(0.0, posinf=FASTEST_GROWTH)
+        kept = fall > 1 / WORST_RISE
+        h[live[kept]], value[live[kept]] = trial[kept], trial_value[kept]
+        factor = torch.where(kept, fall.clamp_max(FASTEST_GROWTH), RETREAT)
+        step[live] = (step[live] * factor).clamp(SMALLEST_STEP, LARGEST_STEP)
+    return h

@@ -130,7 +130,7 @@ class Linear:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
         found = bounded_values(self.linear.program, self.scales, self.constants, state, input, t)
         largest = torch.finfo(state.dtype).max ** LARGE_ERROR
-        larger = [v.abs() + torch.as_tensor(error, dtype=v.dtype).clamp(max=largest) for v, error in found]
+        larger = [v.abs() + torch.as_tensor(error, dtype=state.dtype).clamp(max=largest) for v, error in found]
         errors = self.linear.program.errors
         matrices = {
             p: m if m is None else m.abs() + errors[p[0]] * self.constants[p[0]].abs().max()

@@ -11,7 +11,7 @@ from torch import Tensor
 from dynlab.numerics import merging
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.fsolve_check import position_error
-from dynlab.numerics.roots import solve, tolerance
+from dynlab.numerics.roots import led_by_flow, solve, tolerance
 from dynlab.numerics.singular_values import singular_values
 from dynlab.numerics.threads import slices
 from dynlab.progress import through
@@ -93,7 +93,8 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     reached = torch.where(torch.isfinite(end).all(-1, keepdim=True), end, start)
     drawn = spread * reach.unsqueeze(-1) - shift
     drawn[::2] = _by_one_step(flow, drawn[::2])  # to what is an equilibrium if no unit's slope changes on the way
-    starts = torch.cat([torch.stack([start, reached]), drawn])
+    led = led_by_flow(flow.velocity, flow.jacobian, start)
+    starts = torch.cat([torch.stack([start, reached, led]), drawn])
     points = torch.arange(number).repeat(len(starts))
     ended = solve(
         lambda g, rows: flow.velocity(g, points[rows]),

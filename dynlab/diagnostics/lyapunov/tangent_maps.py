@@ -110,7 +110,8 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
                 possible = ((J != 0) | (error > 0)).cpu().numpy() | ~valid[:, step, None, None]
                 reached = (possible @ reached > 0).astype(float)
                 unseen = (~possible.any(axis=1)).sum(axis=1)
-                singular[:, step] = unseen + (~possible.any(axis=2)).sum(axis=1) > 0
+                underflows = ((J == 0) & (error > 0)).any(dim=-1).any(dim=-1).cpu().numpy()
+                singular[:, step] = (unseen + (~possible.any(axis=2)).sum(axis=1) > 0) & ~underflows
                 gone = np.maximum(gone, np.maximum(unseen, n - reached.sum(axis=(1, 2)).astype(int)))
                 nullities[:, step] = gone
         norms, errors = np.where(valid, norms, 1.0), np.where(valid, np.asarray(rounding.cpu()), 0.0)
