@@ -278,7 +278,7 @@ def test_its_command_makes_the_same_orbits(name, in_node, tmp_path, monkeypatch)
     command = in_node(f"exports.commandLine({state})", None, "exports", "presets")
     last = f"portrait.portrait({state}).orbits.map((orbit) => orbit.map[50])"
     ends = in_node(last, None, "portrait", "presets")
-    assert run([*shlex.split(command)[1:], "--data", "orbits.nc", "--quiet"]) == 0
+    assert run([*shlex.split(command)[1:], "--save", "orbits.nc", "--quiet"]) == 0
     assert np.allclose(io.open("orbits.nc")["trajectory"].values[:, -1], ends, atol=1e-10)
 
 

@@ -48,7 +48,7 @@ dl.plot_phase_plane(ds).figure.savefig("phase-plane.png")
 `;
 
 const PARTS = `import matplotlib.pyplot as plt
-from dynlab.plots.phase_backward import draw_separatrices
+from dynlab.plots.phase_portrait import draw_separatrices
 from dynlab.plots.phase_portrait import draw_conserved, draw_equilibria, draw_field, draw_nullclines
 `;
 
