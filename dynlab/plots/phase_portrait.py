@@ -186,11 +186,16 @@ BEFORE = (0, (1.2, 1.8))
 
 
 def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
-    """Where the starts have come from, dotted, and the separatrices: curves that end at a saddle."""
+    """Where the starts have come from, dotted, and the separatrices."""
     if "backward_orbit" in ds:
         line: dict[str, Any] = {"color": style.GREY, "linestyle": BEFORE, "linewidth": 1.1, "zorder": 2.2}
         ax.plot(*np.moveaxis(ds["backward_orbit"].values, -1, 0).swapaxes(1, 2), **line)
         ax.plot([], [], label=f"{mover(ds)}, backward in time", **line)
+    draw_separatrices(ds, ax)
+
+
+def draw_separatrices(ds: xr.Dataset, ax: Axes) -> None:
+    """The curves that end at a saddle."""
     curves = ds["separatrix"].values if "separatrix" in ds else np.empty((0, 2, 1, 2))
     for number, curve in enumerate(curves[np.isfinite(curves).all(axis=(-2, -1))]):
         label = None if number else "separatrix: ends at the saddle"

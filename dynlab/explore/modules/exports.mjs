@@ -48,8 +48,7 @@ dl.plot_phase_plane(ds).figure.savefig("phase-plane.png")
 `;
 
 const PARTS = `import matplotlib.pyplot as plt
-from dynlab.plots.phase_portrait import draw_separatrices
-from dynlab.plots.phase_portrait import draw_conserved, draw_equilibria, draw_field, draw_nullclines
+from dynlab.plots.phase_portrait import draw_conserved, draw_equilibria, draw_field, draw_nullclines, draw_separatrices
 `;
 
 const withoutOrbits = ({ half }) => `# phase_plane needs a start: the orbit from the origin is neither drawn nor told
