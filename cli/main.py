@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -67,8 +68,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # where the terminal's encoding lacks a letter
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    signal.signal(signal.SIGTERM, end)
     sys.exit(run(arguments))
+
+
+def end(number: int, frame: FrameType | None) -> NoReturn:
+    """End at a signal by an exception, so that nothing half done is left."""
+    sys.exit(TERMINATED)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -31,7 +31,7 @@ def start(arguments, folder, *, times=1, mounted=None, powers=True):
 
 
 def command(arguments, folder, times, mounted, powers):
-    from dynlab.cli import main, signals
+    from dynlab.cli import main
 
     for number, name in ((1, "said"), (2, "told")):
         os.dup2(os.open(folder.with_name(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
@@ -42,17 +42,16 @@ def command(arguments, folder, times, mounted, powers):
         lay_down_powers()
     os.chdir(folder)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, main.end)
     code = 0
     try:
-        signals.hear()
         folder.with_name("begun").touch()
         for _ in range(times):
             code = code or main.run(arguments)
     except KeyboardInterrupt:  # between two commands
-        code = signals.INTERRUPTED
-    except signals.Terminated:
-        code = signals.TERMINATED
+        code = main.INTERRUPTED
+    except SystemExit as end:
+        code = end.code
     left = [] if mounted is None else [str(each) for each in Path().rglob("*") if each.is_file()]
     sys.stdout.write("".join(f"left {name}\n" for name in left))
     sys.stdout.flush()

@@ -80,9 +80,7 @@ def test_a_flow_has_equilibria_and_eigenvalues(make):
     assert "μ" not in said
 
 
-@pytest.mark.parametrize(
-    "kind, entry", [("linear", "map: line of fixed points"), ("flow", "flow: line of equilibria")]
-)
+@pytest.mark.parametrize("kind, entry", [("linear", "map: line of fixed points"), ("flow", "flow: line of equilibria")])
 def test_the_legend_of_a_portrait_names_a_line_as_its_system_does(kind, entry):
     ax = dl.plot_phase_plane(planar("1,0;0,0.5" if kind == "linear" else "0,1;0,0", kind))
     labels = ax.get_legend_handles_labels()[1]

@@ -89,7 +89,8 @@ def test_what_has_its_final_name_is_whole_whenever_its_writer_is_killed(name, nu
         process = start(COMMANDS[name], folder, times=1000)
         begun(folder)
         time.sleep(draw.random() * LONGEST)
-        assert end(process, number) == CODES[number], folder.with_name("told").read_text()
+        codes = {CODES[number]} | ({130} if name == "run" else set())  # Lightning makes an interruption of SIGTERM
+        assert end(process, number) in codes, folder.with_name("told").read_text()
         if (folder / name).exists() or name != "run":  # a training that begins anew has removed the one before
             check_whole(folder / name)
         if number != signal.SIGKILL:
