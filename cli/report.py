@@ -5,13 +5,9 @@ from __future__ import annotations
 import base64
 import importlib.util
 import math
-import re
 import shlex
-import signal
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +23,7 @@ from .options import OUTPUT, SHARED, Command, NetworkName, with_options
 from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json, save_figure
 from .report_pdf import chromium, print_pdf
 from .source import Source
+from .time_limits import Duration, OutOfTime, at_most
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
@@ -75,44 +72,6 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
     Section("Basins", "Which start ends where?", ("basins",)),
     Section("Pseudospectrum", "How far may the eigenvalues be trusted, and what grows first?", ("pseudospectrum",)),
 )
-
-
-class Duration(click.ParamType):
-    """A time such as 90s, 2min or 1h, in seconds; none is one without end."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse it."""
-        parts = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h)?", str(value))
-        if value == "none" or isinstance(value, float):
-            return math.inf if value == "none" else value
-        if not parts or float(parts[1]) == 0:
-            self.fail(f"{value!r} is not a time such as 90s, 2min, 1h or none.", param, ctx)
-        return float(parts[1]) * {"s": 1, "min": 60, "h": 3600}[parts[2] or "s"]
-
-
-class OutOfTime(BaseException):
-    """A part's time is over. No handler of `Exception` on the way keeps it."""
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` inside the block after that time, on systems that have alarms."""
-
-    def stop(number: int, frame: Any) -> None:
-        raise OutOfTime
-
-    if math.isinf(seconds) or not hasattr(signal, "setitimer"):
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @click.command(cls=Command)

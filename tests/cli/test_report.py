@@ -8,7 +8,8 @@ import torch
 
 from dynlab.cli import report
 from dynlab.cli.main import run
-from dynlab.cli.report import OutOfTime, Section, at_most
+from dynlab.cli.report import Section
+from dynlab.cli.time_limits import OutOfTime, at_most
 
 FEW = (
     Section("Gradient", "What is left?", ("gradient",)),

@@ -127,6 +127,7 @@ def phase_plane(
     analysed = without_input(frozen(system, number_type(dtype), device))
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     line = np.linspace(-half_width, half_width, grid)
+    window = {axis: schema.variable((axis,), line, f"state {h}") for axis, h in ((schema.X, "h₁"), (schema.Y, "h₂"))}
     found = equilibria(exact, half_width, euler_step, origin)
     variables = {"trajectory": orbits["trajectory"].variable}
     variables |= field_variables(held, np.stack(np.meshgrid(line, line), axis=-1), origin)
@@ -149,11 +150,7 @@ def phase_plane(
         settings=settings,
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
-        coords={
-            schema.TIME: orbits[schema.TIME].variable,
-            schema.X: schema.variable((schema.X,), line, "state h₁"),
-            schema.Y: schema.variable((schema.Y,), line, "state h₂"),
-        },
+        coords=window | {schema.TIME: orbits[schema.TIME].variable},
         flags=schema.flags(orbits) | _not_finite(variables, found),
     )
 
