@@ -132,8 +132,10 @@ def test_every_analysis_command_is_run_above():
 
 
 @pytest.mark.parametrize("name", ["fixed points", "modes", "lyapunov", "check"])
-def test_a_table_stands_below_the_verdict_and_is_saved_as_csv(name, capsys):
+def test_a_table_stands_below_the_verdict_and_is_saved_as_csv(name, capsys, monkeypatch):
     import pandas as pd
+
+    monkeypatch.setenv("COLUMNS", "10000")  # whole headings
 
     assert run([*SAME[name][0], "--save", "table.csv", "--quiet", "--overwrite"]) == 0
     frame, out = pd.read_csv("table.csv"), capsys.readouterr().out
