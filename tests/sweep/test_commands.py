@@ -15,7 +15,7 @@ from dynlab.sweep.store import NOT_THERE, OWN_COORDINATE, TEXTS
 
 DRIVEN = "rnn.pt --inputs noise:1.0 --steps 6 --samples 2"
 LINES = {  # a small line, and what it is swept over
-    "phase": ("--matrix diff --steps 5", "kind=feedback,vanilla"),
+    "phase": ("--matrix diff --steps 5", "step-size=0.05,0.2"),
     "ernn-manifold": ("ernn.pt --inputs noise:1.0 --steps 4 --samples 2", "seed=0,1"),
     "spectrum": (DRIVEN, "steps=4,6"),
     "gradient": (DRIVEN, "steps=4,6"),
