@@ -60,7 +60,7 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     ax.set_yticks(range(len(rows)), names)
     ax.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6), title="Shaded: outside of the bound")
     ax.set_xticks([0], ["bound"])
-    ax.set_xlabel("inside  ←  each row on its own scale  →  outside")
+    ax.set(xlabel="inside  ←  each row on its own scale  →  outside", ylabel="bound")
     style.legend_below(ax, 6)
     return ax
 
