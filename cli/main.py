@@ -65,6 +65,7 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started imports from the working folder
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # where the terminal's encoding lacks a letter
@@ -80,7 +81,6 @@ def end(number: int, frame: FrameType | None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     os.environ["MPLBACKEND"] = "Agg"  # figures go to files, also where there is a screen
-    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started imports from the working folder
     os.environ.setdefault("GOMP_SPINCOUNT", "5000")  # idle threads of torch sleep after 0.2 ms, not 13
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # large pages make a step of training a fifth faster
     try:

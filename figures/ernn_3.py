@@ -56,7 +56,7 @@ def draw(results: Results) -> Drawn:
         "edgecolor": style.GREY,
         "linestyle": "--",
     }
-    ax.add_patch(FancyBboxPatch((0.35, -0.5), 13.1, 4.1, facecolor="none", **dashed))
+    ax.add_patch(FancyBboxPatch((0.35, -0.5), 13.1, 4.1, **dashed))
     for words, (x, y) in BOXES.items():
         half = HALF[0] * (1 + ("+" in words))
         corner = x - half, y - HALF[1]

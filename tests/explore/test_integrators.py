@@ -7,13 +7,13 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 import torch
-from planar_states import COUNT, ORBIT, POINTS, STEPS, array, as_complex, exact, random_states
+from planar_states import COUNT, ORBIT, STEPS, array, as_complex, exact, random_states
 
 import dynlab as dl
-from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.exact_kinds import exact_kind_of_flow, exact_kind_of_map
+from dynlab.numerics.exact_kinds import exact_eigenvalues, exact_kind
 from dynlab.program.differentiation import jacobian
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.vanilla import FeedbackFlow
@@ -174,8 +174,8 @@ def test_critical_steps_at_the_origin(name, followed):
     beyond = {"rk4": 2 * np.sqrt(2), "implicit-midpoint": np.inf, "exponential-euler": np.inf}.get(name, 0)
     centers = 0
     for state, each in zip(*followed(name), strict=True):
-        values = np.array(exact_origin.exact_eigenvalues(exact(state)))
-        if exact_kind_of_flow(exact(state)).name == "center":
+        values = np.array(exact_eigenvalues(exact(state)))
+        if exact_kind(exact(state)).name == "center":
             centers, step = centers + 1, beyond / abs(values[0])
         else:
             step, _ = METHODS[name].largest_step(values, np.zeros(2))
@@ -191,7 +191,7 @@ def test_kinds_at_the_origin(name, activation, in_node):
     for state, each in zip(cases, found, strict=True):
         if name == "exponential-euler":
             # the multipliers e^{ελ} lie inside, on and outside the circle as λ does of the imaginary axis
-            linear = exact_kind_of_flow(exact(state))
+            linear = exact_kind(exact(state))
             assert each["map"]["name"].removeprefix("linear ").removesuffix(", undecided") == linear.name, state
             continue
         matrix = ratio(name, exact(state), Fraction(repr(state["step"])))
@@ -199,15 +199,11 @@ def test_kinds_at_the_origin(name, activation, in_node):
             assert each["map"]["name"] == "undecided, the step has a pole there"
             continue
         if activation == "identity":
-            assert each["map"] == exact_kind_of_map(matrix)._asdict(), state
+            assert each["map"] == exact_kind(matrix, is_map=True)._asdict(), state
             continue
-        system, none = INTEGRATORS[name](flow_of(state), state["step"]), torch.zeros(0).double()
-
-        def displacement(h, system=system, none=none):
-            states = torch.tensor(h)
-            return (system.step(states, none) - states).detach().numpy()
-
-        kind = exact_origin.kind_of_map_at_origin(matrix, displacement, POINTS)
+        (a, b), (c, d) = exact(state)
+        rests = a * d == b * c  # along the null space of A the map is the identity, along another one it need not be
+        kind = Origin(exact(state), is_linear=False, is_tanh=rests).kind(matrix, True)
         assert (each["map"]["name"], each["map"]["stable"]) == (kind.name, kind.stable), state
 
 

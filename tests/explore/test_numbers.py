@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from planar_states import COUNT, ORBIT, POINTS, STEPS, array, as_complex, exact, random_states, true_eigenvalues
+from planar_states import COUNT, ORBIT, STEPS, array, as_complex, exact, random_states, true_eigenvalues
 
 import dynlab as dl
-from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.exact_kinds import euler_matrix, exact_kind_of_flow, exact_kind_of_map
+from dynlab.numerics.exact_kinds import exact_eigenvalues, exact_kind
 from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE
 from dynlab.systems.vanilla import FeedbackFlow
 
@@ -42,6 +42,13 @@ def found(cases, in_node):
     return in_node(AT_THE_ORIGIN, cases, "cell", "orbits")
 
 
+def euler_matrix(state):
+    """I + ε A in rational numbers."""
+    (a, b), (c, d) = exact(state)
+    step = Fraction(repr(state["step"]))
+    return ((1 + step * a, step * b), (step * c, 1 + step * d))
+
+
 def test_eigenvalues(cases, found):
     pythons = eigenvalues(np.stack([array(state) for state in cases]))
     for state, each, values in zip(cases, found, pythons.values, strict=True):
@@ -53,13 +60,12 @@ def test_eigenvalues(cases, found):
 
 def test_critical_steps_and_kinds_at_the_origin(cases, found):
     for state, each in zip(cases, found, strict=True):
-        matrix, on_arrays = exact(state), lambda h, state=state: np.tanh(h @ array(state).T)
-        flow = exact_origin.kind_of_flow_at_origin(matrix, on_arrays, POINTS)
-        euler = euler_matrix(matrix, Fraction(repr(state["step"])))
-        of_map = exact_origin.kind_of_map_at_origin(euler, on_arrays, POINTS)
+        matrix = exact(state)
+        origin = Origin(matrix, is_linear=False, is_tanh=True)
+        flow, of_map = origin.kind(matrix, False), origin.kind(euler_matrix(state), True)
         assert (each["flow"]["name"], each["flow"]["stable"]) == (flow.name, flow.stable), state
         assert (each["map"]["name"], each["map"]["stable"]) == (of_map.name, of_map.stable), state
-        step, _ = critical_step(exact_origin.exact_eigenvalues(matrix))
+        step, _ = critical_step(exact_eigenvalues(matrix))
         assert float(each["criticalStep"]) == pytest.approx(step, rel=1e-9, nan_ok=True)
 
 
@@ -68,8 +74,8 @@ def test_kinds_of_linear_systems(in_node):
     kinds = {"flow": set(), "map": set()}
     for state, each in zip(cases, in_node(AT_THE_ORIGIN, cases, "cell", "orbits"), strict=True):
         truth = {
-            "flow": exact_kind_of_flow(exact(state)),
-            "map": exact_kind_of_map(euler_matrix(exact(state), Fraction(repr(state["step"])))),
+            "flow": exact_kind(exact(state)),
+            "map": exact_kind(euler_matrix(state), is_map=True),
         }
         for of, kind in truth.items():
             assert each[of] == kind._asdict(), (of, state)

@@ -108,7 +108,7 @@ def test_the_page_on_har_2_has_the_numbers_of_the_record():
 
 
 def test_the_command_prints_every_network_and_saves_the_numbers(tmp_path, capsys):
-    assert run(["table", "har2", "--data", str(tmp_path / "har2.nc")]) == 0
+    assert run(["table", "har2", "--save", str(tmp_path / "har2.nc")]) == 0
     said = capsys.readouterr().out
     assert said.count("ernn-k5") == 2
     assert "Of 12 published accuracies" in said

@@ -8,12 +8,12 @@ from browsers import LOCAL, PATIENCE, browser
 
 from dynlab.cli import report
 from dynlab.cli.main import run
-from dynlab.cli.report_sections import Section
+from dynlab.cli.report import Section
 
 __all__ = ["browser"]
 FEW = (
-    Section("Fixed points", "Where does it stay?", ("fixed-points", "--starts", "32"), (2, 2)),
-    Section("Gradient", "What is left?", ("gradient",), (1, 1)),
+    Section("Fixed points", "Where does it stay?", ("fixed-points", "--starts", "32")),
+    Section("Gradient", "What is left?", ("gradient",)),
 )
 
 

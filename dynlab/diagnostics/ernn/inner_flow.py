@@ -11,7 +11,7 @@ from torch import Tensor
 from dynlab.numerics import merging
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.fsolve_check import position_error
-from dynlab.numerics.roots import led_by_flow, solve, tolerance
+from dynlab.numerics.roots import Function, led_by_flow, solve, tolerance
 from dynlab.numerics.singular_values import singular_values
 from dynlab.numerics.threads import slices
 from dynlab.progress import through
@@ -93,19 +93,33 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     reached = torch.where(torch.isfinite(end).all(-1, keepdim=True), end, start)
     drawn = spread * reach.unsqueeze(-1) - shift
     drawn[::2] = _by_one_step(flow, drawn[::2])  # to what is an equilibrium if no unit's slope changes on the way
-    led = led_by_flow(flow.velocity, flow.jacobian, start)
-    starts = torch.cat([torch.stack([start, reached, led]), drawn])
-    points = torch.arange(number).repeat(len(starts))
-    ended = solve(
-        lambda g, rows: flow.velocity(g, points[rows]),
-        lambda g, rows: flow.jacobian(g, points[rows]),
-        starts.reshape(-1, size),
-    )
-    kept = (ended.states, ended.converged, ended.iterations)
-    roots, converged, taken = (part.reshape(len(starts), number, *part.shape[1:]) for part in kept)
+    starts = torch.cat([torch.stack([start, reached]), drawn])
+    roots, converged, taken = _searched(flow, starts, torch.arange(number))
+    lost = (~converged.any(dim=0)).nonzero()[:, 0]
+    if len(lost):  # where Newton's method stops in a slow region the flow itself leads on
+        f, jacobian = _of_points(flow, lost.repeat(len(starts)))
+        led = led_by_flow(f, jacobian, starts[:, lost].reshape(-1, size)).reshape(len(starts), len(lost), size)
+        again = _searched(flow, led, lost)
+        roots[:, lost], converged[:, lost] = again[:2]
+        taken[:, lost] += again[2]
     found = [_at_point(flow, i, roots[converged[:, i], i].numpy(), reached[i].numpy()) for i in range(number)]
     states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
     return InnerEquilibria(states, residuals, errors, counts, kinds, taken.amax(dim=0).numpy())
+
+
+def _of_points(flow: InnerFlow, points: Tensor) -> tuple[Function, Function]:
+    """Return the velocity and Jacobian of states each of which belongs to one of the points."""
+    return (lambda g, rows: flow.velocity(g, points[rows]), lambda g, rows: flow.jacobian(g, points[rows]))
+
+
+def _searched(flow: InnerFlow, starts: Tensor, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return where the starts (k, point, n) end, whether at roots, and after how many iterations."""
+    ended = solve(*_of_points(flow, points.repeat(len(starts))), starts.reshape(-1, starts.shape[2]))
+    roots, converged, taken = (
+        part.reshape(len(starts), len(points), *part.shape[1:])
+        for part in (ended.states, ended.converged, ended.iterations)
+    )
+    return roots, converged, taken
 
 
 def _by_one_step(flow: InnerFlow, states: Tensor) -> Tensor:
