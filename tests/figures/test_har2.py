@@ -107,7 +107,8 @@ def test_the_page_on_har_2_has_the_numbers_of_the_record():
     assert ernn < 95.3 - 0.7
 
 
-def test_the_command_prints_every_network_and_saves_the_numbers(tmp_path, capsys):
+def test_the_command_prints_every_network_and_saves_the_numbers(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "10000")  # no cell is broken
     assert run(["table", "har2", "--save", str(tmp_path / "har2.nc")]) == 0
     said = capsys.readouterr().out
     assert said.count("ernn-k5") == 2
