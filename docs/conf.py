@@ -1,4 +1,4 @@
-"""How Sphinx builds the site (`make docs`): the repository's own pages, and those that are written here at each build.
+"""Configure Sphinx (`make docs`): the repository's own pages, and those that are written here at each build.
 
 The source folder is the repository itself, so that a link between pages leads to the same place on the site and in the
 repository. What is written at the build goes to docs/generated/, which git ignores.
@@ -29,6 +29,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/*.md",
+    "docs/diagnostics/*.md",
     "docs/generated/*.md",
     "notebooks/*.ipynb",
     "figures/gallery/README.md",
@@ -117,7 +118,7 @@ def reports() -> str:
 
 
 def make_reports(app: Any) -> None:
-    """Those that are missing, where the lessons are run too."""
+    """Make the missing reports, if the lessons are run too."""
     for name in REPORTED if app.config.nb_execution_mode != "off" else ():
         path = REPORTS / f"{name}.html"
         if not path.exists():
@@ -149,7 +150,7 @@ PAGES = {"reference": reference, "commands": commands, "explorer": explorer, "re
 
 
 def write_pages(app: Any) -> None:
-    """Before Sphinx reads the pages."""
+    """Write the generated pages before Sphinx reads them."""
     GENERATED.mkdir(exist_ok=True)
     for name, text in PAGES.items():
         path, page = GENERATED / f"{name}.md", text()
@@ -158,12 +159,12 @@ def write_pages(app: Any) -> None:
 
 
 def keep_bars(app: Any, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """A bar in a docstring is a modulus, where reStructuredText sees a substitution."""
+    """Escape bars: a modulus in a docstring, a substitution in reStructuredText."""
     lines[:] = [line.replace("|", "\\|") for line in lines]
 
 
 def finish(app: Any, error: Exception | None) -> None:
-    """The explorer and the reports as files of their own, and a first page that leads to the index."""
+    """Copy the explorer and the reports beside the site, and write a first page that leads to the index."""
     if error is None:
         if REPORTS.exists():
             shutil.copytree(REPORTS, Path(app.outdir) / "reports", dirs_exist_ok=True)
@@ -189,7 +190,7 @@ def formula(display: str) -> tuple[Any, None]:
 
 
 def setup(app: Any) -> None:
-    """What Sphinx calls."""
+    """Register with Sphinx."""
     app.add_html_math_renderer("mathml", formula("inline"), formula("block"))
     app.connect("builder-inited", make_reports, priority=400)  # before the page that shows them
     app.connect("builder-inited", write_pages)

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONF = runpy.run_path(str(ROOT / "docs" / "conf.py"))
 PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "diagnostics").glob("*.md")),
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
 ]
 # CONTRIBUTING adds a command as its example.
