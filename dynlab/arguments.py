@@ -46,7 +46,7 @@ def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str,
     Parameters
     ----------
     kind, name : str
-        What `make` is, for the sentence: ``"task"``, ``"adding"``.
+        Noun and name of what `make` makes, for the sentence: ``"task"``, ``"adding"``.
     make : callable
         Its annotations say what kind of value each setting takes.
     given : mapping
@@ -95,7 +95,7 @@ def _fits(value: object, annotation: Any) -> bool:
 
 
 def _is_array(value: Any, dimensions: int) -> bool:
-    """Whether numpy makes an array of real numbers of it, with at least so many dimensions."""
+    """Return True if numpy makes an array of real numbers of it, with at least so many dimensions."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError):  # rows of unequal length, and tensors of a GPU or with gradients
@@ -124,7 +124,7 @@ def _is(value: object, kind: Any) -> bool:
 
 
 def _rows(kind: Any) -> bool:
-    """Whether it is a list of lists."""
+    """Return True for a list of lists."""
     return get_origin(kind) is Sequence and get_origin(get_args(kind)[0]) is Sequence
 
 

@@ -106,7 +106,7 @@ class Reader:
     Attributes
     ----------
     characters : int
-        How long the program and the numbers that were read are together.
+        Length of the program and of all numbers that were read.
     highest : int
         Bits before the binary point that hold each of them.
     """
@@ -201,7 +201,7 @@ class Reader:
         return Operation(name, reads, found, radius, size)
 
     def held(self, name: str, value: Any, what: str, size: int) -> tuple[Any, int]:
-        """What an operation holds, and how many numbers its result has; `size` of what it reads."""
+        """Return the numbers that an operation holds and the length of its result; `size` is that of what it reads."""
         if name == "linear":
             if not size:
                 raise Malformed(f"{what} multiplies no numbers")
@@ -229,7 +229,7 @@ class Reader:
 
 
 class Certificate(NamedTuple):
-    """What a document holds, each part of it of the size and form that it must have."""
+    """The parts of a document, each of the size and form that it must have."""
 
     size: int
     digest: str
@@ -301,7 +301,7 @@ def read(document: Any) -> Certificate:
 
 
 def _is_too_much(program: list[Operation], n: int, bits: int, characters: int) -> bool:
-    """Whether the check would take far more products of digits than one of a certificate of this length."""
+    """Return True if the check would take far more products of digits than a certificate of this length needs."""
     products = 60 * n**3  # ten products of matrices, each of the middles and twice of the radii, and a margin
     for operation in program:
         columns = len(operation.held[0]) if operation.name == "linear" and operation.held else 1
@@ -619,7 +619,7 @@ def _increasing(function: Callable[[int], Ends], x: Interval) -> Interval:
 
 
 def _even(function: Callable[[int], Ends], x: Interval) -> Interval:
-    """Of an even function that falls with the modulus."""
+    """Enclose an even function that falls with the modulus."""
     return _interval(function(abs(x[0]) + x[1])[0], function(max(0, abs(x[0]) - x[1]))[1])
 
 
@@ -807,7 +807,7 @@ def check(document: Any) -> str:
     Parameters
     ----------
     document : dict
-        What the file holds.
+        Content of the file.
 
     Raises
     ------

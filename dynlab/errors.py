@@ -1,4 +1,4 @@
-"""What a user sees when something is wrong, and the lookup of a public name in a table."""
+"""Errors as a user sees them, and the lookup of a public name in a table."""
 
 import difflib
 import importlib
@@ -62,7 +62,7 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
     Parameters
     ----------
     kind : str
-        What was asked for, as a noun: ``"system"``, ``"task"``.
+        Noun of what was asked for: ``"system"``, ``"task"``.
     got : str
         The name as it was given.
     allowed : iterable of str
@@ -81,7 +81,7 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
 
 
 def entry(table: Mapping[str, Entry], name: str, kind: str, listed_by: str = "") -> Entry:
-    """What stands under `name` in a table; `kind` and `listed_by` as of `unknown`.
+    """Return the entry `name` of a table; `kind` and `listed_by` as in `unknown`.
 
     Raises
     ------

@@ -79,7 +79,7 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
         A key of `MATRICES`; ``orthogonal``, uniform over rotations and reflections; ``random``, with independent
         standard normal entries; or the entries themselves.
     seed : int
-        Of the last two.
+        Seed of the last two.
 
     Raises
     ------

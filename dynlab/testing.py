@@ -1,4 +1,4 @@
-"""What users' own test suites import: bounds on a network's eigenvalues, gradients and exponents, asserted.
+"""Assertions for users' own test suites: bounds on a network's eigenvalues, gradients and exponents.
 
 Importing this module imports no torch; the functions do.
 """
@@ -42,17 +42,17 @@ def assert_eigenvalue_bounds(
         A system of dynlab's; a module of torch's, or a larger model that holds one; a checkpoint's path, or a name that
         `dynlab list zoo` prints. It is never changed.
     inputs : array_like or str, optional
-        Of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``, ``task:har2`` or a
-        file's name, as the commands take them. Without it: what `batch` shows of the layer's inputs, else the
-        checkpoint's own task where its data are at hand, else white noise.
+        Sequences, shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``,
+        ``task:har2`` or a file's name, as the commands take them. Without it: what `batch` shows of the
+        layer's inputs, else the checkpoint's own task if its data are at hand, else white noise.
     strict : bool
         A value within its own error of its bound fails as well.
     layer : str, optional
-        Which of several recurrent layers.
+        Recurrent layer, if there are several.
     batch : Tensor or tuple, optional
-        What a larger model is called with: the real inputs of its recurrent layer are recorded.
+        Arguments of a call of a larger model: the real inputs of its recurrent layer are recorded.
     samples, steps, seed : int
-        Of inputs that are given in words.
+        Number, length and seed of inputs that are given in words.
     **bounds
         Those of `dynlab.eigenvalue_bounds`: ``max_modulus=``, ``max_real=``, ``min_log_gradient=``,
         ``max_log_gradient=``, ``max_exponent=``; and ``times=``, ``initial_state=``, ``dtype=``, ``device=``.
@@ -60,7 +60,7 @@ def assert_eigenvalue_bounds(
     Returns
     -------
     xarray.Dataset
-        Of `dynlab.eigenvalue_bounds`.
+        Result of `dynlab.eigenvalue_bounds`.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def measure_bounds(
     seed: int = 0,
     **bounds: Any,
 ) -> xr.Dataset:
-    """What `assert_eigenvalue_bounds` judges, and nothing is asserted."""
+    """Measure what `assert_eigenvalue_bounds` judges, without asserting it."""
     from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 
     system = _system(network, layer, batch)
@@ -122,7 +122,7 @@ def table(measured: xr.Dataset, width: int | None = None) -> str:
     Parameters
     ----------
     measured : Dataset
-        Of `dynlab.eigenvalue_bounds`.
+        Result of `dynlab.eigenvalue_bounds`.
     width : int, optional
         In letters, of where it is printed: a wider table is printed row by row, a heading and its cell a line.
     """
@@ -148,7 +148,7 @@ def describe(one: xr.Dataset) -> str:
     Parameters
     ----------
     one : Dataset
-        Of `dynlab.eigenvalue_bounds`, at one index of ``bound``.
+        Result of `dynlab.eigenvalue_bounds` at one index of ``bound``.
     """
     bound, measured, error, margin, where, verdict = _row(one)
     said = f"{bound}: {_text(one, 'quantity')} measured {measured} (error {error}, margin {margin}; {where}): {verdict}"

@@ -100,7 +100,7 @@ def to_error(value: float, error: float, most: int = MOST_DIGITS, figures: int =
 
 
 def place(point: Any, norm: str = "‖h‖") -> str:
-    """Where a state is, behind "at": "0", "(0.8586, 0)", of many dimensions "‖h‖ = 3.21"."""
+    """Write the place of a state, behind "at": "0", "(0.8586, 0)", of many dimensions "‖h‖ = 3.21"."""
     if not np.any(point):
         return "0"
     if len(point) <= FEW_UNITS:
@@ -146,17 +146,17 @@ def agree(count: int, one: str = "is", several: str = "are") -> str:
 
 
 def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, several: bool) -> str:
-    """What orbits do that are cut: "leaves |h_i| ≤ 1e+08".
+    """Say what cut orbits do: "leaves |h_i| ≤ 1e+08".
 
     Parameters
     ----------
     lost : ndarray of bool
-        Of each such orbit, whether it came to where nothing is known, and not beyond the bound.
+        True for orbits that came to where nothing is known, and not beyond the bound.
     largest : str
         The bound.
     is_flow : bool
     several : bool
-        Whether the verb is that of several orbits, or of a share of them.
+        True for the verb of several orbits, or of a share of them.
     """
     nowhere = "the solver finds no further step" if is_flow else "the step or its derivative is no number"
     left = [f"{'leave' if several else 'leaves'} {largest}"] if not lost.all() else []
@@ -236,7 +236,7 @@ def interval(values: Any, digits: int = 3) -> str:
 
 
 def ranging(values: Any, digits: int = 3) -> str:
-    """Where values are: "is 0.98", of different ones "ranges from 0.95 to 1.02"."""
+    """Say where values lie: "is 0.98", of different ones "ranges from 0.95 to 1.02"."""
     text = interval(values, digits)
     return f"ranges from {text}" if " to " in text else f"is {text}"
 
@@ -275,7 +275,7 @@ def _whole(value: float) -> str:
 
 
 def typically(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:
-    """What a quantity is: "is 0.98", of different values "is 0.98 in the median (range 0.95 to 1.02)"."""
+    """Say the typical value of a quantity: "is 0.98", or "is 0.98 in the median (range 0.95 to 1.02)"."""
     return f"is {ranged(values, digits, write).replace(' (', ' in the median (')}"
 
 
@@ -317,7 +317,7 @@ def factor(exponent: float) -> str:
 
 
 def resized(exponents: Any, verb: str = "") -> str:
-    """What a factor e^x does to a size, said of the median over samples; with a `verb` always as the factor behind it.
+    """Say what a factor e^x does to a size (median over samples); with a `verb` always as the factor behind it.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def resized(exponents: Any, verb: str = "") -> str:
 
 
 def among(exponents: Any, samples: int) -> str:
-    """Of how many samples a power of e is the median, and its range over them; `exponents` are those that are known.
+    """Say of how many samples a power of e is the median, and its range; `exponents` are those that are known.
 
     Examples
     --------
@@ -365,7 +365,7 @@ def among(exponents: Any, samples: int) -> str:
 
 
 def some_of(looked_at: int, steps: int, described: str) -> str:
-    """Which steps are looked at, and of what: all of them, as `over` has it, or those that `chosen_steps` chooses.
+    """Say which steps are looked at: all of them, as in `over`, or those that `chosen_steps` chooses.
 
     Examples
     --------
@@ -382,7 +382,7 @@ def some_of(looked_at: int, steps: int, described: str) -> str:
 
 
 def over(steps: int, described: str, of: int = 0) -> str:
-    """How long, and of what; where the first of `of` steps are discarded, the last.
+    """Say the length and the inputs; if the first of `of` steps are discarded, "the last".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where an orbit that nothing drives goes: its attractor on a plane, or, of one state, the cobweb of its map."""
+"""The attractor of an undriven orbit on a plane, or the cobweb of a map of one state."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.lyapunov`, of a system with one to three states that nothing drives.
+        Result of `dynlab.lyapunov`, of a system with one to three states that nothing drives.
     ax : Axes, optional
     **artist
         For the states.

@@ -62,9 +62,9 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.bifurcation`.
+        Result of `dynlab.bifurcation`.
     ax : Axes, optional
-        Where only the diagram is drawn. Without it a figure is made with the verdict below, and the size of the leading
+        Axes for the diagram alone. Without it a figure is made with the verdict below, and the size of the leading
         eigenvalue in a second panel.
     **artist
         For the lines of the branches.
@@ -152,7 +152,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:
-    """What is visited, stable or bifurcates; without what orbits reach at few values of the parameter."""
+    """Return the range of visited, stable and bifurcating states, without what orbits reach at few values only."""
     orbit = ds["branch_orbit"].values
     bifurcates = ds["point_bifurcation"].values >= 0
     seen = orbit[(ds["stable"].values == 1) | bifurcates]

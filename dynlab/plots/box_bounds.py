@@ -25,9 +25,9 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.box_bounds`.
+        Result of `dynlab.box_bounds`.
     ax : Axes, optional
-        Where only the norm is drawn. Without it a figure is made that also shows real parts, with the verdict below.
+        Axes for the norm alone. Without it a figure is made that also shows real parts, with the verdict below.
     **artist
         For the dots.
 

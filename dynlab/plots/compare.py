@@ -24,9 +24,9 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.compare`.
+        Result of `dynlab.compare`.
     ax : Axes, optional
-        Where only the eigenvalues are drawn.
+        Axes for the eigenvalues alone.
     **artist
         For the large markers.
 
@@ -55,7 +55,7 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
 
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
-    """How many relabellings have which mean distance, those at least as far apart hatched, and the true labels' own."""
+    """Draw the mean distances of all relabellings, hatched beyond that of the true labels."""
     distances, own = np.sort(ds["relabelled_distance"].values), float(ds["between_runs"])
     marks = [own, *ds["within_runs"].values.tolist()]
     p = float(ds["p_value"])

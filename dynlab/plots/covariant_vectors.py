@@ -1,4 +1,4 @@
-"""How close the unstable and the stable subspace come along an orbit, and how fast its neighbours grow and decay."""
+"""The angle between unstable and stable subspace along an orbit, and the rates of growth and decay."""
 
 from typing import Any
 
@@ -24,9 +24,9 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.covariant_vectors`.
+        Result of `dynlab.covariant_vectors`.
     ax : Axes, optional
-        Where only that is drawn. Without it a figure is made that also shows the exponents with the local rates along
+        Axes for that alone. Without it a figure is made that also shows the exponents with the local rates along
         the vectors, and shows these alone where no angle is known.
     **artist
         For the angles' markers.
@@ -71,7 +71,7 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
 
 
 def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
-    """Of each vector the exponent, and the range of the local rates over the steps and samples that are kept."""
+    """Draw each vector's exponent and the range of its local rates over the steps and samples that are kept."""
     rates, counts = ds["local_rate"].values, (ds["determined"].values == 1).sum(axis=0)
     samples, mean = len(rates), ds["exponent"].where(np.isfinite(ds["exponent"])).mean(schema.SAMPLE).values
     index = np.arange(1, len(mean) + 1)

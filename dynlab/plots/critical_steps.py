@@ -27,7 +27,7 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.stability`.
+        Result of `dynlab.stability`.
     ax : Axes, optional
     **artist
         For the median's line.
@@ -68,12 +68,12 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
 
 
 def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Where the step is stable at every state, and else the largest modulus |R(ελ)|, with the network's own ε and γ.
+    """Draw the plane of ε and γ: stable at every state, or the largest modulus |R(ελ)|, with the network's own place.
 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.stability`, of a flow with Jacobian diag(c) M.
+        Result of `dynlab.stability`, of a flow with Jacobian diag(c) M.
     ax : Axes, optional
     **artist
         For the coloured bands of the modulus.

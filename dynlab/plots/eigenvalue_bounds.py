@@ -33,7 +33,7 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.eigenvalue_bounds`.
+        Result of `dynlab.eigenvalue_bounds`.
     ax : Axes, optional
     **artist
         For the points.

@@ -28,9 +28,9 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.energy`.
+        Result of `dynlab.energy`.
     ax : Axes, optional
-        Where only H is drawn. Without it a figure is made that also shows the drift on a logarithmic scale, with the
+        Axes for H alone. Without it a figure is made that also shows the drift on a logarithmic scale, with the
         verdict below.
     **artist
         For the flow's lines.
@@ -61,7 +61,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
-    """How far each integrator's orbits are from the flow's energy."""
+    """Draw the difference of each integrator's energy from the flow's."""
     shown = abs(ds[["drift", "balance"]])
     shown = shown.where(shown > SMALLEST)
     for name in ds[schema.INTEGRATOR].values.tolist():

@@ -1,4 +1,4 @@
-"""How far ERNN's inner iterates are from the equilibrium, and the slope that theory predicts near it."""
+"""The distance of ERNN's inner iterates from the equilibrium, and the slope that theory predicts near it."""
 
 from typing import Any
 
@@ -41,9 +41,9 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.ernn_convergence`.
+        Result of `dynlab.ernn_convergence`.
     ax : Axes, optional
-        Where to draw; without it a figure is made with the verdict below.
+        Axes to draw on; without it a figure is made with the verdict below.
     **artist
         For the lines.
 

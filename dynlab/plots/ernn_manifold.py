@@ -29,9 +29,9 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.ernn_manifold`. States of more than two dimensions are drawn by the two that vary most.
+        Result of `dynlab.ernn_manifold`. States of more than two dimensions are drawn by the two that vary most.
     ax : Axes, optional
-        Where only the first network, the ERNN, is drawn. Without it a figure of all is made.
+        Axes for the first network, the ERNN, alone. Without it a figure of all is made.
     **artist
         For the trajectories.
 
@@ -130,7 +130,7 @@ def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
 
 
 def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
-    """How far each ERNN is from its manifold over the steps; ticks where no equilibrium was found."""
+    """Draw each ERNN's distance from its manifold over the steps, with ticks where no equilibrium was found."""
     times = ds[schema.TIME].values
     for row, (name, colour) in enumerate(_colours(ds).items()):
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
@@ -147,7 +147,7 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def _colours(ds: xr.Dataset) -> dict[str, str]:
-    """Of each ERNN, which are the networks that have a manifold, in all panels."""
+    """Return the colour of each ERNN, the networks that have a manifold, in all panels."""
     has = np.isfinite(ds["pair_sum"].values).any(axis=(1, 2, 3))
     return dict(zip(map(str, ds["network"].values[has]), itertools.cycle(SUMS), strict=False))
 

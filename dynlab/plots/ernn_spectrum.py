@@ -14,12 +14,12 @@ BINS = 80
 
 
 def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: object) -> Axes:
-    """How often each real part occurs, those that an equilibrium must not have in another colour.
+    """Draw how often each real part occurs, those that an equilibrium must not have in another colour.
 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.ernn_spectrum`.
+        Result of `dynlab.ernn_spectrum`.
     ax : Axes, optional
     **artist
         For the bars.

@@ -25,9 +25,9 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.fixed_points`.
+        Result of `dynlab.fixed_points`.
     ax : Axes, optional
-        Where to draw; without it a figure is made that also shows the leading eigenvalue of each of several points.
+        Axes to draw on; without it a figure is made that also shows the leading eigenvalue of each of several points.
     **artist
         For the markers.
 

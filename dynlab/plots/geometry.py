@@ -39,9 +39,9 @@ def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.geometry`.
+        Result of `dynlab.geometry`.
     ax : Axes, optional
-        Where only that is drawn. Without it a figure is made that has both, where there are three components, and the
+        Axes for that alone. Without it a figure is made that has both, where there are three components, and the
         components' shares of the variance, with the verdict below.
     **artist
         For the fixed points' markers.

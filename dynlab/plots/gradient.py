@@ -1,4 +1,4 @@
-"""How small changes survive a sequence: the gradient's way back, and the singular values of the end-to-end Jacobian."""
+"""The gradient back through a sequence, and the singular values of its end-to-end Jacobian."""
 
 import math
 from typing import Any
@@ -31,7 +31,7 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.gradient`.
+        Result of `dynlab.gradient`.
     ax : Axes, optional
     **artist
         For the samples' lines.
@@ -91,7 +91,7 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.end_to_end`.
+        Result of `dynlab.end_to_end`.
     ax : Axes, optional
     **artist
         For the line of the largest singular value.

@@ -32,9 +32,9 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.lyapunov`.
+        Result of `dynlab.lyapunov`.
     ax : Axes, optional
-        Where only the exponents are drawn. Without it a figure is made that also shows the running estimates, and the
+        Axes for the exponents alone. Without it a figure is made that also shows the running estimates, and the
         attractor of an orbit that nothing drives, with the verdict below.
     **artist
         For the points and their error bars.

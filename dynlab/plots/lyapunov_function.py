@@ -25,9 +25,9 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.lyapunov_function`.
+        Result of `dynlab.lyapunov_function`.
     ax : Axes, optional
-        Where only the plane is drawn. Without it a figure is made that also shows the largest rate on each level, with
+        Axes for the plane alone. Without it a figure is made that also shows the largest rate on each level, with
         the verdict below.
     **artist
         For the border of the proved set.
@@ -117,7 +117,7 @@ def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> Axes:
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
-    """How fast V falls at least on each level of every fixed point: sampled, and proved up to its radius."""
+    """Draw the slowest fall of V on each level of every fixed point: sampled, and proved up to its radius."""
     numbers = np.flatnonzero(ds["status"].values == "proved")
     proved = ds.isel({schema.FIXED_POINT: numbers})
     bounds = proved["rate"].values if schema.settings(ds)["kind"] == "flow" else np.log(proved["rate"].values)

@@ -32,13 +32,13 @@ def plot_over_training(
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.over_training`.
+        Result of `dynlab.over_training`.
     variable : str
         Another than those that the diagnostic is told by.
     label : str
         Whose it is, in the legend, where several are drawn on the same axes.
     ax : Axes, optional
-        Where the first of its pictures alone is drawn. Without it a figure is made of all, with the verdict below.
+        Axes for the first of its pictures alone. Without it a figure is made of all, with the verdict below.
     **artist
         For the lines: their ``color`` is that of the bands too.
 

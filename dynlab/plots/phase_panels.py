@@ -29,9 +29,9 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
+        Result of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
     ax : Axes, optional
-        Its place is divided among the panels; without it a figure is made.
+        Axes whose place is divided among the panels; without it a figure is made.
     **artist
         For the orbits' lines.
 
@@ -101,7 +101,7 @@ def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:
 
 
 def _holds(values: np.ndarray) -> bool:
-    """Whether an array has anything but fill values."""
+    """Return True if an array has anything but fill values."""
     return bool((values != "" if values.dtype.kind in "OU" else np.isfinite(values)).any())
 
 

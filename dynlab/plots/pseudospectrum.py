@@ -32,9 +32,9 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.pseudospectrum`.
+        Result of `dynlab.pseudospectrum`.
     ax : Axes, optional
-        Where only the complex plane is drawn. Without it a figure is made that also shows ‖Aᵏ‖, with the verdict below.
+        Axes for the complex plane alone. Without it a figure is made that also shows ‖Aᵏ‖, with the verdict below.
     **artist
         For the eigenvalues' markers.
 
@@ -100,7 +100,7 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: n
 
 
 def _draw_reach(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    """Of a stable A the level that is the first to reach the border of stability, and where it does."""
+    """Draw the first level that reaches the border of stability of a stable A, and the point of contact."""
     point, level = complex(ds["instability_point"]), float(ds["instability_distance"])
     if np.isnan(point):
         return
@@ -169,5 +169,5 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def _number(log: float, digits: int = 4) -> str:
-    """What a power of ten is, as a number where it is readable."""
+    """Write a power of ten, as a plain number if that is readable."""
     return number(10**log, digits) if abs(log) < READABLE else f"$10^{{{log:.3g}}}$"

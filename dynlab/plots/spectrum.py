@@ -31,9 +31,9 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.spectrum`.
+        Result of `dynlab.spectrum`.
     ax : Axes, optional
-        Where only these eigenvalues are drawn. Without it a figure is made that also shows the flow's eigenvalues,
+        Axes for these eigenvalues alone. Without it a figure is made that also shows the flow's eigenvalues,
         where there are any, all of them over time, and the spectral radius over time.
     **artist
         For the points.
@@ -66,7 +66,7 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.spectrum`, of an Euler step.
+        Result of `dynlab.spectrum`, of an Euler step.
     ax : Axes, optional
     **artist
         For the points.
@@ -92,7 +92,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.spectrum`.
+        Result of `dynlab.spectrum`.
     ax : Axes, optional
     **artist
         For the lines: each mode's median over the samples where there are at most four modes, else the median of all.
@@ -132,7 +132,7 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.spectrum`.
+        Result of `dynlab.spectrum`.
     ax : Axes, optional
     **artist
         For the samples' lines.

@@ -1,4 +1,4 @@
-"""What a step makes of a flow: the region in which an integrator's step is stable, and all that goes with it."""
+"""The region in which an integrator's step is stable, and all that goes with it."""
 
 from typing import Any
 
@@ -30,9 +30,9 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.stability`.
+        Result of `dynlab.stability`.
     ax : Axes, optional
-        Where only that is drawn; of a system without a flow, theory's bounds. Without it a figure is made that also
+        Axes for that alone; of a system without a flow, theory's bounds. Without it a figure is made that also
         shows a close-up, the critical steps along the sequences, the plane of ε and γ, and theory's bounds where they
         are more than the one of which the verdict tells.
     **artist
@@ -59,12 +59,12 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
 
 
 def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:
-    """Where |R(z)| ≤ 1, and z = ελ of all states, each by whether the step multiplies its mode by more than 1.
+    """Draw the region |R(z)| ≤ 1 and z = ελ of all states, coloured by whether the step enlarges the mode.
 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.stability`.
+        Result of `dynlab.stability`.
     ax : Axes, optional
     close_up : bool
         The neighbourhood of the eigenvalues, each axis with its own scale, in place of the whole region.
@@ -94,7 +94,7 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
 
 
 def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """Of too many to see a choice, which is the same each time."""
+    """Draw the points; of too many, a choice that is the same each time."""
     ds = ds.transpose(schema.SAMPLE, schema.TIME, schema.MODE, ...)
     z = (ds["used_step"] * ds["eigenvalue"]).values
     excess, errors = ds["step_modulus"].values - 1, ds["step_modulus_error"].values

@@ -24,7 +24,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.phase_plane`; for a flow alone the disc is that of its critical step.
+        Result of `dynlab.phase_plane`; for a flow alone the disc is that of its critical step.
     ax : Axes, optional
     close_up : bool
         Only the neighbourhood of the eigenvalues with the largest positive imaginary part, the real axis stretched.
@@ -84,7 +84,7 @@ def _with_legend(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def needs_close_up(ds: xr.Dataset) -> bool:
-    """Whether a complex multiplier lies so near to the unit circle that the whole disc does not show the side."""
+    """Return True if a complex multiplier is too near to the unit circle for the whole disc to show its side."""
     if "map_eigenvalue" not in ds or "flow_kind" not in ds:
         return False
     values = ds["map_eigenvalue"].values

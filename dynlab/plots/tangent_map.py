@@ -23,7 +23,7 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.tangent_map`.
+        Result of `dynlab.tangent_map`.
     ax : Axes, optional
     **artist
         For the step's arrows.

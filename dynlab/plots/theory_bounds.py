@@ -1,4 +1,4 @@
-"""What theory allows beside what was measured, one row a statement."""
+"""Theory's bounds beside what was measured, one row a statement."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.stability`.
+        Result of `dynlab.stability`.
     ax : Axes, optional
     **artist
         For the lines of what was measured.
