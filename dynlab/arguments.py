@@ -41,7 +41,7 @@ ARRAY = _joined(ArrayLike)
 
 
 def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of `make`: those given and its defaults.
+    """Return all settings of `make`: those given and its defaults.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class Reader:
         self.highest = 0
 
     def fields(self, value: Any, keys: Iterable[str], what: str) -> list[Any]:
-        """The values of an object that has these keys and no others."""
+        """Return the values of an object that has these keys and no others."""
         if type(value) is not dict:
             raise Malformed(f"{what} is no object")
         keys = list(keys)
@@ -128,7 +128,7 @@ class Reader:
         return [value[key] for key in keys]
 
     def whole(self, value: Any, what: str, least: int, most: int | None = None) -> int:
-        """An integer that is written as one."""
+        """Return an integer that is written as one."""
         if type(value) is not int or value < least or (most is not None and value > most):
             raise Malformed(f"{what} is no whole number {f'from {least}' if most is None else f'{least} to {most}'}")
         return value
@@ -141,7 +141,7 @@ class Reader:
         return value
 
     def number(self, text: Any, what: str) -> Number:
-        """``"<hexadecimal integer>p<exponent of 2>"``, in lower case and ASCII."""
+        """Return ``"<hexadecimal integer>p<exponent of 2>"``, in lower case and ASCII."""
         match = NUMBER.fullmatch(text) if type(text) is str else None
         if match is None:
             raise Malformed(f"{what} holds something that is no number of the form 1f3p-52")
@@ -171,7 +171,7 @@ class Reader:
         return found
 
     def program(self, written: Any, n: int) -> list[Operation]:
-        """The operations; each reads results that stand before it, of the sizes that it needs."""
+        """Return the operations; each reads results that stand before it, of the sizes that it needs."""
         operations: list[Operation] = []
         for number, entry in enumerate(self.items(written, "operations")):
             operations.append(self.operation(entry, f"operation {number}", operations, n))
@@ -248,7 +248,7 @@ SHOWS = ("vectors", "inverse", "eigenvalues", "claims")
 
 
 def read(document: Any) -> Certificate:
-    """The parts of a document.
+    """Return the parts of a document.
 
     Raises
     ------
@@ -326,7 +326,7 @@ class Arithmetic:
         self.one = 1 << bits
 
     def read(self, number: Number) -> Interval:
-        """An interval that holds a number of the file."""
+        """Return an interval that holds a number of the file."""
         mantissa, exponent = number
         shift = exponent + self.bits
         if shift >= 0 or not mantissa:
@@ -336,14 +336,14 @@ class Arithmetic:
         return mantissa >> -shift, int(mantissa & ((1 << -shift) - 1) != 0)
 
     def exactly(self, number: Number) -> int:
-        """The number itself, which the grid holds."""
+        """Return the number itself, which the grid holds."""
         middle, radius = self.read(number)
         if radius:
             raise Rejected(f"a number of a ball has more digits than {self.bits} bits hold")
         return middle
 
     def matrix(self, rows: list[list[Number]], radius: Number = (0, 0)) -> Matrix:
-        """Intervals of all numbers that are within the radius of those of the file."""
+        """Return intervals of all numbers that are within the radius of those of the file."""
         more = sum(self.read(radius))
         read = [[self.read(number) for number in row] for row in rows]
         return [[m for m, _ in row] for row in read], [[r + more for _, r in row] for row in read]
@@ -353,7 +353,7 @@ class Arithmetic:
         return (am * bm) >> self.bits, ((abs(am) * br + abs(bm) * ar + ar * br) >> self.bits) + 2
 
     def product(self, a: Matrix, b: Matrix) -> Matrix:
-        """The product of two matrices."""
+        """Return the product of two matrices."""
         (am, ar), (bm, br) = a, b
         if any(len(row) != len(bm) for row in am):
             raise Rejected(f"two matrices do not fit: one has {len(am[0])} columns, the other {len(bm)} rows")
@@ -369,11 +369,11 @@ class Arithmetic:
         return mids, rads
 
     def row_sums(self, matrix: Matrix) -> list[int]:
-        """Upper bounds on Σ_j |a_ij|, in units of the grid."""
+        """Return upper bounds on Σ_j |a_ij|, in units of the grid."""
         return [sum(abs(m) + r for m, r in zip(*row, strict=True)) for row in zip(*matrix, strict=True)]
 
     def inverse(self, x: Interval) -> Interval:
-        """1/x."""
+        """Return 1/x."""
         least, most = abs(x[0]) - x[1], abs(x[0]) + x[1]
         if least <= 0:
             raise Rejected("a quotient by 0 may be taken")
@@ -381,7 +381,7 @@ class Arithmetic:
         return (m if x[0] > 0 else -m), r
 
     def bounded(self, x: Interval) -> Interval:
-        """The interval itself, which is refused where repeated products would fill any memory."""
+        """Return the interval itself, which is refused where repeated products would fill any memory."""
         if abs(x[0]) + x[1] >= 1 << 2 * self.bits:
             raise Rejected(f"a result of the program is beyond 2^{self.bits}")
         return x
@@ -389,7 +389,7 @@ class Arithmetic:
     # Functions of one number
 
     def exp_at(self, x: int) -> Ends:
-        """The series of e^z for |z| < 2^−SMALL, squared again and again."""
+        """Return the series of e^z for |z| < 2^−SMALL, squared again and again."""
         whole = abs(x) >> self.bits
         if whole > self.bits:
             if x > 0:
@@ -421,12 +421,12 @@ class Arithmetic:
         return least, most + 1
 
     def softplus_at(self, x: int) -> Ends:
-        """max(x, 0) + log(1 + e^−|x|)."""
+        """Enclose max(x, 0) + log(1 + e^−|x|)."""
         low, high = self.exp_at(-abs(x))
         return max(x, 0) + self.log_at(self.one + low)[0], max(x, 0) + self.log_at(self.one + high)[1]
 
     def log_at(self, x: int) -> Ends:
-        """The sum k log 2 + 2 artanh((u − 1)/(u + 1)), u = x 2^−k from 1 to 2, for x > 0."""
+        """Return the sum k log 2 + 2 artanh((u − 1)/(u + 1)), u = x 2^−k from 1 to 2, for x > 0."""
         q, power = self.bits + GUARD, 1 << (x.bit_length() - 1)
         k = x.bit_length() - 1 - self.bits
         value, error = _odd_series(((x - power) << q) // (x + power), q, 1)
@@ -443,7 +443,7 @@ class Arithmetic:
         return _coarser(value if x > 0 else -value, error, GUARD)
 
     def erf_at(self, x: int) -> Ends:
-        """2/√π e^(−x²) Σ x (2x²)^n/(1 · 3 ⋯ (2n + 1)), and beside 1 where erfc(x) < e^(−x²) is nothing."""
+        """Enclose erf x by 2/√π e^(−x²) Σ x (2x²)^n/(1 · 3 ⋯ (2n + 1)), or by 1 beyond the grid."""
         whole = x * x >> 2 * self.bits
         if whole > self.bits:
             return (self.one - 1, self.one) if x > 0 else (-self.one, 1 - self.one)
@@ -466,14 +466,14 @@ class Arithmetic:
         return m - r, m + r
 
     def gaussian(self, square: Interval) -> Interval:
-        """2/√π e^−square."""
+        """Return 2/√π e^−square."""
         quarter, wrong = _atan(1 << self.bits, self.bits)
         root, _ = self.sqrt((4 * quarter, 4 * wrong))
         factor = self.times((2 * self.one, 0), self.inverse(root))
         return self.times(factor, _interval(self.exp_at(-sum(square))[0], self.exp_at(square[1] - square[0])[1]))
 
     def circle_at(self, x: int) -> tuple[Interval, Interval]:
-        """Intervals of the sine and the cosine: series for |z| < 2^−SMALL, the angle doubled again and again."""
+        """Return intervals of the sine and the cosine: series for |z| < 2^−SMALL, the angle doubled again and again."""
         doublings = max(0, abs(x).bit_length() - self.bits) + SMALL
         if doublings > MOST_ANGLE + SMALL:
             raise Rejected(f"the sine of a number beyond 2^{MOST_ANGLE} is taken")
@@ -498,7 +498,7 @@ class Arithmetic:
         return _increasing(self.sigmoid_at, x), _even(self.sigmoid_slope_at, x)
 
     def tanh(self, x: Interval) -> tuple[Interval, Interval]:
-        """2 σ(2x) − 1, whose slope 4 σ′(2x) does not cancel."""
+        """Return 2 σ(2x) − 1, whose slope 4 σ′(2x) does not cancel."""
         (m, r), (slope, spread) = self.sigmoid((2 * x[0], 2 * x[1]))
         return (2 * m - self.one, 2 * r), (4 * slope, 4 * spread)
 
@@ -529,7 +529,7 @@ class Arithmetic:
         return _increasing(self.softplus_at, x), self.sigmoid(x)[0]
 
     def sin(self, x: Interval) -> tuple[Interval, Interval]:
-        """By the mean value theorem: |sin(m + r) − sin m| ≤ min(r, |cos m| r + r²)."""
+        """Enclose sin by the mean value theorem: |sin(m + r) − sin m| ≤ min(r, |cos m| r + r²)."""
         sine, cosine = self.circle_at(x[0])
         return self._spread(sine, cosine, x[1]), self._spread(cosine, sine, x[1])
 
@@ -554,7 +554,7 @@ class Arithmetic:
         return (abs(x[0]), x[1]), (self.one if x[0] > 0 else -self.one, 0)
 
     def modrelu(self, x: Interval, b: Interval) -> tuple[Interval, Interval]:
-        """sign(x) max(|x| + b, 0): it may jump at 0 where b > 0, and has kinks at |x| = −b where b < 0."""
+        """Enclose sign(x) max(|x| + b, 0): it may jump at 0 where b > 0, and has kinks at |x| = −b where b < 0."""
         (m, r), (bm, br) = x, b
         if abs(m) + r + bm + br < 0:
             return (0, 0), (0, 0)
@@ -570,7 +570,7 @@ class Arithmetic:
         return root, (m >> 1, (r >> 1) + 1)
 
     def power(self, x: Interval, exponent: Number) -> tuple[Interval, Interval]:
-        """x^k and k x^(k − 1): products for a whole k, else e^(k log x)."""
+        """Enclose x^k and k x^(k − 1): products for a whole k, else e^(k log x)."""
         mantissa, shift = exponent
         if not mantissa:
             return (self.one, 0), (0, 0)
@@ -631,7 +631,7 @@ def _interval(low: int, high: int) -> Interval:
 def evaluate(
     arithmetic: Arithmetic, program: list[Operation], box: Vector, slopes: bool = True
 ) -> tuple[Vector, Matrix]:
-    """Intervals of the step, and where `slopes` are asked for of its Jacobian, over a box of states.
+    """Return intervals of the step, and where `slopes` are asked for of its Jacobian, over a box of states.
 
     Each result is a matrix: its first column is the value, the others are its derivative by the state.
     """
@@ -733,7 +733,7 @@ def _zeros(rows: int, columns: int) -> Matrix:
 
 
 def check_ball(arithmetic: Arithmetic, program: list[Operation], ball: Ball) -> tuple[Matrix, list[int], int]:
-    """Krawczyk's test; the Jacobian over the ball, its centre and its radius."""
+    """Run Krawczyk's test and return the Jacobian over the ball, its centre and its radius."""
     center, radius = [arithmetic.exactly(number) for number in ball.center], arithmetic.exactly(ball.radius)
     if radius <= 0:
         raise Rejected("the radius of a ball is not above 0")
@@ -751,7 +751,7 @@ def check_ball(arithmetic: Arithmetic, program: list[Operation], ball: Ball) -> 
 
 
 def check_eigenvalues(arithmetic: Arithmetic, jacobian: Matrix, certificate: Certificate) -> tuple[int, int]:
-    """Gershgorin's discs of V⁻¹ J V, each within its claimed one; how many are outside and inside the unit circle."""
+    """Check that Gershgorin's discs of V⁻¹ J V lie in the claimed ones; count those outside and inside |z| = 1."""
     vr, vi = map(arithmetic.matrix, certificate.vectors)
     yr, yi = map(arithmetic.matrix, certificate.inverse)
     n = certificate.size
@@ -802,7 +802,7 @@ def _counted(discs: list[tuple[int, int, int]], one: int) -> tuple[int, int]:
 
 
 def check(document: Any) -> str:
-    """The sentence of what is shown.
+    """Check a certificate and return the sentence that it shows.
 
     Parameters
     ----------
@@ -842,7 +842,7 @@ def check(document: Any) -> str:
 
 
 def load(name: str) -> Any:
-    """The JSON document in a file; what JSON leaves open (a key twice, NaN, numbers with a point, depth) is refused.
+    """Load the JSON document in a file; refuse what JSON leaves open (a key twice, NaN, numbers with a point, depth).
 
     Raises
     ------

@@ -57,7 +57,7 @@ class Stopped(BaseException):
 
 
 def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") -> UserError:
-    """The error for a name that is not in a table, with a suggestion for a typo.
+    """Return the error for a name that is not in a table, with a suggestion for a typo.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def entry(table: Mapping[str, Entry], name: str, kind: str, listed_by: str = "")
 
 
 def lookup(table: Mapping[str, str], name: str, kind: str) -> Any:
-    """The object that `table` names ``"module:attribute"`` under `name`.
+    """Import and return the object that a table's entry ``"module:attribute"`` names.
 
     Raises
     ------

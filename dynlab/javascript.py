@@ -8,7 +8,7 @@ EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MUL
 
 
 def inlined(folder: Path, main: str) -> str:
-    """The modules that `main` needs and `main` itself, one after the other, each after those that it imports.
+    """Return the modules that `main` needs and `main` itself, one after the other, each after those that it imports.
 
     A module becomes a function that is called at once and returns what the module exports, so that its other names are
     its own, as they are in a file.
@@ -17,7 +17,7 @@ def inlined(folder: Path, main: str) -> str:
 
 
 def in_order(folder: Path, main: str) -> list[str]:
-    """The names of `main` and all modules that it needs, each after those that it imports."""
+    """Return the names of `main` and all modules that it needs, each after those that it imports."""
     found: list[str] = []
 
     def take(name: str) -> None:

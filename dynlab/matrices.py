@@ -33,7 +33,7 @@ NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?)", re.IG
 
 
 def parse_matrix(text: str) -> Matrix:
-    """The square matrix written as ``"a,b;c,d"``, exactly.
+    """Return the square matrix written as ``"a,b;c,d"``, exactly.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def parse_matrix(text: str) -> Matrix:
 
 
 def named_matrix(name: str, seed: int = 0) -> Matrix:
-    """The 2 × 2 matrix of that name, or one of any size written as ``"a,b;c,d"``.
+    """Return the 2 × 2 matrix of that name, or one of any size written as ``"a,b;c,d"``.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
 
 
 def planar_matrix(name: str, seed: int = 0) -> Matrix:
-    """The matrix of `named_matrix`, or the error that it is not 2 × 2."""
+    """Return the matrix of `named_matrix`, or the error that it is not 2 × 2."""
     rows = named_matrix(name, seed)
     if len(rows) != 2:
         raise UserError(f"A planar system needs a 2 × 2 matrix, got {len(rows)} × {len(rows)}: write it as 'a,b;c,d'.")

@@ -117,7 +117,7 @@ def hold(measured: xr.Dataset, *, strict: bool = False) -> None:
 
 
 def table(measured: xr.Dataset, width: int | None = None) -> str:
-    """The bounds as text: one row each, and below them why any is undecided.
+    """Return the bounds as text: one row each, and below them why any is undecided.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _list(headings: Sequence[str], row: Sequence[str]) -> list[str]:
 
 
 def describe(one: xr.Dataset) -> str:
-    """One bound in one line.
+    """Return one bound in one line.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ NO_INPUT = "no input"  # how a trajectory is described that nothing drives
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number to so many digits: "−0.15", "1.5e−05"; with 0 digits the nearest whole one: "1,536".
+    """Write a number to so many digits: "−0.15", "1.5e−05"; with 0 digits the nearest whole one: "1,536".
 
     Examples
     --------
@@ -45,7 +45,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def digits_against(value: float, other: float, fewest: int = 4) -> int:
-    """With how many digits a number is as truly above, at or below another as it is itself.
+    """Return the digits with which a written number stays above, at or below another.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def digits_against(value: float, other: float, fewest: int = 4) -> int:
 
 
 def with_error(value: float, error: float, unit: str = "", figures: int = 1) -> str:
-    """A number to the digits that its error allows, the error to one or to so many `figures`, and the unit.
+    """Write a number to the digits that its error allows, the error to one or to so many `figures`, and the unit.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def _last_place(error: float, figures: int) -> int:
 
 
 def to_error(value: float, error: float, most: int = MOST_DIGITS, figures: int = 1) -> str:
-    """A number alone, to the digits that its error allows, which has so many `figures`, and to `most` at most.
+    """Write a number to the digits that its error, of so many `figures`, allows, `most` at most.
 
     Examples
     --------
@@ -109,12 +109,12 @@ def place(point: Any, norm: str = "‖h‖") -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """A count with its noun: "1 branch", "1,536 states", "4 continua of fixed points"."""
+    """Write a count with its noun: "1 branch", "1,536 states", "4 continua of fixed points"."""
     return f"{count:,} {noun if count == 1 else plural or plural_of(noun)}"
 
 
 def plural_of(noun: str) -> str:
-    """The plural of a noun, of "noun of others" that of the noun."""
+    """Return the plural of a noun, of "noun of others" that of the noun."""
     plain, bracket, inside = noun.partition(" (")
     if bracket:
         return plural_of(plain) + bracket + inside
@@ -128,7 +128,7 @@ def plural_of(noun: str) -> str:
 
 
 def article(noun: str) -> str:
-    """A noun with "a" or "an", as it is said aloud: "an Euler step".
+    """Write a noun with "a" or "an", as it is said aloud: "an Euler step".
 
     Examples
     --------
@@ -141,7 +141,7 @@ def article(noun: str) -> str:
 
 
 def agree(count: int, one: str = "is", several: str = "are") -> str:
-    """The form of a verb that goes with a count."""
+    """Return the form of a verb that goes with a count."""
     return one if count == 1 else several
 
 
@@ -164,7 +164,7 @@ def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, several: bool)
 
 
 def none_inside(orbits: int, cut: str) -> str:
-    """Why nothing is told where all of so many orbits are cut: what `why_cut` says of one, and the way on.
+    """Say why nothing is known if all orbits are cut: what `why_cut` says of one, and what to do.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def none_inside(orbits: int, cut: str) -> str:
 
 
 def of_map(kind: str) -> str:
-    """A kind as a sentence on a map has it: what rests on a line of equilibria of a flow is a fixed point of a map.
+    """Write a kind as for a map: a flow's line of equilibria is a map's line of fixed points.
 
     Examples
     --------
@@ -188,27 +188,27 @@ def of_map(kind: str) -> str:
 
 
 def capital(text: str) -> str:
-    """The text with a capital at its beginning."""
+    """Return the text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
 
 
 def subscript(index: int) -> str:
-    """A whole number below the line: "₁₂"."""
+    """Write a whole number below the line: "₁₂"."""
     return f"{index}".translate(SUBSCRIPTS)
 
 
 def unit_after(unit: str) -> str:
-    """A unit behind a number: " per second" of "1/s", " nat/step", and nothing of the pure number's "1"."""
+    """Return a unit behind a number: " per second" of "1/s", " nat/step", and nothing of the pure number's "1"."""
     return "" if unit == "1" else " per second" if unit == "1/s" else f" {unit}"
 
 
 def joined(parts: Sequence[str]) -> str:
-    """A list in words: "a, b and c"."""
+    """Write a list in words: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def share(part: float) -> str:
-    """A part of 1 in per cent: "99.2 %", "none", "all", "less than 0.1 %".
+    """Write a part of 1 in per cent: "99.2 %", "none", "all", "less than 0.1 %".
 
     Examples
     --------
@@ -225,12 +225,12 @@ def share(part: float) -> str:
 
 
 def percent(part: float, places: int = 0) -> str:
-    """A part of 1 in per cent, to so many places: "42 %", "219 %"."""
+    """Write a part of 1 in per cent, to so many places: "42 %", "219 %"."""
     return f"{100 * part:.{places}f} %".replace("-", "−")
 
 
 def interval(values: Any, digits: int = 3) -> str:
-    """From the least to the largest: "0.95 to 1.02", one number where they are written alike."""
+    """Write a range: "0.95 to 1.02", or one number if both ends are written alike."""
     low, high = _alike([np.nanmin(values), np.nanmax(values)], digits, number)
     return low if low == high else f"{low} to {high}"
 
@@ -242,7 +242,7 @@ def ranging(values: Any, digits: int = 3) -> str:
 
 
 def ranged(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:
-    """The median, and where there are different values the range: "0.98 (range 0.95 to 1.02)".
+    """Write the median, and the range if values differ: "0.98 (range 0.95 to 1.02)".
 
     Examples
     --------
@@ -280,7 +280,7 @@ def typically(values: Any, digits: int = 3, write: Callable[[float, int], str] =
 
 
 def near_one(value: float, digits: int = 4) -> str:
-    """A number with as many digits as tell it from 1: "1.005", "1 − 3.2e−07"; what rounding may have left is 1."""
+    """Write a number with the digits that tell it from 1: "1.005", "1 − 3.2e−07"; within rounding it is 1."""
     off, written = value - 1, number(value, digits)
     if abs(off) <= ROUNDED_TO_ONE:
         return "1"
@@ -290,12 +290,12 @@ def near_one(value: float, digits: int = 4) -> str:
 
 
 def at_most(value: float, digits: int = 4) -> str:
-    """A bound rounded up, as a proved one must be: "1.545" for 1.5441."""
+    """Write a bound rounded up, as a proved one must be: "1.545" for 1.5441."""
     return _rounded(Decimal(value), digits, ROUND_CEILING)
 
 
 def at_least(value: float, digits: int = 4) -> str:
-    """A limit rounded down, below which all is well, but for what rounding left in it: "0.07458" for 0.074589."""
+    """Write a limit rounded down, as a safe one must be: "0.07458" for 0.074589."""
     return _rounded(Decimal(f"{value:.12g}"), digits, ROUND_FLOOR)
 
 
@@ -304,13 +304,13 @@ def _rounded(exact: Decimal, digits: int, to: str) -> str:
 
 
 def power(exponent: float) -> str:
-    """A power of e: "e^−2.95", "e^−73.5"."""
+    """Write a power of e: "e^−2.95", "e^−73.5"."""
     digits = 2 if abs(exponent) < LARGE else 1
     return f"e^{round(exponent, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def factor(exponent: float) -> str:
-    """A power of e and what it is: "e^−3.00 ≈ 0.05"; alone where that is no number to read."""
+    """Write a power of e and what it is: "e^−3.00 ≈ 0.05"; alone where that is no number to read."""
     if abs(exponent) < UNCHANGED:
         return power(exponent)
     return power(exponent) + (f" ≈ {number(math.exp(exponent), 2)}" if abs(exponent) <= READABLE else "")

@@ -17,7 +17,7 @@ FEW = 100  # states, which are drawn larger
 
 
 def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The states that an orbit visits: of two on their plane, of three by the first and the last.
+    """Draw the states that an orbit visits: of two on their plane, of three by the first and the last.
 
     Of one state each is drawn over the one before it, with the diagonal and the last steps as stairs between the two.
 

@@ -28,7 +28,7 @@ BESIDE = 0.06  # of the window: so far a number stays from its attractor
 
 
 def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Each start in the colour of the attractor on which it ends; fixed points and cycles as markers, others as dots.
+    """Draw each start in the colour of its attractor; fixed points and cycles as markers, others as dots.
 
     Numbers in the basins are those of the attractors, by the share of the starts that end on each.
 

@@ -57,7 +57,7 @@ MOST_NUMBERS = 3  # values of one kind that the legend lists
 
 
 def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """One coordinate of every branch over the parameter: solid where stable, dashed where not.
+    """Draw one coordinate of every branch over the parameter: solid where stable, dashed where not.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound")
 
 
 def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The common norm and the spectral radius at sampled states, the proved bound, and the border of contraction.
+    """Draw the common norm and the spectral radius at sampled states, the proved bound, and the border of contraction.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ BINS = 12
 
 
 def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The eigenvalues of both networks' maps, small those of their runs, and the distances of relabelled runs.
+    """Draw the eigenvalues of both networks' maps, small those of their runs, and the distances of relabelled runs.
 
     Parameters
     ----------

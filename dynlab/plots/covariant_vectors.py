@@ -19,7 +19,7 @@ SEEN = 0.5  # degrees: a smaller error has no bar to see
 
 
 def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The smallest angle between the unstable and the stable subspace along each orbit, with its error.
+    """Draw the smallest angle between the unstable and the stable subspace along each orbit, with its error.
 
     Parameters
     ----------

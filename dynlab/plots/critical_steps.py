@@ -20,7 +20,7 @@ FORMULA = "formula 2γ/((γ² + ω²) c̄)"  # ω: largest Im λ of A − γI; c
 
 
 def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The band of the critical steps over the samples and their median; what the formula with the mean slope says.
+    """Draw the band of the critical steps over the samples and their median; what the formula with the mean slope says.
 
     The legend has the shares of the states that have no critical step, and why.
 

@@ -24,7 +24,7 @@ APART = 0.25  # of a row's scale: of ends that are nearer than that one has its 
 
 
 def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The range of all that was measured for each bound, and the number that decides, with its error.
+    """Draw the range of all that was measured for each bound, and the number that decides, with its error.
 
     Every row has its own scale, on which the bound is at 0 and the inside is to the left; below its ends stand the
     smallest and largest numbers. Where what was measured is itself only an upper bound, an arrow points to where the

@@ -23,7 +23,7 @@ SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
 
 def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """H against time: of the flow and of each integrator, a line a sample.
+    """Draw H against time: of the flow and of each integrator, a line a sample.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ LOWEST = 1e-17  # distances of 0 are drawn nowhere: below rounding a logarithmic
 
 
 def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Distance to the equilibrium against the iteration, the median of each outcome, on a logarithmic axis.
+    """Draw distance to the equilibrium against the iteration, the median of each outcome, on a logarithmic axis.
 
     Parameters
     ----------

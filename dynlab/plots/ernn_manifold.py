@@ -24,7 +24,7 @@ SUMS = (style.GREEN, style.PURPLE, style.SKY, style.BLACK)  # the colours of ERN
 
 
 def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The ERNN's motion on its manifold; beside it the other networks, and below the distance from the manifold.
+    """Draw the ERNN's motion on its manifold; beside it the other networks, and below the distance from the manifold.
 
     Parameters
     ----------

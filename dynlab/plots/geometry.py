@@ -34,7 +34,7 @@ STABLE, UNDECIDED, OTHER = "stable", "stability undecided", "slow, or not isolat
 
 
 def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Trajectories and fixed points on the first two principal components, or three where `ax` is spatial.
+    """Draw trajectories and fixed points on the first two principal components, or three where `ax` is spatial.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ BANDS = ((0.0, 1.0, f"{style.BLUE}2A", "all"), (0.25, 0.75, f"{style.BLUE}66", "
 
 
 def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The natural logarithm of ‖∂h_T/∂h_t‖₂ over t, and of ‖∂L/∂h_t‖₂ where there is a loss.
+    """Draw the natural logarithm of ‖∂h_T/∂h_t‖₂ over t, and of ‖∂L/∂h_t‖₂ where there is a loss.
 
     At the bottom stand the times at which samples are exactly 0, whose logarithm is no number.
 
@@ -84,7 +84,7 @@ def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
 
 
 def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The logarithms of the singular values of ∂h_t/∂h_0 over t, and of the eigenvalues' mean modulus.
+    """Draw the logarithms of the singular values of ∂h_t/∂h_0 over t, and of the eigenvalues' mean modulus.
 
     Medians over the samples; bands hold all resolved singular values, and the middle half of them.
 
@@ -148,7 +148,7 @@ def _cut(ax: Axes, values: xr.DataArray, modulus: xr.DataArray) -> None:
 def draw_samples(
     values: xr.DataArray, ax: Axes, colour: str, name: str = "", linestyle: str = "-", **artist: Any
 ) -> None:
-    """Each sample as a thin line, and their median as a thick one; `name` says in the legend what they are.
+    """Draw each sample as a thin line, and their median as a thick one; `name` says in the legend what they are.
 
     Parameters
     ----------

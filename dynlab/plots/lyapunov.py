@@ -27,7 +27,7 @@ Numbers = NDArray[np.float64]
 
 
 def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The exponents by their index, with error bars.
+    """Draw the exponents by their index, with error bars.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ SHADES = 0.98  # quantile of the sizes that the colours reach
 
 
 def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The plane of the two slowest directions around the fixed point whose proved set is the widest.
+    """Draw the plane of the two slowest directions around the fixed point whose proved set is the widest.
 
     Where nothing is proved, the eigenvalues that forbid it.
 

@@ -32,7 +32,7 @@ NAMES = {"step_size": "step size ε"}
 def phase_frames(
     portraits: Iterable[xr.Dataset], name: str, values: Sequence[float], ends: Sequence[xr.Dataset]
 ) -> Iterator[Figure]:
-    """Phase portraits at values of a parameter, each beside the eigenvalues of its equilibria.
+    """Yield phase portraits at values of a parameter, each beside the eigenvalues of its equilibria.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _widest(each: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
-    """The Jacobians' eigenvalues at steps of a training.
+    """Yield the Jacobians' eigenvalues at steps of a training.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
 
 
 def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
-    """States that move among the fixed points, on the first two principal components.
+    """Yield the states among the fixed points, on the first two principal components.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ STABILITY = {
 def plot_over_training(
     ds: xr.Dataset, *, variable: str = "", label: str = "", ax: Axes | None = None, **artist: Any
 ) -> Axes:
-    """The median of a variable over samples (and times) at each step of a training, its quartiles and its range.
+    """Draw the median of a variable over samples (and times) at each step of a training, its quartiles and its range.
 
     Parameters
     ----------

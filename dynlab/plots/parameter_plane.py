@@ -33,7 +33,7 @@ PERIODS: dict[int | None, tuple[str, str]] = {
 
 
 def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The leading eigenvalue of the fixed point over the plane, with the border of stability as a line.
+    """Draw the leading eigenvalue of the fixed point over the plane, with the border of stability as a line.
 
     Parameters
     ----------

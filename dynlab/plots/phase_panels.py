@@ -24,7 +24,7 @@ OPTIONAL = ("flow_kind", "flow_stable", "flow_eigenvalue", "critical_step", "con
 
 
 def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The portraits side by side, each with its kinds, one legend and one scale of time.
+    """Draw the portraits side by side, each with its kinds, one legend and one scale of time.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 
 
 def draw_panel(one: xr.Dataset, ax: Axes, title: str, **artist: Any) -> Axes:
-    """One portrait of several, with what it shows below its title."""
+    """Draw one portrait of several, with what it shows below its title."""
     plot_phase_plane(one.drop_vars("backward_orbit", errors="ignore"), ax=ax, **artist)  # too much in a small panel
     ax.set_title(f"{title}\n{_told(one)}", fontsize="medium")
     place = cast(SubplotSpec, ax.get_subplotspec())
@@ -75,7 +75,7 @@ def draw_panel(one: xr.Dataset, ax: Axes, title: str, **artist: Any) -> Axes:
 
 
 def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
-    """The entries of one legend for several portraits, in which markers stand for stability and not for kinds."""
+    """Return one legend's entries for several portraits; markers stand for stability, not for kinds."""
     labels = style.entries(*drawn)
     kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
     undecided = any(line.get_fillstyle() == "left" for small in drawn for line in small.lines)
@@ -92,7 +92,7 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
 
 
 def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:
-    """One panel as a Dataset of `dynlab.phase_plane`: with its own grid, without what only others have."""
+    """Return one panel as a Dataset of `dynlab.phase_plane`: with its own grid, without what only others have."""
     one = ds.sel(panel=letter, drop=True)
     one = one.assign_coords(x=one["grid_x"], y=one["grid_y"], iteration=one["long_orbit_step"])
     one = one.isel(fixed_point=np.flatnonzero(np.isfinite(one["equilibrium"].values).all(axis=1)))
@@ -120,7 +120,7 @@ def _told(one: xr.Dataset) -> str:
 
 
 def count_kinds(kinds: Sequence[str]) -> str:
-    """A single kind, or each with how many there are: "1 × saddle, 2 × stable node"."""
+    """Return a single kind, or each with how many there are: "1 × saddle, 2 × stable node"."""
     if len(kinds) == 1:
         return kinds[0]
     return ",\n".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))

@@ -22,7 +22,7 @@ LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
 
 
 def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Field, nullclines, orbits with time shown, starts, and equilibria marked by kind.
+    """Draw field, nullclines, orbits with time shown, starts, and equilibria marked by kind.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _set_window(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def view(ds: xr.Dataset, axis: int) -> tuple[float, float]:
-    """The ends of an axis: those of the window, or near orbits and equilibria on one side of 0, or in a small part."""
+    """Return the ends of an axis: the window's, or closer if orbits and equilibria fill a small part of it."""
     first, last = (float(end) for end in ds[(schema.X, schema.Y)[axis]].values[[0, -1]])
     names = [name for name in ("trajectory", "long_orbit", "equilibrium") if name in ds]
     seen = np.concatenate([ds[name].values[..., axis].ravel() for name in names])
@@ -76,7 +76,7 @@ def view(ds: xr.Dataset, axis: int) -> tuple[float, float]:
 
 
 def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The divergence in colour, white where it is 0; of a map that is no Euler step |det J|, white where it is 1.
+    """Draw the divergence in colour, white where it is 0; of a map that is no Euler step |det J|, white where it is 1.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
 
 
 def time_bar(ds: xr.Dataset, figure: Figure, **options: Any) -> None:
-    """The colours of the orbits as a scale of time; `options` as `Figure.colorbar` takes them."""
+    """Draw the colours of the orbits as a scale of time; `options` as `Figure.colorbar` takes them."""
     times = ds[schema.TIME].values
     scale = ScalarMappable(Normalize(times[0], times[-1]), phase_portrait.time_colours(len(times) - 1))
     figure.colorbar(scale, label=style.label(ds[schema.TIME]), **options).outline.set_visible(False)

@@ -25,7 +25,7 @@ CENTER = {"markerfacecolor": style.GROUND}  # orbits stay near, and none ends th
 
 
 def time_colours(steps: int) -> Colormap:
-    """The first step nearest to the ground's colour, in as many colours as there are steps."""
+    """Return as many colours as there are steps, the first nearest to the ground's."""
     return ListedColormap(style.from_ground()(np.linspace(0.0, 1.0, steps)))
 
 
@@ -40,7 +40,7 @@ def _on_grid(ds: xr.Dataset, x: NDArray[np.float64], y: NDArray[np.float64]) -> 
 
 
 def draw_field(ds: xr.Dataset, ax: Axes) -> None:
-    """Arrows of the velocity within the axes' limits, fewer of them where the axes are small.
+    """Draw arrows of the velocity within the axes' limits, fewer of them where the axes are small.
 
     A length is a small power of the speed: beside a fast region the arrows of a slow one would be dots.
     """
@@ -81,7 +81,7 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
-    """Level lines of a conserved quantity, on which the exact flow stays."""
+    """Draw level lines of a conserved quantity, on which the exact flow stays."""
     if "conserved" in ds:
         ax.contour(
             ds[schema.X], ds[schema.Y], ds["conserved"], levels=LEVELS, zorder=1.5, colors=[style.GREY], linewidths=0.7
@@ -90,7 +90,7 @@ def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """Orbits with time in colours, a dot for every step of a map, a star at each start."""
+    """Draw orbits with time in colours, a dot for every step of a map, a star at each start."""
     states, is_map = ds["trajectory"].values, "map_kind" in ds
     colours = time_colours(states.shape[1] - 1)
     options: dict[str, Any] = {"linewidths": 1.3, "zorder": 3, "capstyle": "round"} | artist
@@ -124,7 +124,7 @@ def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def mover(ds: xr.Dataset) -> str:
-    """Whose orbits a portrait shows: those of Euler's map where there is one, beside the arrows of its flow."""
+    """Return the system whose orbits a portrait shows: Euler's map if there is one, beside the arrows of its flow."""
     if "map_kind" not in ds:
         return "the flow"
     return "Euler's map" if "flow_kind" in ds else "the map"
@@ -145,7 +145,7 @@ def draw_long_orbits(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
-    """A large marker for the flow's equilibrium, a small one on it for the map's fixed point, filled where stable."""
+    """Draw a large marker for the flow's equilibrium and a small one for the map's fixed point, filled if stable."""
     if "line_direction" in ds:
         line: dict[str, Any] = {"color": style.BLACK, "linewidth": 5.5, "alpha": 0.2, "zorder": 1.8}
         for point, along in zip(ds["equilibrium"].values, ds["line_direction"].values, strict=True):
@@ -167,7 +167,7 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def marker(stable: int, size: float) -> dict[str, Any]:
-    """Filled where stable, open where unstable, half filled where undecided."""
+    """Return a marker's fill: filled if stable, open if unstable, half filled if undecided."""
     colour = {1: style.STABLE, 0: style.UNSTABLE, -1: style.UNDECIDED}[stable]
     return {
         "marker": "o",
@@ -195,7 +195,7 @@ def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_separatrices(ds: xr.Dataset, ax: Axes) -> None:
-    """The curves that end at a saddle."""
+    """Draw the curves that end at a saddle."""
     curves = ds["separatrix"].values if "separatrix" in ds else np.empty((0, 2, 1, 2))
     for number, curve in enumerate(curves[np.isfinite(curves).all(axis=(-2, -1))]):
         label = None if number else "separatrix: ends at the saddle"
@@ -203,7 +203,7 @@ def draw_separatrices(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_eigenvectors(ds: xr.Dataset, ax: Axes) -> None:
-    """The directions of real eigenvalues: arrows away from the equilibrium where they grow, towards it else."""
+    """Draw the directions of real eigenvalues: arrows away from the equilibrium where they grow, towards it else."""
     if "eigenvector" not in ds:
         return
     if "map_eigenvalue" in ds:

@@ -27,7 +27,7 @@ SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has n
 
 
 def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Borders of the ε-pseudospectra for ε = 1, 0.1, …, the eigenvalues, the numerical range, the stable region.
+    """Draw borders of the ε-pseudospectra for ε = 1, 0.1, …, the eigenvalues, the numerical range, the stable region.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ DASHES = ("-", (0, (4, 4)), (4, (2, 6)), (0, (1, 7)))  # of each line, so that t
 
 
 def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The eigenvalues of ∂h_t/∂h_{t−1} of all samples with the unit circle: coloured by t, or many by their number.
+    """Draw the eigenvalues of ∂h_t/∂h_{t−1} of all samples and the unit circle, coloured by t or by density.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
 
 
 def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The flow's eigenvalues of all samples, coloured by t, with the edge of Euler's disc |1 + ελ| ≤ 1.
+    """Draw the flow's eigenvalues of all samples, coloured by t, with the edge of Euler's disc |1 + ελ| ≤ 1.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
 
 
 def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Re λ of a flow, else |μ|, of all modes over time: lines of few modes, bands of many.
+    """Draw Re λ of a flow, else |μ|, of all modes over time: lines of few modes, bands of many.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
 
 
 def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The spectral radius of each sample over time, their median, and 1.
+    """Draw the spectral radius of each sample over time, their median, and 1.
 
     Parameters
     ----------

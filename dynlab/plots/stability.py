@@ -25,7 +25,7 @@ SIDES = {  # colour, marker and word, so that grey print tells them apart
 
 
 def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The flow's eigenvalues over the region in which the integrator's step is stable.
+    """Draw the flow's eigenvalues over the region in which the integrator's step is stable.
 
     Parameters
     ----------

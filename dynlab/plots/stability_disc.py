@@ -19,7 +19,7 @@ CLOSE_UP, ROOM = 1.3, 0.12  # the close-up reaches so far beyond the eigenvalue;
 
 
 def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:
-    """ελ beside Euler's disc |1 + ελ| ≤ 1, with the way that each takes as ε grows; a map's multipliers beside |μ| ≤ 1.
+    """Draw ελ beside Euler's disc |1 + ελ| ≤ 1, with its path as ε grows; a map's multipliers beside |μ| ≤ 1.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ _ASKED: ContextVar[tuple[tuple[float, float] | None, str]] = ContextVar("asked",
 
 @contextmanager
 def asked(size: tuple[float, float] | None, theme: str = "light") -> Iterator[None]:
-    """Every figure made inside the block has this theme, and this size in inches, or, for None, its own."""
+    """Give every figure made inside the block this theme and this size in inches (None: its own)."""
     before = _ASKED.set((size, theme))
     try:
         yield
@@ -97,7 +97,7 @@ _update({name: plt.rcParams[name] for name in ("text.color", "figure.facecolor")
 
 @contextmanager
 def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
-    """The settings of the theme for the one figure made inside the block, and its size: `size`, or what `asked` says.
+    """Set the theme of the one figure made inside the block, and return its size: `size`, or that of `asked`.
 
     Text is smaller where a smaller width is asked for, in proportion.
     """
@@ -117,7 +117,7 @@ def panels(
     below: bool = False,
     alone: bool = False,
 ) -> Axes:
-    """A figure of panels, two in a row, or one `below` the other, or the last `alone` in its row; its first axes.
+    """Make a figure of panels, two in a row, one `below` the other, or the last `alone`; return its first axes.
 
     `drawn` has what draws each panel, called as ``draw(ds, ax=ax, **options)``, and its options; `size` is that of the
     whole in inches, without the caption; `title` says what is shown, and of which system it is comes after it.
@@ -178,7 +178,7 @@ def _fitting(words: str, letters: int) -> str:
 
 
 def subscripts(text: str) -> str:
-    """h_t, h_{t−1}, Λ_1, σ_min and powers of e set as mathematics."""
+    """Set h_t, h_{t−1}, Λ_1, σ_min and powers of e as mathematics."""
     text = re.sub(r"(?<!\w)e\^(?:\((±?[^()\s]+)\)|([+−-]?\d[\d.,]*(?<=\d)))", _power, text)
     text = re.sub(r"σ_(min|max)(?!\w)", r"$σ_{\\rm \1}$", text)
     return re.sub(r"(?<!\w)([hxλμΛ])_(\{[^}]*\}|\w)(?!\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
@@ -189,7 +189,7 @@ def _power(found: re.Match[str]) -> str:
 
 
 def legend_below(ax: Axes, columns: int = 2, **options: Any) -> Legend:
-    """The legend under the axes and their label, where it covers nothing, in at most so many columns."""
+    """Put the legend under the axes and their label, in at most so many columns."""
     figure: Any = ax.figure
     size, spec = plt.rcParams["font.size"], ax.get_subplotspec()
     room = ax.bbox.width if spec is None else 1.2 * spec.get_position(figure).width * figure.bbox.width
@@ -225,13 +225,13 @@ def _legend_of_all(figure: Figure, named: Mapping[str, Any]) -> Legend:
 
 
 def kind_look(kind: str, stable: int) -> tuple[str, str]:
-    """The marker of a kind of fixed point, and the colour of its stability: 1 stable, 0 unstable, −1 undecided."""
+    """Return a kind's marker and the colour of its stability: 1 stable, 0 unstable, −1 undecided."""
     marker = KIND_MARKERS.get(kind.removeprefix("undecided, near "), OTHER_KIND)
     return marker, {1: STABLE, 0: UNSTABLE, -1: UNDECIDED}[stable]
 
 
 def from_ground() -> ListedColormap:
-    """Colours for times and counts: the more, the farther from the ground; the same to a red-green blind reader."""
+    """Return colours for times and counts, farther from the ground for more, also to red-green blind readers."""
     return ListedColormap(colormaps[plt.rcParams["image.cmap"]](np.linspace(FROM_GROUND, 1.0, 256)))
 
 
@@ -247,7 +247,7 @@ def say(ax: Axes, words: str) -> Text:
 
 
 def ground(ax: Axes) -> dict[str, Any]:
-    """The box of words through which no line goes."""
+    """Return the box behind words, through which no line shows."""
     return {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1}
 
 
@@ -261,7 +261,7 @@ def label(array: object) -> str:
 
 
 def plain_numbers(ax: Axes) -> None:
-    """Plain numbers on a logarithmic axis that spans a few powers of ten, also between these where they are few."""
+    """Write plain numbers on a logarithmic axis of few powers of ten, also between them."""
     low, high = np.log10(ax.get_ylim())
     if high - low < FEW:
         ax.yaxis.set_major_formatter(_plain)
@@ -274,7 +274,7 @@ def _plain(value: float, _: object = None) -> str:
 
 
 def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") -> bytes:
-    """The figure as a file, "png", "svg" or "pdf", with text as text and the same bytes each time; it is closed.
+    """Render a figure as "png", "svg" or "pdf", with text as text and the same bytes each time, and close it.
 
     `dpi` are pixels per inch, of SVG and PDF those of the parts with too many points to be lines; `theme` is the one of
     `THEMES` that the figure was drawn with.

@@ -18,7 +18,7 @@ ERROR_LINE = 0.1  # as in the verdict
 
 
 def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Arrows of the step, dark, and of its linear map, orange; shaded by the linear map's error.
+    """Draw arrows of the step, dark, and of its linear map, orange; shaded by the linear map's error.
 
     Parameters
     ----------

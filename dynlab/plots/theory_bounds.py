@@ -22,7 +22,7 @@ ROOM, HIGH = 0.18, 0.35  # of a row's range on each side, where an interval with
 
 
 def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """A bar for the interval that theory allows and a line for what was measured, every row on its own scale.
+    """Draw a bar for the interval that theory allows and a line for what was measured, every row on its own scale.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ DIGITS_OF_W, MOST_OF_W = 4, 40  # of an entry, and letters of a matrix in a titl
 
 
 def of_whom(ds: xr.Dataset) -> str:
-    """The system, and of a checkpoint also its file and layer, set as they stand: a dollar is no mathematics."""
+    """Return the system, with a checkpoint's file and layer, set as they stand: a dollar is no mathematics."""
     settings = json.loads(ds.attrs.get("settings") or "{}")
     source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
     layer = f"layer {settings['layer']}" if settings.get("layer") else ""
@@ -21,7 +21,7 @@ def of_whom(ds: xr.Dataset) -> str:
 
 
 def named_system(ds: xr.Dataset) -> str:
-    """The system's name, of a matrix its formula; of Euler's map of a flow, whose step is a setting, the map's."""
+    """Return the system's name; a matrix's formula; the map's name for Euler's map of a flow."""
     name, settings = str(ds.attrs["system"]), json.loads(ds.attrs.get("settings") or "{}")
     rows, step = settings.get("matrix"), settings.get("euler_step")
     if isinstance(rows, list) or settings.get("config") == {}:  # as of a matrix, without input and bias

@@ -14,7 +14,7 @@ FINE = np.exp(1j * np.linspace(-0.5, 0.5, 20001))  # near 1, where windows are s
 
 
 def draw_circle(ax: Axes, **look: Any) -> None:
-    """The circle, thin and grey and below all points, and its inside shaded."""
+    """Draw the circle, thin and grey and below all points, and its inside shaded."""
     line = np.concatenate([FINE, CIRCLE[CIRCLE.real < FINE.real[0]], FINE[:1]])
     ax.fill(line.real, line.imag, color=style.SHADED, lw=0, zorder=0)
     options: dict[str, Any] = {"color": style.GREY, "linewidth": 0.8, "zorder": 1} | look
