@@ -11,11 +11,9 @@ import click
 from dynlab.errors import UserError
 from dynlab.progress import through
 
-from .analysis import analysis, measured, named, over_step, read_one
+from .analysis import CommandResult, Source, analysis, measured, named, over_step, read_one
 from .movie import Movie
 from .options import ANYTHING, HELD
-from .output import CommandResult
-from .source import Source
 
 WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
 
@@ -24,8 +22,8 @@ WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
 @click.option("--parameter", metavar="NAME", help="Parameter of a planar system: step_size, W[0,1], r …")
 @click.option("--from", "lowest", type=float, help="Beginning of its range.")
 @click.option("--to", "highest", type=float, help="End of its range.")
-@click.option("--frames", type=click.IntRange(2, 1000), default=40, show_default=True, help="Most frames.")
-@click.option("--rate", type=click.IntRange(1, 50), default=10, show_default=True, help="Frames per second.")
+@click.option("--frames", type=click.IntRange(2, 1000), default=40, help="Most frames.")
+@click.option("--rate", type=click.IntRange(1, 50), default=10, help="Frames per second.")
 def animate(
     source: Source, parameter: str | None, lowest: float | None, highest: float | None, frames: int, rate: int
 ) -> CommandResult:

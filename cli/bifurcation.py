@@ -6,10 +6,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, GRID, HELD, NOT_NEGATIVE, POSITIVE
-from .output import CommandResult
-from .source import Source
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, COUNT, GRID, HELD, NOT_NEGATIVE, POSITIVE, RANDOM_STARTS
 
 PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "observed")
 
@@ -22,16 +20,12 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option("--second-from", type=float, help="Beginning of its range.")
 @click.option("--second-to", type=float, help="End of its range.")
 @click.option("--grid", type=GRID, help="With --second: points in each direction.  [default: 101]")
-@click.option(
-    "--starts", type=COUNT, help="Random starts of each search for fixed points.  [default: 256, of large layers fewer]"
-)
+@RANDOM_STARTS
 @click.option("--max-period", type=COUNT, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
 @click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
 @click.option("--values", type=NOT_NEGATIVE, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
 @click.option("--largest-state", type=POSITIVE, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
-@click.option(
-    "--max-memory", type=COUNT, default=1024, show_default=True, metavar="MIB", help="Most memory to use at once."
-)
+@click.option("--max-memory", type=COUNT, default=1024, metavar="MIB", help="Most memory to use at once.")
 def bifurcation(source: Source, **own: Any) -> CommandResult:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
 

@@ -11,10 +11,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
-from .output import CommandResult, check_file, echo
-from .source import Source
+from .output import check_file, echo
 
 if TYPE_CHECKING:
     import xarray as xr

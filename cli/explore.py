@@ -7,16 +7,13 @@ import click
 
 from dynlab.errors import UserError, require_extra
 
-from .analysis import analysis, measured
-from .energy import INTEGRATORS
-from .options import ANYTHING, HELD, OUTPUT
-from .output import CommandResult
-from .source import Source
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, HELD, INTEGRATORS, OUTPUT
 
 
 @analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, output="page")
 @click.option("--state", metavar="LINK", help="Open in this state: a link of the explorer, or what follows its #.")
-@click.option("--integrator", type=click.Choice(INTEGRATORS), help="Integrator of --matrix.  [default: euler]")
+@click.option("--integrator", type=INTEGRATORS, help="Integrator of --matrix.  [default: euler]")
 @click.option("--certify", is_flag=True, help="Prove the fixed points of CKPT (pip install dynlab-rnn[certify]).")
 def explore(source: Source, state: str | None, integrator: str | None, certify: bool) -> CommandResult:
     """Write the phase-plane explorer: one HTML page for any browser, which needs no server and no network.

@@ -6,10 +6,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT
-from .output import CommandResult, echo
-from .source import Source
+from .output import echo
 
 
 @analysis(ANYTHING | {"starts"})

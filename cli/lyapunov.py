@@ -6,10 +6,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, POSITIVE
-from .output import CommandResult
-from .source import Source
 
 
 @analysis(ANYTHING | {"starts"})

@@ -21,6 +21,7 @@ from dynlab.errors import OWN, UserError, in_words, lookup, unknown
 from . import COMMANDS, GROUPS, OTHERWISE
 from .output import OWN_ERROR, echo
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
 
@@ -53,7 +54,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=Commands, context_settings=SETTINGS)
 @click.version_option(dynlab.__version__, prog_name="dynlab")
 def group() -> None:
     """Say what a recurrent network does over time, and whether its gradients survive.

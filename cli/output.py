@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dynlab import progress
 from dynlab.errors import UserError, one_line, require_extra, shown
 from dynlab.files import write_bytes, write_text
+from dynlab.progress import working
 
 from .movie import Movie, save_movie
 
@@ -69,19 +68,6 @@ def echo(text: str = "", *, err: bool = False) -> None:
         click.echo(shown(text), err=err)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
-
-
-@contextmanager
-def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
-    """Say on standard error what is being done, how far it is and how long the rest takes."""
-    if quiet:
-        yield
-        return
-    terminal = sys.stderr.isatty()
-    with progress.working(
-        what if terminal else f"{what} …", None if terminal else (lambda s: echo(s, err=True)), at_once
-    ):
-        yield
 
 
 def print_json(document: Any) -> None:
@@ -175,7 +161,7 @@ class Output:
     """Where a command's results go, as its options say."""
 
     command: str
-    figure: Path | None = None
+    output: Path | None = None
     save: Path | None = None
     as_json: bool = False
     arrays: bool = False
@@ -189,9 +175,9 @@ class Output:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written before anything is computed."""
-        check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
+        check_file(self.output, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
-        if self.figure is not None and self.no_figure:
+        if self.output is not None and self.no_figure:
             raise UserError("--output names a figure and --no-figure asks for none: leave one of the two out.")
         if self.arrays and not self.as_json:
             raise UserError("--arrays goes with --json: add it, or save the arrays with --save FILE.nc.")
@@ -215,10 +201,6 @@ class Output:
             self.log(f"{name.capitalize()}: {path}")
         return result.code
 
-    def working(self, what: str) -> AbstractContextManager[None]:
-        """Say on standard error what is being done."""
-        return working(what, quiet=self.quiet, at_once=True)
-
     def log(self, text: str) -> None:
         """Print a line on standard error, unless --quiet."""
         if not self.quiet:
@@ -241,7 +223,7 @@ class Output:
     def _draw(self, result: CommandResult) -> Path | None:
         if self.no_figure or not (result.page or result.movie or result.plot):
             return None
-        path = self.figure or free_path(f"{self.command}-{result.name}", self.suffixes[0])
+        path = self.output or free_path(f"{self.command}-{result.name}", self.suffixes[0])
         if result.page:
             write_text(path, result.page)
             return path

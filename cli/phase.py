@@ -8,10 +8,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured, named
+from .analysis import CommandResult, Source, analysis, measured, named
 from .options import COMPUTING, PLANAR
-from .output import CommandResult
-from .source import Source
 
 MANY = 5000  # steps: more may take longer than two seconds
 
