@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,11 @@ if TYPE_CHECKING:
 
     from dynlab.checkpoints import Checkpoint
 
-OF_FLOWS = ("energy", "stability")  # these show a flow beside steps of it, and their pictures name the flow
+OF_FLOWS = (
+    "energy",
+    "stability",
+    "phase_plane",
+)  # these show a flow beside steps of it, and their pictures name the flow
 OVER = click.Option(
     ["--over"],
     type=click.Choice(["step"]),
@@ -84,7 +87,7 @@ class AnalysisCommand(Command):
         files = Output(str(ctx.info_name), suffixes=WRITES[self.writes][0], **chosen)
         source, own = self.asked(ctx)
         for path in (files.output, files.save):
-            check_not_read(path, source.files)
+            check_not_read(path, (*source.checkpoints, source.inputs or ""))
         follows = ctx.params.get("over") is not None
         if len(source.checkpoints) > 1 and not (self.several or follows):
             got = len(source.checkpoints)
@@ -93,7 +96,7 @@ class AnalysisCommand(Command):
         if follows:
             return files.emit(over_step(self.function, source, own))
         if source.checkpoints and not self.several:
-            source = replace(source, found=read_one(source, source.checkpoints[0]))
+            source = source.having(found=read_one(source, source.checkpoints[0]))
         return files.emit(self.function(source, **own))
 
     def result(self, words: Iterable[str], read: Callable[[Source], Checkpoint]) -> CommandResult:
@@ -101,7 +104,7 @@ class AnalysisCommand(Command):
         with self.make_context(self.name, [*words, "--quiet"]) as context:
             source, own = self.asked(context)
             source.check(optional=False)
-            return self.function(replace(source, found=read(source)) if source.checkpoints else source, **own)
+            return self.function(source.having(found=read(source)) if source.checkpoints else source, **own)
 
 
 def analysis(
@@ -223,11 +226,11 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> Comman
     if not source.checkpoints:
         raise UserError("--over step follows a training: name its folder, or its checkpoints.")
     snapshots = read_run(source.checkpoints, **source.reading)
-    first = replace(source, found=snapshots[0].checkpoint)
+    first = source.having(found=snapshots[0].checkpoint)
     results: dict[int, xr.Dataset] = {}
     with working(f"Following {len(snapshots)} checkpoints", quiet=source.quiet):
         for snapshot in through(snapshots):
-            one = function(replace(source, found=snapshot.checkpoint, first=first), **own)
+            one = function(source.having(found=snapshot.checkpoint, first=first), **own)
             results[snapshot.step] = one.dataset
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     run = Path(snapshots[0].path).absolute().parent.name or "run"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
     from dynlab.plots.movie import phase_frames
     from dynlab.systems.planar import STARTS
 
-    found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
+    found = source.having(found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
     varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, (values[0],))
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
@@ -88,7 +87,7 @@ def _states(source: Source, frames: int) -> CommandResult:
 
     if not (source.checkpoints or source.starts or source.inputs):
         raise UserError("Nothing moves without inputs from 0: add --parameter, --from and --to, or --start.")
-    found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
+    found = source.having(found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
     options = found.driven | found.held | found.computing
     made = measured(found, "geometry", "Searching for fixed points", [found.map], options)
     return made._replace(movie=Movie(trajectory_frames(made.dataset, frames), 1))

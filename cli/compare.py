@@ -1,7 +1,5 @@
 """`dynlab compare`: two networks side by side, and how far their dynamics are from each other."""
 
-from dataclasses import replace
-
 import click
 
 from .analysis import CommandResult, Source, analysis, measured, read_one
@@ -23,8 +21,8 @@ def compare(source: Source, other_layer: str | None, delays: int, rank: int | No
     dynlab compare rnn-har2 lstm-har2
     dynlab compare before.pt after.pt --inputs noise:1.0 --steps 200
     """
-    other = replace(source, checkpoints=source.checkpoints[1:], layer=other_layer or source.layer)
-    first, second = (replace(each, found=read_one(each, each.checkpoints[0])) for each in (source, other))
+    other = source.having(checkpoints=source.checkpoints[1:], layer=other_layer or source.layer)
+    first, second = (each.having(found=read_one(each, each.checkpoints[0])) for each in (source, other))
     alike = second.cell.network_input_size == first.cell.network_input_size
     others = first.driven if alike else second.driven
     named = {f"other_{name}": others[name] for name in ("inputs", "inputs_description")}

@@ -40,8 +40,7 @@ class Commands(click.Group):
         """Write the commands by what one wants."""
         for title, group in GROUPS.items():
             with formatter.section(title):
-                found = ((name, lookup(group, name, "command")) for name in group)
-                formatter.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in found])
+                formatter.write_dl([(name, lookup(group, name, "command").get_short_help_str(200)) for name in group])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -75,8 +75,10 @@ class Size(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
         """Parse it."""
-        width, by, height = re.sub(r" ?[×X] ?", "x", value).partition("x")
-        return SIDE(width, param, ctx), SIDE(height, param, ctx)
+        sides = [SIDE(side, param, ctx) for side in re.split(" ?[xX×] ?", value)]
+        if len(sides) != 2:
+            self.fail(f"{value!r} is not a size such as 8x5.", param, ctx)
+        return sides[0], sides[1]
 
 
 def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:

@@ -44,7 +44,7 @@ def pseudospectrum(
     asked: dict[str, Any] = sizes | {"seconds": seconds, "max_memory": allowed} | source.computing
     if source.takes_inputs:
         where: dict[str, Any] = {"step": at_step, "sample": sample or 0}
-        asked |= on_trajectory(source.driven_map, source.driving.inputs, **where, **source.computing)
+        asked |= on_trajectory(source.having(kind=None).map, source.driving.inputs, **where, **source.computing)
     else:
         for option, value in (("--at-step", at_step), ("--sample", sample)):
             if value is not None:

@@ -65,7 +65,7 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
     cls=Command,
     params=[
         click.Argument(["checkpoints"], type=NetworkName(), metavar="CKPT...", nargs=-1, required=True),
-        *shared(FORWARDED, **dict.fromkeys(FORWARDED, {"default": None})),
+        *shared(FORWARDED, **{name: {"default": None} for name in FORWARDED}),
         *shared(("output", "as_json", "overwrite", "quiet")),
     ],
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dynlab.errors import UserError
@@ -15,7 +15,6 @@ from .options import SHARED
 from .output import echo
 
 if TYPE_CHECKING:
-    from dynlab.checkpoints import Checkpoint
     from dynlab.systems import Map, System
     from dynlab.tasks import Driving
 
@@ -25,47 +24,41 @@ OF_SOME |= dict.fromkeys(("inputs", "samples", "skip", "data_dir"), ("checkpoint
 OF_SOME |= {"kind": ("matrix", "checkpoint"), "config": ("system", "driven system", "equations")}
 
 
-@dataclass(frozen=True)
-class Source:
-    """What the shared options say; an option that a command does not have is at its default.
+DEFAULTS: dict[str, Any] = {
+    name: option.default if isinstance(option.default, str | int) else None for name, option in SHARED.items()
+}
+DEFAULTS |= {
+    "given": frozenset(),
+    "found": None,
+    "first": None,
+    "checkpoints": (),
+    "starts": (),
+    "config": (),
+    "quiet": False,
+}
+
+
+class Source(SimpleNamespace):
+    """What the shared options say, by their names; an option that a command does not have is at its default.
 
     Attributes
     ----------
     given : frozenset of str
         The names of the options that were typed.
+    checkpoints : tuple of str
+        The files or names of the zoo.
     found : Checkpoint or None
         What was read, where a checkpoint was named.
     first : Source or None
         The first one of a run, whose inputs all others are driven by.
     """
 
-    given: frozenset[str] = frozenset()
-    found: Checkpoint | None = None
-    first: Source | None = None
-    checkpoints: tuple[str, ...] = ()
-    layer: str | None = None
-    factory: str | None = None
-    config: tuple[tuple[str, Any], ...] = ()
-    nonlinearity: str | None = None
-    encoder: str | None = None
-    readout: str | None = None
-    matrix: str | None = None
-    flow: str | None = None
-    map_: str | None = None
-    kind: str | None = None
-    step_size: float | None = None
-    starts: tuple[list[float], ...] = ()
-    inputs: str | None = None
-    samples: int = 16
-    skip: int | None = None
-    steps: int = 50
-    data_dir: Path | None = None
-    at: str | list[float] = "zero"
-    at_step: int = -1
-    seed: int = 0
-    device: str = "cpu"
-    dtype: str = "float64"
-    quiet: bool = False
+    def __init__(self, **said: Any) -> None:
+        super().__init__(**(DEFAULTS | said))
+
+    def having(self, **changed: Any) -> Source:
+        """Return another source that says the same but for these."""
+        return Source(**({name: getattr(self, name) for name in DEFAULTS} | changed))
 
     @functools.cached_property
     def subject(self) -> str:
@@ -122,18 +115,6 @@ class Source:
             f"--system MODULE:FACTORY for the whole model. "
         )
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Files that may be read."""
-        return (*self.checkpoints, *filter(None, [self.inputs]))
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The checkpoint that was read."""
-        if self.found is None:
-            raise UserError("Name a checkpoint: a file, or a network of the zoo.")
-        return self.found
-
     @functools.cached_property
     def name(self) -> str:
         """For the figure's file: the checkpoint's folder and name with its layer, the system's, or the matrix's."""
@@ -156,7 +137,7 @@ class Source:
             matrix = named_matrix(self.matrix, self.seed)
             return planar_system(matrix, self.kind or "feedback", self.step_size or STEP_SIZE)
         if self.subject not in ("system", "equations"):
-            return self.checkpoint.system
+            return self.found.system
         from dynlab.systems import Euler, Flow
 
         made = self._made()
@@ -194,20 +175,12 @@ class Source:
     @property
     def map(self) -> Map:
         """The system, which must be a map."""
-        return self._as_map(self.system)
-
-    @property
-    def driven_map(self) -> Map:
-        """The cell that inputs drive, also where its flow is looked at."""
-        return self._as_map(self.cell)
-
-    def _as_map(self, system: System) -> Map:
         from dynlab.systems import Map
 
-        if not isinstance(system, Map):
+        if not isinstance(self.system, Map):
             fix = "leave out --kind flow" if self.kind else "--step-size 0.01 takes Euler's map of it"
             raise UserError(f"{self.name} is a flow, and this command analyses maps: {fix}.")
-        return system
+        return self.system
 
     @functools.cached_property
     def driving(self) -> Driving:

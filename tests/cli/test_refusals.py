@@ -35,7 +35,6 @@ def network(folder):
         (["phase", "--matrix", "1,2,3"], "1,2,3"),
         (["phase", "--matrix", "diff", "--step-size", "-1"], "--step-size"),
         (["phase", "--start", "1,2,3"], "--start takes 2 numbers"),
-        (["phase", "--panel", "a", "--matrix", "diff"], "--panel chooses"),
         (["basins", "--system", "lorenz", "--at", "x"], "'x' is not zero, mean, or numbers such as 0.1,0.2"),
         (["fixed-points", "--system", "logistic", "--step-size", "0.1"], "logistic is a map"),
         (["gradient", "--system", "lorenz"], "is a flow, and this command analyses maps: --step-size 0.01"),
