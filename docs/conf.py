@@ -14,9 +14,9 @@ import click
 
 import dynlab
 from dynlab.cli import COMMANDS
-from dynlab.explore import explorer_page
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import lookup
+from dynlab.explore import explorer_page
 from dynlab.plots import PLOTS
 
 ROOT = Path(__file__).parents[1]

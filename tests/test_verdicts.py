@@ -1,6 +1,6 @@
 """The verdicts of standard cases, word by word: tests/verdicts/<diagnostic>.txt keeps them, one sentence a line.
 
-DYNLAB_VERDICTS=write python -m pytest tests/test_verdicts.py writes the files anew; read what changed before you commit.
+DYNLAB_VERDICTS=write python -m pytest tests/test_verdicts.py writes the files anew. Read what changed.
 """
 
 import os

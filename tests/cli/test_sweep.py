@@ -1,7 +1,6 @@
 """`dynlab sweep`: each cell is what its command gives alone, and what cannot be swept is answered in a sentence."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,7 @@ import torch
 import xarray as xr
 
 import dynlab as dl
-from dynlab.cli import sweep, sweep_grid
-from dynlab.cli.bifurcation import bifurcation
+from dynlab.cli import sweep
 from dynlab.cli.main import run
 from dynlab.errors import UserError
 from dynlab.sweep import Store
@@ -114,21 +112,6 @@ def test_an_error_of_dynlabs_own_is_a_failed_cell_and_ends_with_3(folder, capsys
     assert not (folder / "new.zarr").exists()
 
 
-def test_a_cell_with_an_infinite_value_may_fail_and_the_document_is_json(folder, printed_json):
-    grid = ["--grid", "largest-state=inf,10", "--grid", "k=2,3"]
-    for _ in range(2):
-        told = printed_json([*HENON, *grid, "--save", "h.zarr", "--json", *HERE])
-        assert [each["cell"] for each in told["problems"]] == [{"largest_state": at, "k": 3} for at in ("inf", 10.0)]
-    assert (told["done_before"], told["failed"]) == (2, 2)
-
-
-def test_an_option_that_the_command_cannot_do_without_may_be_swept():
-    words = ["--system", "logistic", "--parameter", "r", "--from", "2.8"]
-    axes, before = sweep_grid.grid_of(bifurcation, words, ["to=3.1,3.2", "max-period=1,2"])
-    assert [(axis.name, axis.values) for axis in axes] == [("to", (3.1, 3.2)), ("max_period", (1, 2))]
-    assert before == {"to": "--to=", "max_period": "--max-period="}
-
-
 def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
     told = printed_json(
         [*HENON, "--grid", "a=1:1.4:1000", "--grid", "seed=0:99:100", "--dry-run", "--json", "--workers", "4"]
@@ -137,13 +120,6 @@ def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
     assert told["seconds"] == pytest.approx(100_000 * told["seconds_each"] / 4)
     assert told["bytes"] == 100_000 * told["bytes_each"] > 100_000 * 8 * 60
     assert list(folder.iterdir()) == []
-
-
-@pytest.mark.parametrize("workers, seconds_of", [("0", 5), ("1", 5), ("2", 3), ("5", 1), ("9", 1)])
-def test_a_dry_run_tells_the_time_of_the_longest_worker(folder, printed_json, workers, seconds_of):
-    told = printed_json([*HENON, "--grid", "a=1:1.4:5", "--dry-run", "--json", "--workers", workers])
-    assert told["workers"] == max(1, int(workers))
-    assert told["seconds"] == pytest.approx(seconds_of * told["seconds_each"])
 
 
 @pytest.mark.parametrize(
@@ -179,21 +155,6 @@ def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refuse
 )
 def test_what_is_no_sweep_is_refused(refused, arguments, sentence):
     refused(["sweep", *arguments, "--grid", "seed=0,1", "--quiet"], sentence)
-
-
-def test_a_checkpoint_is_read_once_for_its_cells_and_again_when_it_changes(network, monkeypatch):
-    from dynlab import checkpoints
-
-    read, names = checkpoints.read, []
-    monkeypatch.setattr(checkpoints, "read", lambda path, **how: names.append(path.name) or read(path, **how))
-    begun = (dl.__version__, os.getcwd())
-    cell = ["gradient", ["one.pt", "--inputs", "noise:1.0", "--steps", "5"], {"seed": "--seed="}, begun]
-    found = [sweep.cell_dataset(*cell, {"seed": seed}) for seed in (0, 1)]
-    assert names == ["one.pt"]
-    assert not np.array_equal(found[0]["log_norm"], found[1]["log_norm"])
-    torch.save(torch.nn.GRU(2, 4).state_dict(), "one.pt")
-    assert sweep.cell_dataset(*cell, {"seed": 0})["log_norm"].shape == found[0]["log_norm"].shape
-    assert names == ["one.pt"] * 2
 
 
 def test_cells_are_computed_again_where_a_file_has_changed(network, folder, printed_json):
