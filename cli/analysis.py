@@ -84,7 +84,7 @@ class AnalysisCommand(Command):
     def invoke(self, ctx: click.Context) -> int:
         """Run the command; return its exit code."""
         chosen = {name: ctx.params[name] for name in OUTPUT}
-        files = Output(str(ctx.info_name), suffixes=WRITES[self.writes][0], **chosen)
+        files = Output(str(ctx.info_name), WRITES[self.writes][0], **chosen)
         source, own = self.asked(ctx)
         for path in (files.output, files.save):
             check_not_read(path, (*source.checkpoints, source.inputs or ""))

@@ -64,7 +64,7 @@ def figure(
     if fast and recompute:
         raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
     suffixes = FIGURE_SUFFIXES + MOVIE_SUFFIXES if name in MOVING else FIGURE_SUFFIXES
-    files = Output("figure", output, overwrite=overwrite, quiet=quiet, suffixes=suffixes, **look)
+    files = Output("figure", suffixes, output=output, overwrite=overwrite, quiet=quiet, **look)
     names = list(FIGURES) if name == "all" else [name]
     made = {}
     for each in names:

@@ -6,9 +6,9 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -18,6 +18,7 @@ from dynlab.files import write_bytes, write_text
 from dynlab.progress import working
 
 from .movie import Movie, save_movie
+from .options import OUTPUT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,25 +157,13 @@ def _in_few_colours(png: bytes) -> bytes:
     return file.getvalue()
 
 
-@dataclass(frozen=True)
-class Output:
-    """Where a command's results go, as its options say."""
+class Output(SimpleNamespace):
+    """What the options of `dynlab.cli.options.OUTPUT` say, by their names; `suffixes` are those of --output."""
 
-    command: str
-    output: Path | None = None
-    save: Path | None = None
-    as_json: bool = False
-    arrays: bool = False
-    overwrite: bool = False
-    quiet: bool = False
-    no_figure: bool = False
-    size: tuple[float, float] | None = None
-    dpi: int | None = None
-    theme: str = "light"
-    suffixes: tuple[str, ...] = FIGURE_SUFFIXES
-
-    def __post_init__(self) -> None:
+    def __init__(self, command: str, suffixes: tuple[str, ...] = FIGURE_SUFFIXES, **said: Any) -> None:
         """Refuse what cannot be written before anything is computed."""
+        unsaid = dict.fromkeys(OUTPUT) | {"theme": "light"}
+        super().__init__(**(unsaid | said), command=command, suffixes=suffixes)
         check_file(self.output, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
         if self.output is not None and self.no_figure:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import math
 import shlex
-import signal
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 
 READING = ("layer", "nonlinearity", "factory", "encoder", "readout")
 FORWARDED = (*READING, "inputs", "samples", "skip", "data_dir", "at", "seed", "device", "dtype")
-SHARE = 0.4  # of the time that is left, which one part may take
 MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
 SHARP = 180  # pixels per inch of such a PNG
 
@@ -70,7 +66,11 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
     ],
 )
 @click.option(
-    "--budget", type=click.FloatRange(0, min_open=True), default=2.0, metavar="MINUTES", help="Most minutes; inf: any."
+    "--budget",
+    type=click.FloatRange(0, min_open=True),
+    default=2.0,
+    metavar="MINUTES",
+    help="Begin no part after so many.",
 )
 def report(
     checkpoints: tuple[str, ...],
@@ -84,22 +84,22 @@ def report(
     """Write one HTML page with all that dynlab says of trained networks, which checks its own proofs in the browser.
 
     Verdicts, figures, tables, settings and the command behind each part; several networks stand side by side. The most
-    wanted parts come first, and each takes at most 40 % of the time that is left; the page names those that are left
-    out. A button checks the proofs of fixed points in exact integer arithmetic, without Python.
+    wanted parts come first, and none begins when the minutes are spent; the page names those that are left out. A
+    button checks the proofs of fixed points in exact integer arithmetic, without Python.
 
     \b
     dynlab report gru-flipflop
     dynlab report model.pt --budget 10 -o model.html
     dynlab report ernn-har2-k1 ernn-har2-k5 lstm-har2 --budget inf
     """
-    Output("report", output, overwrite=overwrite, suffixes=PAGE_SUFFIXES)
+    Output("report", PAGE_SUFFIXES, output=output, overwrite=overwrite)
     options = {name: value for name, value in given.items() if value is not None}
     source = Source(quiet=quiet, **{name: options[name] for name in READING if name in options})
     run = _Run({name: read_one(source, name) for name in dict.fromkeys(checkpoints)}, options, budget, quiet)
     with tempfile.TemporaryDirectory() as folder:
         run.all_parts(Path(folder))
-        if not any(part.problem == "" for part in run.parts):
-            raise UserError(f"No part could be made: {[*(part.problem for part in run.parts), 'no time'][0]}")
+        if all(part.problem for part in run.parts):
+            raise UserError(f"No part could be made: {run.parts[0].problem}")
         path = output or free_path("report-" + "-".join(Path(name).stem for name in run.found), ".html")
         write_text(path, run.page(path))
     if as_json:
@@ -142,13 +142,12 @@ class _Run:
                 if section.systems and found.system.name not in section.systems:
                     continue
                 command, words = self._command(section, name)
-                seconds = SHARE * (60 * self.budget - self.spent)
-                try:
-                    with at_most(seconds), working(f"{section.title} of {name}", quiet=self.quiet):
-                        self.parts.append(self._part(section, name, command, words, Path(tempfile.mkdtemp(dir=folder))))
-                except OutOfTime:
+                if self.spent > 60 * self.budget:
                     line = shlex.join(["dynlab", *words])
-                    self.left.append(Left(name, section.title, line, "its share of the budget was spent."))
+                    self.left.append(Left(name, section.title, line, "the minutes were spent."))
+                    continue
+                with working(f"{section.title} of {name}", quiet=self.quiet):
+                    self.parts.append(self._part(section, name, command, words, Path(tempfile.mkdtemp(dir=folder))))
 
     def _command(self, section: Section, name: str) -> tuple[AnalysisCommand, list[str]]:
         """Return the section's command, and its words for that network with those typed options that it takes."""
@@ -236,26 +235,3 @@ def picture(result: CommandResult) -> str:
             save_figure(figure, path, SHARP, small=True)
             drawn, kind = path.read_bytes(), "png"
     return f"data:image/{kind};base64,{base64.b64encode(drawn).decode('ascii')}"
-
-
-class OutOfTime(BaseException):
-    """A part's time is over. No handler of `Exception` on the way keeps it."""
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` inside the block after that time, on systems that have alarms."""
-
-    def stop(number: int, frame: Any) -> None:
-        raise OutOfTime
-
-    if math.isinf(seconds) or not hasattr(signal, "setitimer"):
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -33,8 +33,8 @@ def network(folder):
         (["gradient", "--system", "lorenz"], "is a flow, and this command analyses maps: --step-size 0.01"),
         (["gradient", *GRU, "--loss"], "holds no read-out"),
         (["gradient", *GRU, "--loss", "--end-to-end"], "leave --loss or --end-to-end out"),
-        (["lyapunov", *GRU, "--seconds", "3"], "--seconds is of a flow"),
-        (["lyapunov", "--system", "henon", "--seconds", "3"], "henon is a map: say how long by --steps"),
+        (["lyapunov", *GRU, "--seconds", "3"], "seconds= is for a Flow"),
+        (["lyapunov", "--system", "henon", "--seconds", "3"], "seconds= is for a Flow"),
         (["modes", *GRU, "--point", "9"], "--point counts the fixed points from 0"),
         (
             ["bifurcation", "--matrix", "diff", "--parameter", "step_size", "--from", "0", "--to", "1", "--grid", "3"],

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.lyapunov.cut_orbits import none_inside
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.arrays import Index
 from dynlab.numerics.statistics import signs, with_signs
@@ -16,7 +17,6 @@ from dynlab.wording import (
     at_most,
     counted,
     joined,
-    none_inside,
     number,
     place,
     plural_of,
