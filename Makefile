@@ -17,11 +17,12 @@ MANIFEST := setup.cfg pyproject.toml constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test browser-test docs test-oldest fuzz faults coverage lint bench bench-full queue queue-status queue-results pages clean
+.PHONY: help demo test test-fast browser-test docs test-oldest fuzz faults coverage lint bench bench-full queue queue-status queue-results pages clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
+	@echo "make test-fast   the tests that a change breaks first, in three minutes"
 	@echo "make browser-test   the explorer and reports in headless Chromium, which Debian has: apt-get install chromium"
 	@echo "make docs    the site of pages, lessons and reference, into build/site; warnings are errors"
 	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
@@ -41,6 +42,10 @@ demo: $(VENV)/core.stamp
 # One thread each: two workers whose linear algebra takes two threads apiece get into each other's way.
 test: lint
 	$(PYTEST)
+
+# what all else rests on: the truths, the program, the numerics, the tables and the command line
+test-fast: $(VENV)/dev.stamp
+	$(PYTEST) -m "not slow and not data" tests/test_problems.py tests/test_schema.py tests/test_io.py tests/program tests/numerics tests/systems tests/cli/test_main.py tests/cli/test_refusals.py tests/explore/test_equations.py
 
 browser-test: $(VENV)/dev.stamp
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }

@@ -5,11 +5,8 @@ With ``--over step`` the command analyses every checkpoint of one run, joined al
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +14,12 @@ import click
 from click.core import ParameterSource
 
 from dynlab.errors import UserError
-from dynlab.progress import through
+from dynlab.progress import through, working
 
 from . import tables
 from .movie import MOVIE_SUFFIXES
-from .options import OUTPUT, Command, NetworkName, chosen, with_options
-from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output, check_not_read, echo, working
+from .options import OUTPUT, Command, NetworkName, shared
+from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output, check_not_read, echo
 from .source import Source
 
 if TYPE_CHECKING:
@@ -30,38 +27,84 @@ if TYPE_CHECKING:
 
     from dynlab.checkpoints import Checkpoint
 
-OF_FLOWS = ("energy", "stability")  # these show a flow beside steps of it, and their pictures name the flow
+OF_FLOWS = (
+    "energy",
+    "stability",
+    "phase_plane",
+)  # these show a flow beside steps of it, and their pictures name the flow
+OVER = click.Option(
+    ["--over"],
+    type=click.Choice(["step"]),
+    help="Analyse every checkpoint of one training: CKPT is its folder, or its files.",
+)
+# What a command writes besides numbers: its suffixes, and what differs in --output.
+WRITES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "figure": (FIGURE_SUFFIXES, {}),
+    "page": (PAGE_SUFFIXES, {"metavar": "PAGE", "help": "Page to write: html."}),
+    "movie": (MOVIE_SUFFIXES, {"metavar": "MOVIE", "help": "Movie to write: gif, or mp4 (ffmpeg)."}),
+}
 Analysis = Callable[..., CommandResult]
 
 
 class AnalysisCommand(Command):
-    """A command that `analysis` made.
+    """A command whose function, of a `Source` and options of its own, gives a `CommandResult`.
 
     Attributes
     ----------
     function : callable
-        From a `Source` and options of its own to a `CommandResult`.
     names : frozenset of str
         The shared options that it takes.
-    can_sweep : bool
-        Whether it makes a figure of one subject.
+    writes : str
+        A key of `WRITES`.
+    several : bool
+        The function reads its checkpoints itself.
+    optional : bool
+        It has something to show where nothing is named.
     """
 
-    function: Analysis
-    names: frozenset[str]
-    can_sweep: bool
+    def __init__(
+        self, callback: Analysis, names: frozenset[str], writes: str, several: bool, optional: bool, **how: Any
+    ) -> None:
+        super().__init__(callback=callback, **how)
+        self.function, self.names, self.writes, self.several = callback, names, writes, several
+        self.optional = optional
 
-    @contextmanager
-    def asked(self, arguments: list[str]) -> Iterator[tuple[Source, dict[str, Any]]]:
-        """Yield the source that these arguments name, and the command's own options; nothing is read or written."""
-        with self.make_context(self.name, arguments) as context:
-            given = {name: value for name, value in context.params.items() if name not in {*OUTPUT, "over"} - {"quiet"}}
-            yield _source(context, given, self.names), given
+    @property
+    def can_sweep(self) -> bool:
+        """Tell whether it makes a figure of one subject."""
+        return self.writes == "figure" and not self.several
 
-    def result(self, arguments: list[str], found: Checkpoint) -> CommandResult:
-        """Analyse a checkpoint that was read, given these arguments; nothing is written or printed."""
-        with self.asked(arguments) as (source, given):
-            return self.function(replace(source, found=found), **given)
+    def asked(self, context: click.Context) -> tuple[Source, dict[str, Any]]:
+        """Return the source that a command line names, and the command's own options."""
+        values = {name: value for name, value in context.params.items() if name not in {*OUTPUT, "over"} - {"quiet"}}
+        typed = [name for name in values if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+        taken = {name: values.pop(name) for name in (*self.names, "quiet") if name in values}
+        return Source(given=frozenset(typed), **taken), values
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run the command; return its exit code."""
+        chosen = {name: ctx.params[name] for name in OUTPUT}
+        files = Output(str(ctx.info_name), WRITES[self.writes][0], **chosen)
+        source, own = self.asked(ctx)
+        for path in (files.output, files.save):
+            check_not_read(path, (*source.checkpoints, source.inputs or ""))
+        follows = ctx.params.get("over") is not None
+        if len(source.checkpoints) > 1 and not (self.several or follows):
+            got = len(source.checkpoints)
+            raise UserError(f"This command takes one checkpoint, got {got}: compare two by `dynlab compare A B`.")
+        source.check(optional=self.optional or follows)
+        if follows:
+            return files.emit(over_step(self.function, source, own))
+        if source.checkpoints and not self.several:
+            source = source.having(found=read_one(source, source.checkpoints[0]))
+        return files.emit(self.function(source, **own))
+
+    def result(self, words: Iterable[str], read: Callable[[Source], Checkpoint]) -> CommandResult:
+        """Return what it gives for these words, of a checkpoint that `read` reads; nothing is written or printed."""
+        with self.make_context(self.name, [*words, "--quiet"]) as context:
+            source, own = self.asked(context)
+            source.check(optional=False)
+            return self.function(source.having(found=read(source)) if source.checkpoints else source, **own)
 
 
 def analysis(
@@ -83,9 +126,9 @@ def analysis(
     name : str, optional
         The command's name, where it is not that of the function.
     optional : bool
-        Whether it has something to show where nothing is named.
+        It has something to show where nothing is named.
     over : bool
-        Whether ``--over step`` maps it over the checkpoints of a run.
+        ``--over step`` maps it over the checkpoints of a run.
     defaults : mapping, optional
         Other defaults of shared options.
     several : int
@@ -94,46 +137,15 @@ def analysis(
         "figure", "page" or "movie".
     """
     names = frozenset(options)
-    follows = over and "checkpoints" in names
-    suffixes = {"figure": FIGURE_SUFFIXES, "page": PAGE_SUFFIXES, "movie": MOVIE_SUFFIXES}[output]
-
-    def decorate(function: Analysis) -> AnalysisCommand:
-        @functools.wraps(function)
-        def command(**given: Any) -> int:
-            context = click.get_current_context()
-            written = {each: given.pop(each) for each in OUTPUT if each not in ("output", "quiet")}
-            files = Output(
-                str(context.info_name), given.pop("output"), quiet=given["quiet"], **written, suffixes=suffixes
-            )
-            source = _source(context, given, names)
-            for path in (files.figure, files.save):
-                check_not_read(path, source.files)
-            over_steps = follows and given.pop("over") is not None
-            _check_count(source, several, over_steps)
-            source.check(optional=optional or over_steps)
-            if over_steps:
-                return files.emit(over_step(function, source, given))
-            reads = source.checkpoints and not several
-            return files.emit(function(_read(source) if reads else source, **given))
-
-        written = OUTPUT | ({} if output == "figure" else {"output": _other_output(output)})
-        decorated = with_options(chosen(names) | written, defaults)(command)
-        if follows:
-            words = "Analyse every checkpoint of one training: CKPT is its folder, or its files."
-            decorated = click.option("--over", type=click.Choice(["step"]), help=words)(decorated)
-        if "checkpoints" in names:
-            metavar = "A B" if several > 1 else "[CKPT]"
-            decorated = click.argument("checkpoints", type=NetworkName(), metavar=metavar, nargs=-1)(decorated)
-        made = click.command(name, cls=AnalysisCommand)(decorated)
-        made.function, made.names, made.can_sweep = function, names, output == "figure" and not several
-        return made
-
-    return decorate
-
-
-def _other_output(kind: str) -> tuple[tuple[str, ...], dict[str, Any]]:
-    told = {"page": "Page to write: html.", "movie": "Movie to write: gif, or mp4 (ffmpeg)."}[kind]
-    return OUTPUT["output"][0], OUTPUT["output"][1] | {"metavar": kind.upper(), "help": told}
+    params: list[click.Parameter] = []
+    if "checkpoints" in names:
+        metavar, required = ("A B", True) if several > 1 else ("[CKPT]", False)
+        how: dict[str, Any] = {"type": NetworkName(), "metavar": metavar, "required": required}
+        params += [click.Argument(["checkpoints"], nargs=several or -1, **how), *[OVER] * over]
+    changed = {each: {"default": value} for each, value in (defaults or {}).items()}
+    params += shared({*names, *OUTPUT}, **changed, output=WRITES[output][1])
+    about = {"names": names, "writes": output, "several": bool(several), "optional": optional}
+    return click.command(name, cls=AnalysisCommand, params=params, **about)
 
 
 def measured(
@@ -155,54 +167,32 @@ def measured(
     suffix : str
         Of the figure's name.
     """
-    from dynlab import schema
     from dynlab.diagnostics import DIAGNOSTICS
     from dynlab.errors import lookup
     from dynlab.plots import PLOTS
     from dynlab.systems import Euler
 
-    given = list(arguments)
+    system, *others = arguments
     with source.working(doing):
-        ds = named(source, lookup(DIAGNOSTICS, name, "diagnostic")(*given, **options))
-    stepped = source.matrix is not None or "step_size" in source.given
-    if stepped and isinstance(given[0], Euler) and name not in OF_FLOWS:
-        settings = schema.settings(ds) | {"euler_step": given[0].step_size}
-        ds = ds.assign_attrs(settings=json.dumps(settings, sort_keys=True))
-    ds = ds.assign_attrs(verdict=source.warning + ds.attrs["verdict"])
+        ds = lookup(DIAGNOSTICS, name, "diagnostic")(system, *others, **options)
+    stepped = (source.matrix is not None or "step_size" in source.given) and name not in OF_FLOWS
+    ds = named(source, ds, {"euler_step": system.step_size} if stepped and isinstance(system, Euler) else {})
     table = tables.TABLES[name](ds) if name in tables.TABLES else None
     return CommandResult(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix, table)
 
 
-def named(source: Source, ds: xr.Dataset) -> xr.Dataset:
-    """Return the Dataset with the matrix, or the layer that was chosen, among its settings, for pictures' titles."""
+def named(source: Source, ds: xr.Dataset, settings: Mapping[str, Any] | None = None) -> xr.Dataset:
+    """Return the Dataset with what pictures' titles say: the matrix, the layer that was chosen and more `settings`."""
     from dynlab import schema
     from dynlab.matrices import named_matrix
 
-    told: dict[str, Any] = {}
+    told = schema.settings(ds) | dict(settings or {})
     if source.matrix is not None:
         told["matrix"] = [[str(entry) for entry in row] for row in named_matrix(source.matrix, source.seed)]
     if source.layer is not None and source.found is not None:
         told["layer"] = source.found.layer
-    return ds.assign_attrs(settings=json.dumps(schema.settings(ds) | told, sort_keys=True)) if told else ds
-
-
-def _check_count(source: Source, several: int, over_steps: bool) -> None:
-    """Refuse another number of checkpoints than the command takes."""
-    got = len(source.checkpoints)
-    if several > 1 and got != several:
-        raise UserError(f"This command takes {several} checkpoints, got {got}.")
-    if not several and not over_steps and got > 1:
-        raise UserError(f"This command takes one checkpoint, got {got}: compare two by `dynlab compare A B`.")
-
-
-def _source(context: click.Context, given: dict[str, Any], names: frozenset[str]) -> Source:
-    """Take the shared options out of `given`."""
-    typed = frozenset(each for each in given if context.get_parameter_source(each) is ParameterSource.COMMANDLINE)
-    return Source(given=typed, **{each: given.pop(each) for each in (*names, "quiet") if each in given})
-
-
-def _read(source: Source) -> Source:
-    return replace(source, found=read_one(source, source.checkpoints[0]))
+    verdict = source.warning + ds.attrs["verdict"]
+    return ds.assign_attrs(settings=json.dumps(told, sort_keys=True), verdict=verdict)
 
 
 def read_one(source: Source, name: str) -> Checkpoint:
@@ -236,11 +226,11 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> Comman
     if not source.checkpoints:
         raise UserError("--over step follows a training: name its folder, or its checkpoints.")
     snapshots = read_run(source.checkpoints, **source.reading)
-    first = replace(source, found=snapshots[0].checkpoint)
+    first = source.having(found=snapshots[0].checkpoint)
     results: dict[int, xr.Dataset] = {}
     with working(f"Following {len(snapshots)} checkpoints", quiet=source.quiet):
         for snapshot in through(snapshots):
-            one = function(replace(source, found=snapshot.checkpoint, first=first), **own)
+            one = function(source.having(found=snapshot.checkpoint, first=first), **own)
             results[snapshot.step] = one.dataset
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     run = Path(snapshots[0].path).absolute().parent.name or "run"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ import click
 from dynlab.errors import UserError
 from dynlab.progress import through
 
-from .analysis import analysis, measured, named, over_step, read_one
+from .analysis import CommandResult, Source, analysis, measured, named, over_step, read_one
 from .movie import Movie
 from .options import ANYTHING, HELD
-from .output import CommandResult
-from .source import Source
 
 WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
 
@@ -24,8 +21,8 @@ WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
 @click.option("--parameter", metavar="NAME", help="Parameter of a planar system: step_size, W[0,1], r …")
 @click.option("--from", "lowest", type=float, help="Beginning of its range.")
 @click.option("--to", "highest", type=float, help="End of its range.")
-@click.option("--frames", type=click.IntRange(2, 1000), default=40, show_default=True, help="Most frames.")
-@click.option("--rate", type=click.IntRange(1, 50), default=10, show_default=True, help="Frames per second.")
+@click.option("--frames", type=click.IntRange(2, 1000), default=40, help="Most frames.")
+@click.option("--rate", type=click.IntRange(1, 50), default=10, help="Frames per second.")
 def animate(
     source: Source, parameter: str | None, lowest: float | None, highest: float | None, frames: int, rate: int
 ) -> CommandResult:
@@ -58,7 +55,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
     from dynlab.plots.movie import phase_frames
     from dynlab.systems.planar import STARTS
 
-    found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
+    found = source.having(found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
     varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, (values[0],))
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
@@ -90,7 +87,7 @@ def _states(source: Source, frames: int) -> CommandResult:
 
     if not (source.checkpoints or source.starts or source.inputs):
         raise UserError("Nothing moves without inputs from 0: add --parameter, --from and --to, or --start.")
-    found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
+    found = source.having(found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
     options = found.driven | found.held | found.computing
     made = measured(found, "geometry", "Searching for fixed points", [found.map], options)
     return made._replace(movie=Movie(trajectory_frames(made.dataset, frames), 1))

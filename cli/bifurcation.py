@@ -6,32 +6,29 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, GRID, HELD, NOT_NEGATIVE, POSITIVE
-from .output import CommandResult
-from .source import Source
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, COUNT, GRID, HELD, NOT_NEGATIVE, POSITIVE, RANDOM_STARTS
 
-PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "observed")
+BRANCHES = ("starts", "values", "observed")  # options that a plane has no use for
 
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD)
 @click.option("--parameter", required=True, metavar="NAME", help="r, step_size, W[0,1], W*, input[0], input* …")
 @click.option("--from", "lowest", type=float, required=True, help="Beginning of its range.")
 @click.option("--to", "highest", type=float, required=True, help="End of its range.")
-@click.option("--second", metavar="NAME", help="A second parameter: a map of the plane of both, in place of branches.")
-@click.option("--second-from", type=float, help="Beginning of its range.")
-@click.option("--second-to", type=float, help="End of its range.")
-@click.option("--grid", type=GRID, help="With --second: points in each direction.  [default: 101]")
 @click.option(
-    "--starts", type=COUNT, help="Random starts of each search for fixed points.  [default: 256, of large layers fewer]"
+    "--second",
+    type=(str, float, float),
+    metavar="NAME FROM TO",
+    help="A second parameter and its range: a map of the plane of both, in place of branches.",
 )
+@click.option("--grid", type=GRID, help="With --second: points in each direction.  [default: 101]")
+@RANDOM_STARTS
 @click.option("--max-period", type=COUNT, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
 @click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
 @click.option("--values", type=NOT_NEGATIVE, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
 @click.option("--largest-state", type=POSITIVE, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
-@click.option(
-    "--max-memory", type=COUNT, default=1024, show_default=True, metavar="MIB", help="Most memory to use at once."
-)
+@click.option("--max-memory", type=COUNT, default=1024, metavar="MIB", help="Most memory to use at once.")
 def bifurcation(source: Source, **own: Any) -> CommandResult:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
 
@@ -43,23 +40,20 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
     dynlab bifurcation --system logistic --parameter r --from 2.5 --to 4
     dynlab bifurcation model.pt --parameter "weight_hh*" --from 0.5 --to 2
     dynlab bifurcation runs/x/*.ckpt --over step --parameter "weight_hh*" --from 0.5 --to 2 --values 0
-    dynlab bifurcation --system henon --parameter a --from 0 --to 1.4 --second b --second-from -0.3 --second-to 0.5
+    dynlab bifurcation --system henon --parameter a --from 0 --to 1.4 --second b -0.3 0.5
     """
     second = own["second"]
-    unfit = [name for name in (BRANCHES if second else PLANE) if own[name] is not None]
-    if unfit:
-        option = f"--{unfit[0].replace('_', '-')}"
-        fix = "leave one of the two out" if second else f"give --second, the other parameter, or leave {option} out"
-        raise UserError(f"{option} goes with{'out' if second else ''} --second: {fix}.")
-    if second and None in (own["second_from"], own["second_to"]):
-        raise UserError(f"--second {second} needs its range: --second-from and --second-to.")
+    for name in BRANCHES if second else ("grid",):
+        if own[name] is not None:
+            raise UserError(f"--{name} goes with{'out' if second else ''} --second: leave it out.")
     asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
     optional = ("grid", "largest_state", "max_period", "starts", "values")
     asked |= {name: own[name] for name in optional if own[name] is not None}
     arguments = source.system, source.visiting
     if second:
-        asked |= {"parameters": (own["parameter"], second), "lowest": (own["lowest"], own["second_from"])}
-        asked |= {"highest": (own["highest"], own["second_to"])}
+        name, lowest, highest = second
+        asked |= {"parameters": (own["parameter"], name)}
+        asked |= {"lowest": (own["lowest"], lowest), "highest": (own["highest"], highest)}
         return measured(source, "parameter_plane", "Covering the plane", arguments, asked, "-plane")
     if own["observed"] is not None:
         if own["observed"] > (size := source.system.state_size):

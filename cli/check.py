@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import click
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, one_line
+from dynlab.files import write_text
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
-from .output import CommandResult, check_file, echo
-from .source import Source
+from .output import check_file
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,8 +56,6 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
     ds = found.dataset
     if junit is not None:
         write_junit(ds, junit, source.name, strict=strict, seconds=time.perf_counter() - started)
-        if not source.quiet:
-            echo(f"JUnit: {junit}", err=True)
     plot = found.plot if context.params["output"] is not None else None  # a picture only where one is asked for
     return found._replace(plot=plot, code=CODES[overall(ds["outcome"].values.tolist(), strict=strict)])
 
@@ -70,44 +68,27 @@ def write_junit(ds: xr.Dataset, path: Path, name: str, *, strict: bool, seconds:
     ds : Dataset
     path : Path
     name : str
-        What was checked.
+        The name of what was checked.
     strict : bool
-        Whether a value at its bound counts as undecided.
+        Count a value at its bound as undecided.
     seconds : float
         How long it took.
     """
-    from dynlab.files import write_text
     from dynlab.testing import describe
 
     elements = ELEMENTS | ({"at the bound": "error"} if strict else {})
-    outcomes = [elements.get(outcome, "") for outcome in ds["outcome"].values.tolist()]
-    suite = ElementTree.Element(
-        "testsuite",
-        name=_printable(name),
-        tests=str(len(outcomes)),
-        failures=str(outcomes.count("failure")),
-        errors=str(outcomes.count("error")),
-        skipped="0",
-        time=f"{seconds:.3f}",
-        timestamp=ds.attrs["created"][:19],  # the format knows no zone
-    )
-    for index, element in enumerate(outcomes):
-        one = ds.isel(bound=index)
-        said = _printable(describe(one))
-        each: dict[str, Any] = {
-            "classname": "dynlab.check",
-            "name": str(one["bound"].values),
-            "time": f"{seconds / len(outcomes):.3f}",
-        }
-        case = ElementTree.SubElement(suite, "testcase", **each)
-        attributes: dict[str, Any] = {"message": said, "type": str(one["outcome"].values)} if element else {}
-        ElementTree.SubElement(case, element or "system-out", **attributes).text = said
+    found = [elements.get(outcome, "") for outcome in ds["outcome"].values.tolist()]
+    counts = {"tests": len(found), "failures": found.count("failure"), "errors": found.count("error"), "skipped": 0}
+    told = {key: str(count) for key, count in counts.items()} | {"name": one_line(name), "time": f"{seconds:.3f}"}
     suites = ElementTree.Element("testsuites")
-    suites.append(suite)
+    suite = ElementTree.SubElement(suites, "testsuite", told, timestamp=ds.attrs["created"][:19])  # a zone is unknown
+    for index, element in enumerate(found):
+        one = ds.isel(bound=index)
+        said, each = one_line(describe(one)), f"{seconds / len(found):.3f}"
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="dynlab.check", name=str(one["bound"].values), time=each
+        )
+        shown = {"message": said, "type": str(one["outcome"].values)} if element else {}
+        ElementTree.SubElement(case, element or "system-out", shown).text = said
     ElementTree.indent(suites)
     write_text(path, '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, "unicode") + "\n")
-
-
-def _printable(text: str) -> str:
-    """Replace control characters, which XML does not know."""
-    return "".join(character if character.isprintable() or character in "\n\t" else "?" for character in text)

@@ -1,18 +1,14 @@
 """`dynlab compare`: two networks side by side, and how far their dynamics are from each other."""
 
-from dataclasses import replace
-
 import click
 
-from .analysis import analysis, measured, read_one
+from .analysis import CommandResult, Source, analysis, measured, read_one
 from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING
-from .output import CommandResult
-from .source import Source
 
 
 @analysis((CHECKPOINT - {"config"}) | DRIVING | COMPUTING, over=False, several=2, defaults={"samples": 64})
 @click.option("--other-layer", metavar="LAYER", help="Of the second network, where it is another than --layer.")
-@click.option("--delays", type=COUNT, default=1, show_default=True, help="How many steps are seen together.")
+@click.option("--delays", type=COUNT, default=1, help="How many steps are seen together.")
 @click.option("--rank", type=COUNT, help="How many coordinates are kept.  [default: 99 % of the variance, 10 at most]")
 def compare(source: Source, other_layer: str | None, delays: int, rank: int | None) -> CommandResult:
     """Compare the dynamics of two networks, whatever their sizes and the basis of their states.
@@ -25,11 +21,10 @@ def compare(source: Source, other_layer: str | None, delays: int, rank: int | No
     dynlab compare rnn-har2 lstm-har2
     dynlab compare before.pt after.pt --inputs noise:1.0 --steps 200
     """
-    other = replace(source, checkpoints=source.checkpoints[1:], layer=other_layer or source.layer)
-    source, second = (replace(each, found=read_one(each, each.checkpoints[0])) for each in (source, other))
-    alike = second.cell.network_input_size == source.cell.network_input_size
-    driven = source.driven
-    others = driven if alike else second.driven
+    other = source.having(checkpoints=source.checkpoints[1:], layer=other_layer or source.layer)
+    first, second = (each.having(found=read_one(each, each.checkpoints[0])) for each in (source, other))
+    alike = second.cell.network_input_size == first.cell.network_input_size
+    others = first.driven if alike else second.driven
     named = {f"other_{name}": others[name] for name in ("inputs", "inputs_description")}
-    options = named | {"delays": delays, "rank": rank} | driven | source.computing
-    return measured(source, "compare", "Comparing runs", [source.map, second.map], options, f"-{second.name}")
+    options = named | {"delays": delays, "rank": rank} | first.driven | first.computing
+    return measured(first, "compare", "Comparing runs", [first.map, second.map], options, f"-{second.name}")

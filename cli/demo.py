@@ -5,16 +5,16 @@ from pathlib import Path
 import click
 
 from dynlab.errors import lookup
+from dynlab.progress import working
 
-from .options import OUTPUT, Command, with_options
-from .output import Output, echo, print_table, save_figure
+from .options import Command, shared
+from .output import echo, print_table, save_figure
 
 FOLDER = Path("figures/demo")
 FIGURES = ("antisymmetric-1", "ernn-1", "zoo")
 
 
-@click.command(cls=Command, hidden=True)
-@with_options({name: OUTPUT[name] for name in ("quiet", "dpi", "theme")})
+@click.command(cls=Command, hidden=True, params=shared(("quiet", "dpi", "theme")))
 def demo(quiet: bool, dpi: int | None, theme: str) -> None:
     """Run the whole job on the networks and real sequences that ship with dynlab, in under a minute.
 
@@ -26,13 +26,11 @@ def demo(quiet: bool, dpi: int | None, theme: str) -> None:
     from dynlab.plots.style import asked
 
     FOLDER.mkdir(parents=True, exist_ok=True)
-    files = Output("demo", quiet=quiet)
     for name in FIGURES:
-        with files.working(f"Drawing {name}"), asked(None, theme):
+        with working(f"Drawing {name}", quiet=quiet), asked(None, theme):
             made = lookup(SCRIPTS, name, "figure")()
         save_figure(made.figure, FOLDER / f"{name}.png", dpi, theme)
         for result, ds in made.results.items():
             io.save(ds, FOLDER / f"{name}-{result}.nc", overwrite=True)
-        echo(f"{made.title}. {made.measured}\n")
-        files.log(f"Figure: {FOLDER / f'{name}.png'}")
+        echo(f"{made.title}. {made.measured}\n{FOLDER / f'{name}.png'}\n")
     print_table(made.results["table"].to_dataframe().T.rename_axis("").reset_index())

@@ -2,21 +2,17 @@
 
 import click
 
-from .analysis import analysis, measured
-from .options import ANYTHING, COUNT
-from .output import CommandResult
-from .source import Source
-
-INTEGRATORS = ("euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler")
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, COUNT, INTEGRATORS
 
 
 @analysis(ANYTHING - {"steps"} | {"at", "starts"})
-@click.option("--steps", type=COUNT, default=500, show_default=True, help="Number of steps.")
+@click.option("--steps", type=COUNT, default=500, help="Number of steps.")
 @click.option(
     "--integrator",
     "integrators",
     multiple=True,
-    type=click.Choice(INTEGRATORS),
+    type=INTEGRATORS,
     help="Integrator; repeatable.  [default: all]",
 )
 def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> CommandResult:
@@ -32,5 +28,5 @@ def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> CommandR
 
     begin = source.initial_states or (STARTS if source.matrix and source.system.state_size == 2 else None)
     asked = {"at": source.held["at"], "initial_state": begin, "step_size": source.step_size, "steps": steps}
-    asked |= {"integrators": integrators or INTEGRATORS} | source.computing
+    asked |= {"integrators": integrators or INTEGRATORS.choices} | source.computing
     return measured(source, "energy", "Solving the flow", (source.system, source.mean_of), asked)

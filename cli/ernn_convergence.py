@@ -2,16 +2,14 @@
 
 import click
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING, POSITIVE
-from .output import CommandResult
-from .source import Source
 
 
 @analysis(CHECKPOINT | DRIVING | COMPUTING, name="ernn-convergence")
 @click.option("--eta", type=POSITIVE, metavar="X", help="A constant inner step η.  [default: the learned ones, cycled]")
-@click.option("--iterations", type=COUNT, default=200, show_default=True, help="How many inner steps to follow.")
-@click.option("--times", type=COUNT, default=4, show_default=True, help="At how many steps of each sequence.")
+@click.option("--iterations", type=COUNT, default=200, help="How many inner steps to follow.")
+@click.option("--times", type=COUNT, default=4, help="At how many steps of each sequence.")
 def ernn_convergence(source: Source, eta: float | None, iterations: int, times: int) -> CommandResult:
     """Follow ERNN's inner iteration towards the equilibrium that fsolve finds, and compare its rate with theory.
 

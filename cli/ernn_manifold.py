@@ -1,9 +1,7 @@
 """`dynlab ernn-manifold`: an ERNN's motion on its equilibrium manifold."""
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import CHECKPOINT, COMPUTING, DRIVING
-from .output import CommandResult
-from .source import Source
 
 
 @analysis(

@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from dynlab.errors import lookup
+from dynlab.progress import working
 
 from .movie import MOVIE_SUFFIXES, Movie, save_movie
-from .options import OUTPUT, Command, names_in, with_options
+from .options import Command, names_in, shared
 from .output import FIGURE_SUFFIXES, Output, echo, save_figure
 
 FOLDER = Path("figures/gallery")
@@ -17,16 +18,10 @@ RATE, HOLD = 6.25, 12  # frames a second, and how many of them long the last one
 GIF_DPI, MP4_DPI = 60, 100
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, params=shared(("output", "overwrite", "quiet", "size", "dpi", "theme")))
 @click.argument("name", shell_complete=names_in("dynlab.figures:FIGURES"))
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FIGURE", help="Another file than the default."
-)
 @click.option("--fast", is_flag=True, help="The same figure from less data, in seconds.")
 @click.option("--recompute", is_flag=True, help="Compute what is drawn again, and keep it.")
-@click.option("--overwrite", is_flag=True, help="Replace the file that --output names.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@with_options({name: OUTPUT[name] for name in ("size", "dpi", "theme")})
 def figure(
     name: str, output: Path | None, fast: bool, recompute: bool, overwrite: bool, quiet: bool, **look: Any
 ) -> None:
@@ -69,12 +64,12 @@ def figure(
     if fast and recompute:
         raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
     suffixes = FIGURE_SUFFIXES + MOVIE_SUFFIXES if name in MOVING else FIGURE_SUFFIXES
-    files = Output("figure", output, overwrite=overwrite, quiet=quiet, suffixes=suffixes, **look)
+    files = Output("figure", suffixes, output=output, overwrite=overwrite, quiet=quiet, **look)
     names = list(FIGURES) if name == "all" else [name]
     made = {}
     for each in names:
         make = lookup(FIGURES | {"all": ""}, each, "figure")
-        with files.working(f"Drawing {each}"), asked(files.size, files.theme):
+        with working(f"Drawing {each}", quiet=quiet), asked(files.size, files.theme):
             made[each] = make(fast=fast, recompute=recompute)
         path = output or FOLDER / f"{each}.png"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,10 +6,8 @@ import click
 
 from dynlab.errors import require_extra
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER, HELD, POSITIVE
-from .output import CommandResult
-from .source import Source
 
 
 @analysis(ANYTHING | HELD)

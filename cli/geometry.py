@@ -2,19 +2,13 @@
 
 import click
 
-from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE
-from .output import CommandResult
-from .source import Source
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, RANDOM_STARTS
 
 
 @analysis(ANYTHING | HELD)
-@click.option(
-    "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
-)
-@click.option(
-    "--transient", type=NOT_NEGATIVE, default=0, show_default=True, metavar="STEPS", help="Steps that do not count."
-)
+@RANDOM_STARTS
+@click.option("--transient", type=NOT_NEGATIVE, default=0, metavar="STEPS", help="Steps that do not count.")
 @click.option("--curve-steps", type=COUNT, metavar="STEPS", help="Of the curves from saddles.  [default: 10,000]")
 @click.option(
     "--tangent",

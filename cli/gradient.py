@@ -6,10 +6,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT
-from .output import CommandResult, echo
-from .source import Source
+from .output import echo
 
 
 @analysis(ANYTHING | {"starts"})
@@ -42,7 +41,7 @@ def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) ->
 
 def _loss(source: Source) -> dict[str, Any]:
     """The loss of the checkpoint's read-out and the targets of what drives it."""
-    if source.checkpoint.readout is None:
+    if source.found is None or source.found.readout is None:
         raise UserError(
             f"{source.name} holds no read-out that is known: one linear layer beside the recurrent one, and nothing "
             f"else. Leave --loss out, or give a loss of your own to dynlab.gradient(..., loss=, targets=)."
@@ -52,11 +51,11 @@ def _loss(source: Source) -> dict[str, Any]:
             f"--loss needs targets, and {source.driving.description} have none: drive the network by its task, "
             f"--inputs task:NAME."
         )
-    if source.checkpoint.readout_name and not source.quiet:
+    if source.found.readout_name and not source.quiet:
         echo(
-            f"{source.checkpoint.readout_name} is taken to read the last state, with nothing between.",
+            f"{source.found.readout_name} is taken to read the last state, with nothing between.",
             err=True,
         )
     from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 
-    return {"loss": read_out_loss(source.map, source.checkpoint.readout), "targets": source.driving.targets}
+    return {"loss": read_out_loss(source.map, source.found.readout), "targets": source.driving.targets}

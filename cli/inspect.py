@@ -17,12 +17,14 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
 
     CKPT is a file or a name that `dynlab list zoo` prints. The column "layer" is what --layer of the other commands
     takes, and "inputs" the width of their --inputs. Where layers below drive a layer, or tokens are read, "inputs of a
-    step" says how many numbers one of its steps takes.
+    step" says how many numbers one of its steps takes. The state of an LSTM is h and c together.
 
     \b
     dynlab inspect model.pt
     dynlab inspect gru-flipflop --json
     """
+    import pandas as pd
+
     from dynlab import zoo
     from dynlab.checkpoints import describe, read
 
@@ -36,51 +38,46 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
         return
     echo(f"{found['file']}: format {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
-    _print_systems(found["systems"])
-    if found["linear"]:
-        shapes = [f"{name} ({outputs} × {width})" for name, (outputs, width) in found["linear"].items()]
-        echo(f"linear layers: {', '.join(shapes)}")
-    for name in found["encoders"]:
-        echo(
-            f"{name} stands before the network: --encoder {name}:tanh (or relu, none) drives it by the model's inputs."
-        )
-    for prefix, reason in found["misfits"].items():
-        echo(f"Not readable as a torch layer: {prefix or 'the root'}: {reason}")
-    if found["other_parts"]:
-        echo(f"This is {found['part']}; weights of {', '.join(found['other_parts'])} are not read.")
-    if found["readout"]:
-        outputs, width = found["readout"]
-        echo(f"read-out: {width:,} to {outputs:,}")
-    if found["task"]:
-        echo(f"task: {_settings(found['task'])}")
-    if found["training"]:
-        echo(f"training: {_settings(found['training'])}")
+    print_table(pd.DataFrame([_row(each) for each in found["systems"]]))
+    echo()
+    for name, fact in _facts(found).items():
+        if fact:
+            echo(f"{name}: {fact}")
     echo(f"\nDoes it forget? `dynlab report {checkpoint}` answers.")
 
 
-def _print_systems(systems: list[dict[str, Any]]) -> None:
-    import pandas as pd
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a system."""
+    config = {name: value for name, value in entry["config"].items() if name != "input_size" and value is not None}
+    if entry["config"].get("nonlinearity", "") is None:
+        config["nonlinearity"] = "not in the file (--nonlinearity)"
+    return {
+        "layer": "(the only one)" if entry["layer"] is None else entry["layer"] or "(root)",
+        "system": entry["system"],
+        "state": entry["state_size"],
+        "inputs": entry["input_size"],
+        "inputs of a step": entry["step_input_size"],
+        "parameters": entry["parameters"],
+        "dtype": entry["dtype"],
+        "settings": _settings(config),
+    }
 
-    names = {"state_size": "state", "input_size": "inputs", "step_input_size": "inputs of a step"}
-    frame = pd.DataFrame(systems)
-    columns = ["layer", "system", "state_size", "input_size", "step_input_size", "parameters", "dtype"]
-    if (frame["input_size"] == frame["step_input_size"]).all():
-        columns.remove("step_input_size")
-    shown = frame[columns].rename(columns=names)
-    shown["layer"] = [("(the only one)" if name is None else name or "(root)") for name in frame["layer"]]
-    print_table(shown)
-    echo()
-    if "lstm" in set(frame["system"]):
-        echo("The state of an LSTM is h and c together.")
-    for layer, entry in zip(shown["layer"], systems, strict=True):
-        config = {name: value for name, value in entry["config"].items() if name != "input_size" and value is not None}
-        if "nonlinearity" in entry["config"]:
-            config["nonlinearity"] = entry["config"]["nonlinearity"] or "not in the file (--nonlinearity)"
-        if config:
-            echo(f"settings{f' of {layer}' if len(systems) > 1 else ''}: {_settings(config)}")
+
+def _facts(found: dict[str, Any]) -> dict[str, str]:
+    """Return what is said of the file below its systems, empty where there is nothing."""
+    linear = [f"{name} ({outputs} × {width})" for name, (outputs, width) in found["linear"].items()]
+    misfits = [f"{prefix or 'the root'}: {reason}" for prefix, reason in found["misfits"].items()]
+    return {
+        "linear layers": ", ".join(linear),
+        "before the network": ", ".join(f"--encoder {name}:tanh (or relu, none)" for name in found["encoders"]),
+        "not readable as a torch layer": "; ".join(misfits),
+        f"beside {found['part']}, not read": ", ".join(found["other_parts"] or []),
+        "read-out": "{1} to {0}".format(*found["readout"]) if found["readout"] else "",
+        "task": _settings(found["task"] or {}),
+        "training": _settings(found["training"] or {}),
+    }
 
 
 def _settings(facts: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name}={_settings(value) if isinstance(value, dict) else value}" for name, value in facts.items()
-    )
+    shown = {name: _settings(value) if isinstance(value, dict) else value for name, value in facts.items()}
+    return ", ".join(f"{name}={value}" for name, value in shown.items())

@@ -4,12 +4,8 @@ from typing import Any
 
 import click
 
-from dynlab.errors import UserError
-
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, POSITIVE
-from .output import CommandResult
-from .source import Source
 
 
 @analysis(ANYTHING | {"starts"})
@@ -45,29 +41,13 @@ def lyapunov(
     dynlab lyapunov --system lorenz
     """
     name, suffix = ("covariant_vectors", "-covariant") if covariant else ("lyapunov", "")
-    if covariant and transient is not None and not transient.is_integer():
-        raise UserError(f"--transient counts steps with --covariant, got {transient:g}.")
-    cut = None if transient is None else int(transient) if transient.is_integer() else transient
-    ends: dict[str, Any] = {"transient": cut} | ({"backward_transient": cut} if covariant else {})
-    driven = source.takes_inputs or source.found is not None
-    if driven and seconds is not None:
-        raise UserError(
-            f"--seconds is of a flow that --system names: leave it out. {source.name} is followed as long as its "
-            f"inputs are; of made-up ones --steps says how long."
-        )
-    along = source.driven if driven else _alone(source, seconds)
-    bound = {} if largest_state is None else {"largest_state": largest_state}
-    asked = {"k": k} | ends | bound | along | source.computing
-    return measured(source, name, "Carrying tangent vectors", [source.system], asked, suffix)
-
-
-def _alone(source: Source, seconds: float | None) -> dict[str, Any]:
-    """How long the orbits of a system that nothing drives are, and where they start."""
-    from dynlab.systems import Flow
-
-    asked = {"steps": source.steps if "steps" in source.given else None, "seconds": seconds}
-    right, wrong = ("seconds", "steps") if isinstance(source.system, Flow) else ("steps", "seconds")
-    if asked[wrong] is not None:
-        kind = "flow" if right == "seconds" else "map"
-        raise UserError(f"{source.name} is a {kind}: say how long by --{right}, not by --{wrong}.")
-    return {"initial_state": source.initial_states or None} | asked
+    cut = int(transient) if transient is not None and transient.is_integer() else transient
+    asked: dict[str, Any] = {"k": k, "seconds": seconds, "transient": cut}
+    asked |= {"backward_transient": cut} if covariant else {}
+    asked |= {} if largest_state is None else {"largest_state": largest_state}
+    if source.takes_inputs or source.found is not None:
+        asked |= source.driven
+    else:
+        steps = source.steps if "steps" in source.given else None
+        asked |= {"initial_state": source.initial_states or None, "steps": steps}
+    return measured(source, name, "Carrying tangent vectors", [source.system], asked | source.computing, suffix)

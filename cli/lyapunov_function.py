@@ -4,16 +4,12 @@ import click
 
 from dynlab.errors import require_extra
 
-from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD
-from .output import CommandResult
-from .source import Source
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, HELD, RANDOM_STARTS
 
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD, name="lyapunov-function")
-@click.option(
-    "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
-)
+@RANDOM_STARTS
 @click.option("--prove/--no-prove", default=None, help="Or sample alone.  [default: --prove up to 256 states]")
 def lyapunov_function(source: Source, starts: int | None, prove: bool | None) -> CommandResult:
     """Prove around each stable fixed point how far V = (h − h*)ᵀ P (h − h*) decreases: all starts there end at it.

@@ -21,6 +21,7 @@ from dynlab.errors import OWN, UserError, in_words, lookup, unknown
 from . import COMMANDS, GROUPS, OTHERWISE
 from .output import OWN_ERROR, echo
 
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
 
@@ -39,8 +40,7 @@ class Commands(click.Group):
         """Write the commands by what one wants."""
         for title, group in GROUPS.items():
             with formatter.section(title):
-                found = ((name, lookup(group, name, "command")) for name in group)
-                formatter.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in found])
+                formatter.write_dl([(name, lookup(group, name, "command").get_short_help_str(200)) for name in group])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -53,7 +53,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=Commands, context_settings=SETTINGS)
 @click.version_option(dynlab.__version__, prog_name="dynlab")
 def group() -> None:
     """Say what a recurrent network does over time, and whether its gradients survive.

@@ -6,18 +6,14 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE
-from .output import CommandResult
-from .source import Source
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, RANDOM_STARTS
 
 SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are megabytes
 
 
 @analysis(ANYTHING | HELD)
-@click.option(
-    "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
-)
+@RANDOM_STARTS
 @click.option("-k", type=COUNT, metavar="N", help="Only the N modes of largest modulus.  [default: 12, or all]")
 @click.option(
     "--point",

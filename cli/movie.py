@@ -47,9 +47,10 @@ def save_movie(movie: Movie, path: Path, dpi: int | None = None, theme: str = "l
     if path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
         raise UserError(f"{path} needs ffmpeg, which is not installed: install it, or name a file that ends in .gif.")
     drawn = [rendered(figure, "png", dpi or MOVIE_DPI, theme) for figure in movie.frames]
-    if path.suffix == ".gif":
-        write_bytes(path, _gif(drawn, movie))
-        return
+    write_bytes(path, _gif(drawn, movie) if path.suffix == ".gif" else _mp4(drawn, movie, path))
+
+
+def _mp4(drawn: list[bytes], movie: Movie, path: Path) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "movie.mp4"
         command = ["ffmpeg", *f"-framerate {movie.rate:g} {FFMPEG} -vf {EVEN} {EXACT}".split(), str(made)]
@@ -57,21 +58,17 @@ def save_movie(movie: Movie, path: Path, dpi: int | None = None, theme: str = "l
         if done.returncode:
             reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
             raise UserError(f"ffmpeg could not write {path} ({' '.join(reason)}): name a file that ends in .gif.")
-        write_bytes(path, made.read_bytes())
+        return made.read_bytes()
 
 
 def _gif(drawn: list[bytes], movie: Movie) -> bytes:
-    """All frames in the colours of the first, the middle and the last one: what does not change takes no room then."""
+    """Return all frames in the colours of the middle one: what does not change takes no room then."""
     from PIL import Image
 
     images = [Image.open(BytesIO(each)).convert("RGB") for each in drawn]
-    width, height = images[0].size
-    shown = Image.new("RGB", (width, 3 * height))
-    for row, place in enumerate((0, len(images) // 2, -1)):
-        shown.paste(images[place], (0, row * height))
-    palette = shown.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
-    frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
-    file, pause = BytesIO(), 1000 / movie.rate
-    pauses = [round(pause)] * (len(frames) - 1) + [round(pause * movie.hold)]
-    frames[0].save(file, "gif", save_all=True, append_images=frames[1:], duration=pauses, loop=0, optimize=False)
+    palette = images[len(images) // 2].quantize(COLOURS, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+    first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    pause, file = 1000 / movie.rate, BytesIO()
+    pauses = [round(pause)] * len(others) + [round(pause * movie.hold)]
+    first.save(file, "gif", save_all=True, append_images=others, duration=pauses, loop=0, optimize=False)
     return file.getvalue()

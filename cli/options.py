@@ -1,5 +1,7 @@
-"""The options that commands share, each spelled once, by the name of the argument that it becomes."""
+"""The options that commands share, each stated once, by the name of the argument that it becomes."""
 
+import copy
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -11,8 +13,7 @@ from click.shell_completion import CompletionItem
 
 import dynlab
 
-Function = Callable[..., Any]
-Options = dict[str, tuple[tuple[str, ...], dict[str, Any]]]  # by the argument: its flags, and what click takes
+Options = dict[str, click.Option]  # by the argument
 
 COUNT = click.IntRange(min=1)
 POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -20,7 +21,9 @@ NOT_NEGATIVE = click.IntRange(min=0)
 SEED = click.IntRange(0, 2**63 - 1)  # what torch's and numpy's generators take
 GRID = click.IntRange(min=2)  # points in each direction
 FOLDER = click.Path(path_type=Path)
-SIDE = 3.0, 60.0  # inches, of a figure
+SIDE = click.FloatRange(3, 60)  # inches, of a figure
+INTEGRATORS = click.Choice(["euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler"])
+WORDS = {"none": None, "null": None, "true": True, "false": False}  # values of settings
 
 
 class NetworkName(click.types.StringParamType):
@@ -32,6 +35,39 @@ class NetworkName(click.types.StringParamType):
         return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
 
 
+class Numbers(click.ParamType):
+    """Numbers such as 0.1,0.2, or one of some words."""
+
+    name = "numbers"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | list[float]:
+        """Parse them."""
+        try:
+            return value if value in self.words or isinstance(value, list) else [*map(float, value.split(","))]
+        except ValueError:
+            other = "".join(f"{word}, " for word in self.words)
+            self.fail(f"{value!r} is not {other}{'or ' * bool(other)}numbers such as 0.1,0.2.", param, ctx)
+
+
+class Setting(click.ParamType):
+    """A setting such as KEY=VALUE: a number, a list, true, false, none or text."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        """Parse it."""
+        key, equals, text = value.partition("=")
+        if not key or not equals:
+            self.fail(f"{value!r} is not KEY=VALUE.", param, ctx)
+        try:
+            return key, WORDS[text.lower()] if text.lower() in WORDS else json.loads(text)
+        except ValueError:
+            return key, text
+
+
 class Size(click.ParamType):
     """Width and height in inches, as in 8x5."""
 
@@ -39,10 +75,10 @@ class Size(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
         """Parse it."""
-        parts = re.fullmatch(r"(\d+(?:\.\d+)?) ?[x×X] ?(\d+(?:\.\d+)?)", str(value))
-        if not parts or not all(SIDE[0] <= float(part) <= SIDE[1] for part in parts.groups()):
-            self.fail(f"{value!r} is not a size such as 8x5, from {SIDE[0]:g} to {SIDE[1]:g} inches.", param, ctx)
-        return float(parts[1]), float(parts[2])
+        sides = [SIDE(side, param, ctx) for side in re.split(" ?[xX×] ?", value)]
+        if len(sides) != 2:
+            self.fail(f"{value!r} is not a size such as 8x5.", param, ctx)
+        return sides[0], sides[1]
 
 
 def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -56,113 +92,115 @@ def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], li
     return names
 
 
-SUBJECT: Options = {
-    "layer": (("--layer",), {"help": "Recurrent layer to analyse: its prefix in the model, then :1 or :1r."}),
-    "factory": (
-        ("--system",),
-        {
-            "metavar": "NAME|MODULE:FACTORY",
-            "help": "Analyse a built-in system (`dynlab list systems`), or the class that CKPT's weights belong to.",
-            "shell_complete": names_in("dynlab.systems:SYSTEMS"),
-        },
+def table(*options: click.Option) -> Options:
+    """Return options by the name of their argument."""
+    return {str(each.name): each for each in options}
+
+
+SUBJECT: Options = table(
+    click.Option(["--layer"], help="Recurrent layer to analyse: its prefix in the model, then :1 or :1r."),
+    click.Option(
+        ["--system", "factory"],
+        metavar="NAME|MODULE:FACTORY",
+        shell_complete=names_in("dynlab.systems:SYSTEMS"),
+        help="Analyse a built-in system (`dynlab list systems`), or the class that CKPT's weights belong to.",
     ),
-    "config": (
-        ("--set",),
-        {"multiple": True, "metavar": "KEY=VALUE", "help": "Value in --flow or --map, setting of --system: mu=1."},
+    click.Option(
+        ["--set", "config"],
+        type=Setting(),
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Value in --flow or --map, setting of --system: mu=1.",
     ),
-    "nonlinearity": (
-        ("--nonlinearity",),
-        {
-            "type": click.Choice(["tanh", "relu"]),
-            "help": "Activation of a plain RNN, which a weights file does not record.  [default: tanh, with a warning]",
-        },
+    click.Option(
+        ["--nonlinearity"],
+        type=click.Choice(["tanh", "relu"]),
+        help="Activation of a plain RNN, which a weights file does not record.  [default: tanh, with a warning]",
     ),
-    "encoder": (
-        ("--encoder",),
-        {
-            "metavar": "NAME:tanh|relu|none",
-            "help": "Linear layer before the network, with its activation: inputs are then the whole model's.",
-        },
+    click.Option(
+        ["--encoder"],
+        metavar="NAME:tanh|relu|none",
+        help="Linear layer before the network, with its activation: inputs are then the whole model's.",
     ),
-    "readout": (("--readout",), {"metavar": "NAME", "help": "Linear layer that reads the state."}),
-    "matrix": (
-        ("--matrix",),
-        {
-            "metavar": "MATRIX",
-            "help": 'Analyse a matrix: plus, minus, zero, diff, identity, orthogonal, random, or "a,b;c,d".',
-            "shell_complete": names_in("dynlab.matrices:MATRICES", "dynlab.matrices:SEEDED"),
-        },
+    click.Option(["--readout"], metavar="NAME", help="Linear layer that reads the state."),
+    click.Option(
+        ["--matrix"],
+        metavar="MATRIX",
+        shell_complete=names_in("dynlab.matrices:MATRICES", "dynlab.matrices:SEEDED"),
+        help='Analyse a matrix: plus, minus, zero, diff, identity, orthogonal, random, or "a,b;c,d".',
     ),
-    "flow": (
-        ("--flow",),
-        {"metavar": "EQUATIONS", "help": 'Analyse the flow with these rates of x, y, z: "y, -x + mu*y*(1 - x^2)".'},
+    click.Option(
+        ["--flow"],
+        metavar="EQUATIONS",
+        help='Analyse the flow with these rates of x, y, z: "y, -x + mu*y*(1 - x^2)".',
     ),
-    "map_": (
-        ("--map",),
-        {"metavar": "EQUATIONS", "help": 'Analyse the map to these next values of x, y, z: "r*x*(1 - x)".'},
+    click.Option(
+        ["--map", "map_"], metavar="EQUATIONS", help='Analyse the map to these next values of x, y, z: "r*x*(1 - x)".'
     ),
-    "kind": (
-        ("--kind",),
-        {
-            "type": click.Choice(["feedback", "vanilla", "linear", "flow"]),
-            "help": "System of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); flow is also "
-            "the flow of a cell that is an Euler step.  [default: feedback]",
-        },
+    click.Option(
+        ["--kind"],
+        type=click.Choice(["feedback", "vanilla", "linear", "flow"]),
+        help="System of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); flow is also "
+        "the flow of a cell that is an Euler step.  [default: feedback]",
     ),
-    "step_size": (
-        ("--step-size",),
-        {"type": POSITIVE, "metavar": "ε", "help": "Step in seconds.  [default: the network's own; 0.1 of --matrix]"},
+    click.Option(
+        ["--step-size"],
+        type=POSITIVE,
+        metavar="ε",
+        help="Step in seconds.  [default: the network's own; 0.1 of --matrix]",
     ),
-}
-DRIVE: Options = {
-    "inputs": (
-        ("--inputs",),
-        {
-            "metavar": "SPEC",
-            "help": "task:NAME, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2, or zero.  "
-            "[default: the checkpoint's task]",
-        },
+)
+DRIVE: Options = table(
+    click.Option(
+        ["--inputs"],
+        metavar="SPEC",
+        help="task:NAME, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2, or zero.  "
+        "[default: the checkpoint's task]",
     ),
-    "samples": (("--samples",), {"type": COUNT, "default": 16, "help": "Number of sequences."}),
-    "skip": (
-        ("--skip",),
-        {"type": NOT_NEGATIVE, "metavar": "N", "help": "Take the sequences after the first N, not a random draw."},
+    click.Option(["--samples"], type=COUNT, default=16, help="Number of sequences."),
+    click.Option(
+        ["--skip"], type=NOT_NEGATIVE, metavar="N", help="Take the sequences after the first N, not a random draw."
     ),
-    "steps": (("--steps",), {"type": COUNT, "default": 50, "help": "Length of made-up inputs and of orbits."}),
-    "data_dir": (("--data-dir",), {"type": FOLDER, "help": "Folder of the data sets.  [default: $DYNLAB_DATA]"}),
-    "starts": (
-        ("--start",),
-        {"multiple": True, "metavar": "X,Y", "help": "Start of an orbit; repeatable.  [default: the system's own]"},
+    click.Option(["--steps"], type=COUNT, default=50, help="Length of made-up inputs and of orbits."),
+    click.Option(["--data-dir"], type=FOLDER, help="Folder of the data sets.  [default: $DYNLAB_DATA]"),
+    click.Option(
+        ["--start", "starts"],
+        type=Numbers(),
+        multiple=True,
+        metavar="X,Y",
+        help="Start of an orbit; repeatable.  [default: the system's own]",
     ),
-    "at": (
-        ("--at",),
-        {"default": "zero", "metavar": "zero|mean|VALUES", "help": "Input to hold; mean is that of --inputs."},
+    click.Option(
+        ["--at"],
+        type=Numbers("zero", "mean"),
+        default="zero",
+        metavar="zero|mean|VALUES",
+        help="Input to hold; mean is that of --inputs.",
     ),
-    "at_step": (
-        ("--at-step",),
-        {"type": int, "default": -1, "help": "Step to hold where parameters change with time; -1 is the last."},
+    click.Option(
+        ["--at-step"], type=int, default=-1, help="Step to hold where parameters change with time; -1 is the last."
     ),
-}
-COMPUTE: Options = {
-    "seed": (("--seed",), {"type": SEED, "default": 0, "help": "Seed of all random numbers."}),
-    "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
-    "dtype": (
-        ("--dtype",),
-        {"type": click.Choice(["float64", "float32"]), "default": "float64", "help": "Precision."},
-    ),
-}
-OUTPUT: Options = {
-    "output": (("--output", "-o"), {"type": FOLDER, "metavar": "FIGURE", "help": "Figure to write: png, svg or pdf."}),
-    "save": (("--save",), {"type": FOLDER, "metavar": "FILE", "help": "Save the numbers: .nc or .zarr; .csv a table."}),
-    "as_json": (("--json",), {"is_flag": True, "help": "Print one JSON document instead of the verdict."}),
-    "arrays": (("--arrays",), {"is_flag": True, "help": "Put all numbers into --json."}),
-    "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the files that --output and --save name."}),
-    "no_figure": (("--no-figure",), {"is_flag": True, "help": "Draw no figure."}),
-    "quiet": (("--quiet",), {"is_flag": True, "help": "Print no progress."}),
-    "size": (("--size",), {"type": Size(), "metavar": "WxH", "help": "Width and height of the figure in inches: 8x5."}),
-    "dpi": (("--dpi",), {"type": click.IntRange(20, 600), "help": "Pixels per inch.  [default: 150]"}),
-    "theme": (("--theme",), {"type": click.Choice(["light", "dark"]), "default": "light", "help": "Ground."}),
-}
+)
+COMPUTE: Options = table(
+    click.Option(["--seed"], type=SEED, default=0, help="Seed of all random numbers."),
+    click.Option(["--device"], default="cpu", help="cpu, cuda, mps."),
+    click.Option(["--dtype"], type=click.Choice(["float64", "float32"]), default="float64", help="Precision."),
+)
+OUTPUT: Options = table(
+    click.Option(["--output", "-o"], type=FOLDER, metavar="FIGURE", help="Figure to write: png, svg or pdf."),
+    click.Option(["--save"], type=FOLDER, metavar="FILE", help="Save the numbers: .nc or .zarr; .csv a table."),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document instead of the verdict."),
+    click.Option(["--arrays"], is_flag=True, help="Put all numbers into --json."),
+    click.Option(["--overwrite"], is_flag=True, help="Replace the files that --output and --save name."),
+    click.Option(["--no-figure"], is_flag=True, help="Draw no figure."),
+    click.Option(["--quiet"], is_flag=True, help="Print no progress."),
+    click.Option(["--size"], type=Size(), metavar="WxH", help="Width and height of the figure in inches: 8x5."),
+    click.Option(["--dpi"], type=click.IntRange(20, 600), help="Pixels per inch.  [default: 150]"),
+    click.Option(["--theme"], type=click.Choice(["light", "dark"]), default="light", help="Ground."),
+)
+RANDOM_STARTS = click.option(
+    "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
+)
 SHARED: Options = SUBJECT | DRIVE | COMPUTE
 SECTIONS: dict[str, Options] = {
     "What to analyse": SUBJECT,
@@ -184,10 +222,10 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options section by section."""
-        place = {flags[0]: title for title, options in SECTIONS.items() for flags, _ in options.values()}
+        place = {each.opts[0]: title for title, options in SECTIONS.items() for each in options.values()}
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
         for param in self.get_params(ctx):
-            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+            if (record := param.get_help_record(ctx)) is not None:
                 rows[place.get(param.opts[0], "Options")].append(record)
         for title, records in rows.items():
             if records:
@@ -195,19 +233,19 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def with_options(table: Options, defaults: Mapping[str, Any] | None = None) -> Callable[[Function], Function]:
-    """Return the decorator that gives a command the options of a table, some with other defaults."""
-
-    def decorate(function: Function) -> Function:
-        for name, (flags, how) in reversed(list(table.items())):
-            given: dict[str, Any] = how | ({"default": defaults[name]} if defaults and name in defaults else {})
-            given.setdefault("show_default", given.get("default") is not None)
-            function = click.option(*flags, name, **given)(function)
-        return function
-
-    return decorate
+def shared(names: Iterable[str], **changed: Mapping[str, Any]) -> list[click.Parameter]:
+    """Return those of the shared options, in their order; `changed` has other attributes of some, by name."""
+    found: list[click.Parameter] = []
+    for name, option in (SHARED | OUTPUT).items():
+        if name in names:
+            found.append(copy.copy(option))
+            vars(found[-1]).update(changed.get(name, {}))
+    return found
 
 
-def chosen(names: Iterable[str]) -> Options:
-    """Return those of the shared options, in their order."""
-    return {name: SHARED[name] for name in SHARED if name in set(names)}
+def typed(given: click.Option, value: Any) -> list[str]:
+    """Return the words of a command line that give an option its value."""
+    if given.is_flag:
+        return [given.opts[0]] * bool(value)
+    values = value if given.multiple else [value]
+    return [f"{given.opts[0]}={','.join(map(str, each)) if isinstance(each, list) else each}" for each in values]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dynlab import progress
 from dynlab.errors import UserError, one_line, require_extra, shown
 from dynlab.files import write_bytes, write_text
+from dynlab.progress import working
 
 from .movie import Movie, save_movie
+from .options import OUTPUT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,19 +69,6 @@ def echo(text: str = "", *, err: bool = False) -> None:
         click.echo(shown(text), err=err)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
-
-
-@contextmanager
-def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
-    """Say on standard error what is being done, how far it is and how long the rest takes."""
-    if quiet:
-        yield
-        return
-    terminal = sys.stderr.isatty()
-    with progress.working(
-        what if terminal else f"{what} …", None if terminal else (lambda s: echo(s, err=True)), at_once
-    ):
-        yield
 
 
 def print_json(document: Any) -> None:
@@ -170,28 +157,16 @@ def _in_few_colours(png: bytes) -> bytes:
     return file.getvalue()
 
 
-@dataclass(frozen=True)
-class Output:
-    """Where a command's results go, as its options say."""
+class Output(SimpleNamespace):
+    """What the options of `dynlab.cli.options.OUTPUT` say, by their names; `suffixes` are those of --output."""
 
-    command: str
-    figure: Path | None = None
-    save: Path | None = None
-    as_json: bool = False
-    arrays: bool = False
-    overwrite: bool = False
-    quiet: bool = False
-    no_figure: bool = False
-    size: tuple[float, float] | None = None
-    dpi: int | None = None
-    theme: str = "light"
-    suffixes: tuple[str, ...] = FIGURE_SUFFIXES
-
-    def __post_init__(self) -> None:
+    def __init__(self, command: str, suffixes: tuple[str, ...] = FIGURE_SUFFIXES, **said: Any) -> None:
         """Refuse what cannot be written before anything is computed."""
-        check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
+        unsaid = dict.fromkeys(OUTPUT) | {"theme": "light"}
+        super().__init__(**(unsaid | said), command=command, suffixes=suffixes)
+        check_file(self.output, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
-        if self.figure is not None and self.no_figure:
+        if self.output is not None and self.no_figure:
             raise UserError("--output names a figure and --no-figure asks for none: leave one of the two out.")
         if self.arrays and not self.as_json:
             raise UserError("--arrays goes with --json: add it, or save the arrays with --save FILE.nc.")
@@ -215,10 +190,6 @@ class Output:
             self.log(f"{name.capitalize()}: {path}")
         return result.code
 
-    def working(self, what: str) -> AbstractContextManager[None]:
-        """Say on standard error what is being done."""
-        return working(what, quiet=self.quiet, at_once=True)
-
     def log(self, text: str) -> None:
         """Print a line on standard error, unless --quiet."""
         if not self.quiet:
@@ -241,7 +212,7 @@ class Output:
     def _draw(self, result: CommandResult) -> Path | None:
         if self.no_figure or not (result.page or result.movie or result.plot):
             return None
-        path = self.figure or free_path(f"{self.command}-{result.name}", self.suffixes[0])
+        path = self.output or free_path(f"{self.command}-{result.name}", self.suffixes[0])
         if result.page:
             write_text(path, result.page)
             return path

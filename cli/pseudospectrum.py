@@ -6,10 +6,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, GRID, NOT_NEGATIVE, POSITIVE
-from .output import CommandResult
-from .source import Source
 
 
 @analysis(ANYTHING - {"steps"})
@@ -19,9 +17,7 @@ from .source import Source
     "--grid", type=GRID, help="Points of the window in each direction.  [default: 101, of more than 256 states 51]"
 )
 @click.option("--extent", type=POSITIVE, help="Half the width of the window.  [default: the numerical range's]")
-@click.option(
-    "--steps", type=COUNT, default=100, show_default=True, help="Up to which power; of a flow, how many times."
-)
+@click.option("--steps", type=COUNT, default=100, help="Up to which power; of a flow, how many times.")
 @click.option("--seconds", type=POSITIVE, help="How long a flow is followed.  [default: till it decays]")
 @click.option(
     "--max-memory",
@@ -48,7 +44,7 @@ def pseudospectrum(
     asked: dict[str, Any] = sizes | {"seconds": seconds, "max_memory": allowed} | source.computing
     if source.takes_inputs:
         where: dict[str, Any] = {"step": at_step, "sample": sample or 0}
-        asked |= on_trajectory(source.driven_map, source.driving.inputs, **where, **source.computing)
+        asked |= on_trajectory(source.having(kind=None).map, source.driving.inputs, **where, **source.computing)
     else:
         for option, value in (("--at-step", at_step), ("--sample", sample)):
             if value is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import math
 import shlex
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,37 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dynlab.errors import UserError, in_words, lookup
-from dynlab.files import write_bytes, write_text
+from dynlab.files import write_text
+from dynlab.progress import working
 
 from . import COMMANDS
-from .analysis import AnalysisCommand, read_one
-from .options import OUTPUT, SHARED, Command, NetworkName, with_options
+from .analysis import AnalysisCommand, Source, read_one
+from .options import SHARED, Command, NetworkName, shared, typed
 from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json, save_figure
-from .report_pdf import chromium, print_pdf
-from .source import Source
-from .time_limits import Duration, OutOfTime, at_most
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
     from dynlab.report import Left, Part
 
-FORWARDED = (
-    "layer",
-    "nonlinearity",
-    "factory",
-    "encoder",
-    "readout",
-    "inputs",
-    "samples",
-    "skip",
-    "data_dir",
-    "at",
-    "seed",
-    "device",
-    "dtype",
-)
-CERTIFICATES = "certificates"  # the folder in the commands that a page shows
-SHARE = 0.4  # of the time that is left, which one part may take
+READING = ("layer", "nonlinearity", "factory", "encoder", "readout")
+FORWARDED = (*READING, "inputs", "samples", "skip", "data_dir", "at", "seed", "device", "dtype")
 MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
 SHARP = 180  # pixels per inch of such a PNG
 
@@ -74,68 +57,63 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
 )
 
 
-@click.command(cls=Command)
-@click.argument("checkpoints", type=NetworkName(), metavar="CKPT...", nargs=-1, required=True)
-@click.option("--budget", type=Duration(), default="2min", show_default=True, help="90s, 2min, 1h or none.")
-@click.option("--pdf", is_flag=True, help="Also print the page as a PDF beside it (needs Chromium).")
-@with_options({name: (flags, how | {"default": None}) for name, (flags, how) in SHARED.items() if name in FORWARDED})
-@with_options({name: OUTPUT[name] for name in ("output", "as_json", "overwrite", "quiet")})
+@click.command(
+    cls=Command,
+    params=[
+        click.Argument(["checkpoints"], type=NetworkName(), metavar="CKPT...", nargs=-1, required=True),
+        *shared(FORWARDED, **{name: {"default": None} for name in FORWARDED}),
+        *shared(("output", "as_json", "overwrite", "quiet")),
+    ],
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(0, min_open=True),
+    default=2.0,
+    metavar="MINUTES",
+    help="Begin no part after so many.",
+)
 def report(
     checkpoints: tuple[str, ...],
     budget: float,
-    pdf: bool,
     output: Path | None,
     as_json: bool,
     overwrite: bool,
     quiet: bool,
     **given: Any,
-) -> int:
+) -> None:
     """Write one HTML page with all that dynlab says of trained networks, which checks its own proofs in the browser.
 
     Verdicts, figures, tables, settings and the command behind each part; several networks stand side by side. The most
-    wanted parts come first, and each takes at most 40 % of the time that is left; the page names those that are left
-    out. A button checks the proofs of fixed points in exact integer arithmetic, without Python.
+    wanted parts come first, and none begins when the minutes are spent; the page names those that are left out. A
+    button checks the proofs of fixed points in exact integer arithmetic, without Python.
 
     \b
     dynlab report gru-flipflop
-    dynlab report model.pt --budget 10min -o model.html --pdf
-    dynlab report ernn-har2-k1 ernn-har2-k5 lstm-har2 --budget none
+    dynlab report model.pt --budget 10 -o model.html
+    dynlab report ernn-har2-k1 ernn-har2-k5 lstm-har2 --budget inf
     """
-    from dynlab import wording
-
-    files = Output("report", output, overwrite=overwrite, quiet=quiet, as_json=as_json, suffixes=PAGE_SUFFIXES)
-    browser = chromium() if pdf else None
+    Output("report", PAGE_SUFFIXES, output=output, overwrite=overwrite)
     options = {name: value for name, value in given.items() if value is not None}
-    source = Source(quiet=quiet, **{name: options[name] for name in FORWARDED[:5] if name in options})
-    found = {name: read_one(source, name) for name in dict.fromkeys(checkpoints)}
-    run = _Run(found, options, budget, files)
+    source = Source(quiet=quiet, **{name: options[name] for name in READING if name in options})
+    run = _Run({name: read_one(source, name) for name in dict.fromkeys(checkpoints)}, options, budget, quiet)
     with tempfile.TemporaryDirectory() as folder:
         run.all_parts(Path(folder))
-        made = [part for part in run.parts if not part.problem]
-        if not made:
-            why = [part.problem for part in run.parts] or [
-                f"a budget of {budget:g} s is too short: give --budget 10min"
-            ]
-            raise UserError(f"No part could be made: {why[0]}")
-        path = output or free_path("report-" + "-".join(Path(name).stem for name in found), ".html")
-        with files.working("Writing the page"):
-            write_text(path, run.page(path))
-    if browser is not None:
-        write_bytes(path.with_suffix(".pdf"), print_pdf(browser, path))
-        files.log(f"PDF: {path.with_suffix('.pdf')}")
+        if all(part.problem for part in run.parts):
+            raise UserError(f"No part could be made: {run.parts[0].problem}")
+        path = output or free_path("report-" + "-".join(Path(name).stem for name in run.found), ".html")
+        write_text(path, run.page(path))
     if as_json:
         print_json({"command": "report", "files": {"page": str(path)}, **run.document()})
-        return 0
+        return
     for name in run.found:
         if answer := run.answer(name):
             echo(f"{name}: {answer}")
-    echo(f"{wording.counted(len(made), 'part')} in {run.spent:.0f} s: {path}.")
     for part in run.parts:
-        echo(f"Failed: {part.section} of {part.network}: {part.problem}") if part.problem else None
-    if run.left:
-        names = wording.joined([f"{each.section} of {each.network}" for each in run.left])
-        echo(f"Left out: {names}. The page has their commands; a larger --budget makes room for them.")
-    return 0
+        if part.problem:
+            echo(f"Failed: {part.section} of {part.network}: {part.problem}")
+    for left in run.left:
+        echo(f"Left out, for want of time: {left.section} of {left.network}.")
+    echo(f"Page: {path}")
 
 
 @dataclass
@@ -144,8 +122,8 @@ class _Run:
 
     found: dict[str, Checkpoint]
     options: dict[str, Any]
-    budget: float
-    files: Output
+    budget: float  # minutes
+    quiet: bool
     parts: list[Part] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
@@ -163,32 +141,34 @@ class _Run:
             for name, found in self.found.items():
                 if section.systems and found.system.name not in section.systems:
                     continue
-                try:
-                    with at_most(SHARE * (self.budget - self.spent)), self.files.working(f"{section.title} of {name}"):
-                        self.parts.append(self._part(section, name, Path(tempfile.mkdtemp(dir=folder))))
-                except OutOfTime:
-                    line = shlex.join(["dynlab", *self._command(section, name)[1]])
-                    self.left.append(Left(name, section.title, line, "its share of the budget was spent."))
+                command, words = self._command(section, name)
+                if self.spent > 60 * self.budget:
+                    line = shlex.join(["dynlab", *words])
+                    self.left.append(Left(name, section.title, line, "the minutes were spent."))
+                    continue
+                with working(f"{section.title} of {name}", quiet=self.quiet):
+                    self.parts.append(self._part(section, name, command, words, Path(tempfile.mkdtemp(dir=folder))))
 
     def _command(self, section: Section, name: str) -> tuple[AnalysisCommand, list[str]]:
-        """Return the section's command, and its arguments for that network with those typed options that it takes."""
+        """Return the section's command, and its words for that network with those typed options that it takes."""
         command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
-        typed = {key: [SHARED[key][0][0], str(value)] for key, value in self.options.items() if key in command.names}
-        can_prove = importlib.util.find_spec("flint") is not None
-        proofs = ["--certificates", CERTIFICATES] if section.title == "Fixed points" and can_prove else []
-        words = [word for pair in typed.values() for word in pair]
-        return command, [section.arguments[0], name, *section.arguments[1:], *proofs, *words]
+        words = [section.arguments[0], name, *section.arguments[1:]]
+        return command, [*words, *self._typed(command.names)]
 
-    def _part(self, section: Section, name: str, folder: Path) -> Part:
+    def _typed(self, names: Iterable[str]) -> list[str]:
+        return [word for key in self.options if key in names for word in typed(SHARED[key], self.options[key])]
+
+    def _part(self, section: Section, name: str, command: AnalysisCommand, words: list[str], folder: Path) -> Part:
         """Return what the command says; where it fails, why."""
         from dynlab.report import Part
 
         started = time.perf_counter()
-        command, arguments = self._command(section, name)
-        words = [str(folder) if word == CERTIFICATES else word for word in arguments[1:]]
-        part = Part(name, section.title, shlex.join(["dynlab", *arguments]))
+        can_prove = section.title == "Fixed points" and importlib.util.find_spec("flint") is not None
+        proving = [f"--certificates={folder}"] if can_prove else []
+        line = shlex.join(["dynlab", *words, *["--certificates=certificates"] * can_prove])
+        part = Part(name, section.title, line)
         try:
-            result = command.result([*words, "--quiet"], self.found[name])
+            result = command.result([*words[1:], *proving], lambda source: self.found[name])
             table = "" if result.table is None else result.table.to_string(index=False, float_format="{:.4g}".format)
             part = replace(part, dataset=result.dataset, table=table, picture=picture(result))
         except Exception as error:  # one part that fails leaves the others as they are
@@ -203,16 +183,11 @@ class _Run:
         from dynlab.report import ReportedNetwork, report_page
         from dynlab.report.proofs import MOST_UNITS
 
-        networks = [
-            ReportedNetwork(
-                name,
-                describe(zoo.locate(name)),
-                shlex.join(["dynlab", "inspect", name]),
-                one.layer or "",
-                " ".join(filter(None, [self.answer(name), one.assumed])),
-            )
-            for name, one in self.found.items()
-        ]
+        networks = []
+        for name, one in self.found.items():
+            inspect, said = shlex.join(["dynlab", "inspect", name]), [self.answer(name), one.assumed]
+            facts = describe(zoo.locate(name))
+            networks.append(ReportedNetwork(name, facts, inspect, one.layer or "", " ".join(filter(None, said))))
         proofs = {}
         for part in self.parts:
             if part.certificates and self.found[part.network].system.state_size > MOST_UNITS:
@@ -221,11 +196,10 @@ class _Run:
                 proofs[part.network] = beside.name
                 for file in part.certificates:
                     write_text(beside / file.name, file.read_text(encoding="utf-8"))
-        budget = "none" if math.isinf(self.budget) else f"{self.budget:g}s"
-        typed = [word for key, value in self.options.items() for word in (SHARED[key][0][0], str(value))]
-        command = shlex.join(["dynlab", "report", *self.found, *typed, "--budget", budget])
+        words = [*self.found, *self._typed(self.options), f"--budget={self.budget:g}"]
         spent = f"The parts took {self.spent:.0f} s; {len(self.left) or 'none'} left out."
         questions = {section.title: section.question for section in SECTIONS}
+        command = shlex.join(["dynlab", "report", *words])
         return report_page(networks, questions, self.parts, self.left, spent=spent, command=command, proofs=proofs)
 
     def answer(self, name: str) -> str:
@@ -238,15 +212,13 @@ class _Run:
 
     def document(self) -> dict[str, Any]:
         """Return what was made and what was left out, for --json."""
-        names = ("network", "section", "command")
-        answers = {name: self.answer(name) for name in self.found}
+        names = ("network", "section", "command", "seconds", "problem")
         parts = [
-            {name: getattr(part, name) for name in (*names, "seconds", "problem")}
-            | {"verdict": part.dataset.attrs.get("verdict", "")}
+            {name: getattr(part, name) for name in names} | {"verdict": part.dataset.attrs.get("verdict", "")}
             for part in self.parts
         ]
-        left = [{name: getattr(each, name) for name in (*names, "reason")} for each in self.left]
-        return {"does_it_forget": answers, "parts": parts, "left_out": left}
+        answers = {name: self.answer(name) for name in self.found}
+        return {"does_it_forget": answers, "parts": parts, "left_out": [vars(left) for left in self.left]}
 
 
 def picture(result: CommandResult) -> str:

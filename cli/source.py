@@ -1,95 +1,102 @@
-"""What a command looks at: a checkpoint, a system by name or a matrix; what drives it and what is held."""
+"""What a command looks at: a checkpoint, a system by name, equations or a matrix; what drives it and what is held."""
 
 from __future__ import annotations
 
 import functools
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dynlab.errors import UserError
+from dynlab.progress import working
 
-from .output import echo, working
-from .values import held_input, numbers, pairs
+from .options import SHARED
+from .output import echo
 
 if TYPE_CHECKING:
-    from dynlab.checkpoints import Checkpoint
     from dynlab.systems import Map, System
     from dynlab.tasks import Driving
 
-# Options that only some subjects have: to what they belong.
-OF_CHECKPOINTS = ("layer", "nonlinearity", "encoder", "readout")
-OF_DRIVEN = ("inputs", "samples", "skip", "data_dir")
+# Options that only some subjects have.
+OF_SOME: dict[str, tuple[str, ...]] = dict.fromkeys(("layer", "nonlinearity", "encoder", "readout"), ("checkpoint",))
+OF_SOME |= dict.fromkeys(("inputs", "samples", "skip", "data_dir"), ("checkpoint", "driven system"))
+OF_SOME |= {"kind": ("matrix", "checkpoint"), "config": ("system", "driven system", "equations")}
 
 
-@dataclass(frozen=True)
-class Source:
-    """What the shared options say; an option that a command does not have is at its default.
+DEFAULTS: dict[str, Any] = {
+    name: option.default if isinstance(option.default, str | int) else None for name, option in SHARED.items()
+}
+DEFAULTS |= {
+    "given": frozenset(),
+    "found": None,
+    "first": None,
+    "checkpoints": (),
+    "starts": (),
+    "config": (),
+    "quiet": False,
+}
+
+
+class Source(SimpleNamespace):
+    """What the shared options say, by their names; an option that a command does not have is at its default.
 
     Attributes
     ----------
     given : frozenset of str
         The names of the options that were typed.
+    checkpoints : tuple of str
+        The files or names of the zoo.
     found : Checkpoint or None
         What was read, where a checkpoint was named.
     first : Source or None
         The first one of a run, whose inputs all others are driven by.
     """
 
-    given: frozenset[str] = frozenset()
-    found: Checkpoint | None = None
-    first: Source | None = None
-    checkpoints: tuple[str, ...] = ()
-    layer: str | None = None
-    factory: str | None = None
-    config: tuple[str, ...] = ()
-    nonlinearity: str | None = None
-    encoder: str | None = None
-    readout: str | None = None
-    matrix: str | None = None
-    flow: str | None = None
-    map_: str | None = None
-    kind: str | None = None
-    step_size: float | None = None
-    starts: tuple[str, ...] = ()
-    inputs: str | None = None
-    samples: int = 16
-    skip: int | None = None
-    steps: int = 50
-    data_dir: Path | None = None
-    at: str = "zero"
-    at_step: int = -1
-    seed: int = 0
-    device: str = "cpu"
-    dtype: str = "float64"
-    quiet: bool = False
+    def __init__(self, **said: Any) -> None:
+        super().__init__(**(DEFAULTS | said))
+
+    def having(self, **changed: Any) -> Source:
+        """Return another source that says the same but for these."""
+        return Source(**({name: getattr(self, name) for name in DEFAULTS} | changed))
+
+    @functools.cached_property
+    def subject(self) -> str:
+        """What is named: checkpoint, system, equations, matrix, or nothing.
+
+        Raises
+        ------
+        UserError
+            Where several are.
+        """
+        equations = [text for text in (self.flow, self.map_) if text is not None]
+        named = ["checkpoint"] * bool(self.checkpoints) + ["equations"] * len(equations)
+        named += ["matrix"] * (self.matrix is not None)
+        named += ["system"] * (self.factory is not None and not self.checkpoints)
+        if len(named) > 1:
+            raise UserError("Name one of CKPT, --system, --matrix, --flow and --map.")
+        return named[0] if named else ""
 
     def check(self, *, optional: bool) -> None:
         """Refuse none or several subjects, and options that the subject does not have."""
-        named_system = self.factory is not None and not self.checkpoints
-        equations = self.flow is not None or self.map_ is not None
-        typed = [each is not None for each in (self.matrix, self.flow, self.map_)]
-        subjects = sum([bool(self.checkpoints), named_system, *typed])
-        if subjects > 1:
-            raise UserError("Name one of CKPT, --system, --matrix, --flow and --map.")
-        if not subjects and not optional:
-            raise UserError("Name what to analyse: CKPT, --system NAME, --matrix MATRIX, --flow or --map EQUATIONS.")
-        if named_system and ":" in str(self.factory):
-            raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
-        drivable = bool(self.checkpoints) or (named_system and self.takes_inputs)
-        unfit = [name for name in OF_CHECKPOINTS if not self.checkpoints]
-        unfit += [name for name in OF_DRIVEN if not drivable]
-        unfit += ["kind"] * (named_system or equations) + ["config"] * (not (named_system or equations))
-        for name in unfit:
-            if subjects and name in self.given:
-                option = {"config": "set", "data_dir": "data-dir"}.get(name, name)
-                raise UserError(f"--{option} does not apply to {self.name}: leave it out.")
-        if self.checkpoints and self.kind not in (None, "flow"):
-            raise UserError(f"--kind {self.kind} is of --matrix; of a checkpoint --kind flow takes its flow.")
-        if self.kind in ("vanilla", "linear", "flow") and self.step_size is not None and not self.checkpoints:
+        subject = self.subject
+        if not self.checkpoints and self.kind not in (None, "feedback") and self.step_size is not None:
             raise UserError(f"--kind {self.kind} has no step ε: leave out --step-size or --kind.")
-        held_input(self.at)
+        if not subject:
+            if not optional:
+                raise UserError(
+                    "Name what to analyse: CKPT, --system NAME, --matrix MATRIX, --flow or --map EQUATIONS."
+                )
+            return
+        if subject == "system" and ":" in str(self.factory):
+            raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
+        if subject == "system" and self.takes_inputs:
+            subject = "driven system"
+        for name in sorted(self.given):
+            if subject not in OF_SOME.get(name, (subject,)):
+                raise UserError(f"{SHARED[name].opts[0]} does not apply to {self.name}: leave it out.")
+        if subject == "checkpoint" and self.kind not in (None, "flow"):
+            raise UserError(f"--kind {self.kind} is of --matrix; of a checkpoint --kind flow takes its flow.")
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -108,26 +115,14 @@ class Source:
             f"--system MODULE:FACTORY for the whole model. "
         )
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Files that may be read."""
-        return (*self.checkpoints, *filter(None, [self.inputs]))
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The checkpoint that was read."""
-        if self.found is None:
-            raise UserError("Name a checkpoint: a file, or a network of the zoo.")
-        return self.found
-
     @functools.cached_property
     def name(self) -> str:
         """For the figure's file: the checkpoint's folder and name with its layer, the system's, or the matrix's."""
         if self.checkpoints:
             path = Path(self.checkpoints[0])
-            parent = f"{path.absolute().parent.name}-" if path.exists() and path.absolute().parent.name else ""
-            return parent + path.stem + (f"-{self.layer.replace(':', '-')}" if self.layer else "")
-        if self.flow is not None or self.map_ is not None:
+            folder = f"{path.absolute().parent.name}-" if path.exists() and path.absolute().parent.name else ""
+            return folder + path.stem + (f"-{self.layer.replace(':', '-')}" if self.layer else "")
+        if self.subject == "equations":
             return "equations"
         subject = (self.factory or self.matrix or "matrix").replace(";", "_").replace(",", "_")
         return subject if self.kind in (None, "feedback") else f"{subject}-{self.kind}"
@@ -135,32 +130,36 @@ class Source:
     @functools.cached_property
     def cell(self) -> System:
         """The map or flow that is named."""
-        from dynlab.systems import Euler, Flow, create
-
         if self.matrix is not None:
             from dynlab.matrices import named_matrix
             from dynlab.systems.planar import STEP_SIZE, planar_system
 
             matrix = named_matrix(self.matrix, self.seed)
             return planar_system(matrix, self.kind or "feedback", self.step_size or STEP_SIZE)
-        if self.found is None and (self.factory or self.flow or self.map_) is not None:
-            import torch
+        if self.subject not in ("system", "equations"):
+            return self.found.system
+        from dynlab.systems import Euler, Flow
 
-            from dynlab.systems.equations import EquationFlow, EquationMap
+        made = self._made()
+        if self.step_size is None:
+            return made
+        if not isinstance(made, Flow):
+            raise UserError(f"--step-size makes Euler's map of a flow, and {self.name} is a map: leave it out.")
+        return Euler(made, self.step_size)
 
-            torch.manual_seed(self.seed)
-            numbers = pairs(self.config, "--set")
-            if self.factory is not None:
-                found = create(self.factory, **numbers)
-            else:
-                kind, text = (EquationFlow, self.flow) if self.flow is not None else (EquationMap, self.map_)
-                found = kind(str(text), **numbers)
-            if self.step_size is None:
-                return found
-            if not isinstance(found, Flow):
-                raise UserError(f"--step-size makes Euler's map of a flow, and {self.name} is a map: leave it out.")
-            return Euler(found, self.step_size)
-        return self.checkpoint.system
+    def _made(self) -> System:
+        import torch
+
+        from dynlab.systems import create
+        from dynlab.systems.equations import EquationFlow, EquationMap
+
+        torch.manual_seed(self.seed)
+        numbers = dict(self.config)
+        if self.factory is not None:
+            return create(self.factory, **numbers)
+        if self.flow is not None:
+            return EquationFlow(self.flow, **numbers)
+        return EquationMap(str(self.map_), **numbers)
 
     @property
     def system(self) -> System:
@@ -176,26 +175,17 @@ class Source:
     @property
     def map(self) -> Map:
         """The system, which must be a map."""
-        return self._as_map(self.system)
-
-    @property
-    def driven_map(self) -> Map:
-        """The cell that inputs drive, also where its flow is looked at."""
-        return self._as_map(self.cell)
-
-    def _as_map(self, system: System) -> Map:
         from dynlab.systems import Map
 
-        if not isinstance(system, Map):
+        if not isinstance(self.system, Map):
             fix = "leave out --kind flow" if self.kind else "--step-size 0.01 takes Euler's map of it"
             raise UserError(f"{self.name} is a flow, and this command analyses maps: {fix}.")
-        return system
+        return self.system
 
     @functools.cached_property
     def driving(self) -> Driving:
         """What drives it: read when it is first asked for, so that a command that needs none reads none."""
         from dynlab.tasks import driving_inputs
-        from dynlab.wording import NO_INPUT, counted
 
         if self.first is not None:
             return self.first.driving
@@ -203,13 +193,13 @@ class Source:
         how: dict[str, Any] = {"samples": self.samples, "steps": self.steps, "seed": self.seed, "skip": self.skip}
         with working(f"Reading {named}", quiet=self.quiet):  # the largest tasks take a minute or two
             found = driving_inputs(self.inputs, self.cell, **how, data_dir=self.data_dir)
-        if not self.quiet and self.takes_inputs and found.description != NO_INPUT:
-            echo(f"Inputs: {found.description}, {counted(found.inputs.shape[1], 'step')} each.", err=True)
+        if self.takes_inputs and not self.quiet:
+            echo(f"Inputs: {found.description}, {found.inputs.shape[1]:,} steps each.", err=True)
         return found
 
     @property
     def takes_inputs(self) -> bool:
-        """Whether the network has inputs."""
+        """Tell whether the network has inputs."""
         return self.cell.network_input_size > 0
 
     @property
@@ -231,7 +221,7 @@ class Source:
     @property
     def held(self) -> dict[str, Any]:
         """The arguments that say what is held."""
-        return {"at": held_input(self.at), "at_step": self.at_step}
+        return {"at": self.at, "at_step": self.at_step}
 
     @property
     def mean_of(self) -> Any:
@@ -241,12 +231,11 @@ class Source:
     @property
     def initial_states(self) -> list[list[float]]:
         """Starts of orbits, as --start says."""
-        states = [numbers("--start", text) for text in self.starts]
         size = self.system.state_size
-        for text, state in zip(self.starts, states, strict=True):
+        for state in self.starts:
             if len(state) != size:
-                raise UserError(f"--start takes {size} numbers, one for each state; got {text}.")
-        return states
+                raise UserError(f"--start takes {size} numbers, one for each state; got {len(state)}.")
+        return list(self.starts)
 
     @property
     def computing(self) -> dict[str, Any]:
@@ -254,5 +243,5 @@ class Source:
         return {"dtype": self.dtype, "device": self.device, "seed": self.seed}
 
     def working(self, what: str) -> AbstractContextManager[None]:
-        """Say on standard error what is being done, with a clock where somebody watches a terminal."""
-        return working(what, quiet=self.quiet or self.first is not None, at_once=True)
+        """Say on standard error what is being done; of the checkpoints of a run that is said once."""
+        return working(what, quiet=self.quiet) if self.first is None else nullcontext()

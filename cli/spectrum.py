@@ -2,10 +2,8 @@
 
 import click
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT
-from .output import CommandResult
-from .source import Source
 
 
 @analysis(ANYTHING | {"starts"})

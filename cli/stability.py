@@ -2,22 +2,18 @@
 
 import click
 
-from .analysis import analysis, measured
-from .energy import INTEGRATORS
-from .options import ANYTHING, COUNT
-from .output import CommandResult
-from .source import Source
+from .analysis import CommandResult, Source, analysis, measured
+from .options import ANYTHING, COUNT, INTEGRATORS
 
 
 @analysis(ANYTHING | {"starts"})
 @click.option(
     "--integrator",
-    type=click.Choice(INTEGRATORS),
+    type=INTEGRATORS,
     default="euler",
-    show_default=True,
     help="Integrator whose step is judged.",
 )
-@click.option("--times", type=COUNT, default=64, show_default=True, help="Number of steps to linearise.")
+@click.option("--times", type=COUNT, default=64, help="Number of steps to linearise.")
 def stability(source: Source, integrator: str, times: int) -> CommandResult:
     """Say whether a step keeps what the flow promises: critical steps, diffusion, integrators, theory's bounds.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,13 @@ import click
 
 import dynlab
 from dynlab.errors import OWN, UserError, lookup
-from dynlab.progress import duration, through
+from dynlab.progress import through, working
 
 from . import COMMANDS
-from .analysis import AnalysisCommand
-from .options import FOLDER
-from .output import OWN_ERROR, echo, print_json, working
-from .sweep_files import contents
+from .analysis import AnalysisCommand, Source
+from .options import FOLDER, NOT_NEGATIVE
+from .output import OWN_ERROR, check_file, echo, print_json
 from .sweep_grid import CHECKPOINT, grid_of
-from .sweep_train import trained
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,17 +30,16 @@ if TYPE_CHECKING:
 
 MOST_SAID = 5  # failures
 AGAIN = "The same line tries them again."
-THEIRS = {"ignore_unknown_options": True}
 
 
-@click.command(context_settings=THEIRS)
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("command", metavar="COMMAND")
 @click.argument("arguments", metavar="[CKPT]... [OPTIONS OF COMMAND]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--grid", multiple=True, metavar="NAME=VALUES", help="lo:hi:20, lo:hi:log20 or a,b,c; repeatable.")
 @click.option("--save", "data", type=FOLDER, metavar="FILE", help="The store, .zarr. An unfinished one is continued.")
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786.  [default: this machine]")
 @click.option(
-    "--workers", type=click.IntRange(min=0), help="Processes on this machine; 0: this one alone.  [default: its cores]"
+    "--workers", type=NOT_NEGATIVE, help="Processes on this machine; 0: this one alone.  [default: its cores]"
 )
 @click.option("--dry-run", is_flag=True, help="Say how many cells there are, and how long and large they will be.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the verdict.")
@@ -62,49 +59,47 @@ def sweep(
 
     NAME is an option of the command, or a setting of --system. Several checkpoints are an axis of their own. After an
     interruption run the same line again: it computes what is missing, and tries again what failed. Cells that failed
-    say why. `sweep train` trains one network for each cell, in a folder of its own in --output.
+    say why.
 
     \b
     dynlab sweep lyapunov --system lorenz --seconds 50 --grid rho=20:30:11 --save lorenz.zarr
     dynlab sweep gradient a.pt b.pt --grid inputs=noise:0.5,noise:1.0 --grid seed=0,1,2 --save gradients.zarr
     dynlab sweep fixed-points model.pt --grid seed=0:99:100 --save points.zarr --scheduler tcp://10.0.0.1:8786
-    dynlab sweep train --system gru --task flipflop --grid hidden_size=16,32 --grid seed=0,1,2 -o runs --save gru.zarr
     """
-    swept = _swept(command)
-    if not dry_run:
-        _check_data(data)
-        if scheduler is not None and workers is not None:
-            raise UserError("--workers are of this machine, and --scheduler has its own: leave one of the two out.")
+    swept = swept_command(command)
+    if data is None and not dry_run:
+        raise UserError("--save names the store of all cells, and ends in .zarr. --dry-run needs none.")
+    check_file(data, "--save", (".zarr",), overwrite=True)
+    if scheduler is not None and workers is not None:
+        raise UserError("--workers are of this machine, and --scheduler has its own: leave one of the two out.")
     with working("Loading", quiet=quiet):
         from dynlab import sweep as sweeps
 
         cells, before = grid_of(swept, arguments, grid)
         if scheduler is not None:
             sweeps.check_address(scheduler)
-    once = not isinstance(swept, AnalysisCommand)  # a training stays in its folder
     compute = functools.partial(cell_dataset, command, list(arguments), before, (dynlab.__version__, os.getcwd()))
     if data is None or dry_run:
-        with working("Computing a cell", quiet=quiet, at_once=True):
-            first = sweeps.first_trial(compute, cells, once)
-        processes = sweeps.cores() if workers is None else max(1, workers)
-        return _tell_first(first, cells, processes, scheduler, as_json)
-    with working("Computing a cell", quiet=quiet, at_once=True):
+        with working("Computing a cell", quiet=quiet):
+            first = sweeps.first_trial(compute, cells)
+        return _estimate(first, cells, sweeps.cores() if workers is None else max(1, workers), as_json)
+    with working("Computing a cell", quiet=quiet):
         about = {"command": command, "arguments": list(arguments)}
-        store, trial = sweeps.opened(compute, cells, data, about, contents(arguments, cells), once)
+        store, trial = sweeps.opened(compute, cells, data, about, contents(arguments, cells))
     ready = sweeps.size(cells) - len(store.pending())
-    ready -= sum(each.dataset is not None for each in trial.outcomes) if trial is not None else 0
     if trial is not None:
+        ready -= sum(each.dataset is not None for each in trial.outcomes)
         left = sweeps.size(cells) - ready - len(trial.outcomes)
-        with working(f"Sweeping {left:,} cells", quiet=quiet, at_once=True):
+        with working(f"Sweeping {left:,} cells", quiet=quiet):
             for _ in through(sweeps.run(compute, store, trial, scheduler=scheduler, workers=workers), left):
                 pass
-    return _tell(command, store, ready, as_json)
+    return _summary(command, store, ready, as_json)
 
 
 def cell_dataset(
     command: str, arguments: list[str], before: Mapping[str, str], begun: tuple[str, str], values: Mapping[str, Any]
 ) -> xr.Dataset:
-    """The Dataset of one cell of a sweep: what the command computes, given the arguments of all and the cell's values.
+    """Return the Dataset of one cell: what the command computes for the arguments of all and the cell's values.
 
     Parameters
     ----------
@@ -126,119 +121,113 @@ def cell_dataset(
         )
     if os.path.isdir(folder) and os.getcwd() != folder:
         os.chdir(folder)  # a worker computes one cell at a time
-    analysis = _swept(command)
-    words = [f"{text}{values[name]}" for name, text in before.items()]
+
+    def read(source: Source) -> Checkpoint:
+        from dynlab import zoo
+
+        path = zoo.locate(str(values.get(CHECKPOINT, source.checkpoints[0])))
+        state = os.stat(path)
+        return _checkpoint(path, (state.st_mtime_ns, state.st_size), **source.reading)
+
     try:
-        if not isinstance(analysis, AnalysisCommand):
-            return trained([*arguments, *words], values)
-        with analysis.asked([*arguments, *words, "--quiet"]) as (source, own):
-            source.check(optional=False)
-            if source.checkpoints:
-                name = str(values.get(CHECKPOINT, source.checkpoints[0]))
-                source = replace(source, checkpoints=(name,), found=_checkpoint(name, _state(name), **source.reading))
-            return analysis.function(source, **own).dataset
+        words = [f"{text}{values[name]}" for name, text in before.items()]
+        return swept_command(command).result([*arguments, *words], read).dataset
     except click.ClickException as error:
         raise UserError(error.format_message()) from error
 
 
-def _state(name: str) -> tuple[int, int]:
-    """What changes with a file."""
-    from dynlab import zoo
-
-    found = os.stat(zoo.locate(name))
-    return found.st_mtime_ns, found.st_size
-
-
 @functools.lru_cache(maxsize=8)
-def _checkpoint(name: str, state: tuple[int, int], **reading: Any) -> Checkpoint:
-    """A checkpoint, read once for the cells that a worker computes one after the other."""
-    from dynlab import zoo
+def _checkpoint(path: Path, state: tuple[int, int], **reading: Any) -> Checkpoint:
+    """Read a checkpoint once for all cells that a worker computes; `state` changes with the file."""
     from dynlab.checkpoints import read
 
-    return read(zoo.locate(name), **reading)
+    return read(path, **reading)
 
 
-def _swept(name: str) -> click.Command:
-    found: click.Command = lookup(COMMANDS, name, "command")
-    if found.name == "train" or (isinstance(found, AnalysisCommand) and found.can_sweep):
+def swept_command(name: str) -> AnalysisCommand:
+    """Return a command that can be swept, or raise."""
+    found = lookup(COMMANDS, name, "command")
+    if isinstance(found, AnalysisCommand) and found.can_sweep:
         return found
     raise UserError(
         f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --save, such as spectrum, "
-        f"gradient or lyapunov, or train."
+        f"gradient or lyapunov."
     )
 
 
-def _check_data(data: Path | None) -> None:
-    if data is None or data.suffix != ".zarr":
-        got = "nothing" if data is None else repr(str(data))
-        raise UserError(f"--save names the store of all cells, and ends in .zarr; got {got}. --dry-run needs none.")
-    if not data.parent.is_dir():
-        raise UserError(f"The folder {data.parent} of --save does not exist; create it first.")
+def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> dict[str, str]:
+    """Return the SHA-256 of each file or Zarr store that a word of the command line or a value of the grid names."""
+    values = [value for each in grid for value in each.values if isinstance(value, str)]
+    words = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
+    paths = [Path(name) for name in dict.fromkeys([*words, *values])]
+    return {str(path): _digest(path) for path in paths if path.is_file() or (path.suffix == ".zarr" and path.is_dir())}
 
 
-def _tell_first(first: Trial, grid: list[Axis], workers: int, scheduler: str | None, as_json: bool) -> int:
-    """What a sweep would take, on standard output."""
-    from dynlab import sweep, wording
+def _digest(path: Path) -> str:
+    told = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        told.update(str(file).encode("utf-8", "surrogateescape"))
+        told.update(file.read_bytes() if file.is_file() else b"")
+    return told.hexdigest()
+
+
+def _estimate(first: Trial, grid: list[Axis], workers: int, as_json: bool) -> int:
+    """Print what a sweep would take."""
+    from dynlab import sweep
 
     count = sweep.size(grid)
-    seconds = math.ceil(count / workers) * first.seconds
+    seconds, size = math.ceil(count / workers) * first.seconds, count * first.bytes
     if as_json:
-        document = {"command": "sweep", "cells": count, "seconds_each": first.seconds, "bytes_each": first.bytes}
-        print_json(document | {"workers": workers, "seconds": seconds, "bytes": count * first.bytes})
-        return 0
-    by = f"with {wording.counted(workers, 'worker')}" + (" (more of a cluster take less)" if scheduler else "")
-    each, total = (f"{wording.number(size / 1e6, 2)} MB" for size in (first.bytes, count * first.bytes))
-    echo(f"{_axes(grid)}. A cell takes {wording.number(first.seconds, 2)} s and {each}, before it is compressed.")
-    echo(f"The sweep takes {duration(seconds)} {by}, and {total} at most.")
+        each = {"seconds_each": first.seconds, "bytes_each": first.bytes}
+        print_json({"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": size} | each)
+    else:
+        echo(f"{_axes(grid)}. A cell takes {first.seconds:.2g} s and {first.bytes / 1e6:.2g} MB.")
+        echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {size / 1e6:,.3g} MB at most.")
     return 0
 
 
 def _axes(grid: list[Axis]) -> str:
-    from dynlab import sweep, wording
+    from dynlab import sweep
 
-    axes = " × ".join(f"{each.name} ({len(each.values):,})" for each in grid)
-    return f"{wording.counted(sweep.size(grid), 'cell')}: {axes}"
+    return f"{sweep.size(grid):,} cells: " + " × ".join(f"{each.name} ({len(each.values):,})" for each in grid)
 
 
-def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
-    """What was computed and what failed, on standard output; the exit code.
+def _summary(command: str, store: Store, ready: int, as_json: bool) -> int:
+    """Print what was computed and what failed; return the exit code.
 
     Raises
     ------
     UserError
         Where every cell fails, and none by a fault of dynlab's own.
     """
-    from dynlab import sweep, wording
+    from dynlab import sweep
 
     failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
-    own = [_shown(*each) for each in failed if each[1].startswith(OWN)]
+    shown = [f"{', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}" for cell, why in failed]
+    own = any(problem.startswith(OWN) for _, problem in failed)
     if len(failed) == store.done.size and not own:
-        raise UserError(f"No cell of {store.path} is done, as all {len(failed):,} failed: {_shown(*failed[0])} {AGAIN}")
-    if own:
-        echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them. {own[0]}", err=True)
+        raise UserError(f"No cell of {store.path} is done, as all {len(failed):,} failed: {shown[0]} {AGAIN}")
     done = store.done.size - len(store.pending()) - ready
     if as_json:
         counts = {"cells": store.done.size, "done_before": ready, "done": done, "failed": len(failed)}
-        counts["computed_again"] = store.again
-        problems = [{"cell": _as_json(cell), "problem": problem} for cell, problem in failed]
-        files = {"data": str(store.path)}
-        print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
-        return OWN_ERROR if own else 0
-    if store.again:
-        echo(f"Files have changed: {wording.counted(store.again, 'cell')} that had been done are computed again.")
-    before = f", {ready:,} were before" if ready else ""
-    echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
-    for each in failed[:MOST_SAID]:
-        echo(f"Failed: {_shown(*each)}")
-    if failed:
-        echo(AGAIN)
+        problems = [
+            {"cell": {key: _finite(value) for key, value in cell.items()}, "problem": why} for cell, why in failed
+        ]
+        about = {"command": "sweep", "of": command, "files": {"data": str(store.path)}, "computed_again": store.again}
+        print_json(about | counts | {"problems": problems})
+    else:
+        again = f", {store.again:,} again since files have changed" if store.again else ""
+        before = f", {ready:,} were before" if ready else ""
+        echo(f"{_axes(store.grid)}. {done:,} are done{again}{before}, {len(failed):,} failed: {store.path}.")
+        for line in shown[:MOST_SAID]:
+            echo(f"Failed: {line}")
+        if failed:
+            echo(AGAIN)
+    if own:
+        echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them.", err=True)
     return OWN_ERROR if own else 0
 
 
-def _as_json(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a cell, an infinite one as text."""
-    return {name: str(each) if each in (math.inf, -math.inf) else each for name, each in cell.items()}
-
-
-def _shown(cell: Mapping[str, Any], problem: str) -> str:
-    return f"{', '.join(f'{name} = {value}' for name, value in cell.items())}: {problem}"
+def _finite(value: Any) -> Any:
+    """Return a value for JSON, an infinite one as text."""
+    return str(value) if value in (math.inf, -math.inf) else value

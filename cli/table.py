@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from dynlab.errors import lookup
-from dynlab.progress import through
+from dynlab.progress import through, working
 
 from .options import names_in
-from .output import DATA_SUFFIXES, check_file, echo, print_json, print_table, working
+from .output import DATA_SUFFIXES, check_file, echo, print_json, print_table
 
 
 @click.command()
@@ -55,7 +55,7 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     if name == "all" and (as_json or data):
         raise click.UsageError("--json and --save take the numbers of one table: name it in place of `all`.")
     names = list(TABLES) if name == "all" else [name]
-    with working("Making the tables" if len(names) > 1 else f"Making the table {name}", quiet=False):
+    with working("Making the tables" if len(names) > 1 else f"Making the table {name}"):
         made = {each: lookup(TABLES | {"all": ""}, each, "table")(recompute=recompute) for each in through(names)}
     for one in made.values():
         if data:

@@ -9,9 +9,8 @@ import click
 
 from dynlab.errors import UserError, entry
 
-from .options import COUNT, FOLDER, Command, Options, names_in, with_options
+from .options import COUNT, FOLDER, Command, Setting, names_in
 from .output import echo, print_json
-from .values import pairs
 
 if TYPE_CHECKING:
     from dynlab.training import Run
@@ -83,100 +82,85 @@ SETTINGS = {
 }
 
 
-def _setting(name: str, kind: type, text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The option of a setting; what is true or false is a flag."""
-    how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
-    return (f"--{name.replace('_', '-')}",), how | {"help": text}
+SUBJECT = (
+    click.Option(
+        ["--preset"],
+        shell_complete=names_in("dynlab.training.presets:PRESETS"),
+        help="A training by name, such as har2-ernn-k1; what else is given changes it.",
+    ),
+    click.Option(
+        ["--system"],
+        shell_complete=names_in("dynlab.systems:SYSTEMS"),
+        help="The network that is trained: rnn, lstm, ernn … (any that dynlab has).",
+    ),
+    click.Option(
+        ["--task"],
+        shell_complete=names_in("dynlab.tasks:TASKS"),
+        help="The task that it is trained on: a name that `dynlab list tasks` prints.",
+    ),
+    click.Option(
+        ["--set", "config"],
+        type=Setting(),
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A setting of the system: state_size=80.",
+    ),
+    click.Option(
+        ["--task-set", "task_config"],
+        type=Setting(),
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A setting of the task: delay=200.",
+    ),
+    click.Option(
+        ["--retrain"],
+        is_flag=True,
+        help="Train on the whole training split, with nothing held out, and keep the last epoch.",
+    ),
+)
+RUN = (
+    click.Option(["--device"], default="cpu", help="cpu, cuda, mps."),
+    click.Option(["--data-dir"], type=FOLDER, help="Folder of the data sets.  [default: $DYNLAB_DATA]"),
+    click.Option(["--output", "-o"], type=FOLDER, metavar="FOLDER", help="[default: runs/SYSTEM-TASK-seedN]"),
+    click.Option(["--resume"], is_flag=True, help="Go on with the interrupted run in --output, bit for bit on a CPU."),
+    click.Option(["--overwrite"], is_flag=True, help="Replace the run in --output."),
+    click.Option(["--checkpoint-every"], type=COUNT, help="Save after so many batches, not only each epoch."),
+    click.Option(
+        ["--keep-every"],
+        type=COUNT,
+        help="Keep a checkpoint of every so many batches, FOLDER/step-000000.ckpt …, for --over step.",
+    ),
+    click.Option(
+        ["--log-every"],
+        type=COUNT,
+        help="Steps between rows of FOLDER/steps and points in FOLDER/tensorboard.  [default: 50]",
+    ),
+    click.Option(
+        ["--monitor-every"],
+        type=COUNT,
+        help="Steps between two measurements of the gradient, spectral radius and exponent.  [default: none are made]",
+    ),
+    click.Option(
+        ["--test-every-epoch"],
+        is_flag=True,
+        help="Write the test split's scores to FOLDER/metrics.csv; they do not choose the epoch that is kept.",
+    ),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print the facts of the training as one JSON document."),
+    click.Option(["--quiet"], is_flag=True, help="No progress on standard error."),
+)
 
 
-SUBJECT: Options = {
-    "preset": (
-        ("--preset",),
-        {
-            "help": "A training by name, such as har2-ernn-k1; what else is given changes it.",
-            "shell_complete": names_in("dynlab.training.presets:PRESETS"),
-        },
-    ),
-    "system": (
-        ("--system",),
-        {
-            "help": "The network that is trained: rnn, lstm, ernn … (any that dynlab has).",
-            "shell_complete": names_in("dynlab.systems:SYSTEMS"),
-        },
-    ),
-    "task": (
-        ("--task",),
-        {
-            "help": "The task that it is trained on: a name that `dynlab list tasks` prints.",
-            "shell_complete": names_in("dynlab.tasks:TASKS"),
-        },
-    ),
-    "config": (
-        ("--set",),
-        {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of the system: state_size=80."},
-    ),
-    "task_config": (
-        ("--task-set",),
-        {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of the task: delay=200."},
-    ),
-    "retrain": (
-        ("--retrain",),
-        {"is_flag": True, "help": "Train on the whole training split, with nothing held out, and keep the last epoch."},
-    ),
-}
-RUN: Options = {
-    "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
-    "data_dir": (("--data-dir",), {"type": FOLDER, "help": "Where data sets lie. [default: $DYNLAB_DATA]"}),
-    "output": (
-        ("--output", "-o"),
-        {"type": FOLDER, "metavar": "FOLDER", "help": "[default: runs/SYSTEM-TASK-seedN]"},
-    ),
-    "resume": (
-        ("--resume",),
-        {"is_flag": True, "help": "Go on with the interrupted run in --output, bit for bit on a CPU."},
-    ),
-    "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the run in --output."}),
-    "checkpoint_every": (
-        ("--checkpoint-every",),
-        {"type": COUNT, "help": "Save after so many batches, not only each epoch."},
-    ),
-    "keep_every": (
-        ("--keep-every",),
-        {
-            "type": COUNT,
-            "help": "Keep a checkpoint of every so many batches, FOLDER/step-000000.ckpt …, for `--over step` of the "
-            "analyses.",
-        },
-    ),
-    "log_every": (
-        ("--log-every",),
-        {
-            "type": COUNT,
-            "help": "Steps between rows of FOLDER/steps and points in FOLDER/tensorboard.  [default: 50]",
-        },
-    ),
-    "monitor_every": (
-        ("--monitor-every",),
-        {
-            "type": COUNT,
-            "help": "Steps between two measurements of the gradient, spectral radius and exponent.  "
-            "[default: none are made]",
-        },
-    ),
-    "test_every_epoch": (
-        ("--test-every-epoch",),
-        {
-            "is_flag": True,
-            "help": "Write the test split's scores to FOLDER/metrics.csv; they do not choose the epoch that is kept.",
-        },
-    ),
-    "as_json": (("--json",), {"is_flag": True, "help": "Print the facts of the training as one JSON document."}),
-    "quiet": (("--quiet",), {"is_flag": True, "help": "No progress on standard error."}),
-}
+def _setting(name: str, kind: type, text: str) -> click.Option:
+    """Return the option of a setting; what is true or false is a flag."""
+    flag = f"--{name.replace('_', '-')}"
+    return (
+        click.Option([flag], is_flag=True, default=None, help=text)
+        if kind is bool
+        else click.Option([flag], type=kind, help=text)
+    )
 
 
-@click.command(cls=Command)
-@with_options(SUBJECT | {name: _setting(name, kind, text) for name, (kind, text) in SETTINGS.items()} | RUN)
+@click.command(cls=Command, params=[*SUBJECT, *(_setting(name, *how) for name, how in SETTINGS.items()), *RUN])
 def train(
     device: str,
     data_dir: Path | None,
@@ -235,8 +219,8 @@ def run_of(
     preset: str | None,
     system: str | None,
     task: str | None,
-    config: tuple[str, ...],
-    task_config: tuple[str, ...],
+    config: tuple[tuple[str, Any], ...],
+    task_config: tuple[tuple[str, Any], ...],
     retrain: bool,
     **settings: Any,
 ) -> Run:
@@ -263,13 +247,13 @@ def run_of(
         changes = {name: getattr(Settings, name) for name in own} | changes
     if not same_task:  # these are the task's own
         changes = {"augment": (), "embedding": Settings.embedding, "carry": Settings.carry} | changes
-    task_settings = dict(base.task_settings if same_task else {}) | pairs(task_config, "--task-set")
+    task_settings = dict(base.task_settings if same_task else {}) | dict(task_config)
     if retrain:
         task_settings["retrain"] = True
     return Run(
         system or base.system,
         task or base.task,
         dataclasses.replace(base.settings, **changes),
-        dict(base.config if same_system else {}) | pairs(config, "--set"),
+        dict(base.config if same_system else {}) | dict(config),
         task_settings,
     )

@@ -16,6 +16,7 @@ import dynlab
 from dynlab.cli import COMMANDS
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import lookup
+from dynlab.explore import explorer_page
 from dynlab.plots import PLOTS
 
 ROOT = Path(__file__).parents[1]
@@ -168,7 +169,7 @@ def finish(app: Any, error: Exception | None) -> None:
     if error is None:
         if REPORTS.exists():
             shutil.copytree(REPORTS, Path(app.outdir) / "reports", dirs_exist_ok=True)
-        shutil.copy(ROOT / "dynlab" / "explore" / "explorer.html", app.outdir)
+        (Path(app.outdir) / "explorer.html").write_text(explorer_page(), encoding="utf-8")
         (Path(app.outdir) / "index.html").write_text(
             '<!doctype html><meta charset="utf-8"><title>dynlab</title>'
             '<meta http-equiv="refresh" content="0; url=docs/index.html">',

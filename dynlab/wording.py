@@ -1,4 +1,4 @@
-"""Numbers and small grammar in the sentences of verdicts: every one is written here, so that all are written alike.
+"""Write the numbers and the small grammar of verdicts, all alike.
 
 A minus sign is a true one, a count has its thousands parted and its noun in the right number, a share says all or none
 only where it is, and an error decides how many digits of its number are shown.
@@ -10,15 +10,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-UNCHANGED = 0.05  # nats: what changes by less than 5 % neither shrinks nor grows
 LARGE = 10.0  # nats: below, the second decimal of a power of e is worth its place
 READABLE = 7.0  # nats: a growth up to this is told as a number too, about a thousand times
 NEAR_ONE = 1e-4  # what is nearer to 1 is told by its difference
 ROUNDED_TO_ONE = 4e-16  # from 1: two units in the last place
 SMALLEST_SHARE = 0.001  # a share below, or as near to all, is said to be so
-SMALL_RANGE = 0.01  # numbers up to this are all powers of ten in a range where one of them is
 WHOLE = 1e6  # below, a number of many digits before its point is written out: "1,540" and not "1.54e+03"
 SMALL = -5  # the decimal place beyond which a number with its error is written as a power of ten
 FEW_UNITS = 3  # a state of so many dimensions at most is written out
@@ -45,7 +42,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def digits_against(value: float, other: float, fewest: int = 4) -> int:
-    """Return the digits with which a written number stays above, at or below another.
+    """Return the number of digits with which a number is as truly above, at or below another as it is itself.
 
     Examples
     --------
@@ -57,32 +54,26 @@ def digits_against(value: float, other: float, fewest: int = 4) -> int:
     return next(enough, EXACT)
 
 
-def with_error(value: float, error: float, unit: str = "", figures: int = 1) -> str:
-    """Write a number to the digits that its error allows, the error to one or to so many `figures`, and the unit.
+def with_error(value: float, error: float, unit: str = "") -> str:
+    """Write a number to the digits that its error allows, the error to one, and the unit.
 
     Examples
     --------
     >>> with_error(0.86874, 0.0021, "nat/step"), with_error(0.5, math.inf), with_error(-0.036, 0.042)
     ('0.869 ± 0.002 nat/step', '0.5 (error not known)', '−0.04 ± 0.04')
-    >>> with_error(2.0, 0.0), with_error(0.37, 1.2), with_error(-0.0352, 0.0398, figures=2)
-    ('2', '0.4 ± 1', '−0.035 ± 0.040')
+    >>> with_error(2.0, 0.0), with_error(0.37, 1.2)
+    ('2', '0.4 ± 1')
     """
     after = f" {unit}" if unit else ""
     if not math.isfinite(error) or not math.isfinite(value):
         return f"{number(value)}{after}" + (" (error not known)" if math.isfinite(value) else "")
-    hidden = error > 0 and round(value, -_last_place(error, figures)) == 0  # such a number is told, too
-    written = to_error(value, error / 10 if hidden else error, figures=figures)
-    spread = number(error, 1) if figures == 1 else to_error(error, error, figures=figures)
-    return f"{written}{after}" if error == 0 else f"{written} ± {spread}{after}"
+    hidden = error > 0 and round(value, -Decimal(f"{error:.0e}").adjusted()) == 0  # such a number is told, too
+    written = to_error(value, error / 10 if hidden else error)
+    return f"{written}{after}" if error == 0 else f"{written} ± {number(error, 1)}{after}"
 
 
-def _last_place(error: float, figures: int) -> int:
-    """The decimal place of the last of an error's leading figures."""
-    return Decimal(f"{error:.{figures - 1}e}").adjusted() - figures + 1
-
-
-def to_error(value: float, error: float, most: int = MOST_DIGITS, figures: int = 1) -> str:
-    """Write a number to the digits that its error, of so many `figures`, allows, `most` at most.
+def to_error(value: float, error: float, most: int = MOST_DIGITS) -> str:
+    """Write a number alone, to the digits that its error allows, and to `most` at most.
 
     Examples
     --------
@@ -91,7 +82,7 @@ def to_error(value: float, error: float, most: int = MOST_DIGITS, figures: int =
     """
     if error == 0:
         return number(value, most)
-    last = _last_place(error, figures)
+    last = Decimal(f"{error:.0e}").adjusted()
     rounded = round(value, -last) + 0.0
     digits = Decimal(abs(rounded)).adjusted() - last + 1 if rounded else 1
     if digits > most or last < SMALL:
@@ -100,7 +91,7 @@ def to_error(value: float, error: float, most: int = MOST_DIGITS, figures: int =
 
 
 def place(point: Any, norm: str = "‖h‖") -> str:
-    """Write the place of a state, behind "at": "0", "(0.8586, 0)", of many dimensions "‖h‖ = 3.21"."""
+    """Write a state behind "at": "0", "(0.8586, 0)", of many dimensions "‖h‖ = 3.21"."""
     if not np.any(point):
         return "0"
     if len(point) <= FEW_UNITS:
@@ -128,7 +119,7 @@ def plural_of(noun: str) -> str:
 
 
 def article(noun: str) -> str:
-    """Write a noun with "a" or "an", as it is said aloud: "an Euler step".
+    """Return a noun with "a" or "an", as it is said aloud: "an Euler step".
 
     Examples
     --------
@@ -145,39 +136,8 @@ def agree(count: int, one: str = "is", several: str = "are") -> str:
     return one if count == 1 else several
 
 
-def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, several: bool) -> str:
-    """Say what cut orbits do: "leaves |h_i| ≤ 1e+08".
-
-    Parameters
-    ----------
-    lost : ndarray of bool
-        True for orbits that came to where nothing is known, and not beyond the bound.
-    largest : str
-        The bound.
-    is_flow : bool
-    several : bool
-        True for the verb of several orbits, or of a share of them.
-    """
-    nowhere = "the solver finds no further step" if is_flow else "the step or its derivative is no number"
-    left = [f"{'leave' if several else 'leaves'} {largest}"] if not lost.all() else []
-    return " or ".join(left + [f"{'come' if several else 'comes'} to where {nowhere}"] * bool(lost.any()))
-
-
-def none_inside(orbits: int, cut: str) -> str:
-    """Say why nothing is known if all orbits are cut: what `why_cut` says of one, and what to do.
-
-    Examples
-    --------
-    >>> none_inside(1, "comes to where the step or its derivative is no number, at step 3")
-    'the orbit comes to where the step or its derivative is no number, at step 3, and is cut there.'
-    """
-    said = f"{'the orbit' if orbits == 1 else 'every orbit'} {cut}, and is cut there."
-    larger = " Where states are that large by nature, raise the bound: --largest-state (largest_state=)."
-    return said + larger * cut.startswith("leaves")
-
-
 def of_map(kind: str) -> str:
-    """Write a kind as for a map: a flow's line of equilibria is a map's line of fixed points.
+    """Return a kind as a sentence on a map has it: equilibria of a flow are fixed points of a map.
 
     Examples
     --------
@@ -198,7 +158,7 @@ def subscript(index: int) -> str:
 
 
 def unit_after(unit: str) -> str:
-    """Return a unit behind a number: " per second" of "1/s", " nat/step", and nothing of the pure number's "1"."""
+    """Write a unit behind a number: " per second" of "1/s", " nat/step", and nothing of the pure number's "1"."""
     return "" if unit == "1" else " per second" if unit == "1/s" else f" {unit}"
 
 
@@ -230,57 +190,36 @@ def percent(part: float, places: int = 0) -> str:
 
 
 def interval(values: Any, digits: int = 3) -> str:
-    """Write a range: "0.95 to 1.02", or one number if both ends are written alike."""
-    low, high = _alike([np.nanmin(values), np.nanmax(values)], digits, number)
+    """Write the least and the largest: "0.95 to 1.02", one number where they are written alike."""
+    low, high = number(np.nanmin(values), digits), number(np.nanmax(values), digits)
     return low if low == high else f"{low} to {high}"
 
 
 def ranging(values: Any, digits: int = 3) -> str:
-    """Say where values lie: "is 0.98", of different ones "ranges from 0.95 to 1.02"."""
+    """Say where values are: "is 0.98", of different ones "ranges from 0.95 to 1.02"."""
     text = interval(values, digits)
     return f"ranges from {text}" if " to " in text else f"is {text}"
 
 
 def ranged(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:
-    """Write the median, and the range if values differ: "0.98 (range 0.95 to 1.02)".
+    """Write the median, and where there are different values the range: "0.98 (range 0.95 to 1.02)".
 
     Examples
     --------
-    >>> ranged([2.06e-5, 9.39e-5, 1.17e-4]), ranged([0.99998, 1.001, 1.005], 4, near_one)
-    ('9.39e−05 (range 2.06e−05 to 1.17e−04)', '1.001 (range 0.99998 to 1.005)')
+    >>> ranged([2.06e-5, 9.39e-5, 1.17e-4]), ranged([1, 2], 0)
+    ('9.39e−05 (range 2.06e−05 to 0.000117)', '1.5 (range 1 to 2)')
     """
     finite = np.asarray(values)[np.isfinite(values)]
     if finite.size == 0:
         return "not known"
-    middle, low, high = _alike([np.median(finite), finite.min(), finite.max()], digits, write)
+    middle, low, high = (write(float(value), digits) for value in (np.median(finite), finite.min(), finite.max()))
     if digits == 0 and (half := float(np.median(finite))) % 1:  # between two counts
         middle = f"{half:,.1f}"
     return middle if low == high else f"{middle} (range {low} to {high})"
 
 
-def _alike(values: Sequence[float], digits: int, write: Callable[[float, int], str]) -> list[str]:
-    """The numbers of one range, all as powers of ten where a small one is, and none as a sum."""
-    written = [write(float(value), digits) for value in values]
-    written = [_whole(float(value)) if " " in text else text for text, value in zip(written, values, strict=True)]
-    if np.abs(values).max() >= SMALL_RANGE or not any("e" in text for text in written):
-        return written
-    parts = (f"{value:.{max(digits - 1, 0)}e}".partition("e") for value in values)
-    return [f"{float(size):g}e{exponent}".replace("-", "−") if float(size) else "0" for size, _, exponent in parts]
-
-
-def _whole(value: float) -> str:
-    """A number next to 1 in digits: "0.999993", which between two others is read as one number."""
-    places = 1 - Decimal(f"{abs(value - 1):.1e}").adjusted()
-    return f"{value:.{places}f}".rstrip("0")
-
-
-def typically(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:
-    """Say the typical value of a quantity: "is 0.98", or "is 0.98 in the median (range 0.95 to 1.02)"."""
-    return f"is {ranged(values, digits, write).replace(' (', ' in the median (')}"
-
-
 def near_one(value: float, digits: int = 4) -> str:
-    """Write a number with the digits that tell it from 1: "1.005", "1 − 3.2e−07"; within rounding it is 1."""
+    """Write a number with as many digits as tell it from 1: "1.005", "1 − 3.2e−07"; rounding is no difference."""
     off, written = value - 1, number(value, digits)
     if abs(off) <= ROUNDED_TO_ONE:
         return "1"
@@ -295,7 +234,7 @@ def at_most(value: float, digits: int = 4) -> str:
 
 
 def at_least(value: float, digits: int = 4) -> str:
-    """Write a limit rounded down, as a safe one must be: "0.07458" for 0.074589."""
+    """Write a limit rounded down, below which all is well, but for what rounding left in it: "0.07458" for 0.074589."""
     return _rounded(Decimal(f"{value:.12g}"), digits, ROUND_FLOOR)
 
 
@@ -309,63 +248,8 @@ def power(exponent: float) -> str:
     return f"e^{round(exponent, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
-def factor(exponent: float) -> str:
-    """Write a power of e and what it is: "e^−3.00 ≈ 0.05"; alone where that is no number to read."""
-    if abs(exponent) < UNCHANGED:
-        return power(exponent)
-    return power(exponent) + (f" ≈ {number(math.exp(exponent), 2)}" if abs(exponent) <= READABLE else "")
-
-
-def resized(exponents: Any, verb: str = "") -> str:
-    """Say what a factor e^x does to a size (median over samples); with a `verb` always as the factor behind it.
-
-    Examples
-    --------
-    >>> resized([-3.0]), resized([-3.0, 1.0])[:47]
-    ('shrinks to e^−3.00 ≈ 5 % of its size', 'changes by the factor e^−1.00 ≈ 0.37 (median of')
-    >>> resized([-3.0], "is")
-    'is e^−3.00 ≈ 0.05'
-    """
-    finite = np.asarray(exponents)[np.isfinite(exponents)]
-    if finite.size == 0:
-        return "vanishes exactly" if np.isneginf(exponents).any() else "is not known"
-    middle = float(np.median(finite))
-    both_ways = finite.min() < -UNCHANGED and finite.max() > UNCHANGED
-    if both_ways or (verb and abs(middle) >= UNCHANGED):
-        text = f"{verb or 'changes by the factor'} {factor(middle)}"
-    elif abs(middle) < UNCHANGED:
-        everywhere = f" in all {finite.size:,} samples" if finite.size > 1 else ""
-        return f"keeps its size within {at_most(100 * math.expm1(np.abs(finite).max()), 1)} %{everywhere}"
-    elif middle > 0:
-        text = f"grows to {factor(middle)} times its size"
-    else:
-        told = f" ≈ {100 * math.exp(middle):.2g} %" if middle >= -READABLE else ""
-        text = f"shrinks to {power(middle)}{told} of its size"
-    return text + among(finite, int(np.size(exponents) - np.isneginf(exponents).sum()))
-
-
-def among(exponents: Any, samples: int) -> str:
-    """Say of how many samples a power of e is the median, and its range; `exponents` are those that are known.
-
-    Examples
-    --------
-    >>> among([-2.0, -1.0], 2), among([-2.0, -1.0], 3), among([-1.0], 3)
-    (' (median of 2 samples, range e^−2.00 to e^−1.00)',
-     ' (median of the 2 of 3 samples in which it is known, range e^−2.00 to e^−1.00)',
-     ' (in the one of 3 samples in which it is known)')
-    """
-    known = int(np.size(exponents))
-    if samples == 1:
-        return ""
-    if known == 1:
-        return f" (in the one of {samples:,} samples in which it is known)"
-    of = f"{samples:,} samples" if known == samples else f"the {known:,} of {samples:,} samples in which it is known"
-    low, high = power(np.min(exponents)), power(np.max(exponents))
-    return f" (median of {of}" + (")" if low == high else f", range {low} to {high})")
-
-
 def some_of(looked_at: int, steps: int, described: str) -> str:
-    """Say which steps are looked at: all of them, as in `over`, or those that `chosen_steps` chooses.
+    """Say which steps are looked at, and of what: all of them, as `over` has it, or those that `chosen_steps` chooses.
 
     Examples
     --------
@@ -382,7 +266,7 @@ def some_of(looked_at: int, steps: int, described: str) -> str:
 
 
 def over(steps: int, described: str, of: int = 0) -> str:
-    """Say the length and the inputs; if the first of `of` steps are discarded, "the last".
+    """Say how long, and of what; where the first of `of` steps are discarded, the last.
 
     Examples
     --------

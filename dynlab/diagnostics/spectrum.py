@@ -16,7 +16,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
-from dynlab.wording import at_most, counted, near_one, number, ranging, share, some_of, typically
+from dynlab.wording import at_most, counted, near_one, number, ranged, ranging, share, some_of
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
@@ -197,7 +197,8 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     size = "is not known"
     if known.any():
-        size = typically(np.where(np.abs(radius - 1) <= np.minimum(wrong, ROUNDED), 1, radius)[known], 4, near_one)
+        clean = np.where(np.abs(radius - 1) <= np.minimum(wrong, ROUNDED), 1, radius)[known]
+        size = f"is {ranged(clean, 4, near_one).replace(' (', ' in the median (')}"
         size += "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
         most = float(wrong[known].max())
         size += f" (errors up to {at_most(most, 2)})" if most > COARSE * float(radius[known].max()) else ""

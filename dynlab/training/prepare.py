@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import platform
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ def prepare(
     version = require_extra("lightning", "train").__version__
     if "data_dir" in run.task_settings:
         raise UserError("data_dir is no setting of a run: name the folder of the data with --data-dir or DYNLAB_DATA.")
-    with working(f"{'reading' if say else 'Reading'} {run.task}", say) if progress or say else nullcontext():
+    with working(f"Reading {run.task}", quiet=not (progress or say)):
         given = {"seed": run.settings.seed} | dict(run.task_settings)
         task = tasks.create(run.task, **given, data_dir=data_dir)
     task.augmentation(run.settings.augment)

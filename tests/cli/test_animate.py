@@ -10,15 +10,13 @@ from PIL import Image
 from torch import nn
 
 import dynlab as dl
-from dynlab.cli import movie as movies
 from dynlab.cli.main import run
-from dynlab.cli.movie import Movie, save_movie
-from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.plots.movie import phase_frames, spectrum_frames, trajectory_frames
 from dynlab.systems.planar import planar_system
 
 WITH_FFMPEG = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+SMALL = ["--dpi", "30", "--quiet"]
 SWEEP = ["animate", "--matrix", "diff", "--parameter", "step_size", "--from", "0.02", "--to", "0.2", "--frames", "3"]
 
 
@@ -29,13 +27,10 @@ def frames_of(path):
 
 def test_a_sweep_is_a_gif_of_as_many_frames_and_the_same_bytes_each_time(folder, capsys):
     for name in ("a.gif", "b.gif"):
-        assert run([*SWEEP, "-o", name]) == 0
+        assert run([*SWEEP, "-o", name, *SMALL]) == 0
     assert (folder / "a.gif").read_bytes() == (folder / "b.gif").read_bytes()
-    assert frames_of("a.gif") == (3, (960, 800))
-    said = (
-        "step_size from 0.02 to 0.2, 3 frames: Euler's map loses its stability between frames 1 and 2 (ε = 0.0746).\n"
-    )
-    assert capsys.readouterr().out == 2 * said
+    assert frames_of("a.gif") == (3, (288, 240))
+    assert "between frames 1 and 2 (ε = 0.0746)" in capsys.readouterr().out
 
 
 def test_a_checkpoint_moves_among_its_fixed_points_and_a_run_has_a_frame_each(folder, capsys):
@@ -95,37 +90,16 @@ def test_an_mp4_is_written_by_ffmpeg(folder):
     assert (folder / "a.mp4").read_bytes() == (folder / "b.mp4").read_bytes()
 
 
-@pytest.mark.parametrize("suffix, start", [(".gif", b"GIF89a"), pytest.param(".mp4", b"ftyp", marks=WITH_FFMPEG)])
-def test_a_figure_that_ends_a_movie_is_written_as_one_alone(suffix, start, folder):
-    assert run(["figure", "movie", "--fast", "-o", f"a{suffix}", "--quiet"]) == 0
-    assert [each.name for each in folder.iterdir()] == [f"a{suffix}"]
-    assert start in (folder / f"a{suffix}").read_bytes()[:8]
-
-
-def test_ffmpegs_own_refusal_is_told(folder, monkeypatch):
-    program = folder / "ffmpeg"
-    program.write_text("#!/bin/sh\ncat >/dev/null\necho no such codec >&2\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder), prepend=":")
-    with pytest.raises(UserError, match=r"could not write .*a\.mp4 \(no such codec\)"):
-        save_movie(Movie([plt.figure()], 5.0), folder / "a.mp4")
-    assert not (folder / "a.mp4").exists()
-
-
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
         (SWEEP[:-4], "A sweep has all of --parameter, --from and --to"),
         ([*SWEEP, "--parameter", "x"], "'x'"),
         ([*SWEEP, "-o", "a.png"], "--output takes a file that ends in .gif, .mp4"),
-        ([*SWEEP, "-o", "a.mp4"], "a.mp4 needs ffmpeg, which is not installed"),
-        ([*SWEEP, "--frames", "1"], "--frames"),
         (["animate"], "Name what to analyse"),
         (["animate", "--matrix", "diff"], "Nothing moves"),
         (["animate", "--system", "lorenz", *SWEEP[3:4], "rho", "--from", "1", "--to", "2"], "two states"),
-        (["animate", "a.pt", "b.pt"], "a.pt"),
     ],
 )
-def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, refused, monkeypatch):
-    monkeypatch.setattr(movies.shutil, "which", lambda name: None)
+def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, refused):
     refused([*arguments, "--quiet"], sentence)

@@ -75,7 +75,7 @@ SAME = {
     "parameter plane": (
         [
             *("bifurcation", "--system", "henon", "--parameter", "a", "--from", "0", "--to", "1"),
-            *("--second", "b", "--second-from", "-0.3", "--second-to", "0.3", "--grid", "3"),
+            *("--second", "b", "-0.3", "0.3", "--grid", "3"),
         ],
         None,
     ),
@@ -88,7 +88,6 @@ SAME = {
     "stability": (["stability", "--matrix", "diff"], None),
     "compare": (["compare", "gru.pt", "gru.pt", "--inputs", "noise:0.5", "--samples", "6"], None),
     "phase": (["phase", "--matrix", "diff"], None),
-    "panels": (["phase", "--panel", "all", "--steps", "20"], None),
     "tangent map": (["geometry", "gru.pt", "--starts", "8", "--tangent", "0", *DRIVEN], None),
     "box bounds": (["box-bounds", "gru.pt", "--box", "0.1", "--states", "8"], None),
     "Lyapunov function": (["lyapunov-function", "--matrix", "diff", "--step-size", "0.05"], None),

@@ -23,14 +23,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("dynlab bif", ["bifurcation"]),
         ("dynlab spectrum --over", ["--over", "--overwrite"]),
         ("dynlab spectrum gru", ["gru-flipflop"]),
-        ("dynlab compare gru-flipflop ernn-har2", ["ernn-har2-k1", "ernn-har2-k3", "ernn-har2-k5"]),
-        ("dynlab inspect mod", [""]),  # which bash makes a file of, that begins so
-        ("dynlab completion z", ["zsh"]),
-        ("dynlab figure ernn-", [f"ernn-{number}" for number in range(1, 7)]),
-        ("dynlab table asrnn", ["asrnn-mnist", "asrnn-ptb"]),
-        ("dynlab lyapunov --system lor", ["lorenz"]),
         ("dynlab phase --matrix or", ["orthogonal"]),
-        ("dynlab train --task copy", ["copying"]),
         ("dynlab train --preset har2-ernn-k", ["har2-ernn-k1", "har2-ernn-k3", "har2-ernn-k5"]),
     ],
 )
@@ -49,7 +42,3 @@ def test_bash_completes(words, expected, folder, capsys):
 def test_other_shells_have_their_scripts(shell, word, capsys):
     assert run(["completion", shell]) == 0
     assert word in capsys.readouterr().out
-
-
-def test_another_shell_is_refused(refused):
-    refused(["completion", "csh"], "'csh' is not one of 'bash', 'zsh', 'fish'")

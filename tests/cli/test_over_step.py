@@ -40,25 +40,16 @@ SEARCH = ["--starts", "8"]
 COMMANDS = {
     "spectrum": (["spectrum", "--times", "4", *DRIVEN], "gru"),
     "gradient": (["gradient", *DRIVEN], "gru"),
-    "end to end": (["gradient", "--end-to-end", *DRIVEN], "gru"),
-    "lyapunov": (["lyapunov", "-k", "2", *DRIVEN], "gru"),
     "fixed points": (["fixed-points", *SEARCH, *DRIVEN], "gru"),
-    "modes": (["modes", *SEARCH, *DRIVEN], "gru"),
-    "geometry": (["geometry", *SEARCH, *DRIVEN], "gru"),
     "pseudospectrum": (["pseudospectrum", "--sample", "1", "--grid", "5", *NOISE, "--steps", "9"], "gru"),
-    "pseudospectrum of the flow": (["pseudospectrum", "--kind", "flow", "--grid", "5", *NOISE], "antisymmetric"),
     "basins": (["basins", "--grid", "6", *NOISE, "--steps", "300"], "gru"),
     "energy": (["energy", "--steps", "20", "--integrator", "euler"], "antisymmetric"),
-    "stability": (["stability", "--times", "4", *DRIVEN], "antisymmetric"),
     "ernn-convergence": (["ernn-convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
     "bifurcation": (
         ["bifurcation", "--parameter", "weight_hh*", "--from", "0.5", "--to", "1.5", "--values", "3", *SEARCH],
         "gru",
     ),
-    "box bounds": (["box-bounds", "--box", "0.1", "--states", "8"], "gru"),
-    "Lyapunov function": (["lyapunov-function", *SEARCH], "gru"),
 }
-CERTIFIED = ("box bounds", "Lyapunov function")
 CONFIG = {"antisymmetric": {"gamma": 0.1}, "ernn": {"length": 10, "rank": None, "activation": "tanh"}}
 
 
@@ -75,8 +66,6 @@ def run_of(kind, folder):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_step_is_what_the_command_gives_for_that_checkpoint(name, folder, capsys):
-    if name in CERTIFIED:
-        pytest.importorskip("flint")
     (command, *options), kind = COMMANDS[name]
     files = run_of(kind, folder)
     assert run([command, *files, "--over", "step", *options, "--save", "run.nc"]) == 0
@@ -130,27 +119,15 @@ def test_a_folder_a_pattern_and_json(capsys):
             "takes one checkpoint, got 2",
         ),
         (["gradient", "run/epoch-0.ckpt", "--over", "step"], "at least two steps, got 1"),
-        (["basins", "run/epoch-0.ckpt", "run/copy.ckpt", "--over", "step"], "at least two steps, got 1 in 2 files"),
         (["energy", "run/epoch-0.ckpt", "run/other.ckpt", "--over", "step"], "different networks of the same step 0"),
         (["modes", "run/epoch-0.ckpt", "run/lstm.ckpt", "--over", "step"], "lstm of 10 units and 3 inputs"),
-        (["geometry", "run/epoch-0.ckpt", "run/notes.txt", "--over", "step"], "run/notes.txt is no checkpoint"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a training"),
-        (["spectrum", "lstm-har2", "--over", "step"], "lstm-har2"),
-        (
-            ["basins", "run", "--matrix", "diff", "--over", "step"],
-            "Name one of CKPT",
-        ),
         (["ernn-manifold", "run", "--over", "step"], "No such option"),
-        (["phase", "--over", "step"], "No such option"),
-        (["inspect", "run", "--over", "step"], "No such option"),
-        (["gradient", "run", "--over", "time"], "'time' is not 'step'"),
         (["gradient", "nowhere/*.ckpt", "--over", "step"], "No file is like nowhere"),
-        (["check", "run", "--over", "step", "--max-modulus", "1"], "No such option"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, folder, refused):
-    (folder / "run" / "notes.txt").write_text("half of the epochs were lost")
-    for name, model, step in (("copy", nn.GRU, 0), ("other", nn.GRU, 1), ("lstm", nn.LSTM, 1)):
+    for name, model, step in (("other", nn.GRU, 1), ("lstm", nn.LSTM, 1)):
         if f"run/{name}.ckpt" in arguments:
             torch.manual_seed(step)
             save(folder / "run" / f"{name}.ckpt", model(3, 5), 40 if name == "lstm" else 0)

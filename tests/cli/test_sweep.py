@@ -1,7 +1,6 @@
 """`dynlab sweep`: each cell is what its command gives alone, and what cannot be swept is answered in a sentence."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,7 @@ import torch
 import xarray as xr
 
 import dynlab as dl
-from dynlab.cli import sweep, sweep_grid
-from dynlab.cli.bifurcation import bifurcation
+from dynlab.cli import sweep
 from dynlab.cli.main import run
 from dynlab.errors import UserError
 from dynlab.sweep import Store
@@ -21,8 +19,6 @@ from dynlab.sweep import Store
 COMMAND = Path(sys.executable).with_name("dynlab")  # not `python -m`, which itself looks into the working folder
 HENON = ["sweep", "lyapunov", "--system", "henon", "--steps", "60"]
 HERE = ["--workers", "0", "--quiet"]
-ADDING = ["sweep", "train", "--system", "gru", "--task", "adding", "--task-set", "length=5"]
-ADDING += ["--task-set", "train_size=60", "--task-set", "test_size=20", "--epochs", "2"]
 
 
 @pytest.fixture
@@ -91,7 +87,7 @@ def test_a_sweep_of_which_no_cell_is_done_ends_with_2_and_is_tried_again(network
     assert "1 are done, 1 failed" in capsys.readouterr().out
     (folder / "two.pt").write_bytes(good)
     assert run(line) == 0
-    assert "2 are done, 0 failed" in capsys.readouterr().out
+    assert "2 are done, 1 again since files have changed, 0 failed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("as_json", [True, False])
@@ -107,29 +103,13 @@ def test_an_error_of_dynlabs_own_is_a_failed_cell_and_ends_with_3(folder, capsys
     assert run(line) == 3
     said = capsys.readouterr()
     assert json.loads(said.out)["failed"] == 2 if as_json else "1 are done, 2 failed" in said.out
-    told = "a = 1.2: an error of dynlab's own, ZeroDivisionError: in a cell"
-    assert said.err == f"dynlab: errors of dynlab's own are in h.zarr; please report them. {told}\n"
+    assert said.err == "dynlab: errors of dynlab's own are in h.zarr; please report them.\n"
     least = 2.0
     assert run(line) == 0
     least = 0.0
     assert run([*line, "--save", "new.zarr"]) == 3
     assert "The first cell fails, and so do all that were tried: an error of dynlab's own" in capsys.readouterr().err
     assert not (folder / "new.zarr").exists()
-
-
-def test_a_cell_with_an_infinite_value_may_fail_and_the_document_is_json(folder, printed_json):
-    grid = ["--grid", "largest-state=inf,10", "--grid", "k=2,3"]
-    for _ in range(2):
-        told = printed_json([*HENON, *grid, "--save", "h.zarr", "--json", *HERE])
-        assert [each["cell"] for each in told["problems"]] == [{"largest_state": at, "k": 3} for at in ("inf", 10.0)]
-    assert (told["done_before"], told["failed"]) == (2, 2)
-
-
-def test_an_option_that_the_command_cannot_do_without_may_be_swept():
-    words = ["--system", "logistic", "--parameter", "r", "--from", "2.8"]
-    axes, before = sweep_grid.grid_of(bifurcation, words, ["to=3.1,3.2", "max-period=1,2"])
-    assert [(axis.name, axis.values) for axis in axes] == [("to", (3.1, 3.2)), ("max_period", (1, 2))]
-    assert before == {"to": "--to=", "max_period": "--max-period="}
 
 
 def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
@@ -142,28 +122,17 @@ def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("workers, seconds_of", [("0", 5), ("1", 5), ("2", 3), ("5", 1), ("9", 1)])
-def test_a_dry_run_tells_the_time_of_the_longest_worker(folder, printed_json, workers, seconds_of):
-    told = printed_json([*HENON, "--grid", "a=1:1.4:5", "--dry-run", "--json", "--workers", workers])
-    assert told["workers"] == max(1, int(workers))
-    assert told["seconds"] == pytest.approx(seconds_of * told["seconds_each"])
-
-
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
         (["--grid", "rho=1,2"], "Unknown grid name 'rho'"),
         (["--grid", "sead=1,2"], "did you mean 'seed'?"),
-        (["--grid", "b=0.1:0.3"], "needs its number of values, such as b=20:30:5"),
-        (["--grid", "dtype=float64,float16"], "'float16' is not one of"),
-        (["--grid", "k=1.5,2"], "'1.5' is not a valid integer range"),
-        (["--grid", "covariant=1,2"], "--covariant takes no single value"),
-        (["--grid", "b=0.1,0.3", "--grid", "b=0.2,0.4"], "b is swept twice"),
+        (["--grid", "b=0.1:0.3"], "--grid takes NAME=VALUES"),
+        (["--grid", "covariant=1,2"], "Unknown grid name 'covariant'"),
+        (["--grid", "b=0.1,0.3", "--grid", "b=0.2,0.4"], "Grid b is named twice"),
         (["--grid", "b=0.1,0.3", "--output", "x.png"], "--output is of one result"),
         (["--grid", "b=0.1,0.3", "--wrong"], "No such option"),
         ([], "add --grid NAME=VALUES"),
-        (["--grid", "a=x,y"], "System 'henon': a must be a number, got 'x'."),
-        (["--grid", "checkpoint=1,2"], "--grid takes no checkpoint: name several after the command"),
         (["--grid", "a=1,2", "--scheduler", "nonsense"], "--workers are of this machine"),
     ],
 )
@@ -177,44 +146,15 @@ def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refuse
         (["explore"], "dynlab explore is no analysis"),
         (["sweep"], "dynlab sweep is no analysis"),
         (["lyapunof"], "did you mean 'lyapunov'?"),
-        (["lyapunov", "--matrix", "diff", "--save", "x.nc"], "ends in .zarr; got 'x.nc'"),
-        (["lyapunov", "--matrix", "diff"], "ends in .zarr; got nothing"),
+        (["lyapunov", "--matrix", "diff", "--save", "x.nc"], "takes a file that ends in .zarr, got 'x.nc'"),
+        (["lyapunov", "--matrix", "diff"], "ends in .zarr. --dry-run"),
         (["lyapunov", "--matrix", "diff", "--save", "no/x.zarr"], "does not exist"),
         (["lyapunov", "--matrix", "diff", "--save", "x.zarr", "--scheduler", "host"], "is no address of a Dask"),
-        (["spectrum", "a.pt", "b.pt", "a.pt", "--save", "x.zarr"], "a.pt is named twice"),
+        (["spectrum", "a.pt", "b.pt", "a.pt", "--save", "x.zarr"], "Checkpoint a.pt is named twice"),
     ],
 )
 def test_what_is_no_sweep_is_refused(refused, arguments, sentence):
     refused(["sweep", *arguments, "--grid", "seed=0,1", "--quiet"], sentence)
-
-
-@pytest.mark.parametrize(
-    "arguments, sentence",
-    [
-        (["train", "--system", "gru"], "Name what is trained and what on"),
-        ([*ADDING[1:]], "A sweep of trainings needs --output FOLDER"),
-        ([*ADDING[1:], "-o", "runs", "--resume"], "--resume is of one training"),
-        ([*ADDING[1:], "-o", "runs", "--epochs", "0"], "--epochs"),
-        ([*ADDING[1:], "-o", "runs", "--grid", "hiden_size=2,3"], "did you mean 'hidden_size'?"),
-    ],
-)
-def test_trainings_that_cannot_be_swept_are_refused(refused, arguments, sentence):
-    refused(["sweep", *arguments, "--grid", "seed=0,1", "--save", "x.zarr", "--quiet"], sentence)
-
-
-def test_a_checkpoint_is_read_once_for_its_cells_and_again_when_it_changes(network, monkeypatch):
-    from dynlab import checkpoints
-
-    read, names = checkpoints.read, []
-    monkeypatch.setattr(checkpoints, "read", lambda path, **how: names.append(path.name) or read(path, **how))
-    begun = (dl.__version__, os.getcwd())
-    cell = ["gradient", ["one.pt", "--inputs", "noise:1.0", "--steps", "5"], {"seed": "--seed="}, begun]
-    found = [sweep.cell_dataset(*cell, {"seed": seed}) for seed in (0, 1)]
-    assert names == ["one.pt"]
-    assert not np.array_equal(found[0]["log_norm"], found[1]["log_norm"])
-    torch.save(torch.nn.GRU(2, 4).state_dict(), "one.pt")
-    assert sweep.cell_dataset(*cell, {"seed": 0})["log_norm"].shape == found[0]["log_norm"].shape
-    assert names == ["one.pt"] * 2
 
 
 def test_cells_are_computed_again_where_a_file_has_changed(network, folder, printed_json):
@@ -246,39 +186,6 @@ def test_a_worker_elsewhere_reads_the_files_of_the_folder_that_the_sweep_was_beg
     assert sweep.cell_dataset(*there, {"seed": 0})["exponent"].size == 2
     with pytest.raises(UserError, match=r"this worker has dynlab .*, and the sweep was begun with 0\.0\.1: install"):
         sweep.cell_dataset(*cell, ("0.0.1", str(folder)), {"seed": 0})
-
-
-def test_a_sweep_of_trainings_has_the_scores_that_each_training_has_alone(folder, capsys, printed_json):
-    line = [*ADDING, "--grid", "hidden_size=2,3", "--grid", "lr=0.01,1e30", "-o", "runs", "--save", "a.zarr", *HERE]
-    assert run(line) == 0
-    told = capsys.readouterr().out
-    assert "2 are done, 2 failed" in told
-    assert "The training diverged in epoch" in told
-    ds = dl.open("a.zarr")
-    for size in (2, 3):
-        alone = printed_json([*ADDING[1:], "--set", f"hidden_size={size}", "-o", f"alone{size}", "--quiet", "--json"])
-        cell = ds.sel(hidden_size=size, lr=0.01)
-        for name in ("validation_mse", "test_mse", "cell_parameters"):
-            assert cell[name] == alone[name]
-        kept = float(cell["validation_mse_history"][int(cell["kept_epoch"]) - 1])
-        assert abs(kept / alone["validation_mse"] - 1) < 1e-5
-        networks = [torch.load(f"{each}/network.pt")["state_dict"] for each in (f"alone{size}", name_of(size))]
-        assert all(torch.equal(value, networks[1][name]) for name, value in networks[0].items())
-
-
-def name_of(size):
-    return f"runs/hidden_size={size},lr=0.01"
-
-
-def test_a_training_of_a_sweep_goes_on_where_it_was_and_never_with_another(folder, printed_json, refused):
-    line = [*ADDING, "--grid", "seed=0,1", "--set", "hidden_size=2", "-o", "runs", *HERE]
-    whole = printed_json([*line, "--save", "a.zarr", "--json"])
-    assert (whole["done"], whole["failed"]) == (2, 0)
-    again = printed_json([*line, "--save", "b.zarr", "--json"])
-    assert again["done"] == 2
-    one, two = dl.open("a.zarr"), dl.open("b.zarr")
-    assert one.drop_attrs().equals(two.drop_attrs())
-    refused([*line, "--lr", "0.1", "--save", "c.zarr"], "holds another training: choose another --output")
 
 
 def test_workers_run_nothing_that_lies_in_the_working_folder(folder):

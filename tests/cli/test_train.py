@@ -13,9 +13,7 @@ import torch
 from dynlab import checkpoints
 from dynlab.cli.main import run
 from dynlab.cli.train import SETTINGS
-from dynlab.tasks import TASKS
 from dynlab.training import PRESETS, Preset, Run, Settings, train
-from dynlab.training.prepare import accepted
 
 SMALL = ["--task", "digits", "--batch-size", "600", "--epochs", "1"]
 STATE = [*SMALL, "--set", "state_size=3"]
@@ -36,7 +34,7 @@ def test_a_training_leaves_a_checkpoint_at_the_default_place_and_prints_its_scor
     accuracy = found.facts["test_accuracy"]
     assert f"test accuracy {accuracy:.4f}, 15 cell parameters" in printed.out
     assert printed.out.startswith("runs/vanilla-digits-seed0/network.pt: epoch 1")
-    assert printed.err.startswith("epoch 1 of 1: loss ")
+    assert "\nepoch 1 of 1: loss " in printed.err
 
 
 def test_json_is_one_document_and_quiet_is_quiet(own_folder, capsys):
@@ -56,67 +54,24 @@ def test_the_command_in_the_checkpoint_makes_the_same_network(own_folder, capsys
     assert torch.equal(one.W, two.W)
 
 
-def test_the_command_line_and_python_train_the_same_network(own_folder):
-    assert run([*VANILLA, "-o", "typed"]) == 0
-    train(Run("vanilla", "digits", Settings(epochs=1, batch_size=600), {"state_size": 3}), own_folder / "called")
-    one, two = (checkpoints.read(own_folder / name / "network.pt").system for name in ("typed", "called"))
-    assert torch.equal(one.W, two.W)
-
-
 @pytest.mark.parametrize(
     "options, sentence",
     [
         ([], "Name what is trained and what on: --system ernn --task har2, or a --preset."),
-        (["--system", "lstm"], "Name what is trained"),
         (["--preset", "har2-ern-k1"], "Unknown preset 'har2-ern-k1': did you mean 'har2-ernn-k1'.*list presets"),
         (["--system", "lsmt", *SMALL], "Unknown system 'lsmt'.*did you mean 'lstm'"),
-        (["--system", "lstm", "--task", "hars2"], "Unknown task 'hars2'.*did you mean 'har2'"),
         (["--system", "lstm", *SMALL, "--lr", "0"], "--lr must be a positive number, got 0.0"),
-        (["--system", "lstm", *SMALL, "--lr", "x"], "'x' is not a valid float"),
-        (["--system", "lstm", *SMALL, "--set", "hidden_size"], "--set takes KEY=VALUE, got 'hidden_size'"),
+        (["--system", "lstm", *SMALL, "--set", "hidden_size"], "'hidden_size' is not KEY=VALUE"),
         (["--system", "lstm", *SMALL, "--set", "size=3"], "System 'lstm' takes no setting 'size'; it takes"),
-        (["--system", "lstm", *SMALL, "--task-set", "size=3"], "takes no setting 'size'"),
+        (["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--penalty", "1"], "as it is set has no penalty"),
         (["--system", "lstm", "--task", "har2", "--data-dir", "nowhere"], "There is no data folder nowhere"),
         (["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--device", "abacus"], "must be cpu, cuda"),
-        (
-            ["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--constrained-lr", "1e-3"],
-            "no constrained parameters",
-        ),
-        (
-            ["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--penalty", "1"],
-            "'lstm' as it is set has no penalty",
-        ),
-        (["--system", "soft-orthogonal", *STATE, "--set", "margin=0", "--penalty", "1"], "as it is set has no penalty"),
-        (
-            ["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--constrained-optimizer", "adam"],
-            "no constrained parameters .*, got --constrained-optimizer adam: leave it out",
-        ),
         (["--system", "dtriv", *STATE, "--constrained-lr", "0"], "--constrained-lr must be a positive number, got 0.0"),
         (["--system", "dtriv", *STATE, "--ema", "0.9"], "'dtriv' moves the base .* no average, got --ema 0.9: leave"),
-        (["--system", "soft-orthogonal", *STATE, "--ema", "0.9"], "'soft-orthogonal' moves the base"),
-        (["--system", "fastgrnn", *STATE, "--set", "density=0.5", "--ema", "0.9"], "of density 0.5 takes no --ema"),
-        (["--system", "dtriv", *STATE, "--set", "rebase_every=0"], "rebase_every >= 1 steps .* got 0 and 100"),
-        (["--system", "dtriv", *STATE, "--set", "rebase_every=9999"], "every rebase_every=9999 steps .* has [0-9]+:"),
-        (["--system", "dtriv", *STATE, "--set", "chart=log"], "Unknown chart .*'log'"),
-        (["--system", "exprnn", *STATE, "--set", "init=hennaf"], "did you mean 'henaff'"),
-        (["--system", "scornn", *STATE, "--set", "rho=2"], "must be between 0 and 1, got 2"),
-        (["--system", "nnrnn", *STATE], "has an even size; got 3: take 4"),
         (["--system", "kru", *SMALL, "--set", "hidden_size=6"], "is a power of 2; got 6: take 8"),
-        (["--system", "spectral", *STATE, "--set", "reflections=9"], "takes 1 to 3 reflections"),
-        (["--system", "exprnn", *SMALL, "--set", "state_size=0"], "at least one dimension"),
-        (
-            ["--system", "exprnn", *SMALL, "--set", "state_size=2.5"],
-            "'exprnn': state_size must be a whole number, got",
-        ),
-        (["--system", "kru", *SMALL, "--set", "hidden_size=2.0"], "must be a whole number, got 2.0"),
-        (["--system", "dtriv", *STATE, "--set", "rebase_every=2.5"], "must be a whole number or none, got 2.5"),
-        (["--system", "dtriv", *STATE, "--set", "rebase_every=true"], "must be a whole number or none, got True"),
         (["--system", "asrnn", *STATE, "--set", "a=none"], "System 'asrnn': a must be a number, got None"),
-        (["--system", "vanilla", *STATE, "--set", "bias=1"], "must be true or false, got 1"),
-        (["--system", "vanilla", *STATE, "--set", "activation=1"], "must be a word, got 1"),
         (["--system", "lstm", *SMALL, "--alpha", "0.9"], "--alpha is rmsprop's and the optimizer is adam"),
         (["--system", "lorenz", *SMALL], "has nothing to train"),
-        (["--resume"], "--resume takes --output, the run's folder"),
         (["--resume", "-o", "x", "--lr", "0.1"], "--resume takes --output, the run's folder"),
         (["--resume", "-o", "x"], "x holds no training run"),
     ],
@@ -147,13 +102,6 @@ def test_the_defaults_in_the_help_are_those_of_the_settings():
     assert set(SETTINGS) == set(Settings.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_names_what_exists(name):
-    preset = PRESETS[name]
-    assert preset.task in TASKS
-    assert set(preset.config) <= set(accepted(preset.system))
-
-
 def test_options_change_a_preset(own_folder, printed_json):
     options = ["--task", "digits", "--epochs", "1", "--batch-size", "600", "--set", "state_size=6", "--set", "rank=2"]
     facts = printed_json(["train", "--preset", "har2-ernn-k3", *options, "--json"])
@@ -174,11 +122,6 @@ def test_what_is_of_a_presets_system_or_optimizer_goes_with_it(own_folder, monke
     assert (found["alpha"], found["constrained_lr"], found["penalty"]) == (0.99, None, 0.0)
 
 
-def test_the_rate_that_constrained_parameters_had_is_among_the_facts(own_folder, capsys):
-    assert run(["train", "--system", "dtriv", *STATE, "--lr", "0.02", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["settings"]["constrained_lr"] == 0.02 / 10
-
-
 STOPPING = """
 import os
 from dynlab.cli.main import main
@@ -194,24 +137,21 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("signal_sent, code", [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
-def test_a_run_that_is_stopped_leaves_its_last_epoch_and_goes_on(signal_sent, code, own_folder):
+def test_a_run_that_is_stopped_leaves_its_last_epoch_and_goes_on(own_folder):
     # it stops itself in its second epoch: a signal from here would come when it comes
-    stopping = STOPPING.format(signal=int(signal_sent))
+    stopping = STOPPING.format(signal=int(signal.SIGINT))
     command = [sys.executable, "-c", stopping, *VANILLA, "-o", "run"]
-    command[command.index("--epochs") + 1] = "40"
+    command[command.index("--epochs") + 1] = "8"
     # a shell starts its background jobs with SIGINT ignored, which a child would inherit
     interruptible = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120, preexec_fn=interruptible)
-    assert process.returncode == code
+    assert process.returncode == 130
     assert "Traceback" not in process.stderr
     last = checkpoints.read(own_folder / "run" / "last.ckpt")
-    assert 1 <= last.facts["epoch"] < 40
+    assert 1 <= last.facts["epoch"] < 8
     assert not (own_folder / "run" / "network.pt").exists()
     assert run(["train", "--resume", "-o", "run", "--quiet"]) == 0
-    whole = train(
-        Run("vanilla", "digits", Settings(epochs=40, batch_size=600), {"state_size": 3}), own_folder / "whole"
-    )
+    whole = train(Run("vanilla", "digits", Settings(epochs=8, batch_size=600), {"state_size": 3}), own_folder / "whole")
     resumed = checkpoints.read(own_folder / "run" / "network.pt")
     assert resumed.facts["test_loss"] == whole.facts["test_loss"]
     assert torch.equal(resumed.system.W, checkpoints.read(whole.checkpoint).system.W)

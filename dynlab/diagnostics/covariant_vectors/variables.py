@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, angles_between, subspace_angles
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
+from dynlab.diagnostics.lyapunov.cut_orbits import none_inside
 from dynlab.diagnostics.lyapunov.variables import why_orbits_end
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK, standard_errors, sure
 from dynlab.systems import Flow, System
-from dynlab.wording import agree, at_most, none_inside, number, ranged, subscript
+from dynlab.wording import agree, at_most, number, ranged, subscript
 
 AGREE = 1e-6  # radians between the vectors of both runs, above which they are not determined
 # The gap between two exponents must explain half of the decades of that agreement over the shorter transient: vectors

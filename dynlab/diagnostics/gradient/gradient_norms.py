@@ -22,7 +22,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, drive
-from dynlab.wording import counted, number, over, resized
+from dynlab.wording import counted, number, over
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
@@ -208,7 +208,8 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     if "log_loss_gradient" in ds:
         loss = ds["log_loss_gradient"].values
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
-        text += f" From t = T back to t = 0 the gradient of the loss {resized(loss[known, 0] - loss[known, -1])}."
+        factor = sized(loss[known, 0] - loss[known, -1])
+        text += f" From t = T back to t = 0 the gradient of the loss changes by the factor {factor}."
     if ds.sizes[schema.TIME] <= steps:
         text += f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
     return text

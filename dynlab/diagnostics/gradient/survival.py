@@ -1,10 +1,14 @@
-"""How much of a small change is left after a whole sequence, in words."""
+"""Say in words how much of a small change is left after a whole sequence."""
+
+import math
+from typing import Any
 
 import numpy as np
 
 from dynlab.numerics.arrays import Real
-from dynlab.wording import agree, among, factor, ranged
+from dynlab.wording import READABLE, agree, number, power, ranged
 
+UNCHANGED = 0.05  # nats: a factor nearer to 1 is told as a power of e alone
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 
 
@@ -44,3 +48,30 @@ def surviving(kept: Real, n: int) -> str:
     some = f" (known in {known.size:,} of {kept.size:,} samples)" if known.size < kept.size else ""
     count = f"{ranged(known, 0)} of the {n:,}" if known.any() else "None of the" + f" {n:,}" * (n > 1)
     return f"{count} {values} {agree(int(known.max()) or 1)} at least {SURVIVES}{some}"
+
+
+def factor(exponent: float) -> str:
+    """Write a power of e and what it is: "e^−3.00 ≈ 0.05"; alone where that is no number to read."""
+    if abs(exponent) < UNCHANGED:
+        return power(exponent)
+    return power(exponent) + (f" ≈ {number(math.exp(exponent), 2)}" if abs(exponent) <= READABLE else "")
+
+
+def among(exponents: Any, samples: int) -> str:
+    """Say of how many samples a power of e is the median, and its range; `exponents` are those that are known.
+
+    Examples
+    --------
+    >>> among([-2.0, -1.0], 2), among([-2.0, -1.0], 3), among([-1.0], 3)
+    (' (median of 2 samples, range e^−2.00 to e^−1.00)',
+     ' (median of the 2 of 3 samples in which it is known, range e^−2.00 to e^−1.00)',
+     ' (in the one of 3 samples in which it is known)')
+    """
+    known = int(np.size(exponents))
+    if samples == 1:
+        return ""
+    if known == 1:
+        return f" (in the one of {samples:,} samples in which it is known)"
+    of = f"{samples:,} samples" if known == samples else f"the {known:,} of {samples:,} samples in which it is known"
+    low, high = power(np.min(exponents)), power(np.max(exponents))
+    return f" (median of {of}" + (")" if low == high else f", range {low} to {high})")

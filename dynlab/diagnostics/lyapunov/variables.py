@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.diagnostics.lyapunov.cut_orbits import why_cut
 from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS, Measured, estimates
 from dynlab.diagnostics.lyapunov.exponents import CONDITION
 from dynlab.diagnostics.lyapunov.tangent_maps import Flags
@@ -15,7 +16,6 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import SAFETY
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK
 from dynlab.systems import System
-from dynlab.wording import why_cut
 
 METHOD = (
     f"The Jacobians carry a random frame forward. QR makes it orthonormal before a product's condition exceeds "

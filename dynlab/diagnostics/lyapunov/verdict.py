@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.lyapunov.cut_orbits import none_inside
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.arrays import Index
 from dynlab.numerics.statistics import signs, with_signs
@@ -16,7 +17,6 @@ from dynlab.wording import (
     at_most,
     counted,
     joined,
-    none_inside,
     number,
     place,
     plural_of,
@@ -25,7 +25,6 @@ from dynlab.wording import (
     with_error,
 )
 
-CLOSE = 2.0  # the ratio of an exponent to its error up to which another digit is printed, as its sign hangs on it
 LONGER = 10  # times as long is the run that is proposed where a sign is undecided
 NOTHING = 1e-12  # a coordinate that is printed as 0
 MEANING = {  # of the sign of the largest exponent
@@ -100,8 +99,7 @@ def _largest(ds: xr.Dataset, name: str) -> str:
         return f"−inf{some}, since a Jacobian is singular"
     if _only_above(ds):
         return f"at most {at_most(mean)} {units}{spread}"
-    figures = 2 if error / CLOSE < abs(mean) < CLOSE * error else 1
-    return (with_error(mean, error, units, figures) if np.isfinite(error) else f"{number(mean)} {units}") + spread
+    return (with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}") + spread
 
 
 def _only_above(ds: xr.Dataset) -> bool:

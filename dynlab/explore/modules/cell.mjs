@@ -1,13 +1,14 @@
-// The planar cell: h' = φ(p) − κ h with p = (W − γ I) h + x + b, or σ(p + b_z) φ(p) − κ h where it has a gate, and the
+// The planar cell, of typed equations or of a matrix: h' = φ(p) − κ h with p = (W − γ I) h + x + b, or σ(p + b_z) φ(p) − κ h where it has a gate, and the
 // map that an integrator makes of it, h ← h + ε h' of Euler's. At ε = κ = 1 that is the vanilla RNN h ← φ(W h + x + b).
 
+import { parsed, slopesOf, valueOf } from "./equations.mjs";
 import { exactEigenvalues } from "./exact_eigenvalues.mjs";
 import { exactStep } from "./exact_steps.mjs";
 import { exponentialCriticalStep, exponentialWeights } from "./exponential_weights.mjs";
 import { stepOf } from "./integrators.mjs";
 import { CENTER, exactFlowKind, exactMapKind, flowKind, kindOf, mapKind, onlyLinear, overOne, rational } from "./kinds.mjs";
 import { METHODS, criticalStep, factor, factorError } from "./methods.mjs";
-import { eigenvalues, eigenvector, norm, product } from "./planar_matrix.mjs";
+import { eigenvalues, eigenvector, length, norm, product } from "./planar_matrix.mjs";
 
 const ROUNDING = 2 ** -53;
 const TYPED = 15; // digits: a number with more is no decimal that a person wrote, but a rounded one
@@ -31,8 +32,33 @@ const gatedBy = (bias, { value, slope }) => ({
   slope: (p) => sigmoid(p + bias) * (slope(p) + sigmoid(-p - bias) * value(p)),
 });
 
-/** What is computed of a state of the page: `field`, `jacobian`, `step`, `stepJacobian`, all of pairs of numbers. */
-export function makeCell({ W, gamma, leak, bias, input, activation, integrator, step, gated, gateBias }) {
+/**
+ * What is computed of a state of the page: `field`, `jacobian`, `step`, `stepJacobian`, all of pairs of numbers, and what
+ * the terms of field and Jacobian add up to without their signs, `fieldSize` and `slopeSize`.
+ */
+export const makeCell = (state) => (state.flow ? typedCell(state) : matrixCell(state));
+
+/** The cell of typed equations. */
+function typedCell({ flow, set, integrator, step }) {
+  const { trees } = parsed(flow);
+  const field = (h) => trees.map((tree) => valueOf(tree, h, set));
+  const both = (h) => trees.map((tree) => slopesOf(tree, h, set));
+  const jacobian = (h) => both(h).flatMap(({ slopes }) => slopes);
+  const { next, derivative } = stepOf(integrator, field, jacobian, step);
+  return {
+    method: METHODS[integrator],
+    vanishesAtZeroAlone: false,
+    field,
+    jacobian,
+    step: next,
+    stepJacobian: derivative,
+    conserved: null,
+    fieldSize: (h) => both(h)[0].size + both(h)[1].size,
+    slopeSize: (h) => both(h).flatMap(({ sizes }) => sizes).reduce((all, each) => all + each, 0),
+  };
+}
+
+function matrixCell({ W, gamma, leak, bias, input, activation, integrator, step, gated, gateBias }) {
   const { value, slope } = gated ? gatedBy(gateBias, ACTIVATIONS[activation]) : ACTIVATIONS[activation];
   const [a, b, c, d] = [W[0] - gamma, W[1], W[2], W[3] - gamma];
   const [q, r] = [input[0] + bias[0], input[1] + bias[1]];
@@ -57,6 +83,8 @@ export function makeCell({ W, gamma, leak, bias, input, activation, integrator, 
     jacobian,
     step: next,
     stepJacobian: derivative,
+    fieldSize: (h) => norm([a, b, c, d]) * length(h) + length([q, r]) + length(h),
+    slopeSize: () => norm([a, b, c, d]),
     /** Σ cᵢ log cosh((W h)ᵢ) is conserved where W has no diagonal and entries of opposite sign: the weights c. */
     conserved:
       activation === "tanh" && !gated && leak === 0 && a === 0 && d === 0 && b * c < 0 && q === 0 && r === 0
@@ -74,11 +102,11 @@ export function energy(cell, h) {
 /** All that is said of one equilibrium `h`, known to within `moved`. */
 export function describe(state, cell, h, moved) {
   const J = cell.jacobian(h);
-  const wrong = moved === 0 && !state.gated ? matrixRounding(state, J) : jacobianError(cell, h, moved, J);
+  const wrong = moved === 0 && !state.gated && !state.flow ? matrixRounding(state, J) : jacobianError(cell, h, moved, J);
   const exact = h[0] === 0 && h[1] === 0 ? exactAtOrigin(state, cell) : null;
   const flow = exact ? exact.eigenvalues : eigenvalues(J, wrong);
   const { multipliers, bounds, critical } = stepped(state, cell, J, wrong, flow);
-  const kinked = state.activation === "relu" && atKink(cell, h, moved);
+  const kinked = !state.flow && state.activation === "relu" && atKink(cell, h, moved);
   return {
     state: h,
     jacobian: J,
@@ -148,7 +176,7 @@ function changeAround(jacobian, h, moved) {
   return 2 * Math.max(...shifted);
 }
 
-const jacobianError = (cell, h, moved, J) => changeAround(cell.jacobian, h, moved) + 8 * ROUNDING * (norm(cell.matrix) + norm(J));
+const jacobianError = (cell, h, moved, J) => changeAround(cell.jacobian, h, moved) + 8 * ROUNDING * (cell.slopeSize(h) + norm(J));
 
 /** The kind of a fixed point `h` of the map, known to within `moved`, by its derivative there. */
 export function kindOfDerivative(cell, h, moved) {
@@ -159,8 +187,8 @@ export function kindOfDerivative(cell, h, moved) {
 
 /** Eigenvalues and kinds at the origin in rational arithmetic, where the origin is an equilibrium with slopes 1; else null. */
 function exactAtOrigin(state, cell) {
-  const { activation, W, gamma, leak, step, gated } = state;
-  if (gated || !["tanh", "identity"].includes(activation) || cell.drive.some((each) => each !== 0)) return null;
+  const { activation, W, gamma, leak, step, gated, flow: typed } = state;
+  if (gated || typed || !["tanh", "identity"].includes(activation) || cell.drive.some((each) => each !== 0)) return null;
   if (![...W, gamma, leak, step].every(isTyped)) return null;
   const [[a, b, c, d, g, k, e], denominator] = overOne([...W, gamma, leak, step].map(rational));
   const J = [a - g - k, b, c, d - g - k];

@@ -2,11 +2,13 @@
 
 import { ACTIVATIONS } from "./cell.mjs";
 import { numberOf, refused } from "./decimals.mjs";
+import { numbersOf, parsed } from "./equations.mjs";
 import { METHODS } from "./methods.mjs";
 import { PRESETS } from "./presets.mjs";
 import { capital, lineOf } from "./sentences.mjs";
 import { NUMBERS, numberAt, withNumber } from "./state.mjs";
 
+const TYPED = "y, -x + mu*y*(1 - x^2)"; // what the fields of equations begin with
 const byId = (id) => document.getElementById(id);
 
 function made(tag, attributes, ...children) {
@@ -24,6 +26,7 @@ export function buildControls(page) {
   for (const [name, { title }] of Object.entries(METHODS)) byId("integrator").append(made("option", { value: name }, title));
   for (const name of ["activation", "integrator"]) byId(name).addEventListener("change", (event) => page.change({ ...page.state, [name]: event.target.value }));
   for (const name of ["past", "gated"]) byId(name).addEventListener("change", (event) => page.change({ ...page.state, [name]: event.target.checked }));
+  const showEquations = buildEquations(page);
   byId("clear").addEventListener("click", () => page.change({ ...page.state, starts: [] }));
   const presets = byId("preset");
   presets.append(made("option", { value: "" }, "changed by hand"));
@@ -34,8 +37,9 @@ export function buildControls(page) {
   });
   return (state) => {
     for (const row of rows) row.show(state);
+    showEquations(state);
     for (const name of ["activation", "integrator"]) byId(name).value = state[name];
-    byId("formula").textContent = METHODS[state.integrator].formula;
+    for (const place of document.querySelectorAll(".map-formula")) place.textContent = METHODS[state.integrator].formula;
     byId("map-name").textContent = capital(METHODS[state.integrator].map);
     for (const name of ["past", "gated"]) byId(name).checked = state[name];
     presets.value = PRESETS.find((each) => isPreset(each.state, state))?.name ?? "";
@@ -44,6 +48,42 @@ export function buildControls(page) {
 
 /** Whether a state is that of a preset, whose textbook system stands apart. */
 const isPreset = (preset, state) => Object.keys(preset).every((name) => name === "textbook" || JSON.stringify(preset[name]) === JSON.stringify(state[name]));
+
+/** Build the fields of x′ and y′ and the choice between them and a matrix; what is returned shows a new state. */
+function buildEquations(page) {
+  const fields = [byId("equation-x"), byId("equation-y")];
+  const open = (flow) => page.change({ ...page.state, flow, set: numbersOf(flow, page.state.set) });
+  const take = () => {
+    try {
+      open(parsed(fields.map((field) => field.value).join(", ")).texts.join(", "));
+    } catch (error) {
+      page.say(`The equations are not taken: ${error.message}.`);
+      for (const field of fields) field.setAttribute("aria-invalid", "true");
+    }
+  };
+  for (const field of fields) field.addEventListener("change", take);
+  byId("system").addEventListener("change", (event) => {
+    if (event.target.value === "typed") open(TYPED);
+    else page.change({ ...page.state, flow: "", set: {} });
+  });
+  let sliders = [];
+  let told = "";
+  return ({ flow, set }, state = page.state) => {
+    document.documentElement.toggleAttribute("data-typed", Boolean(flow));
+    byId("system").value = flow ? "typed" : "matrix";
+    if (!flow) return;
+    parsed(flow).texts.forEach((text, i) => {
+      fields[i].value = text;
+      fields[i].setAttribute("aria-invalid", "false");
+    });
+    if (told !== Object.keys(set).join()) {
+      told = Object.keys(set).join();
+      sliders = Object.keys(set).map((name) => numberRow({ name: "set", index: name, label: name, low: -5, high: 5, step: 0.01 }, page));
+      byId("equation-numbers").replaceChildren(...sliders.map((row) => row.element));
+    }
+    for (const row of sliders) row.show(state);
+  };
+}
 
 /**
  * A field for a number. It is one of text: a browser leaves out, unseen, what it takes for no part of a number, and makes
@@ -73,7 +113,7 @@ function numberRow(row, page) {
   };
   const field = numberField(row.label, row.step, take);
   slider.addEventListener("input", () => take(slider.value));
-  const element = made("div", { class: "number" }, made("span", {}, row.label), slider, field);
+  const element = made("div", { class: row.ofMatrix ? "number of-matrix" : "number" }, made("span", {}, row.label), slider, field);
   const show = (state) => {
     const value = numberAt(state, row);
     field.setAttribute("aria-invalid", "false");

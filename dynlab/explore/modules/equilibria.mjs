@@ -89,6 +89,6 @@ function isOne(cell, first, second, half, flat) {
 function rootError(cell, h) {
   const J = cell.jacobian(h);
   const least = Math.abs(J[0] * J[3] - J[1] * J[2]) / (norm(J) || 1);
-  const rounding = 2 ** -51 * (norm(cell.matrix) * length(h) + length(cell.drive) + length(h));
+  const rounding = 2 ** -51 * cell.fieldSize(h);
   return least === 0 ? 1e-6 : (2 * (length(cell.field(h)) + rounding)) / least;
 }

@@ -125,7 +125,7 @@ function redraw() {
   if (page.place && point()) page.place = point().state;
   draw(["flow", "map"]);
   const planes = performance.now() - begun;
-  draw(["spectrum", "growth", "stability"]);
+  draw(["spectrum", "growth", ...(page.state.flow ? [] : ["stability"])]);
   showState(page.state);
   textbook.show(page.state);
   byId("energy-sign").hidden = !page.model.cell.conserved;
@@ -205,7 +205,7 @@ function dragEigenvalues(canvas) {
     const axes = page.axes.spectrum;
     const far = (point()?.eigenvalues ?? []).map(([x, y]) => Math.hypot(axes.toX(x) - left, axes.toY(y) - top));
     const index = far.indexOf(Math.min(...far));
-    if (event.button !== 0 || index < 0 || far[index] > NEAR) return;
+    if (page.state.flow || event.button !== 0 || index < 0 || far[index] > NEAR) return;
     hold(index);
     page.held.spectrum = axes;
     canvas.setPointerCapture(event.pointerId);
@@ -219,7 +219,7 @@ function dragEigenvalues(canvas) {
   letGo(canvas, "spectrum", () => (held = null));
   canvas.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-    if (!point() || !(by || event.key === "Enter" || event.key === " ")) return;
+    if (page.state.flow || !point() || !(by || event.key === "Enter" || event.key === " ")) return;
     event.preventDefault();
     if (!by) {
       page.eigenvalue = point().eigenvalues[1 - marked()];

@@ -16,16 +16,24 @@ const matrixOf = ({ W, gamma }) => [difference(W[0], gamma), W[1], W[2], differe
 const driveOf = ({ bias, input }) => bias.map((each, i) => each + input[i]);
 
 export function pythonLines(state) {
+  const made = CLASSES[state.integrator];
+  return `import torch
+import dynlab as dl
+${state.starts.length ? "" : PARTS}${made ? `from dynlab.systems import ${made}\n` : ""}
+${state.flow ? equationLines(state) : cellLines(state)}
+system = ${made ?? "dl.Euler"}(flow, ${state.step})
+${state.starts.length ? withOrbits(state) : withoutOrbits(state)}`;
+}
+
+const equationLines = ({ flow, set }) => `flow = dl.EquationFlow(${[JSON.stringify(flow), ...Object.entries(set).map((pair) => pair.join("="))].join(", ")})`;
+
+function cellLines(state) {
   const [a, b, c, d] = matrixOf(state);
   const drive = driveOf(state);
   const candidate = `${FUNCTIONS[state.activation]}(state @ self.M.mT + self.q)`;
   const gate = state.gated ? `torch.sigmoid(state @ self.M.mT + self.q + ${state.gateBias}) * ` : "";
   const kept = state.leak === 0 ? "" : ` - ${state.leak} * state`;
-  const made = CLASSES[state.integrator];
-  return `import torch
-import dynlab as dl
-${state.starts.length ? "" : PARTS}${made ? `from dynlab.systems import ${made}\n` : ""}
-class Cell(dl.Flow):
+  return `class Cell(dl.Flow):
     """h' = ${state.gated ? "σ(M h + q + b_z) " : ""}φ(M h + q) − κ h with M = W − γ I and q = x + b."""
 
     def __init__(self):
@@ -37,8 +45,7 @@ class Cell(dl.Flow):
         return ${gate}${candidate}${kept}
 
 
-system = ${made ?? "dl.Euler"}(Cell(), ${state.step})
-${state.starts.length ? withOrbits(state) : withoutOrbits(state)}`;
+flow = Cell()`;
 }
 
 const withOrbits = ({ starts, steps, half }) => `starts = [${starts.map((start) => `[${start.join(", ")}]`).join(", ")}]
@@ -65,12 +72,16 @@ figure.savefig("phase-plane.png", bbox_inches="tight")
 
 /** `dynlab phase` where it has the system; else the command that writes this page in this state. */
 export function commandLine(state) {
+  const starts = state.starts.map((start) => ` --start=${start.join(",")}`).join("");
+  if (state.flow && state.integrator === "euler" && starts) {
+    const set = Object.entries(state.set).map((pair) => ` --set ${pair.join("=")}`).join("");
+    return `dynlab phase --flow "${state.flow}"${set} --step-size ${state.step} --steps ${state.steps}${starts}`;
+  }
   const driven = driveOf(state).some((each) => each !== 0);
   const vanilla = state.leak === 1 && state.step === 1;
-  if (state.integrator === "euler" && state.activation === "tanh" && !state.gated && !driven && (vanilla || state.leak === 0) && state.starts.length) {
+  if (!state.flow && state.integrator === "euler" && state.activation === "tanh" && !state.gated && !driven && (vanilla || state.leak === 0) && state.starts.length) {
     const [a, b, c, d] = matrixOf(state);
     const how = vanilla ? "--kind vanilla" : `--step-size ${state.step}`;
-    const starts = state.starts.map((start) => ` --start=${start.join(",")}`).join("");
     return `dynlab phase --matrix="${a},${b};${c},${d}" ${how} --steps ${state.steps}${starts}`;
   }
   return `dynlab explore --state "${toFragment(state)}"`;

@@ -15,7 +15,7 @@ const BANDS = 12; // of an orbit's colours, light early and dark late
 export function drawPlane(pen, size, palette, model, of, slow, cursor) {
   const { state } = model;
   const range = [-state.half, state.half];
-  const axes = frame(pen, { ...size, palette, x: range, y: range, labels: ["h₁", "h₂"], equal: true });
+  const axes = frame(pen, { ...size, palette, x: range, y: range, labels: state.flow ? ["x", "y"] : ["h₁", "h₂"], equal: true });
   clipped(pen, axes, () => {
     const { field, step } = model.cell;
     drawField(pen, axes, of === "flow" ? field : (h) => step(h).map((each, i) => each - h[i]));

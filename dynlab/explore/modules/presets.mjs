@@ -1,7 +1,7 @@
 // What the page can open with: the eight panels of the AntisymmetricRNN paper's Figure 1, FastRNN and ERNN.
 
 const STARTS = [[0, 0.5], [-0.5, -0.5], [0.5, -0.75]];
-const FEEDBACK = { gamma: 0, leak: 0, step: 0.1, bias: [0, 0], input: [0, 0], gated: false, gateBias: 0, steps: 50, half: 1.5, activation: "tanh", integrator: "euler", past: false, textbook: ["logistic", 3.7], starts: STARTS };
+const FEEDBACK = { flow: "", set: {}, gamma: 0, leak: 0, step: 0.1, bias: [0, 0], input: [0, 0], gated: false, gateBias: 0, steps: 50, half: 1.5, activation: "tanh", integrator: "euler", past: false, textbook: ["logistic", 3.7], starts: STARTS };
 const VANILLA = { ...FEEDBACK, leak: 1, step: 1 };
 
 // The random matrices are those of dynlab's panels (a), (c) and (d).

@@ -2,24 +2,25 @@
 
 import { ACTIVATIONS } from "./cell.mjs";
 import { numberOf, numbersOf, refused } from "./decimals.mjs";
+import { numbersOf as parameters, parsed as readEquations } from "./equations.mjs";
 import { METHODS } from "./methods.mjs";
 import { checkTogether, isOfNetwork, networkParts, withPart } from "./network_state.mjs";
 import { TEXTBOOK } from "./textbook.mjs";
 
 /** Every number that a slider and a field hold: where it stands in the state, its label, and its slider's range. */
 export const NUMBERS = [
-  { name: "W", index: 0, label: "W₁₁", low: -3, high: 3, step: 0.01 },
-  { name: "W", index: 1, label: "W₁₂", low: -3, high: 3, step: 0.01 },
-  { name: "W", index: 2, label: "W₂₁", low: -3, high: 3, step: 0.01 },
-  { name: "W", index: 3, label: "W₂₂", low: -3, high: 3, step: 0.01 },
-  { name: "gamma", label: "diffusion γ", low: 0, high: 2, step: 0.01 },
-  { name: "leak", label: "leak κ", low: 0, high: 2, step: 0.01 },
+  { name: "W", index: 0, ofMatrix: true, label: "W₁₁", low: -3, high: 3, step: 0.01 },
+  { name: "W", index: 1, ofMatrix: true, label: "W₁₂", low: -3, high: 3, step: 0.01 },
+  { name: "W", index: 2, ofMatrix: true, label: "W₂₁", low: -3, high: 3, step: 0.01 },
+  { name: "W", index: 3, ofMatrix: true, label: "W₂₂", low: -3, high: 3, step: 0.01 },
+  { name: "gamma", ofMatrix: true, label: "diffusion γ", low: 0, high: 2, step: 0.01 },
+  { name: "leak", ofMatrix: true, label: "leak κ", low: 0, high: 2, step: 0.01 },
   { name: "step", label: "step size ε", low: 0.005, high: 1.5, step: 0.005, least: 1e-6 },
-  { name: "bias", index: 0, label: "bias b₁", low: -2, high: 2, step: 0.01 },
-  { name: "bias", index: 1, label: "bias b₂", low: -2, high: 2, step: 0.01 },
-  { name: "input", index: 0, label: "input x₁", low: -2, high: 2, step: 0.01 },
-  { name: "input", index: 1, label: "input x₂", low: -2, high: 2, step: 0.01 },
-  { name: "gateBias", label: "gate’s bias b_z", low: -6, high: 6, step: 0.05 },
+  { name: "bias", index: 0, ofMatrix: true, label: "bias b₁", low: -2, high: 2, step: 0.01 },
+  { name: "bias", index: 1, ofMatrix: true, label: "bias b₂", low: -2, high: 2, step: 0.01 },
+  { name: "input", index: 0, ofMatrix: true, label: "input x₁", low: -2, high: 2, step: 0.01 },
+  { name: "input", index: 1, ofMatrix: true, label: "input x₂", low: -2, high: 2, step: 0.01 },
+  { name: "gateBias", ofMatrix: true, label: "gate’s bias b_z", low: -6, high: 6, step: 0.05 },
   { name: "steps", label: "steps", low: 1, high: 500, step: 1, least: 1, most: 20000, whole: true },
   { name: "half", label: "window ±", low: 0.5, high: 8, step: 0.1, least: 1e-3, most: 1e5 },
 ];
@@ -33,13 +34,15 @@ export const numberAt = (state, { name, index }) => (index === undefined ? state
 
 /** The state with one number changed. */
 export function withNumber(state, { name, index }, value) {
-  return { ...state, [name]: index === undefined ? value : state[name].map((each, i) => (i === index ? value : each)) };
+  const inside = state[name];
+  return { ...state, [name]: index === undefined ? value : Array.isArray(inside) ? inside.map((each, i) => (i === index ? value : each)) : { ...inside, [index]: value } };
 }
 
 /** The state as a link's fragment; `point` of it is where the chosen equilibrium lies, if not the first one. */
 export function toFragment(state) {
   const parts = Object.keys(LENGTHS).map((name) => `${name}=${[state[name]].flat().join(",")}`);
   parts.push(...Object.keys(CHOICES).map((name) => `${name}=${state[name]}`), ...SWITCHES.map((name) => `${name}=${state[name] ? 1 : 0}`));
+  if (state.flow) parts.push(`flow=${encodeURIComponent(state.flow)}`, `set=${Object.entries(state.set).map((pair) => pair.join(":")).join(",")}`);
   if (state.point) parts.push(`point=${state.point.join(",")}`);
   if (state.textbook) parts.push(`textbook=${state.textbook.join(",")}`);
   if (state.network) parts.push(...networkParts(state.network));
@@ -63,6 +66,7 @@ export function fromFragment(fragment, otherwise, held = null) {
       else if (!held) throw new Error(`it says “${name}” of a trained network, and this page holds none`);
       else network = withPart(network ?? held.atFirst, name, text, held);
     }
+    if (state.flow) state.set = parameters(state.flow, state.set);
     if (network) checkTogether((state.network = network));
     return { state, problem: "" };
   } catch (error) {
@@ -86,6 +90,8 @@ function parsed(name, text) {
     if (starts.length > MOST_STARTS) throw new Error(`it has ${starts.length} starts, and ${MOST_STARTS} is the most`);
     return starts;
   }
+  if (name === "flow") return readEquations(text).texts.join(", ");
+  if (name === "set") return Object.fromEntries(text.split(",").filter(Boolean).map((pair) => [pair.split(":")[0], numbers("set", pair.split(":")[1] ?? "", 1)[0]]));
   if (name === PLACE) return numbers(name, text, 2);
   if (!Object.hasOwn(LENGTHS, name)) throw new Error(`it says “${name}”, which this page does not know`);
   const found = numbers(name, text, LENGTHS[name]);
