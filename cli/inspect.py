@@ -37,6 +37,8 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     echo(f"{found['file']}: format {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
     _print_systems(found["systems"])
+    for sentence in found["read_as"]:
+        echo(sentence)
     if found["linear"]:
         shapes = [f"{name} ({outputs} × {width})" for name, (outputs, width) in found["linear"].items()]
         echo(f"linear layers: {', '.join(shapes)}")
