@@ -60,7 +60,7 @@ def no_other_copy(monkeypatch, tmp_path):
     monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
 
 
-def zipped(files, folder=uci_har.FOLDER):
+def zipped(files, folder=uci_har.DATASET.unpacked):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -71,7 +71,7 @@ def zipped(files, folder=uci_har.FOLDER):
 def put(where, form, files):
     if form == "folder":
         for name, text in files.items():
-            path = where / uci_har.FOLDER / name
+            path = where / uci_har.DATASET.unpacked / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     elif form == "inner":
