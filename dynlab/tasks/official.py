@@ -31,7 +31,7 @@ with warnings.catch_warnings():
     import pooch
 
 Parsed = TypeVar("Parsed")
-Member = tuple[str, Callable[[], IO[bytes]]]  # a file's name, and what opens it until the next one is asked for
+Member = tuple[str, Callable[[], Any]]  # a file's name, and what opens it until the next one is asked for
 PACKINGS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 TARS, ZIP = (".tar", ".tgz", ".tar.gz"), ".zip"
 # RuntimeError: zipfile's of a packing that it does not know or a password, wave's of a length beyond the file
@@ -152,7 +152,7 @@ def _within(name: str, file: IO[bytes]) -> Iterator[Member]:
     else:
         stem, dot, suffix = name.rpartition(".")
         unpack = PACKINGS.get(dot + suffix)
-        opened: Any = (lambda: file) if unpack is None else partial(unpack, file)
+        opened = (lambda: file) if unpack is None else partial(unpack, file)
         yield name if unpack is None else stem, opened
 
 
