@@ -68,6 +68,7 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
     linear = [f"{name} ({outputs} × {width})" for name, (outputs, width) in found["linear"].items()]
     misfits = [f"{prefix or 'the root'}: {reason}" for prefix, reason in found["misfits"].items()]
     return {
+        "read as": " ".join(found["read_as"]),
         "linear layers": ", ".join(linear),
         "before the network": ", ".join(f"--encoder {name}:tanh (or relu, none)" for name in found["encoders"]),
         "not readable as a torch layer": "; ".join(misfits),

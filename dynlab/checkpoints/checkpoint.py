@@ -10,13 +10,17 @@ from torch import nn
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
 from dynlab.checkpoints.layers import (
+    DEFAULT_NONLINEARITY,
+    GIVE_CLASS,
     NAMES_SHOWN,
-    RecurrentLayer,
-    below,
+    OF_TORCH,
+    SLIDES,
+    Layer,
     check_finite,
     encoders,
     find_layers,
     linear_layers,
+    nonlinearity_of,
     only_read_out,
 )
 from dynlab.checkpoints.modules import from_factory
@@ -25,9 +29,8 @@ from dynlab.errors import UserError, entry, one_line
 from dynlab.systems import Map, System
 from dynlab.systems.embedding import ACTIVATIONS, Encoder
 from dynlab.systems.torch_layers import torch_layer
-from dynlab.wording import article, joined
+from dynlab.wording import joined
 
-DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
 # How a learned initial state is named beside a layer, after the last dot.
 STARTS = frozenset({"h0", "c0", "h_0", "c_0", "hx", "cx", "h_init", "c_init", "init_hidden", "initial_state"})
 
@@ -120,112 +123,107 @@ def read(
     if nonlinearity not in ("tanh", "relu", None):
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
+    linear = linear_layers(contents.tensors)
     read_by: nn.Module | None = None
-    task, readout_name, found, beside, behind = None, readout or "", None, "", ""
+    task, readout_name, behind, open_ended, told = dict[str, Any](), readout or "", "", False, None
     system: System
-    task_settings: dict[str, Any] = {}
     if system_factory is not None:
-        system, beside = from_factory(path, contents, system_factory, layer)
+        system, said = from_factory(path, contents, system_factory, layer)
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
-        system, read_by = restore(contents.document, str(path))
-        task, task_settings = _task(contents.document)
+        (system, read_by), said = restore(contents.document, str(path)), []
+        task = dict(contents.document.get("task") or {})
     else:
-        layers = {each.prefix: each for each in layers_of(path, contents)}
-        chosen = choose({prefix: each.extent for prefix, each in layers.items()}, layer)
-        layer = chosen.name
-        found = layers[chosen.prefix]
-        system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
+        layers = layers_of(path, contents, nonlinearity)
+        chosen = choose({prefix: each.part for prefix, each in layers.items()}, layer)
+        found, layer = layers[chosen.prefix], chosen.name
+        system = system_of(path, found, chosen)
         if readout is None:
             readout_name, read_by = only_read_out(contents.tensors, found, chosen) or ("", None)
-        behind = next(iter(encoders(contents.tensors, found)), "") if encoder is None else ""
-    if readout is not None:
-        read_by = entry(linear_layers(contents.tensors), readout, "linear layer")
-    if encoder is not None:
-        name, _, activation = encoder.partition(":")
-        linear = entry(linear_layers(contents.tensors), name, "linear layer")
-        if activation not in ACTIVATIONS:
-            raise UserError(
-                f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none."
-            )
-        system.encode(Encoder(linear, activation))
-    of_layer = _of_starts(path, contents, found), _of_submodules(path, contents, found, readout_name)
-    told = _of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents), beside, *of_layer
-    assumed = " ".join(filter(None, told))
-    system.source, system.task, system.task_settings = source_of(path), task, task_settings
-    facts, kind = contents.facts, contents.format
-    return Checkpoint(system, read_by, task, facts, layer, kind, system.source, assumed, readout_name, behind)
-
-
-def _of_nonlinearity(path: Path, contents: Contents, found: RecurrentLayer | None, given: str | None) -> str:
-    """A sentence where a nonlinearity is assumed, or one that was given changes nothing."""
-    told = contents.nonlinearities.get(found.prefix) if found is not None else None
-    if found is not None and found.kind == "rnn" and told is None:
-        return (
-            ""
-            if given
-            else (
-                f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU "
-                f"units give --nonlinearity relu (nonlinearity='relu')."
-            )
+        behind = next(iter(encoders(contents.tensors, chosen.prefix, found)), "") if encoder is None else ""
+        told = nonlinearity_of(contents.modules.get(chosen.prefix))
+        open_ended = found.kind == "rnn" and told is None
+        said = _assumptions(path, contents, chosen.prefix, found, readout_name)
+    if open_ended and nonlinearity is None:
+        said.append(
+            f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units "
+            f"give --nonlinearity relu (nonlinearity='relu')."
         )
-    if given in (None, told):
-        return ""
-    if told is not None:
-        return f"{path.name} tells that the units of its RNN are {told}: nonlinearity {given} changes nothing."
-    holds = "tells what its system is" if found is None else f"holds {article(found.kind.upper())}"
-    return f"{path.name} {holds}: nonlinearity {given} is of a plain RNN alone, and changes nothing."
+    elif not open_ended and nonlinearity not in (None, told):
+        said.append(f"{path.name} is no plain RNN of unknown units: nonlinearity {nonlinearity} changes nothing.")
+    if readout is not None:
+        read_by = entry(linear, readout, "linear layer")
+    if encoder is not None:
+        system.encode(_encoder(linear, encoder))
+    system.source, system.task = source_of(path), task.pop("name", None)
+    system.task_settings = {str(key): value for key, value in task.items()}
+    facts, kind, assumed = contents.facts, contents.format, " ".join(said)
+    return Checkpoint(system, read_by, system.task, facts, layer, kind, system.source, assumed, readout_name, behind)
 
 
-def _of_parts(path: Path, contents: Contents) -> str:
-    """A sentence where a file holds weights beside those that are read."""
-    if not contents.other_parts:
-        return ""
-    others = [one_line(name) for name in contents.other_parts]
-    return (
-        f"{path.name} holds weights in {joined([contents.part, *others])}: those of {contents.part} are read. To read "
-        f"others, save their part alone."
-    )
+def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
+    """The linear layer before the recurrent one, and its activation, of ``"encoder:tanh"``."""
+    name, _, activation = told.partition(":")
+    found = entry(linear, name, "linear layer")
+    if activation not in ACTIVATIONS:
+        raise UserError(f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none.")
+    return Encoder(found, activation)
 
 
-def _of_starts(path: Path, contents: Contents, found: RecurrentLayer | None) -> str:
-    """A sentence where tensors beside a layer have the names of an initial state, which torch's layers do not keep."""
-    starts = [name for name in contents.tensors if name.rpartition(".")[2].lower() in STARTS]
-    if found is None or not starts:
-        return ""
-    named = joined([one_line(name) for name in starts[:NAMES_SHOWN]])
-    return (
-        f"{path.name} holds {named}, which may be a learned initial state: it is not read, and orbits start at 0. In "
-        f"Python initial_state= sets another."
-    )
+def _assumptions(path: Path, contents: Contents, prefix: str, found: Layer, readout_name: str) -> list[str]:
+    """Sentences on what a file of weights does not tell of a layer, and on what it holds that is not read."""
+    said = []
+    if isinstance(found.part, nn.RNNCellBase | Map) or prefix in contents.modules:
+        said += read_as(path, contents, prefix, found)  # numbered names are those of torch's layers alone
+    starts = [one_line(name) for name in contents.tensors if name.rpartition(".")[2].lower() in STARTS]
+    if starts:
+        said.append(
+            f"{path.name} holds {joined(starts[:NAMES_SHOWN])}, which may be a learned initial state: it is not read, "
+            f"and orbits start at 0. In Python initial_state= sets another."
+        )
+    modules = dict.fromkeys(f"{prefix}.{name}".rpartition(".")[0].strip(".") for name in found.beside if "." in name)
+    inside = [one_line(name) for name in modules if name != readout_name]
+    if inside:
+        said.append(
+            f"{path.name} holds {joined(inside[:NAMES_SHOWN])} inside the module of its {found.kind.upper()}, which is "
+            f"read as torch's own, without: where its step uses more, {GIVE_CLASS}."
+        )
+    if contents.other_parts:
+        parts = joined([one_line(name) for name in (contents.part, *contents.other_parts)])
+        said.append(
+            f"{path.name} holds weights in {parts}: those of {contents.part} are read. To read others, save their part "
+            f"alone."
+        )
+    return said
 
 
-def _of_submodules(path: Path, contents: Contents, found: RecurrentLayer | None, readout_name: str) -> str:
-    """A sentence where the module of a layer has others in it, which may change what it computes."""
-    if found is None:
-        return ""
-    inside = [name for name in below(found, contents.tensors) if name != readout_name]
-    if not inside:
-        return ""
-    them = "it" if len(inside) == 1 else "them"
-    return (
-        f"{path.name} holds {joined([one_line(name) for name in inside[:NAMES_SHOWN]])} inside the module of its "
-        f"{found.kind.upper()}, which is read as torch's own, without {them}: where its step uses {them}, give its "
-        f"class with --system."
-    )
+def read_as(path: Path, contents: Contents, prefix: str, found: Layer) -> list[str]:
+    """The sentence on a layer that its names tell, and no class in the file; none where the file has torch's class.
+
+    Names are no proof: other libraries give them to cells with other steps.
+    """
+    module = contents.modules.get(prefix)
+    if module is not None and module.called.startswith(OF_TORCH):
+        return []
+    own = "" if module is None else f", though its class is {one_line(module.called)}"
+    like, more = f"torch.nn.{found.kind.upper()}", ""
+    if isinstance(found.part, Map):
+        like = f"the slides' {SLIDES}"
+        more = " γ, an argument of its call in M = W − Wᵀ − γ, is not in the file: 0 is taken."
+    return [f"{path.name} is read as {like} by its names{own}: of another cell with the same names {GIVE_CLASS}.{more}"]
 
 
-def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
-    """The recurrent layers of a file, or the error that says why it has none."""
-    layers, misfits = find_layers(contents.tensors)
+def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -> dict[str, Layer]:
+    """The recurrent layers of a file by prefix, or the error that says why it has none."""
+    layers, misfits = find_layers(contents.tensors, contents.modules, nonlinearity or DEFAULT_NONLINEARITY)
     if layers:
         return layers
     if misfits:
         raise UserError(f"{path}: {next(iter(misfits.values()))}")
     names = [name or "one tensor without a name" for name in contents.tensors]
     shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "") or "no tensors"
-    fix = "give your own class with --system package.module:factory"
+    fix = f"{GIVE_CLASS}, or its step, dynlab.from_function"
     if any(".original" in name for name in names):
         fix = (
             "its weights are computed by a parametrization that the file does not name: call "
@@ -235,42 +233,32 @@ def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
     if not names or any("_packed_params" in name for name in names):
         fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
     if contents.format == "numpy":
-        fix = (
-            "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 "
-            "and bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function"
-        )
+        fix = f"torch's state_dict calls its arrays weight_ih_l0, weight_hh_l0, bias_ih_l0 and bias_hh_l0; else {fix}"
     raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 
-def system_of(path: Path, contents: Contents, found: RecurrentLayer, chosen: Choice, nonlinearity: str) -> Map:
-    """The chosen system of a layer; a nonlinearity that the file tells goes before the one given."""
-    check_finite(found.weights, str(path))
-    nonlinearity = contents.nonlinearities.get(found.prefix, nonlinearity)
-    system = torch_layer(found.module(nonlinearity), chosen.number, chosen.reverse).eval()
+def system_of(path: Path, found: Layer, chosen: Choice) -> Map:
+    """The chosen system of a layer."""
+    part = found.part
+    check_finite(part.state_dict(), str(path))
+    if isinstance(part, Map):
+        return part
+    system = torch_layer(part, chosen.number, chosen.reverse).eval()
     system.name = found.kind
     if chosen.number is None:
-        system.config = config_of(found, nonlinearity)
+        system.config = config_of(found)
     return system
 
 
-def config_of(found: RecurrentLayer, nonlinearity: str) -> dict[str, Any]:
+def config_of(found: Layer) -> dict[str, Any]:
     """The arguments of `dynlab.create` that make a system of the same shapes."""
-    config: dict[str, Any] = {
-        "input_size": found.input_size,
-        "hidden_size": found.hidden_size,
-        "num_layers": found.extent.layers,
-        "bias": found.bias,
-    }
+    part = found.part
+    if isinstance(part, Map):
+        return part.config
     own: dict[str, dict[str, Any]] = {
-        "rnn": {"nonlinearity": nonlinearity},
-        "lstm": {"proj_size": found.proj_size, "forget_bias": None},
+        "rnn": {"nonlinearity": getattr(part, "nonlinearity", None)},
+        "lstm": {"proj_size": getattr(part, "proj_size", 0), "forget_bias": None},
     }
-    return config | own.get(found.kind, {})
-
-
-def _task(document: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The name of the task and its settings."""
-    task = document.get("task")
-    if task is None:
-        return None, {}
-    return task["name"], {str(key): value for key, value in task.items() if key != "name"}
+    layers = getattr(part, "num_layers", 1)
+    sizes = {"input_size": part.input_size, "hidden_size": part.hidden_size, "num_layers": layers, "bias": part.bias}
+    return sizes | own.get(found.kind, {})

@@ -6,16 +6,24 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from dynlab.checkpoints.checkpoint import DEFAULT_NONLINEARITY, config_of, layers_of, system_of
+from dynlab.checkpoints.checkpoint import config_of, layers_of, read_as, system_of
 from dynlab.checkpoints.contents import Contents, plain, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import RecurrentLayer, encoders, find_layers, is_plain, linear_layers, only_read_out
-from dynlab.checkpoints.naming import Choice, choose, system_names
+from dynlab.checkpoints.layers import (
+    Layer,
+    encoders,
+    find_layers,
+    is_plain,
+    linear_layers,
+    nonlinearity_of,
+    only_read_out,
+)
+from dynlab.checkpoints.naming import Choice, system_choices
 from dynlab.systems import System
 
 
 def describe(path: str | Path) -> dict[str, Any]:
-    """What is in a checkpoint, in JSON's types.
+    """List what is in a checkpoint, in JSON's types.
 
     Parameters
     ----------
@@ -30,7 +38,8 @@ def describe(path: str | Path) -> dict[str, Any]:
         ``dtype``, ``config``), ``misfits`` (what looks like a recurrent layer and is none, with the reason),
         ``readout`` (the shape of its weight), ``task``, ``training``, ``part`` (which part of the file all this is of,
         empty where it is the whole), ``other_parts`` (those beside it that hold weights too, and are not read),
-        ``linear`` (name to shape of every linear layer, in order), ``encoders`` (those that may drive the first layer).
+        ``linear`` (name to shape of every linear layer, in order), ``encoders`` (those that may drive the first layer),
+        ``read_as`` (a sentence for each kind of layer that only its names, no class in the file, tell).
 
     Raises
     ------
@@ -41,19 +50,22 @@ def describe(path: str | Path) -> dict[str, Any]:
     contents = read_contents(path)
     document = contents.document
     misfits: dict[str, str] = {}
-    shape, linear, before = None, {}, list[str]()
+    shape, linear, before, by_names = None, {}, list[str](), list[str]()
     if document is not None:
         system, readout = restore(document, str(path))
         shape = list(readout.weight.shape) if isinstance(readout, nn.Linear) else None
         systems = [_entry(system, None, system.config)]
     else:
         layers = layers_of(path, contents)
-        systems = [entry for found in layers for entry in _entries(path, contents, found)]
-        read = only_read_out(contents.tensors, layers[0], Choice(layers[0].prefix, None, False))
+        systems = [entry for prefix, found in layers.items() for entry in _entries(path, contents, prefix, found)]
+        first = next(iter(layers))
+        read = only_read_out(contents.tensors, layers[first], Choice(first))
         shape = None if read is None else list(read[1].weight.shape)
         linear = {name: list(one.weight.shape) for name, one in linear_layers(contents.tensors).items()}
-        before = encoders(contents.tensors, layers[0])
-        misfits = {prefix: str(error) for prefix, error in find_layers(contents.tensors)[1].items()}
+        before = encoders(contents.tensors, first, layers[first])
+        misfits = {prefix: str(error) for prefix, error in find_layers(contents.tensors, contents.modules)[1].items()}
+        told = [sentence for prefix, found in layers.items() for sentence in read_as(path, contents, prefix, found)]
+        by_names = list(dict.fromkeys(told))
     return {
         **source_of(path),
         "format": contents.format,
@@ -68,21 +80,19 @@ def describe(path: str | Path) -> dict[str, Any]:
         "other_parts": list(contents.other_parts),
         "linear": linear,
         "encoders": before,
+        "read_as": by_names,
     }
 
 
-def _entries(path: Path, contents: Contents, found: RecurrentLayer) -> list[dict[str, Any]]:
+def _entries(path: Path, contents: Contents, prefix: str, found: Layer) -> list[dict[str, Any]]:
     """The systems of one recurrent layer: one, or where it is bidirectional one for each layer and direction."""
-    told = contents.nonlinearities.get(found.prefix)
-    config = config_of(found, DEFAULT_NONLINEARITY) | {"bidirectional": found.extent.bidirectional}
+    config = config_of(found) | {"bidirectional": getattr(found.part, "bidirectional", False)}
     if "nonlinearity" in config:
-        config["nonlinearity"] = told  # None where the file does not tell
-    entries = []
-    for name in system_names(found.prefix, found.extent):
-        chosen = choose({found.prefix: found.extent}, name)
-        system = system_of(path, contents, found, chosen, DEFAULT_NONLINEARITY)
-        entries.append(_entry(system, name, config) | {"parameters": _own_parameters(found, chosen)})
-    return entries
+        config["nonlinearity"] = nonlinearity_of(contents.modules.get(prefix))  # None where the file does not tell
+    return [
+        _entry(system_of(path, found, chosen), chosen.name, config) | {"parameters": _own_parameters(found, chosen)}
+        for chosen in system_choices(prefix, found.part)
+    ]
 
 
 def _entry(system: System, layer: str | None, config: dict[str, Any]) -> dict[str, Any]:
@@ -99,13 +109,13 @@ def _entry(system: System, layer: str | None, config: dict[str, Any]) -> dict[st
     }
 
 
-def _own_parameters(found: RecurrentLayer, chosen: Choice) -> int:
-    """How many parameters the layer itself has, without those below it that drive it."""
+def _own_parameters(found: Layer, chosen: Choice) -> int:
+    """The number of parameters of the layer itself, without those below it that drive it."""
     suffix = "" if chosen.number is None else f"_l{chosen.number}{'_reverse' if chosen.reverse else ''}"
-    return sum(value.numel() for name, value in found.weights.items() if name.endswith(suffix))
+    return sum(value.numel() for name, value in found.part.named_parameters() if name.endswith(suffix))
 
 
 def _size(tensors: Any) -> int:
-    """How many numbers the ordinary ones among tensors hold."""
+    """The count of numbers that the ordinary ones among tensors hold."""
     values = tensors.values() if isinstance(tensors, Mapping) else ()
     return sum(value.numel() for value in values if isinstance(value, Tensor) and is_plain(value))

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from dynlab import files
 from dynlab.checkpoints.layers import check_finite
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError
 from dynlab.systems import SYSTEMS, System, create
 
 FORMAT = "dynlab"
@@ -28,7 +28,6 @@ VERSION = 1
 SAFETENSORS = ".safetensors"
 EMBEDDING = "embedding.weight"  # the place in a state_dict that says that the network reads tokens
 LARGEST_UNPROVED = 1000  # a whole number in a config, such as a length, that no weight stands for
-LARGEST_VERSION = 10**6  # what a file says may have any length
 FACTS = ("format", "version", "system", "task", "training")  # of a document, beside its tensors and its config
 
 
@@ -171,49 +170,32 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
     UserError
         For a document of a newer version, an unknown system, tensors that do not fit, or weights that are not finite.
     """
-    version = document.get("version")
-    if version != VERSION:
-        known = version if isinstance(version, int) and abs(version) < LARGEST_VERSION else "(no number)"
+    if document.get("version") != VERSION:
         raise UserError(
-            f"{where} has version {known} of dynlab's format and this dynlab reads {VERSION}: install a newer dynlab."
+            f"{where} has not version {VERSION} of dynlab's format, which this dynlab reads: install a newer."
         )
-    name, config, state = (document.get(key) for key in ("system", "config", "state_dict"))
-    if not isinstance(name, str) or not isinstance(config, Mapping) or not isinstance(state, Mapping):
-        raise UserError(f"{where} is no whole checkpoint of dynlab's: it needs system, config and state_dict.")
-    if name not in SYSTEMS:
-        raise unknown("system", name, SYSTEMS)
     _check(document, where)
+    name, config, state = (document[key] for key in ("system", "config", "state_dict"))
     _check_sizes(config, state, where)
-    with torch.random.fork_rng(devices=[]):  # its random start is replaced: no number is drawn from the generator
-        system = _created(name, config, where)
-        vectors = state.get(EMBEDDING)
-        if isinstance(vectors, Tensor) and vectors.ndim == 2:
-            system.embed(len(vectors))
-    load_weights(system, state, f"{where}: the weights do not fit the system {name!r}")
-    system.eval()
-    readout = document.get("readout")
-    return system, None if readout is None else _linear(readout, where)
-
-
-def _check_sizes(config: Mapping[str, Any], state: Mapping[str, Any], where: str) -> None:
-    """Refuse a size that the weights do not bear out, before a network of that size is made."""
-    held = sum(value.numel() for value in state.values() if isinstance(value, Tensor))
-    sizes = {key: abs(value) for key, value in config.items() if isinstance(value, int)}
-    for key, value in sizes.items():
-        if value > max(held, LARGEST_UNPROVED):
-            raise UserError(f"{where} says that its {key} is larger than its {held:,} weights allow: copy it again.")
-    if math.prod(sorted(sizes.values())[-3:]) > 1000 * max(held, 100_000):
-        raise UserError(f"{where} says that its sizes are larger than its {held:,} weights allow: copy it again.")
-
-
-def _created(name: str, config: Mapping[str, Any], where: str) -> System:
     try:
-        return create(name, **config)
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from error
+        with torch.random.fork_rng(devices=[]):  # its random start is replaced: no number is drawn from the generator
+            system: System = create(name, **config)
+            if EMBEDDING in state:
+                system.embed(len(state[EMBEDDING]))
     # a damaged config may be anything, and so may the error that it leads to
     except Exception as error:
-        raise UserError(f"{where}: no system {name!r} can be made from its config ({error}); copy it again.") from error
+        raise UserError(f"{where}: no system {name!r} can be made of its config: {error}") from error
+    load_weights(system, state, f"{where}: the weights do not fit the system {name!r}")
+    readout = document.get("readout")
+    return system.eval(), None if readout is None else _linear(readout, where)
+
+
+def _check_sizes(config: Mapping[str, Any], state: Mapping[str, Tensor], where: str) -> None:
+    """Refuse a size that the weights do not bear out, before a network of that size is made."""
+    held = sum(value.numel() for value in state.values())
+    sizes = sorted(abs(value) for value in config.values() if isinstance(value, int))
+    if max(sizes, default=0) > max(held, LARGEST_UNPROVED) or math.prod(sizes[-3:]) > 1000 * max(held, 100_000):
+        raise UserError(f"{where} says that its sizes are larger than its {held:,} weights allow: copy it again.")
 
 
 def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Any] | None:
@@ -258,33 +240,34 @@ def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str)
         raise UserError(f"{otherwise}: {reason}") from error
 
 
-def _linear(weights: Mapping[str, Any], where: str) -> nn.Module:
-    matrix, bias = weights.get("weight"), weights.get("bias")
-    if (
-        not isinstance(matrix, Tensor)
-        or matrix.ndim != 2
-        or (bias is not None and not (isinstance(bias, Tensor) and bias.shape == matrix.shape[:1]))
-    ):
-        raise UserError(f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None.")
-    linear = nn.Linear(matrix.shape[1], matrix.shape[0], bias=bias is not None, device="meta")
-    load_weights(
-        linear, {name: value for name, value in weights.items() if value is not None}, f"{where}: the read-out"
-    )
+def _linear(weights: Mapping[str, Tensor | None], where: str) -> nn.Module:
+    given = {name: value for name, value in weights.items() if value is not None}
+    misfit = f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None"
+    if "weight" not in given or given["weight"].ndim != 2:
+        raise UserError(f"{misfit}.")
+    outputs, width = given["weight"].shape
+    linear = nn.Linear(width, outputs, bias="bias" in given, device="meta")
+    load_weights(linear, given, misfit)
     return linear.eval()
 
 
 def _check(document: Mapping[str, Any], where: str) -> None:
-    stored = (("", document.get("state_dict")), ("readout.", document.get("readout")))
-    parts = [(prefix, {} if part is None else part) for prefix, part in stored]
-    if not all(isinstance(part, Mapping) and all(isinstance(name, str) for name in part) for _, part in parts):
+    """Raise where a document is not of the kinds that `document` makes, or its numbers are not finite."""
+    parts = ("state_dict", "readout", "task", "training")
+    state, readout, task, training = [document.get(key) for key in parts]
+    named = [each for each in (state, readout, document.get("config"), task, training) if each is not None]
+    whole = isinstance(document.get("system"), str) and isinstance(document.get("config"), Mapping)
+    whole &= isinstance(state, Mapping) and all(isinstance(each, Mapping) for each in named)
+    whole &= not task or (isinstance(task, Mapping) and isinstance(task.get("name"), str))
+    if not whole or not all(isinstance(name, str) for each in named for name in each):
+        raise UserError(
+            f"{where} is no whole checkpoint of dynlab's: it needs system, config and state_dict, by names."
+        )
+    tensors = dict(state or {})
+    tensors |= {f"readout.{name}": value for name, value in (readout or {}).items() if value is not None}
+    if not all(isinstance(value, Tensor) for value in tensors.values()):
         raise UserError(f"{where} is no whole checkpoint of dynlab's: its state_dict and readout must name tensors.")
-    task = document.get("task")
-    if task is not None and not (isinstance(task, Mapping) and isinstance(task.get("name"), str)):
-        raise UserError(f"{where} is no whole checkpoint of dynlab's: its task must be None or name one.")
-    if not isinstance(document.get("training") or {}, Mapping):
-        raise UserError(f"{where} is no whole checkpoint of dynlab's: what it says of its training must have names.")
-    named = {prefix + name: value for prefix, part in parts for name, value in part.items()}
-    check_finite({name: value for name, value in named.items() if isinstance(value, Tensor)}, where)
+    check_finite(tensors, where)
 
 
 def _copies(tensors: Mapping[str, Tensor | None]) -> dict[str, Tensor | None]:

@@ -27,8 +27,7 @@ MAGIC = 0x1950A86A20F9469CFC6C
 LARGEST_PICKLE = 2**26  # bytes of the one in a zip file, beside which its numbers lie
 REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib")
 REFUSED_BUILTINS = ("eval", "exec", "compile", "open", "__import__", "setattr", "delattr", "globals", "input")
-SAFE_ALTERNATIVE = "save the weights alone with torch.save(model.state_dict(), path), or as safetensors"
-SHOWN = 100  # letters of an argument
+REMEDY = "save the weights alone with torch.save(model.state_dict(), path), or as safetensors"
 DTYPES = {
     "HalfStorage": torch.float16,
     "BFloat16Storage": torch.bfloat16,
@@ -44,6 +43,8 @@ DTYPES = {
     "IntStorage": torch.int32,
     "LongStorage": torch.int64,
 }
+
+KNOWN = {"collections.OrderedDict": OrderedDict, "torch.Size": tuple, "torch.device": torch.device}
 
 
 class Foreign(dict[Any, Any]):
@@ -77,10 +78,10 @@ class Foreign(dict[Any, Any]):
     def append(self, value: Any) -> None:
         self.listed.append(value)
 
-    def __repr__(self) -> str:
-        """Its plain arguments; others may hold themselves."""
-        shown = (repr(each)[:SHOWN] if isinstance(each, str | float | bool | None) else "…" for each in self.arguments)
-        return f"{type(self).__name__}({', '.join(shown)})"
+    @property
+    def called(self) -> str:
+        """The full name of its class."""
+        return f"{type(self).__module__}.{type(self).__name__}"
 
 
 class Reader(pickle._Unpickler):  # the one in C takes any memory that a file asks for
@@ -99,21 +100,20 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
     def __init__(self, file: IO[bytes], stored: Callable[[str, torch.dtype, int], Tensor]) -> None:
         super().__init__(file, encoding="latin1")
         self._stored = stored
-        self.names: set[str] = set()
 
     def find_class(self, module: str, name: str) -> Any:
         """Return what stands for a name."""
         module = _compat_pickle.IMPORT_MAPPING.get(module, module)
-        self.names.add(f"{module}.{name}")
         if module.partition(".")[0] in REFUSED_MODULES or (module == "builtins" and name in REFUSED_BUILTINS):
-            raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {SAFE_ALTERNATIVE}")
+            raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {REMEDY}")
+        found: Any = type(name, (Foreign,), {"__module__": module})
         if module in ("torch", "torch.storage") and name in DTYPES:
-            return DTYPES[name]
-        if module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
-            return REBUILT.get(name, _no_ordinary_tensor)
-        known = {"collections.OrderedDict": OrderedDict, "torch.Size": tuple, "torch.device": torch.device}
-        found = known.get(f"{module}.{name}", getattr(torch, name, None) if module == "torch" else None)
-        return found if found in known.values() or isinstance(found, torch.dtype) else type(name, (Foreign,), {})
+            found = DTYPES[name]
+        elif module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
+            found = REBUILT.get(name, _no_ordinary_tensor)
+        elif module == "torch" and isinstance(getattr(torch, name, None), torch.dtype):
+            found = getattr(torch, name)
+        return KNOWN.get(f"{module}.{name}", found)
 
     def persistent_load(self, told: Any) -> Any:
         """Return the numbers that a tensor is made of; or the class of an old whole module, without its source."""
@@ -155,11 +155,13 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
         del dispatch[code[0]]
 
 
-def _tensor(
-    numbers: Any, offset: int, size: Sequence[int], stride: Sequence[int], *_: Any, conjugate: Any = None
-) -> Tensor:
-    if conjugate or not isinstance(numbers, Tensor):  # quantised, or in a plain pickle
-        return _no_ordinary_tensor()
+def _tensor(numbers: Any, offset: int, size: Sequence[int], stride: Sequence[int], *others: Any) -> Tensor:
+    """Return what three of torch's functions make; after gradients and hooks comes a dtype, or what is said of bits."""
+    told = [each for each in others[2:] if each]
+    if not isinstance(numbers, Tensor) or not all(isinstance(each, torch.dtype) for each in told):
+        return _no_ordinary_tensor()  # quantised, conjugate, or in a plain pickle
+    for dtype in told:
+        numbers = numbers.view(dtype)
     count = math.prod(size)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if min((offset, *size, *stride)) < 0 or (count and last >= len(numbers)):
@@ -169,16 +171,6 @@ def _tensor(
             f"says that a tensor has {count:,} numbers, and holds fewer: it was expanded; save tensor.contiguous()"
         )
     return numbers.as_strided(tuple(size), tuple(stride), offset)
-
-
-def _tensor_of_bytes(
-    numbers: Tensor, offset: int, size: Any, stride: Any, _: Any, __: Any, dtype: Any, *___: Any
-) -> Any:
-    return _tensor(numbers.view(dtype), offset, size, stride)
-
-
-def _tensor_of_numbers(*given: Any) -> Tensor:
-    return _tensor(*given[:4], conjugate=given[6:] and given[6])
 
 
 def _tensor_of_type(rebuild: Any, _: Any, arguments: tuple[Any, ...], *__: Any) -> Any:
@@ -197,8 +189,8 @@ def _no_ordinary_tensor(*_: Any) -> Tensor:
 
 REBUILT: dict[str, Callable[..., Any]] = {
     "_rebuild_tensor": _tensor,
-    "_rebuild_tensor_v2": _tensor_of_numbers,
-    "_rebuild_tensor_v3": _tensor_of_bytes,
+    "_rebuild_tensor_v2": _tensor,
+    "_rebuild_tensor_v3": _tensor,
     "_rebuild_from_type_v2": _tensor_of_type,
     "_rebuild_parameter": _parameter,
     "_rebuild_parameter_with_state": _parameter,
@@ -231,18 +223,18 @@ def _of_zip(path: Path) -> Any:
         entries = {entry.filename: entry for entry in archive.infolist()}
         pickled = next((name for name in entries if name.endswith("/data.pkl")), None)
         if pickled is None:
-            raise UserError(f"is a zip archive but not one that torch.save wrote; {SAFE_ALTERNATIVE}")
+            raise UserError(f"is a zip archive but not one that torch.save wrote; {REMEDY}")
         folder = pickled.removesuffix("data.pkl")
-        packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values())
-        if packed or len(entries) < len(archive.infolist()):
-            raise UserError("is an archive that torch.save did not write: its parts are packed, or two have one name")
+        unpacked = sum(entry.file_size for entry in entries.values())
+        if unpacked > path.stat().st_size or len(entries) < len(archive.infolist()):
+            raise UserError("is no archive of torch.save's: its parts are packed or overlap, or two have one name")
         for entry in entries.values():
             if entry.CRC == 0:
                 del entry.CRC  # torch may be told to write none, and zipfile then compares none
         if entries[pickled].file_size > LARGEST_PICKLE:
-            raise UserError(f"holds a pickle of more than {LARGEST_PICKLE:,} bytes; {SAFE_ALTERNATIVE}")
+            raise UserError(f"holds a pickle of more than {LARGEST_PICKLE:,} bytes; {REMEDY}")
         if f"{folder}byteorder" in entries and archive.read(f"{folder}byteorder") != b"little":
-            raise UserError(f"was written on a machine with another order of bytes; {SAFE_ALTERNATIVE}")
+            raise UserError(f"was written on a machine with another order of bytes; {REMEDY}")
         read: dict[str, Tensor] = {}
 
         def stored(key: str, dtype: torch.dtype, count: int) -> Tensor:
@@ -268,16 +260,14 @@ def _of_old(file: IO[bytes], size: int) -> Any:
             made[key] = torch.empty(count, dtype=dtype)
         return made[key]
 
-    first = Reader(file, stored)
-    if first.load() != MAGIC:
-        kind = "NumPy arrays" if any(name.startswith("numpy") for name in first.names) else "objects"
+    if Reader(file, stored).load() != MAGIC:
         raise UserError(
-            f"is a plain pickle of {kind}, which torch.save did not write: load it where you trust it, and save its "
-            f"tensors with torch.save or its arrays with numpy.savez, under torch's names"
+            "is a plain pickle, which torch.save did not write: load it where you trust it, and save its tensors with "
+            "torch.save or its arrays with numpy.savez, under torch's names"
         )
     Reader(file, stored).load()
     if not Reader(file, stored).load()["little_endian"]:
-        raise UserError(f"was written on a machine with another order of bytes; {SAFE_ALTERNATIVE}")
+        raise UserError(f"was written on a machine with another order of bytes; {REMEDY}")
     tree = Reader(file, stored).load()
     for key in Reader(file, stored).load():
         numbers = made.pop(key)

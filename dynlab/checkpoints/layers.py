@@ -1,255 +1,226 @@
 """torch's recurrent layers, recognised by the names and shapes of their parameters anywhere in a state dict."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, takewhile
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from dynlab.checkpoints.naming import Choice, Extent
-from dynlab.errors import UserError
-from dynlab.wording import agree, article, counted
+from dynlab.checkpoints.inert import Foreign
+from dynlab.checkpoints.naming import Choice
+from dynlab.errors import UserError, one_line
+from dynlab.systems import Map, create
+from dynlab.wording import joined
 
-_PARAMETER = re.compile(
-    r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d{1,18})(?P<reverse>_reverse)?)?)"
-)
+_PARAMETER = re.compile(r"(?:(?P<prefix>.+)\.)?(?:weight|bias)_(?:ih|hh|hr)(?:_l\d{1,18}(?:_reverse)?)?")
+_RECURRENT = re.compile(r"(?:(?P<prefix>.+)\.)?weight_hh(?:_l\d{1,18}(?:_reverse)?)?")
 
 PLAIN = (
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
     *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
 )
 
-# Rows of weight_hh in units of the hidden size, with the names of `dynlab.systems.SYSTEMS`.
-KINDS = {1: "rnn", 3: "gru", 4: "lstm"}
+DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
+# Rows of weight_hh in units of the hidden size, to torch's layer and cell.
+KINDS: dict[int, tuple[Any, Any]] = {1: (nn.RNN, nn.RNNCell), 3: (nn.GRU, nn.GRUCell), 4: (nn.LSTM, nn.LSTMCell)}
 PARTS = ("_raw", "_orig", "_g", "_v", "_mask")  # how the names end of what a weight is computed of
-NAMES_SHOWN = 6  # of a file, in a sentence
-_LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-_CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
+NAMES_SHOWN, DEEPEST_NAME = 6, 100  # of a file, in a sentence; modules in a name
+SLIDES, SLIDES_STEP = "ASNNCell", 0.01  # the AntisymmetricRNN of a talk's slides, and the step in its code
+OF_TORCH = "torch.nn.modules.rnn."  # what the names of torch's own classes begin with
+GIVE_CLASS = "give its class with --system package.module:factory"
 
 
-@dataclass(frozen=True)
-class RecurrentLayer:
-    """A torch RNN, GRU or LSTM (or one of their Cells) found in a state dict.
+class Layer(NamedTuple):
+    """A recurrent layer found in a state dict.
 
     Attributes
     ----------
-    prefix : str
-        Where it is, ``"encoder.rnn"``; empty at the root.
-    kind : str
-        ``rnn``, ``gru`` or ``lstm``.
-    is_cell : bool
-        One of torch's ``Cell`` classes.
-    input_size, hidden_size, proj_size : int
-    extent : Extent
-    bias : bool
-    weights : dict of str to Tensor
-        Under torch's own names.
+    part : torch.nn.RNN, GRU, LSTM, one of their Cells, or a Map
+        With the file's weights.
+    names : frozenset of str
+        Of its own parameters, within its module.
+    beside : tuple of str
+        What the module holds beside them.
     """
 
-    prefix: str
-    kind: str
-    is_cell: bool
-    input_size: int
-    hidden_size: int
-    proj_size: int
-    extent: Extent
-    bias: bool
-    weights: dict[str, Tensor]
+    part: Any
+    names: frozenset[str]
+    beside: tuple[str, ...]
 
-    def module(self, nonlinearity: str, device: str = "cpu") -> nn.RNNBase | nn.RNNCellBase:
-        """The torch module, with these weights; on ``device="meta"`` without them, for its shapes alone."""
-        options = {"nonlinearity": nonlinearity} if self.kind == "rnn" else {}
-        dtype = self.weights[f"weight_hh{'' if self.is_cell else '_l0'}"].dtype
-        sizes = (self.input_size, self.hidden_size)
-        if self.is_cell:
-            made = _CELLS[self.kind](*sizes, bias=self.bias, device="meta", dtype=dtype, **options)
-        else:
-            projection = {"proj_size": self.proj_size} if self.kind == "lstm" else {}
-            made = _LAYERS[self.kind](
-                *sizes,
-                num_layers=self.extent.layers,
-                bias=self.bias,
-                bidirectional=self.extent.bidirectional,
-                device="meta",
-                dtype=dtype,
-                **projection,
-                **options,
-            )
-        if device != "meta":
-            made.load_state_dict(self.weights, assign=True)
-        return made
+    @property
+    def kind(self) -> str:
+        """A name of `dynlab.systems.SYSTEMS`: ``rnn``, ``gru``, ``lstm`` or ``antisymmetric``."""
+        return self.part.name if isinstance(self.part, Map) else type(self.part).__name__.removesuffix("Cell").lower()
+
+    @property
+    def output_size(self) -> int:
+        """The count of numbers that it gives at a step, in one direction."""
+        return getattr(self.part, "proj_size", 0) or self.part.hidden_size
 
 
 def is_parameter(name: str) -> bool:
-    """Whether a recurrent layer of torch may have a parameter of this name, with any prefix."""
+    """Tell if a recurrent layer of torch may have a parameter of this name, with any prefix."""
     return _PARAMETER.fullmatch(name) is not None
 
 
-def find_layers(tensors: Mapping[str, Tensor]) -> tuple[list[RecurrentLayer], dict[str, UserError]]:
-    """Every recurrent layer in a state dict, and for each that looks like one but does not fit, why.
+def find_layers(
+    tensors: Mapping[str, Tensor], modules: Mapping[str, Foreign], default: str = DEFAULT_NONLINEARITY
+) -> tuple[dict[str, Layer], dict[str, UserError]]:
+    """Every recurrent layer in a state dict, and for each that looks like one but does not fit, why; by prefix.
 
     Parameters
     ----------
     tensors : mapping of str to Tensor
         Parameter names to values, with any prefixes.
-
-    Returns
-    -------
-    layers : list of RecurrentLayer
-    misfits : dict of str to UserError
-        By prefix.
+    modules : mapping of str to Foreign
+        The recurrent modules of a file that says more of them than its tensors, by prefix.
+    default : str
+        The nonlinearity of plain RNNs where the file does not tell.
     """
-    groups: dict[str, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        match = _PARAMETER.fullmatch(key)
-        if match:
-            groups.setdefault(match["prefix"] or "", {})[match["name"]] = value
-    layers, misfits = [], {}
-    ordered = sorted(tensors)
-    for prefix, weights in groups.items():
-        if not any(name.startswith("weight_hh") for name in weights):
-            continue  # a name of the same form, but nothing recurs
+    matches = [match for match in map(_RECURRENT.fullmatch, tensors) if match]
+    prefixes = dict.fromkeys(match["prefix"] or "" for match in matches)
+    layers, misfits = {}, {}
+    for prefix, inside in _below(tensors, prefixes).items():
+        where = prefix or "the model"
         try:
-            layer = _recognise(prefix, weights)
-            _check_alone(layer, ordered)
-            layers.append(layer)
+            told = _told(where, modules.get(prefix))
+            layers[prefix] = _of_slides(inside) or _of_torch(where, inside, told or default)
+            _check_alone(where, layers[prefix], _parts_above(prefix, layers[prefix].names, tensors))
         except UserError as error:
+            layers.pop(prefix, None)
             misfits[prefix] = error
     return layers, misfits
 
 
-def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
-    where = prefix or "the model"
+def _told(where: str, module: Foreign | None) -> str | None:
+    """The nonlinearity that a whole module tells; raise where its class is no layer of torch's, nor made of one."""
+    if module is None:
+        return None
+    if not module.called.startswith(OF_TORCH) and "mode" not in module.state:
+        raise UserError(f"{where} is a {one_line(module.called)}, whose step the file does not hold: {GIVE_CLASS}.")
+    return nonlinearity_of(module)
+
+
+def nonlinearity_of(module: Foreign | None) -> str | None:
+    """The nonlinearity of a plain RNN that a whole module tells."""
+    told = module.state.get("nonlinearity") if module is not None else None
+    return told if told in ("tanh", "relu") else None
+
+
+def _below(tensors: Mapping[str, Tensor], prefixes: Iterable[str]) -> dict[str, dict[str, Tensor]]:
+    """What stands below each prefix, by its name there."""
+    found: dict[str, dict[str, Tensor]] = {prefix: {} for prefix in prefixes}
+    for full, value in tensors.items():
+        parts = full.split(".", DEEPEST_NAME)
+        for count in range(len(parts)):
+            prefix = ".".join(parts[:count])
+            if prefix in found:
+                found[prefix][".".join(parts[count:])] = value
+    return found
+
+
+def _of_torch(where: str, inside: dict[str, Tensor], nonlinearity: str) -> Layer:
+    """The layer of torch whose parameters have these names and shapes."""
+    weights = {name: value for name, value in inside.items() if is_parameter(name) and "." not in name}
+    _check_real(where, weights)
     is_cell = "weight_hh" in weights
-    first = "" if is_cell else "_l0"
+    matrices = [weights.get(f"weight_{part}{'' if is_cell else '_l0'}") for part in ("ih", "hh", "hr")]
+    given, recurrent, projection = [value if value is not None and value.ndim == 2 else None for value in matrices]
+    if given is None or recurrent is None or not given.numel() * recurrent.numel():
+        shapes = joined([f"{name} {tuple(value.shape)}" for name, value in sorted(weights.items())])
+        raise UserError(f"{where} lacks a matrix for its inputs or for its state (it has {shapes}); {GIVE_CLASS}.")
+    rows, columns = recurrent.shape
+    hidden = columns if projection is None else projection.shape[1]
+    layer, cell = KINDS.get(rows // max(hidden, 1) if rows % max(hidden, 1) == 0 else 0, (None, None))
+    if layer is None or (projection is not None and layer is not nn.LSTM):
+        raise UserError(
+            f"{where}: weight_hh has shape ({rows}, {columns}), but an RNN, a GRU or an LSTM of {hidden} units takes "
+            f"{hidden}, {3 * hidden} or {4 * hidden} rows; {GIVE_CLASS}."
+        )
+    options: dict[str, Any] = {"bias": any(name.startswith("bias") for name in weights)}
+    if layer is nn.RNN:
+        options["nonlinearity"] = nonlinearity
+    if projection is not None:
+        options["proj_size"] = columns
+    if not is_cell:
+        options["bidirectional"] = any(name.endswith("_reverse") for name in weights)
+        options["num_layers"] = sum("weight_hh" in name and "_reverse" not in name for name in weights)
+    try:
+        made = (cell if is_cell else layer)(given.shape[1], hidden, device="meta", dtype=given.dtype, **options)
+        made.load_state_dict(weights, assign=True)
+    except (RuntimeError, ValueError, TypeError) as error:  # of shapes, of a projection, of a cell with one
+        reason = " ".join(str(error).split()).partition(": ")[2] or str(error)
+        raise UserError(f"{where} is no {layer.__name__} of torch's: {reason} {GIVE_CLASS.capitalize()}.") from error
+    return Layer(made, frozenset(weights), tuple(name for name in inside if name not in weights))
+
+
+def _check_real(where: str, weights: Mapping[str, Tensor]) -> None:
     odd = sorted(name for name, value in weights.items() if not (is_plain(value) and value.is_floating_point()))
     if odd:
         raise UserError(
-            f"{where}: {', '.join(odd)} {agree(len(odd), 'holds', 'hold')} no floating-point numbers as ordinary "
-            f"tensors do; save the weights unquantised and dense."
+            f"{where}: {joined(odd)}: no floating-point numbers as ordinary tensors hold them; save the weights "
+            f"unquantised and dense."
         )
-    for name in (f"weight_hh{first}", f"weight_ih{first}"):
-        if name not in weights:
-            raise UserError(f"{where} has {', '.join(sorted(weights))} but lacks {name}; save the whole layer.")
-        if weights[name].ndim != 2:
-            raise UserError(f"{where}: {name} must be a matrix, got shape {tuple(weights[name].shape)}.")
-    if not weights[f"weight_ih{first}"].shape[1]:
-        raise UserError(f"{where}: weight_ih{first} takes inputs of width 0; save a layer that takes some.")
-    rows, columns = weights[f"weight_hh{first}"].shape
-    projection = weights.get(f"weight_hr{first}")
-    hidden = columns if projection is None else projection.shape[-1]
-    if not hidden:
-        raise UserError(
-            f"{where}: weight_hh{first} has shape ({rows}, {columns}), of no unit; save a layer that has some."
-        )
-    kind = KINDS.get(rows // hidden) if rows % hidden == 0 else None
-    if kind is None or (projection is not None and kind != "lstm"):
-        raise UserError(
-            f"{where}: weight_hh{first} has shape ({rows}, {columns}), but an RNN, a GRU or an LSTM of {hidden} units "
-            f"takes {hidden}, {3 * hidden} or {4 * hidden} rows; give its class with --system."
-        )
-    indices = [int(match["layer"]) for match in map(_PARAMETER.fullmatch, weights) if match and match["layer"]]
-    layer = RecurrentLayer(
-        prefix=prefix,
-        kind=kind,
-        is_cell=is_cell,
-        input_size=weights[f"weight_ih{first}"].shape[1],
-        hidden_size=hidden,
-        proj_size=0 if projection is None else columns,
-        extent=Extent(1 + max(indices, default=0), any(name.endswith("_reverse") for name in weights)),
-        bias=any(name.startswith("bias") for name in weights),
-        weights=weights,
-    )
-    _check_shapes(layer, where)
-    return layer
 
 
-def _check_alone(layer: RecurrentLayer, ordered: Sequence[str]) -> None:
-    """Raise where the module has parameters that torch's does not have: it computes something else with them.
+def _of_slides(weights: dict[str, Tensor]) -> Layer | None:
+    """The slides' AntisymmetricRNN, h + 0.01 tanh((W − Wᵀ) h + V x + b), where these are its three parameters."""
+    shapes = {name: tuple(value.shape) for name, value in weights.items()}
+    size, width = shapes["weight_hh"][-1:] if "weight_hh" in shapes else (), shapes.get("weight_ih", (0,))[-1]
+    if not size or not width or shapes != {"weight_ih": (*size, width), "weight_hh": size * 2, "bias": size}:
+        return None
+    _check_real(SLIDES, weights)
+    with torch.random.fork_rng(devices=[]):
+        made: Any = create("antisymmetric", input_size=width, state_size=size[0], step_size=SLIDES_STEP, gamma=0.0)
+    made = made.to(weights["weight_hh"].dtype).eval()
+    with torch.no_grad():
+        made.flow.M = weights["weight_hh"] - weights["weight_hh"].T
+        made.flow.V.copy_(weights["weight_ih"])
+        made.flow.b.copy_(weights["bias"])
+    return Layer(made, frozenset(weights), ())
 
-    The names of all parameters are in order, so that those of one layer of thousands are found at once.
-    """
-    head = f"{layer.prefix}." if layer.prefix else ""
-    beginning = islice(ordered, bisect_left(ordered, head), None)
-    own = takewhile(lambda name: name.startswith(head), beginning)
-    others = sorted(name for name in _within(layer, own) if layer.is_cell or "." not in name)
-    others += _parts_above(layer, ordered)
+
+def _check_alone(where: str, layer: Layer, above: list[str]) -> None:
+    """Raise where the weights cannot be those of torch's layer, or others beside them say that they are not."""
+    is_cell = isinstance(layer.part, nn.RNNCellBase)
+    others = [*sorted(name for name in layer.beside if is_cell or "." not in name), *above]
     if others:
         shown = ", ".join(map(repr, others[:NAMES_SHOWN])) + (", …" if len(others) > NAMES_SHOWN else "")
-        them, they = ("it", "it is") if len(others) == 1 else ("them", "they are")
         raise UserError(
-            f"{layer.prefix or 'the model'} has the weights of {_described(layer)}, and beside them {shown}, which "
-            f"torch's own layer lacks: what it computes with {them} the file does not tell. Give its class with "
-            f"--system package.module:factory; where {they} of no step, save the file without {them}."
+            f"{where} has the weights of torch's {type(layer.part).__name__}, and beside them {shown}, which torch's "
+            f"lacks: the file does not tell what they are for. {GIVE_CLASS.capitalize()}; where they are of no "
+            f"step, save the file without them."
+        )
+    matrix = layer.part.weight_hh if isinstance(layer.part, nn.RNNCell) else torch.eye(1)
+    if len(matrix) > 1 and matrix.any() and torch.equal(matrix, -matrix.T):
+        raise UserError(
+            f"{where} has the names of an RNN cell, but its weight_hh is antisymmetric to the last digit: of an "
+            f"AntisymmetricRNN, whose step is h + ε tanh(…), {GIVE_CLASS}."
         )
 
 
-def _parts_above(layer: RecurrentLayer, ordered: Iterable[str]) -> list[str]:
+def _parts_above(prefix: str, weights: Iterable[str], tensors: Iterable[str]) -> list[str]:
     """Return what seem to be parts of the layer's weights one level up, as ``weight_hh_l0_v`` beside its ``module``."""
-    above = layer.prefix.rpartition(".")[0]
-    names = {f"{above}.{name}" if above else name for name in layer.weights} if layer.prefix else set()
-    return [name for name in ordered if name.rpartition("_")[0] in names and name.endswith(PARTS)]
+    above = f"{prefix.rpartition('.')[0]}." if "." in prefix else ""
+    names = [f"{above}{name}{part}" for name in weights for part in PARTS] if prefix else []
+    return [name for name in names if name in tensors]
 
 
-def below(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> list[str]:
-    """The submodules that a layer's module has, of which torch's has none."""
-    head = f"{layer.prefix}." if layer.prefix else ""
-    inside = (name.rpartition(".")[0] for name in _within(layer, tensors))
-    return [f"{head}{name}" for name in dict.fromkeys(inside) if name]
-
-
-def _within(layer: RecurrentLayer, tensors: Iterable[str]) -> list[str]:
-    """What the layer's module holds beside the layer's weights, by names within it."""
-    head = f"{layer.prefix}." if layer.prefix else ""
-    names = (name.removeprefix(head) for name in tensors if name.startswith(head))
-    return [name for name in names if name not in layer.weights]
-
-
-def _described(layer: RecurrentLayer) -> str:
-    described = f"{'bidirectional ' if layer.extent.bidirectional else ''}{layer.kind.upper()} of "
-    described += f"{counted(layer.hidden_size, 'unit')} and {counted(layer.extent.layers, 'layer')}"
-    return article(described)
-
-
-def _check_shapes(layer: RecurrentLayer, where: str) -> None:
-    if layer.extent.layers > len(layer.weights):
-        raise UserError(f"{where} lacks layers: it has only {', '.join(sorted(layer.weights))}.")
-    if layer.proj_size >= layer.hidden_size:
-        raise UserError(
-            f"{where}: weight_hr{'' if layer.is_cell else '_l0'} projects {layer.hidden_size} units to "
-            f"{layer.proj_size}, and an LSTM's projection has fewer; give its class with --system."
-        )
-    described = _described(layer)
-    expected = {name: value.shape for name, value in layer.module("tanh", device="meta").state_dict().items()}
-    for name, shape in expected.items():
-        if name not in layer.weights:
-            raise UserError(f"{where} looks like {described} but lacks {name}; save the whole layer.")
-        if layer.weights[name].shape != shape:
-            raise UserError(
-                f"{where}: {name} has shape {tuple(layer.weights[name].shape)}, but {described} "
-                f"takes {tuple(shape)}; give its class with --system."
-            )
-    surplus = sorted(set(layer.weights) - set(expected))
-    if surplus:
-        raise UserError(
-            f"{where} looks like {described}, which has no {', '.join(surplus)}; give its class (--system)."
-        )
-
-
-def only_read_out(tensors: Mapping[str, Tensor], found: RecurrentLayer, chosen: Choice) -> tuple[str, nn.Linear] | None:
+def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -> tuple[str, nn.Linear] | None:
     """The linear layer that reads the chosen system, and its name: the file's only module beside the recurrent one.
 
     Where there are others the file does not tell what is between them, and where a direction or a layer below the top
     is chosen, what it gives is not what is read.
     """
-    own = {f"{found.prefix}.{name}" if found.prefix else name for name in found.weights}
+    head = f"{chosen.prefix}." if chosen.prefix else ""
+    own = {f"{head}{name}" for name in found.names}
     others = {name: value for name, value in tensors.items() if name not in own}
     name, linear = next(iter(linear_layers(others).items()), ("", None))
-    is_top = not found.extent.bidirectional and chosen.number in (None, found.extent.layers - 1)
-    if linear is None or not is_top or linear.in_features != (found.proj_size or found.hidden_size):
+    part = found.part
+    is_top = not getattr(part, "bidirectional", False) and chosen.number in (None, getattr(part, "num_layers", 1) - 1)
+    if linear is None or not is_top or linear.in_features != found.output_size:
         return None
     return (name, linear) if others.keys() == {f"{name}.{each}" for each in linear.state_dict()} else None
 
@@ -268,16 +239,16 @@ def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
     return found
 
 
-def encoders(tensors: Mapping[str, Tensor], found: RecurrentLayer) -> list[str]:
+def encoders(tensors: Mapping[str, Tensor], prefix: str, found: Layer) -> list[str]:
     """The linear layers that may drive a recurrent one: before it in the file, and as wide as its input."""
-    own = f"{found.prefix}." if found.prefix else ""
-    before = list(takewhile(lambda full: full.removeprefix(own) not in found.weights, tensors))
+    own = f"{prefix}." if prefix else ""
+    before = list(takewhile(lambda full: full.removeprefix(own) not in found.names, tensors))
     linear = linear_layers({full: tensors[full] for full in before})
-    return [name for name, one in linear.items() if one.out_features == found.input_size]
+    return [name for name, one in linear.items() if one.out_features == found.part.input_size]
 
 
 def is_plain(value: Tensor) -> bool:
-    """Whether a tensor is an ordinary one: dense, with its numbers in memory, of a type that torch computes with."""
+    """Tell if a tensor is an ordinary one: dense, with its numbers in memory, of a type that torch computes with."""
     return value.layout == torch.strided and value.dtype in PLAIN and not (value.is_meta or value.is_nested)
 
 

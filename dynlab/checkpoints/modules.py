@@ -22,7 +22,7 @@ from torch.nn.utils.weight_norm import WeightNorm
 from dynlab.checkpoints.contents import Contents
 from dynlab.checkpoints.document import load_weights
 from dynlab.checkpoints.layers import check_finite
-from dynlab.checkpoints.naming import Choice, Extent, choose
+from dynlab.checkpoints.naming import Choice, choose
 from dynlab.checkpoints.recording import record
 from dynlab.errors import UserError, one_line
 from dynlab.systems import System, from_function, frozen
@@ -81,7 +81,7 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
             f"from_module takes a torch.nn.Module, got {type(module).__name__}; of a function, from_function."
         )
     module = from_function(unwrapped(module), **step) if step else unwrapped(module)
-    found = extents(module)
+    found = recurrent_parts(module)
     if not found:
         kinds = sorted({type(part).__name__ for part in module.modules()})
         raise UserError(
@@ -116,15 +116,13 @@ def unwrapped(module: nn.Module) -> nn.Module:
             return module
 
 
-def extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:
+def recurrent_parts(module: nn.Module, prefix: str = "") -> dict[str, System | RecurrentModule]:
     """Every recurrent submodule by its name; what a system is made of is not asked for."""
-    if isinstance(module, System | nn.RNNCellBase):
-        return {prefix: Extent(1, False)}
-    if isinstance(module, nn.RNN | nn.GRU | nn.LSTM):
-        return {prefix: Extent(module.num_layers, module.bidirectional)}
-    found: dict[str, Extent] = {}
+    if isinstance(module, System | nn.RNN | nn.GRU | nn.LSTM | nn.RNNCellBase):
+        return {prefix: module}
+    found: dict[str, System | RecurrentModule] = {}
     for name, part in module.named_children():
-        found |= extents(part, f"{prefix}.{name}" if prefix else name)
+        found |= recurrent_parts(part, f"{prefix}.{name}" if prefix else name)
     return found
 
 
@@ -164,40 +162,28 @@ def _check_forward(part: RecurrentModule, chosen: Choice) -> None:
         return
     cell, like = isinstance(part, nn.RNNCellBase), next(part.parameters())
     draws = torch.Generator().manual_seed(0)
-    shape = (ROWS, part.input_size) if cell else (ROWS, ROWS, part.input_size)
-    x = torch.randn(shape, generator=draws).to(like)
+    x = torch.randn((ROWS, part.input_size) if cell else (ROWS, ROWS, part.input_size), generator=draws).to(like)
     state = torch.randn(ROWS, part.hidden_size, generator=draws).to(like)
     given: Any = () if not cell else ((state, state),) if isinstance(part, nn.LSTMCell) else (state,)
     try:
         with torch.no_grad():
-            same = _alike(part(x, *given), own.forward(part, x, *given))
-    except OF_CODE:
-        same = False
-    if same:
-        return
-    where = f"{chosen.prefix or 'The model'} is a {type(part).__name__}, which"
-    sizes = f"{(part.hidden_size,) * 2 if isinstance(part, nn.LSTMCell) else part.hidden_size}"
-    raise UserError(
-        f"{where} computes something else than torch's {own.__name__} with the same weights, in a forward of its own "
-        "or by a hook. "
-        + (
-            f"Take it as one step: from_module(cell, state_size={sizes}, input_size={part.input_size}, order='xh')."
+            torch.testing.assert_close(part(x, *given), own.forward(part, x, *given))
+    except (*OF_CODE, AssertionError) as error:
+        sizes = f"{(part.hidden_size,) * 2 if isinstance(part, nn.LSTMCell) else part.hidden_size}"
+        step = f"from_module(cell, state_size={sizes}, input_size={part.input_size}, order='xh')"
+        fix = (
+            f"Take it as one step: {step}."
             if cell
             else f"Where that changes the states, take its step with from_function; else load its state_dict into a "
             f"plain nn.{own.__name__}."
         )
-    )
+        raise UserError(
+            f"{chosen.prefix or 'The model'} is a {type(part).__name__}, which computes something else than torch's "
+            f"{own.__name__} with the same weights, in a forward of its own or by a hook. {fix}"
+        ) from error
 
 
-def _alike(found: Any, expected: Any) -> bool:
-    """Whether two results of the same kind have the same numbers."""
-    if isinstance(expected, tuple):
-        whole = isinstance(found, tuple) and len(found) == len(expected)
-        return whole and all(_alike(*pair) for pair in zip(found, expected, strict=True))
-    return isinstance(found, Tensor) and found.shape == expected.shape and torch.allclose(found, expected)
-
-
-def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -> tuple[System, str]:
+def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -> tuple[System, list[str]]:
     """The system in the model that the user's factory makes, with the weights of `contents`, and what else these hold.
 
     A cell may be a part of a larger model, whose names then begin with the part's.
@@ -214,70 +200,57 @@ def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -
     module = _built(_imported(name), name, contents.facts.get("hyper_parameters"))
     own = module.f if isinstance(module, Function) and isinstance(module.f, nn.Module) else module
     fits = module if module.state_dict().keys() == contents.tensors.keys() else own  # a file of ours, or of the user's
-    misfit = f"{path}: the weights do not fit what {name} makes"
     prefixes = _parts_that_fit(fits, contents.tensors)
-    if layer is not None and f"{layer}." in prefixes:
+    if f"{layer}." in prefixes:
         prefixes, layer = [f"{layer}."], None
     if len(prefixes) > 1:
         named = " or ".join(one_line(prefix[:-1]) for prefix in prefixes[:NAMED])
         raise UserError(f"{path} holds {len(prefixes)} parts that fit what {name} makes: choose with --layer {named}.")
-    if not prefixes:
-        if len(contents.tensors) > len(fits.state_dict()):
-            misfit += " (save the state_dict of that part alone, or name what makes the whole model)"
-        load_weights(fits, contents.tensors, misfit)
-        return from_module(module, layer), ""
-    (prefix,) = prefixes
-    load_weights(fits, {key: contents.tensors[f"{prefix}{key}"] for key in fits.state_dict()}, misfit)
-    return from_module(module, layer), (
-        f"{path.name} holds the weights of a larger model: {name} is given those of {one_line(prefix[:-1])}."
+    prefix = prefixes[0] if prefixes else ""
+    weights = {key: value for key, value in contents.tensors.items() if key.startswith(prefix)}
+    larger = " (or save the state_dict of a part alone)" if len(weights) > len(fits.state_dict()) else ""
+    load_weights(
+        fits,
+        {key.removeprefix(prefix): value for key, value in weights.items()},
+        f"{path}: the weights do not fit what {name} makes{larger}",
     )
+    part = one_line(prefix[:-1])
+    said = [f"{path.name} holds the weights of a larger model: {name} is given those of {part}."] if prefix else []
+    return from_module(module, layer), said
 
 
 def _parts_that_fit(module: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
-    """How the names of parts of a larger model begin that hold all weights of a module, in its shapes, and no other."""
+    """The beginnings of the names of parts of a larger model that hold a module's weights, in its shapes, and no more.
+
+    None where the whole file is the module's.
+    """
     shapes = {key: value.shape for key, value in module.state_dict().items()}
-    if not shapes or tensors.keys() == shapes.keys():
-        return []
-    first = next(iter(shapes))
-    begin = [key.removesuffix(first) for key in tensors if key.endswith(f".{first}")]
-    held = [
-        each
-        for each in begin
-        if all(f"{each}{key}" in tensors and tensors[f"{each}{key}"].shape == shape for key, shape in shapes.items())
-    ]
-    return [each for each in held if sum(key.startswith(each) for key in tensors) == len(shapes)]
+    first = next(iter(shapes), "")
+    held = []
+    for begin in [key.removesuffix(first) for key in tensors if key.endswith(f".{first}")]:
+        part = {key.removeprefix(begin): value.shape for key, value in tensors.items() if key.startswith(begin)}
+        held += [begin] if part == shapes else []
+    return held
 
 
 def _imported(name: str) -> Callable[..., Any]:
     folder = os.getcwd()
-    if ":" not in name:
-        raise UserError(f"--system takes PACKAGE.MODULE:FACTORY, got {name!r}.")
     sys.path.insert(0, folder)  # as `python -m` does: a module in the working folder is found
     try:
+        if ":" not in name:
+            raise UserError(f"--system takes PACKAGE.MODULE:FACTORY, got {name!r}.")
         factory = pkgutil.resolve_name(name)
+    except UserError:
+        raise
     # a module that is imported runs the user's own code, and so is its error
     except (Exception, SystemExit) as error:
-        raise UserError(_not_imported(name, error)) from error
+        last = [at for at in traceback.extract_tb(error.__traceback__) if not at.filename.startswith(FROZEN)][-1]
+        own = last.filename not in (__file__, pkgutil.__file__, importlib.__file__)
+        where = f"in {last.filename}, line {last.lineno}" if own else "run in the folder of your module"
+        raise UserError(f"--system {name!r} cannot be imported ({type(error).__name__}: {error}): {where}.") from error
     finally:
         sys.path.remove(folder)
-    if not callable(factory):
-        raise UserError(
-            f"--system {name!r} is a {type(factory).__name__}; name a class or function that makes the model."
-        )
-    return factory
-
-
-def _not_imported(name: str, error: BaseException) -> str:
-    """Where a module of the user's fails, or that it is not found."""
-    if isinstance(error, SyntaxError):
-        return f"--system {name!r}: {error.filename}, line {error.lineno} is no Python ({error.msg})."
-    places = [at for at in traceback.extract_tb(error.__traceback__) if not at.filename.startswith(FROZEN)]
-    if places and places[-1].filename not in (__file__, pkgutil.__file__, importlib.__file__):
-        where = f"{places[-1].filename}, line {places[-1].lineno}"
-        return f"--system {name!r} fails while it is imported, in {where} ({type(error).__name__}: {error})."
-    if isinstance(error, UnicodeDecodeError):
-        return f"--system {name!r} names a file whose text is not in UTF-8 ({error})."
-    return f"--system {name!r} cannot be imported ({error}): run in the folder of your module."
+    return cast(Callable[..., Any], factory)
 
 
 def _built(factory: Callable[..., Any], name: str, hyper_parameters: Any) -> nn.Module:

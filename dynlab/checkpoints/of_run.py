@@ -12,6 +12,7 @@ import torch
 from dynlab.checkpoints.checkpoint import Checkpoint, read
 from dynlab.checkpoints.contents import CHECKPOINT_SUFFIXES
 from dynlab.errors import UserError
+from dynlab.systems import System
 
 STEP_FACT = "global_step"  # Lightning's, and so that of dynlab's own trainings
 
@@ -57,40 +58,41 @@ def read_run(paths: str | Path | Sequence[str | Path], **settings: Any) -> list[
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [file for path in given for file in _files(Path(path))]
-    if not files:
-        raise UserError(f"No file is like {', '.join(map(str, given))}; check the path.")
     found = {file: read(file, **settings) for file in files}
     steps = _steps(found)
-    kept: dict[int, Snapshot] = {}
+    snapshots: list[Snapshot] = []
     for file in sorted(files, key=lambda file: (steps[file], len(file.name), file.name)):
         snapshot = Snapshot(steps[file], found[file], file)
-        other = kept.setdefault(snapshot.step, snapshot)
-        if other is not snapshot and not _same(other.checkpoint, snapshot.checkpoint):
+        if not snapshots or snapshot.step != snapshots[-1].step:
+            snapshots.append(snapshot)
+        elif not _same(snapshots[-1].checkpoint, snapshot.checkpoint):
             raise UserError(
-                f"{other.path} and {file} are different networks of the same step {snapshot.step}: name the files of "
-                f"one run."
+                f"{snapshots[-1].path} and {file} are different networks of the same step {snapshot.step}: name the "
+                f"files of one run."
             )
-    snapshots = [kept[step] for step in sorted(kept)]
     if len(snapshots) < 2:
         raise UserError(
-            f"A run is followed over at least two steps, got {len(snapshots)} in {len(files)} files: keep more "
-            f"checkpoints, as `dynlab train --keep-every 100` does."
+            f"A run is followed over at least two steps, got {len(snapshots)} in {len(files)} files: check the path, "
+            f"or keep more checkpoints, as `dynlab train --keep-every 100` does."
         )
-    _check_alike(snapshots)
+    kinds = {_described(each.checkpoint.system): each.path for each in snapshots}
+    if len(kinds) > 1:
+        held = " and ".join(f"{path} holds {kind}" for kind, path in list(kinds.items())[:2])
+        raise UserError(f"{held}: name the checkpoints of one run.")
     return snapshots
 
 
+def _described(system: System) -> str:
+    return f"{system.name} of {system.state_size:,} units and {system.input_size:,} inputs"
+
+
 def _files(path: Path) -> list[Path]:
-    if not path.exists() and glob.has_magic(str(path)):  # a pattern that no shell has expanded
-        return [Path(found) for found in sorted(glob.glob(str(path)))]
     if not path.is_dir():
-        return [path]
+        matching = [] if path.exists() else sorted(glob.glob(str(path)))  # of a pattern that no shell has expanded
+        return [Path(found) for found in matching] or [path]
     inside = sorted(file for file in path.iterdir() if file.suffix in CHECKPOINT_SUFFIXES)
     # the network that a run ends with is one of the others again, and tells no step
-    told = [file for file in inside if file.suffix == ".ckpt"] or inside
-    if not told:
-        raise UserError(f"{path} holds no checkpoints ({', '.join(CHECKPOINT_SUFFIXES)}): name the folder of a run.")
-    return told
+    return [file for file in inside if file.suffix == ".ckpt"] or inside
 
 
 def _steps(found: Mapping[Path, Checkpoint]) -> dict[Path, int]:
@@ -111,15 +113,3 @@ def _steps(found: Mapping[Path, Checkpoint]) -> dict[Path, int]:
 def _same(one: Checkpoint, other: Checkpoint) -> bool:
     first, second = one.system.state_dict(), other.system.state_dict()
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
-
-
-def _check_alike(snapshots: Sequence[Snapshot]) -> None:
-    first = snapshots[0]
-    for other in snapshots[1:]:
-        kinds = [
-            f"{each.checkpoint.system.name} of {each.checkpoint.system.state_size:,} units and "
-            f"{each.checkpoint.system.input_size:,} inputs"
-            for each in (first, other)
-        ]
-        if kinds[0] != kinds[1]:
-            raise UserError(f"{first.path} holds {kinds[0]}, {other.path} {kinds[1]}: name the checkpoints of one run.")

@@ -8,10 +8,8 @@ References
 
 import io
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +28,7 @@ DATASET = official.DataSet(
     files={},
     downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/256/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
     unpacked="data",
+    marker="a01",
     forms=(INNER_ARCHIVE,),
 )
 
@@ -38,8 +37,6 @@ STEPS = 125  # 5 s at 25 Hz
 # torso, right arm, left arm, right leg, left leg: each three axes of accelerometer, gyroscope and magnetometer
 CHANNELS = 45
 SEGMENT = re.compile(r"(?:^|/)a(\d\d)/p(\d)/s(\d\d)\.txt$")
-
-Segments = Iterator[tuple[str, Callable[[], bytes]]]  # a file's path and what reads it
 
 
 @dataclass(frozen=True)
@@ -75,30 +72,13 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> Sports
     UserError
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    path = official.find(DATASET, _locate, data_dir, download=download)
-    with official.damage_is_named(DATASET, path), _segments(path) as segments:
-        return parse(segments, path.name)
+    (path,) = official.find(DATASET, data_dir, download=download)
+    with official.damage_is_named(DATASET, path):
+        return parse(official.members(path), path.name)
 
 
-def _locate(folder: Path) -> Path | None:
-    zips = [folder / name for name in (ARCHIVE, INNER_ARCHIVE) if (folder / name).is_file()]
-    if zips:
-        return zips[0]
-    return folder / DATASET.unpacked if (folder / DATASET.unpacked / "a01").is_dir() else None
-
-
-@contextmanager
-def _segments(path: Path) -> Iterator[Segments]:
-    """Of the unpacked folder, or of the older zip file, which lies inside the newer one or is alone."""
-    if path.is_dir():
-        yield ((file.as_posix(), file.read_bytes) for file in path.glob("a??/p?/s??.txt"))
-        return
-    with official.zipped(path, INNER_ARCHIVE) as archive:
-        yield ((name, partial(archive.read, name)) for name in archive.namelist())
-
-
-def parse(segments: Segments, origin: str) -> SportsSignals:
-    """The official text files ``aXX/pY/sZZ.txt``: a row a step, a column a channel, separated by commas.
+def parse(files: Iterable[official.Member], origin: str) -> SportsSignals:
+    """Read the official text files ``aXX/pY/sZZ.txt``: a row a step, a column a channel, separated by commas.
 
     Raises
     ------
@@ -107,14 +87,14 @@ def parse(segments: Segments, origin: str) -> SportsSignals:
     """
     shape = (ACTIVITIES, SUBJECTS, SEGMENTS)
     inputs, found = np.empty((*shape, STEPS, CHANNELS), np.float32), np.zeros(shape, bool)
-    for path, read in segments:
+    for path, opened in files:
         match = SEGMENT.search(path)
         if match is None:
             continue
         place = tuple(int(number) - 1 for number in match.groups())
         if not all(0 <= number < size for number, size in zip(place, shape, strict=True)):
             raise ValueError(f"{match.group().lstrip('/')} is none of its segments")
-        values = np.loadtxt(io.BytesIO(read()), dtype=np.float32, delimiter=",", ndmin=2)
+        values = np.loadtxt(io.BytesIO(opened().read()), dtype=np.float32, delimiter=",", ndmin=2)
         if values.shape != (STEPS, CHANNELS) or not np.isfinite(values).all():
             size = f"{STEPS} rows of {CHANNELS}"
             raise ValueError(f"{match.group().lstrip('/')} has {values.shape}, not {size} finite numbers")

@@ -6,10 +6,11 @@ import inspect
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError, lookup
 from dynlab.tasks.array_files import Choice, read_sequences
 from dynlab.wording import NO_INPUT, agree, counted
@@ -88,8 +89,7 @@ def driving_inputs(
     UserError
         For a spec that names nothing, a file that cannot be read, inputs of the wrong width or not finite.
     """
-    if samples < 1 or steps < 1:
-        raise UserError(f"There must be at least one sample and one step, got {samples} and {steps}.")
+    check_at_least(1, samples=samples, steps=steps)
     generator, choice = np.random.default_rng(seed), Choice(samples, seed, skip)
     if spec is None:
         driving = _default(system, choice, steps, generator, data_dir, shipped)
@@ -97,18 +97,11 @@ def driving_inputs(
         driving = _from_task(spec.removeprefix("task:"), system, choice, data_dir, shipped)
     elif Path(spec).suffix in FILES:
         driving = _from_file(Path(spec), choice)
-    elif spec == "zero":
-        driving = _zero(steps, system)
-    elif spec.startswith("constant:"):
-        driving = _constant(spec.removeprefix("constant:"), steps, system)
-    elif spec == "noise" or spec.startswith("noise:"):
-        driving = _noise(spec.partition(":")[2] if ":" in spec else "1.0", samples, steps, system, generator)
     else:
-        raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
+        driving = _made_up(spec, samples, steps, system, generator)
     if skip is not None and not driving.real and driving.targets is None:
         raise UserError(f"There is nothing to skip in {driving.description}: leave --skip (skip=) out.")
     _check(driving, system)
-    _shape(len(driving.inputs), driving.inputs.shape[1], system)
     return driving
 
 
@@ -120,34 +113,27 @@ def _default(
     data_dir: str | Path | None,
     shipped: bool,
 ) -> Driving:
-    width = system.network_input_size
-    if not width:
-        return _zero(steps, system)
-    if system.recorded_inputs is not None:
-        inputs = system.recorded_inputs[choice.of(len(system.recorded_inputs))]
-        return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
-    task = _own_task(system, choice, data_dir, shipped)
-    if isinstance(task, Driving):
-        return task
-    noise = _noise("1.0", choice.samples, steps, system, generator)
-    return replace(noise, description=f"{noise.description} ({task})")
-
-
-def _own_task(system: System, choice: Choice, data_dir: str | Path | None, shipped: bool) -> Any:
-    """Sequences of the system's own task, or why there are none."""
     from dynlab.tasks import TASKS
     from dynlab.tasks.official import NotAtHand
 
-    if system.task is None:
-        return "no task is known"
-    if system.task not in TASKS:
-        return f"task {system.task!r} is not dynlab's"
-    try:
-        driving = _from_task(system.task, system, choice, data_dir, shipped)
-    except NotAtHand:
-        return f"the data of its task {system.task!r} are not at hand"
-    found, width = driving.inputs.shape[-1], system.network_input_size
-    return driving if found == width else f"task {system.task!r} has inputs of width {found}, not {width}"
+    width, reason = system.network_input_size, "no task is known"
+    if not width:
+        return _made_up("zero", 1, steps, system, generator)
+    if system.recorded_inputs is not None:
+        inputs = system.recorded_inputs[choice.of(len(system.recorded_inputs))]
+        return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
+    if system.task is not None and system.task not in TASKS:
+        reason = f"task {system.task!r} is not dynlab's"
+    elif system.task is not None:
+        try:
+            driving = _from_task(system.task, system, choice, data_dir, shipped)
+            if driving.inputs.shape[-1] == width:
+                return driving
+            reason = f"task {system.task!r} has inputs of width {driving.inputs.shape[-1]}, not {width}"
+        except NotAtHand:
+            reason = f"the data of its task {system.task!r} are not at hand"
+    noise = _made_up("noise:1.0", choice.samples, steps, system, generator)
+    return replace(noise, description=f"{noise.description} ({reason})")
 
 
 def _from_task(
@@ -199,33 +185,33 @@ def _from_file(path: Path, choice: Choice) -> Driving:
     return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
 
 
-def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
-    """Of inputs, where the states that they lead to can be held."""
+def _check_room(samples: int, steps: int, system: System) -> None:
+    """Raise where the states that inputs lead to cannot be held."""
     needed = DOUBLE * samples * steps * max(system.network_input_size, system.state_size)
     if needed > LARGEST:
         raise UserError(
             f"{samples:,} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
             f"{LARGEST / 2**30:.0f} GiB: take a smaller --steps or --samples."
         )
-    return samples, steps, system.network_input_size
 
 
-def _zero(steps: int, system: System) -> Driving:
-    return Driving(np.zeros(_shape(1, steps, system)), None, NO_INPUT, False)
-
-
-def _constant(text: str, steps: int, system: System) -> Driving:
-    values = np.array([_number(value, f"constant:{text}") for value in text.split(",")])
-    inputs = np.tile(values, (*_shape(1, steps, system)[:2], 1))
-    return Driving(inputs, None, f"the constant input {text}", False)
-
-
-def _noise(text: str, samples: int, steps: int, system: System, generator: np.random.Generator) -> Driving:
-    deviation = _number(text, f"noise:{text}")
-    if deviation < 0:
-        raise UserError(f"The deviation of the noise must not be negative, got {text}.")
-    shape = _shape(samples, steps, system)
-    tokens = getattr(system.embedding, "tokens", None)
+def _made_up(spec: str, samples: int, steps: int, system: System, generator: np.random.Generator) -> Driving:
+    """Zeros, a constant, or white noise; of a network that reads tokens, random ones in place of noise."""
+    kind, _, text = spec.partition(":")
+    if (kind not in ("zero", "constant", "noise")) or (kind == "zero" and text):
+        raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
+    samples = samples if kind == "noise" else 1
+    _check_room(samples, steps, system)
+    shape = (samples, steps, system.network_input_size)
+    if kind == "zero":
+        return Driving(np.zeros(shape), None, NO_INPUT, False)
+    text = "1.0" if spec == "noise" else text
+    values = [_number(value, spec) for value in text.split(",")]
+    if kind == "constant":
+        return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text}", False)
+    deviation, tokens = values[0], getattr(system.embedding, "tokens", None)
+    if deviation < 0 or len(values) > 1:
+        raise UserError(f"The deviation of the noise is one number that must not be negative, got {text}.")
     if tokens is not None:
         inputs = generator.integers(tokens, size=shape).astype(float)
         return Driving(inputs, None, f"{_sequences(inputs)} of random tokens", False)
@@ -254,3 +240,4 @@ def _check(driving: Driving, system: System) -> None:
     from dynlab.trajectories.simulation import check_inputs
 
     check_inputs(torch.from_numpy(np.ascontiguousarray(driving.inputs)), system)
+    _check_room(len(driving.inputs), driving.inputs.shape[1], system)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -30,11 +30,10 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import pooch
 
-Files = Path | dict[str, Path]  # an archive, or each file's path
 Parsed = TypeVar("Parsed")
-Found = TypeVar("Found")
-# How a file may be packed, by what its name ends in, and what opens it.
-PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
+Member = tuple[str, Callable[[], Any]]  # a file's name, and what opens it until the next one is asked for
+PACKINGS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+TARS, ZIP = (".tar", ".tgz", ".tar.gz"), ".zip"
 # RuntimeError: zipfile's of a packing that it does not know or a password, wave's of a length beyond the file
 PYTHONS = (OSError, EOFError, LookupError, ValueError, RuntimeError)
 DAMAGE = (*PYTHONS, struct.error, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
@@ -46,7 +45,7 @@ class NotAtHand(UserError):
 
 @dataclass(frozen=True)
 class DataSet:
-    """Which files a data set has, and where they are published.
+    """The files of a data set, and where they are published.
 
     Attributes
     ----------
@@ -58,9 +57,11 @@ class DataSet:
     downloads : mapping of str to (address, checksum)
         What is published, by file name: the files, each packed, or one archive of them.
     unpacked : str
-        The folder that the archive unpacks to.
+        The folder that an archive unpacks to.
+    marker : str
+        A name in that folder, by which it is known where `files` is empty.
     forms : tuple of str
-        What else a copy of it may be called, a file.
+        Files beside the archive that is published that hold the whole set, the quickest to read first.
     terms : str
         What its home asks for before it gives the files, as a clause: then they cannot be downloaded from here.
     """
@@ -70,6 +71,7 @@ class DataSet:
     files: Mapping[str, str]
     downloads: Mapping[str, tuple[str, str]]
     unpacked: str = ""
+    marker: str = ""
     forms: tuple[str, ...] = ()
     terms: str = ""
 
@@ -78,11 +80,17 @@ class DataSet:
         """The SHA-256 of its files' checksums, in their order."""
         return hashlib.sha256("".join(self.files.values()).encode()).hexdigest()
 
-    @property
-    def archive(self) -> str | None:
-        """The name of the archive, where one is published."""
-        names = [name for name in self.downloads if name.endswith((".tar.gz", ".tgz"))]
-        return names[0] if names else None
+    def held(self, folder: Path) -> list[Path]:
+        """The files in a folder, each packed or not, or else a file or a folder that holds the whole set, or none."""
+        wheres = (folder, folder / self.unpacked)
+        places = [[where / f"{name}{end}" for where in wheres for end in ("", *PACKINGS)] for name in self.files]
+        there = [path for each in places for path in [path for path in each if path.is_file()][:1]]
+        if there and len(there) == len(self.files):
+            return there
+        archives = [name for name in self.downloads if name.endswith((ZIP, *TARS))]
+        whole = [folder / form for form in (*self.forms, *archives) if (folder / form).is_file()]
+        known = self.marker and (folder / self.unpacked / self.marker).exists()
+        return (whole + [folder / self.unpacked] * bool(known))[:1]
 
 
 def read(
@@ -92,53 +100,74 @@ def read(
     *,
     download: bool = True,
 ) -> tuple[dict[str, Parsed], str]:
-    """What `parse` makes of each official file, by its name, and the name of what was read.
-
-    Looked for in this order: the folder `data_dir` or DYNLAB_DATA, there in the data set's own folder first, dynlab's
-    cache, and the public home. A file may be packed by gzip or xz, or lie in the published archive.
+    """Parse each official file; by its name, and the name of what was read.
 
     Raises
     ------
-    NotAtHand
-        Where nothing is found and nothing is to be downloaded.
     UserError
-        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+        As `find`, and where a copy is damaged.
     """
-    found = cast(Files, find(dataset, partial(_locate, dataset), data_dir, download=download))
+    paths = find(dataset, data_dir, download=download)
     parsed: dict[str, Parsed] = {}
-    for name, path, content in _contents(dataset, found):
+    for path in paths:
         with damage_is_named(dataset, path):
-            if hashlib.sha256(content).hexdigest() != dataset.files[name]:
-                raise ValueError(f"{name} does not have its official checksum")
-            parsed[name] = parse(name, content)
-    return parsed, found.name if isinstance(found, Path) else ", ".join(path.name for path in found.values())
-
-
-def _contents(dataset: DataSet, found: Files) -> Iterator[tuple[str, Path, bytes]]:
-    """Yield each file's name, where it lies, and its bytes."""
-    if isinstance(found, dict):
-        for name, path in found.items():
-            with damage_is_named(dataset, path), PACKINGS[path.suffix if path.suffix in PACKINGS else ""](path) as file:
-                content = file.read()
-            yield name, path, content
-        return
-    with damage_is_named(dataset, found), tarfile.open(found) as archive:
-        inside = {member.name.rpartition("/")[2]: archive.extractfile(member) for member in archive}
-        files = {name: inside.get(name) for name in dataset.files}
-        if lacking := [name for name, file in files.items() if file is None]:
+            for full, opened in members(path):
+                name = full.rpartition("/")[2]
+                if name in dataset.files:
+                    content = opened().read()
+                    if hashlib.sha256(content).hexdigest() != dataset.files[name]:
+                        raise ValueError(f"{name} does not have its official checksum")
+                    parsed[name] = parse(name, content)
+    with damage_is_named(dataset, paths[0]):
+        if lacking := [name for name in dataset.files if name not in parsed]:
             raise ValueError(f"it lacks {', '.join(lacking)}")
-        contents = {name: file.read() for name, file in files.items() if file is not None}
-    yield from ((name, found, content) for name, content in contents.items())
+    return parsed, ", ".join(path.name for path in paths)
 
 
-def find(
-    dataset: DataSet,
-    locate: Callable[[Path], Found | None],
-    data_dir: str | Path | None = None,
-    *,
-    download: bool = True,
-) -> Found:
-    """What `locate` finds in the first of the data set's folders that has it, or in the cache after a download.
+def members(path: Path) -> Iterator[Member]:
+    """Go through the files in a folder or an archive, and in the archives in it; or the file itself, unpacked."""
+    if path.is_dir():
+        for place in sorted(path.rglob("*.*")):
+            yield place.relative_to(path).as_posix(), partial(place.open, "rb")
+    else:
+        with path.open("rb") as file:
+            yield from _within(path.name, file)
+
+
+def _within(name: str, file: IO[bytes]) -> Iterator[Member]:
+    if name.endswith(ZIP):
+        with zipfile.ZipFile(file) as archive:
+            for inner in archive.namelist():
+                if inner.endswith((ZIP, *TARS)):
+                    # a zip is read from its end, which a packed stream does not reach at once
+                    whole = io.BytesIO(archive.read(inner)) if inner.endswith(ZIP) else archive.open(inner)
+                    yield from _within(inner, whole)
+                else:
+                    yield inner, partial(archive.open, inner)
+    elif name.endswith(TARS):
+        with tarfile.open(fileobj=file, mode="r|*") as stream:
+            for member in stream:
+                if member.isfile():
+                    yield member.name.removeprefix("./"), partial(_extracted, stream, member)
+    else:
+        stem, dot, suffix = name.rpartition(".")
+        unpack = PACKINGS.get(dot + suffix)
+        opened = (lambda: file) if unpack is None else partial(unpack, file)
+        yield name if unpack is None else stem, opened
+
+
+def _extracted(stream: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    file = stream.extractfile(member)
+    if file is None:
+        raise ValueError(f"{member.name} is no file")
+    return file
+
+
+def find(dataset: DataSet, data_dir: str | Path | None = None, *, download: bool = True) -> list[Path]:
+    """Find the files of a data set, or the one file or folder that holds it all.
+
+    Looked for in this order: the folder `data_dir` or DYNLAB_DATA, there in the data set's own folder first, dynlab's
+    cache, and the public home.
 
     Raises
     ------
@@ -148,8 +177,7 @@ def find(
         Where a download fails, and where `data_dir` is no folder.
     """
     for folder in folders(dataset, data_dir):
-        found = locate(folder)
-        if found is not None:
+        if found := dataset.held(folder):
             return found
     if dataset.terms or not download:
         raise NotAtHand(f"{dataset.title} is not at hand: {by_hand(dataset)}.")
@@ -163,10 +191,7 @@ def find(
             raise UserError(
                 f"{dataset.title} could not be downloaded ({reason}): start again, or {by_hand(dataset)}."
             ) from error
-    found = locate(cache() / dataset.folder)
-    if found is None:
-        raise UserError(f"The files of {dataset.title} vanished from {cache()} while they were read; start again.")
-    return found
+    return dataset.held(cache() / dataset.folder)
 
 
 def cache() -> Path:
@@ -175,7 +200,7 @@ def cache() -> Path:
 
 
 def by_hand(dataset: DataSet) -> str:
-    """What to get from where, and where to put it, as a clause."""
+    """The clause that says what to get from where, and where to put it."""
     homes = " and ".join(dict.fromkeys(address.rpartition("/")[0] + "/" for address, _ in dataset.downloads.values()))
     return (
         f"put {', '.join(dataset.downloads)}, from {homes}{dataset.terms and f' {dataset.terms}'}, in a folder that "
@@ -184,39 +209,12 @@ def by_hand(dataset: DataSet) -> str:
 
 
 def folders(dataset: DataSet, data_dir: str | Path | None) -> list[Path]:
-    """Where the data set may lie, in the order in which it is looked for."""
+    """The folders in which a data set may lie, in the order in which it is looked for."""
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UserError(f"There is no data folder {data_dir}; create it and put the files of {dataset.title} there.")
     named = data_dir or os.environ.get("DYNLAB_DATA")
     own = [Path(named) / dataset.folder, Path(named)] if named else []
     return [*own, cache() / dataset.folder]
-
-
-def _locate(dataset: DataSet, folder: Path) -> Files | None:
-    """The archive, or each file's path, where `folder` has all of them."""
-    paths = {}
-    for name in dataset.files:
-        places = [where / f"{name}{ending}" for where in (folder, folder / dataset.unpacked) for ending in PACKINGS]
-        there = [path for path in places if path.is_file()]
-        if there:
-            paths[name] = there[0]
-    if len(paths) == len(dataset.files):
-        return paths
-    if dataset.archive is not None and (folder / dataset.archive).is_file():
-        return folder / dataset.archive
-    return None
-
-
-@contextmanager
-def zipped(path: Path, inner: str) -> Iterator[zipfile.ZipFile]:
-    """Open the zip file at `path`, or the one named `inner` in it."""
-    with zipfile.ZipFile(path) as outer:
-        within = [name for name in outer.namelist() if name.rpartition("/")[2] == inner]
-        if not within:
-            yield outer
-            return
-        with zipfile.ZipFile(io.BytesIO(outer.read(within[0]))) as archive:
-            yield archive
 
 
 @contextmanager

@@ -7,9 +7,8 @@ References
 
 import hashlib
 import io
-import tarfile
 import wave
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +30,7 @@ DATASET = official.DataSet(
         )
     },
     unpacked="speech_commands_v0.01",
+    marker="validation_list.txt",
 )
 # The order of the sources' code: the ten words of Kaggle's challenge come first.
 WORDS = (
@@ -77,18 +77,20 @@ def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> C
     UserError
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    path = official.find(DATASET, _locate, data_dir, download=download)
+    (path,) = official.find(DATASET, data_dir, download=download)
     names, lists, noises = [], {}, {}
     with official.damage_is_named(DATASET, path):
-        for name, read in _files(path, checked=True):
+        if path.is_file():
+            _check_archive(path)
+        for name, opened in official.members(path):
             folder = name.partition("/")[0]
             sound = name.endswith(".wav")
             if sound and folder in WORDS:
                 names.append(name)
             elif sound and folder == BACKGROUND:
-                noises[name] = samples(name, read())
+                noises[name] = samples(name, opened().read())
             elif name in LISTS:
-                lists[name] = frozenset(read().decode().split())
+                lists[name] = frozenset(opened().read().decode().split())
         if len(names) != CLIPS or not noises or len(lists) != len(LISTS):
             raise ValueError(
                 f"it has {len(names):,} clips of the words, {len(noises)} recordings of noise and {len(lists)} lists, "
@@ -103,9 +105,9 @@ def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> C
 def clips(found: Catalogue, wanted: Container[str]) -> Iterator[tuple[str, np.ndarray]]:
     """The names and the samples, int16, of the clips that are `wanted`, in the order in which they lie there."""
     with official.damage_is_named(DATASET, found.path):
-        for name, read in _files(found.path):
+        for name, opened in official.members(found.path):
             if name in wanted:
-                sound = samples(name, read())
+                sound = samples(name, opened().read())
                 if len(sound) > RATE:
                     raise ValueError(f"{name} has {len(sound)} samples, more than a second's {RATE}")
                 yield name, sound
@@ -130,25 +132,7 @@ def samples(name: str, content: bytes) -> np.ndarray:
     return np.frombuffer(data, "<i2")
 
 
-def _locate(folder: Path) -> Path | None:
-    for path in (folder / ARCHIVE, folder / DATASET.unpacked):
-        if path.is_file() or (path / LISTS[0]).is_file():
-            return path
-    return None
-
-
-def _files(path: Path, *, checked: bool = False) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Each file's name, ``folder/file``, and what reads it; an archive's checksum too, where it is to be `checked`."""
-    if path.is_dir():
-        for place in sorted(path.rglob("*.*")):
-            yield place.relative_to(path).as_posix(), place.read_bytes
-        return
+def _check_archive(path: Path) -> None:
     with path.open("rb") as packed:
-        if checked and hashlib.file_digest(packed, "sha256").hexdigest() != ARCHIVE_SHA256:
+        if hashlib.file_digest(packed, "sha256").hexdigest() != ARCHIVE_SHA256:
             raise ValueError("it does not have its official checksum")
-        packed.seek(0)
-        with tarfile.open(fileobj=packed, mode="r|gz") as archive:
-            for member in archive:
-                file = archive.extractfile(member)
-                if file is not None:
-                    yield member.name.removeprefix("./"), file.read

@@ -10,8 +10,8 @@ References
 
 import hashlib
 import io
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,17 +21,20 @@ from dynlab.tasks import official
 ARCHIVE = "human+activity+recognition+using+smartphones.zip"
 ARCHIVE_SHA256 = "c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031"
 INNER_ARCHIVE = "UCI HAR Dataset.zip"  # inside the other one, and what the set's older address serves
-FOLDER = "UCI HAR Dataset"
 PREPARED = "uci_har_inertial.npz"
 DATASET = official.DataSet(
     title="UCI HAR",
     folder="uci_har",
     files={},
     downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/240/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
-    forms=(INNER_ARCHIVE, PREPARED),
+    unpacked="UCI HAR Dataset",
+    marker="train",
+    forms=(PREPARED, INNER_ARCHIVE),
 )
 
 CHANNELS = tuple(f"{sensor}_{axis}" for sensor in ("body_acc", "body_gyro", "total_acc") for axis in "xyz")
+SPLITS, STEMS = ("train", "test"), ("y", "subject")
+TABLES = {f"{stem}_{split}" for split in SPLITS for stem in (*CHANNELS, *STEMS)}  # a text file each
 ACTIVITIES = ("WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING")
 
 # Of the raw bytes in C order: inputs as float32, labels and subjects as int64, in the official order of rows.
@@ -80,18 +83,13 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     UserError
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    path = official.find(DATASET, _locate, data_dir, download=download)
+    (path,) = official.find(DATASET, data_dir, download=download)
     with official.damage_is_named(DATASET, path):
-        signals = _READERS[path.name](path)
+        signals = Signals(**(_prepared(path) if path.name == PREPARED else parse(official.members(path))))
         for name, expected in SHA256.items():
             if digest(getattr(signals, name)) != expected:
                 raise ValueError(f"{name} does not have the data set's checksum")
     return signals, path.name
-
-
-def _locate(folder: Path) -> Path | None:
-    paths = (folder / name for name in _READERS)
-    return next((path for path in paths if (path.is_dir() if path.name == FOLDER else path.is_file())), None)
 
 
 def digest(array: np.ndarray) -> str:
@@ -99,52 +97,33 @@ def digest(array: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
 
 
-def _from_prepared(path: Path) -> Signals:
+def _prepared(path: Path) -> dict[str, np.ndarray]:
     # numpy leaves a file open that it cannot read, so it is given an open one
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return Signals(**{field.name: arrays[field.name] for field in fields(Signals)})
+        return {name: arrays[name] for name in SHA256}
 
 
-def _from_folder(path: Path) -> Signals:
-    return parse(lambda name: (path / name).read_bytes())
-
-
-def _from_zip(path: Path) -> Signals:
-    """Read either archive; the outer one holds the inner one."""
-    with official.zipped(path, INNER_ARCHIVE) as archive:
-        return parse(lambda name: archive.read(f"{FOLDER}/{name}"))
-
-
-def parse(read: Callable[[str], bytes]) -> Signals:
-    """The official text files: for each split one file a channel, one row a window, and the labels and subjects.
-
-    Parameters
-    ----------
-    read : callable
-        The bytes of a file named as in the official folder, such as ``train/y_train.txt``.
+def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:
+    """Read the official text files: for each split one file a channel, one row a window, and labels and subjects.
 
     Returns
     -------
-    Signals
-        Not yet held against the checksums.
+    dict
+        The arrays of `Signals`, not yet held against the checksums.
 
     Raises
     ------
-    ValueError
-        Where a file is no table of numbers.
+    ValueError, LookupError
+        Where a file is no table of numbers, or is missing.
     """
-    arrays: dict[str, np.ndarray] = {}
-    for split in ("train", "test"):
-        tables = (_table(read(f"{split}/Inertial Signals/{name}_{split}.txt")) for name in CHANNELS)
-        arrays[f"x_{split}"] = np.stack([table.astype(np.float32) for table in tables], axis=-1)
-        for stem in ("y", "subject"):
-            arrays[f"{stem}_{split}"] = _table(read(f"{split}/{stem}_{split}.txt"))[:, 0].astype(np.int64)
-    return Signals(**arrays)
-
-
-def _table(text: bytes) -> np.ndarray:
-    return np.loadtxt(io.BytesIO(text), dtype=np.float64, ndmin=2)
-
-
-# The forms in which a folder may hold the set, the quickest to read first.
-_READERS = {PREPARED: _from_prepared, ARCHIVE: _from_zip, INNER_ARCHIVE: _from_zip, FOLDER: _from_folder}
+    tables: dict[str, np.ndarray] = {}
+    for full, opened in files:
+        name = full.rpartition("/")[2].removesuffix(".txt")
+        if name in TABLES:
+            tables[name] = np.loadtxt(io.BytesIO(opened().read()), dtype=np.float64, ndmin=2)
+    found = {}
+    for split in SPLITS:
+        channels = [tables[f"{name}_{split}"].astype(np.float32) for name in CHANNELS]
+        found[f"x_{split}"] = np.stack(channels, axis=-1)
+        found |= {f"{stem}_{split}": tables[f"{stem}_{split}"][:, 0].astype(np.int64) for stem in STEMS}
+    return found

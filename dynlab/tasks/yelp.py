@@ -6,18 +6,13 @@ References
 """
 
 import hashlib
-import io
 import itertools
 import json
 import re
-import tarfile
-import zipfile
 from array import array
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 
@@ -27,7 +22,7 @@ ARCHIVE = "yelp_dataset.tar"
 REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # its name differs between the releases
 # The forms in which a folder may hold it, the quickest to read first.
 FORMS = (
-    *(f"{name}{packing}" for name in REVIEWS for packing in official.PACKINGS),
+    *(f"{name}{packing}" for name in REVIEWS for packing in ("", *official.PACKINGS)),
     *(ARCHIVE, "yelp_dataset.tgz", "yelp_dataset.tar.gz", "Yelp-JSON.zip"),
 )
 DATASET = official.DataSet(
@@ -91,12 +86,12 @@ def load(data_dir: str | Path | None, *, count: int, train: int, words: int, voc
     UserError
         Where `data_dir` is no folder, and where a copy is damaged or has fewer reviews.
     """
-    path = official.find(DATASET, _locate, data_dir)
+    (path,) = official.find(DATASET, data_dir)
     numbers: dict[str, int] = {}
     read, lengths, stars = array("i"), array("q"), array("b")
     checksum = hashlib.sha256()
-    with official.damage_is_named(DATASET, path), _lines(path) as lines:
-        for line in itertools.islice(lines, count):
+    with official.damage_is_named(DATASET, path):
+        for line in itertools.islice(_lines(path), count):
             checksum.update(line)
             star, text = _review(line, len(stars) + 1)
             kept = WORD.findall(text.lower())[:words]
@@ -127,39 +122,10 @@ def _review(line: bytes, number: int) -> tuple[int, str]:
     return star, text
 
 
-def _locate(folder: Path) -> Path | None:
-    there = [folder / name for name in FORMS if (folder / name).is_file()]
-    return there[0] if there else None
-
-
-@contextmanager
-def _lines(path: Path) -> Iterator[IO[bytes]]:
-    """The lines of the reviews, out of whatever they are packed in."""
-    with ExitStack() as stack:
-        file: Any = None
-        if path.suffix == ".zip":
-            archive = stack.enter_context(zipfile.ZipFile(path))
-            inner = [name for name in archive.namelist() if name.rpartition("/")[2] in (ARCHIVE, *REVIEWS)]
-            if not inner:
-                raise ValueError(f"it has neither {ARCHIVE} nor {REVIEWS[0]}")
-            file = stack.enter_context(archive.open(inner[0]))
-            if inner[0].endswith(ARCHIVE):
-                file = stack.enter_context(_member(file))
-        elif path.name.endswith((".tar", ".tgz", ".tar.gz")):
-            file = stack.enter_context(_member(stack.enter_context(path.open("rb"))))
-        else:
-            packing = path.suffix if path.suffix in official.PACKINGS else ""
-            file = io.BufferedReader(stack.enter_context(official.PACKINGS[packing](path)))
-        yield file
-
-
-@contextmanager
-def _member(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The reviews in a tar archive, which is gone through only until there."""
-    with tarfile.open(fileobj=packed, mode="r|*") as archive:
-        for member in archive:
-            file = archive.extractfile(member) if member.name.rpartition("/")[2] in REVIEWS else None
-            if file is not None:
-                yield file
-                return
-        raise ValueError(f"it lacks {REVIEWS[0]}")
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of the reviews, out of whatever they are packed in, which is gone through only until there."""
+    for name, opened in official.members(path):
+        if name.rpartition("/")[2] in REVIEWS:
+            yield from opened()
+            return
+    raise ValueError(f"it lacks {REVIEWS[0]}")

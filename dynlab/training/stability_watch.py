@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
-from dynlab.checkpoints.modules import extents, part_system, unwrapped
+from dynlab.checkpoints.modules import part_system, recurrent_parts, unwrapped
 from dynlab.checkpoints.naming import choose
 from dynlab.checkpoints.recording import listen
 from dynlab.diagnostics.gradient.gradient_norms import gradient
@@ -44,7 +44,7 @@ class StabilityWatch:
 
     def _find(self, module: nn.Module) -> None:
         """Choose the layer of a module that is to be trained."""
-        found = extents(unwrapped(module))
+        found = recurrent_parts(unwrapped(module))
         if not found:
             raise UserError(
                 f"StabilityMonitor found no RNN, GRU, LSTM or system of dynlab's in {type(module).__name__}: leave it "

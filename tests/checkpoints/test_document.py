@@ -37,7 +37,7 @@ def bits(tensors):
     }
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_system_returns_bit_for_bit(name, suffix, dtype, tmp_path):
@@ -115,7 +115,7 @@ def test_weights_that_are_not_finite_are_neither_written_nor_read(value, tmp_pat
 
 
 CHANGES = {
-    "a newer version": ({"version": 2}, "version 2 .* install a newer dynlab"),
+    "a newer version": ({"version": 2}, "has not version 1 .* install a newer"),
     "an unknown system": ({"system": "grru"}, "Unknown system 'grru'.*did you mean 'gru'"),
     "no config": ({"config": None}, "no whole checkpoint"),
     "a wrong config": (

@@ -66,10 +66,9 @@ def test_a_pickle_that_would_run_code_is_refused_by_name(name, save, tmp_path):
     mark = tmp_path / "mark"
     save({"state_dict": nn.GRU(2, 3).state_dict(), "extra": payloads(mark)[name]}, tmp_path / "evil.pt")
     module, _, attribute = name.rpartition(".")
-    with pytest.raises(UserError, match=rf"asks for \w+\.{attribute} and would run code") as refused:
+    module = "posix|nt|os" if module == "os" else module
+    with pytest.raises(UserError, match=rf"asks for ({module})\.{attribute} and would run code.*state_dict"):
         read(tmp_path / "evil.pt")
-    assert "state_dict" in str(refused.value)
-    assert module in ("os", "posix") or f"asks for {name} " in str(refused.value)
     assert not mark.exists()
     assert not hasattr(pathlib.PurePath, "dynlab_was_here")
 
@@ -124,16 +123,6 @@ def test_every_way_to_name_a_global_is_seen(opcodes, zipped, tmp_path):
         read(path)
 
 
-def test_the_state_of_a_foreign_object_is_kept_and_its_class_is_not_made(tmp_path):
-    module = nn.Sequential(nn.Linear(2, 1))
-    torch.save(module, tmp_path / "a.pt")
-    found = load(tmp_path / "a.pt")
-    assert (type(found).__name__, isinstance(found, nn.Module)) == ("Sequential", False)
-    inside = found.state["_modules"]["0"]
-    assert inside.state["in_features"] == 2
-    assert torch.equal(inside.state["_parameters"]["weight"], module[0].weight)
-
-
 def test_a_tensor_with_attributes_of_its_own_has_its_numbers(tmp_path):
     weights = nn.GRU(2, 3).state_dict()
     weights["weight_hh_l0"].note = "mine"
@@ -157,7 +146,7 @@ def test_tensors_that_are_no_plain_numbers_are_said_to_be_none(odd, tmp_path):
     torch.save({"other.table": odd} | {f"rnn.{k}": v for k, v in nn.GRU(2, 3).state_dict().items()}, tmp_path / "a.pt")
     assert read(tmp_path / "a.pt").system.state_size == 3
     torch.save(nn.GRU(2, 3).state_dict() | {"weight_hh_l0": odd}, tmp_path / "a.pt")
-    with pytest.raises(UserError, match="weight_hh_l0 holds no floating-point numbers as ordinary"):
+    with pytest.raises(UserError, match="weight_hh_l0: no floating-point numbers as ordinary"):
         read(tmp_path / "a.pt")
 
 

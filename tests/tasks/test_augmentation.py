@@ -1,7 +1,5 @@
 """Random changes of inertial signals: what each leaves as it was."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -61,11 +59,6 @@ def test_shift_moves_the_whole_sequence_and_repeats_its_edge():
     assert np.array_equal(moved, np.broadcast_to(expected, moved.shape))
 
 
-@pytest.mark.parametrize("name", INERTIAL)
-def test_strength_zero_changes_nothing(name, raw):
-    assert np.allclose(INERTIAL[name][0](raw, 0.0, np.random.default_rng(1)), raw, atol=1e-15)
-
-
 def test_scaled_inputs_are_changed_in_raw_units(task):
     chosen = task.augmentation(["rotation:1.0"])
     scaled = task.scaling.apply(task.train.inputs)
@@ -87,9 +80,3 @@ def test_scaled_inputs_are_changed_in_raw_units(task):
 def test_bad_augmentations_are_named(task, text, message):
     with pytest.raises(UserError, match=message):
         task.augmentation([text])
-
-
-def test_a_task_without_augmentations_says_so(task):
-    bare = dataclasses.replace(task, augmentations={})
-    with pytest.raises(UserError, match="Task 't' has no augmentation, got 'scale'"):
-        bare.augmentation(["scale"])

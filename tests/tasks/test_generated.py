@@ -46,15 +46,6 @@ def test_the_memoryless_baseline_of_copying_is_the_published_one(delay, publishe
     assert baseline(10, delay) == pytest.approx(published, abs=5e-6)
 
 
-def test_the_baseline_is_the_cross_entropy_of_guessing_the_symbols():
-    task = create("copying", **SMALL["copying"])
-    probabilities = np.zeros((task.length, 9))
-    probabilities[:-3, 0] = 1
-    probabilities[-3:, 1:] = 1 / 8
-    chosen = probabilities[np.arange(task.length), task.test.targets]
-    assert -np.log(chosen).mean() == pytest.approx(baseline(3, 5), rel=1e-12)
-
-
 def test_adding_asks_for_the_sum_of_the_marked_numbers_one_of_each_half():
     task = create("adding", length=9, train_size=2000, test_size=10, retrain=True)
     numbers, marks = task.train.inputs[..., 0], task.train.inputs[..., 1]

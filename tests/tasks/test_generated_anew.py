@@ -69,21 +69,3 @@ def test_what_is_held_out_is_not_in_what_is_trained_on_and_can_be_left_out(name)
     assert whole.validation is None
     assert np.array_equal(held.train.inputs, whole.train.inputs)
     assert held.validation.inputs.shape == (4, *held.train.inputs.shape[1:])
-
-
-@pytest.mark.parametrize("convention, marker", [("overlap", 3 + 5), ("after", 3 + 5 - 1)])
-def test_copying_has_both_conventions(convention, marker):
-    split = create("copying", symbols=3, delay=5, convention=convention, train_size=30, fresh=True).renew(2)
-    shown = split.inputs[:].argmax(axis=-1)
-    assert (shown[:, marker] == 9).all()
-    assert (np.delete(shown[:, 3:], marker - 3, axis=1) == 0).all()
-    assert np.array_equal(split.targets[:][:, -3:], shown[:, :3])
-    assert (split.targets[:][:, :-3] == 0).all()
-
-
-def test_symbols_are_as_frequent_as_chance_has_them():
-    """4,000 symbols: 500 of each of eight, with a deviation of 21."""
-    split = create("copying", symbols=10, delay=1, train_size=400, fresh=True).train
-    counts = np.bincount(split.targets[:][:, -10:].ravel(), minlength=9)
-    assert counts[0] == 0
-    assert np.abs(counts[1:] - 500).max() < 4 * 21

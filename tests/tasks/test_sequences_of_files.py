@@ -14,7 +14,6 @@ from dynlab.tasks import driving_inputs
 from dynlab.tasks.array_files import Choice, read_sequences
 
 SUFFIXES = [".npy", ".npz", ".nc", ".zarr"]
-ALONE = {"lyapunov": ["running_exponent"]}  # its errors, and what it tells by them, depend on the other samples too
 DIMS = (schema.SAMPLE, schema.TIME, schema.INPUT)
 
 
@@ -43,9 +42,7 @@ def network():
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize(
-    "choice", [Choice(4), Choice(4, 7), Choice(3, 0, 5), Choice(9, 0, 5), Choice(99), Choice(1, 0, 10)]
-)
+@pytest.mark.parametrize("choice", [Choice(4, 7), Choice(9, 0, 5), Choice(99)])
 def test_what_is_read_is_what_the_choice_picks_of_all(choice, suffix, tmp_path):
     values = numbers()
     found = read_sequences(written(tmp_path, suffix, values), choice)
@@ -62,12 +59,6 @@ def test_a_choice_is_a_draw_or_a_block():
     assert (np.diff(drawn) > 0).all()
     with pytest.raises(UserError, match="There are 11 sequences, and 11 are skipped"):
         Choice(1, 0, 11).of(11)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_skipping_all_of_a_file_is_a_sentence(suffix, tmp_path):
-    with pytest.raises(UserError, match=r"^There are 11 sequences, and 12 are skipped: skip fewer\.$"):
-        read_sequences(written(tmp_path, suffix, numbers()), Choice(1, 0, 12))
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -88,12 +79,6 @@ def test_which_variable_holds_the_inputs_must_be_clear(made, sentence, tmp_path)
         read_sequences(tmp_path / "u.nc", Choice(1))
 
 
-def test_texts_are_no_inputs(tmp_path):
-    dl.save(xr.Dataset({"u": (DIMS, np.full((2, 3, 1), "a", dtype=object))}), tmp_path / "u.zarr")
-    with pytest.raises(UserError, match=r"u\.zarr must hold real numbers"):
-        read_sequences(tmp_path / "u.zarr", Choice(1))
-
-
 def test_skip_is_of_what_has_an_order():
     system = network()
     with pytest.raises(UserError, match="There is nothing to skip in 16 sequences of white noise"):
@@ -102,11 +87,10 @@ def test_skip_is_of_what_has_an_order():
     np.testing.assert_array_equal(driving_inputs("task:adding", system, samples=2, skip=3).inputs, whole[3:5])
 
 
-@pytest.mark.parametrize("command", ["spectrum", "gradient", "lyapunov"])
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+@pytest.mark.parametrize("suffix, command", [(".nc", "gradient"), (".zarr", "spectrum")])
 def test_a_sweep_of_blocks_is_the_analysis_of_all(suffix, command, tmp_path, monkeypatch):
     """The seventh of seven sequences is alone in its block."""
-    values = numbers(7, 40)
+    values = numbers(7, 12)
     path, system = written(tmp_path, suffix, values), network()
     dl.save_checkpoint(system, tmp_path / "net.pt")
     monkeypatch.chdir(tmp_path)
@@ -117,7 +101,7 @@ def test_a_sweep_of_blocks_is_the_analysis_of_all(suffix, command, tmp_path, mon
     of_samples = [
         name for name, array in whole.data_vars.items() if "sample" in array.dims and array.dtype.kind in "fc"
     ]
-    for name in ALONE.get(command, of_samples):
+    for name in of_samples:
         blocks = found[name].transpose("skip", "sample", ...).values
         joined = np.concatenate([blocks[0], blocks[1], blocks[2, :1]])
         there = whole[name].transpose("sample", ...).values

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, har, official, recordings, uci_har
+from dynlab.tasks import create, har, recordings, uci_har
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -54,13 +54,7 @@ def own_checksums(signals, monkeypatch):
     monkeypatch.setattr(uci_har, "SHA256", {name: uci_har.digest(value) for name, value in signals[1].items()})
 
 
-@pytest.fixture
-def no_other_copy(monkeypatch, tmp_path):
-    monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
-
-
-def zipped(files, folder=uci_har.FOLDER):
+def zipped(files, folder=uci_har.DATASET.unpacked):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -71,7 +65,7 @@ def zipped(files, folder=uci_har.FOLDER):
 def put(where, form, files):
     if form == "folder":
         for name, text in files.items():
-            path = where / uci_har.FOLDER / name
+            path = where / uci_har.DATASET.unpacked / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     elif form == "inner":
@@ -87,14 +81,14 @@ def same(found, arrays):
 
 
 @pytest.mark.parametrize("form", ["folder", "inner", "outer"])
-def test_the_official_files_are_read_bit_for_bit(form, files, signals, own_checksums, no_other_copy, tmp_path):
+def test_the_official_files_are_read_bit_for_bit(form, files, signals, own_checksums, alone, tmp_path):
     put(tmp_path, form, files)
     found, _ = uci_har.load(tmp_path, download=False)
     assert same(found, signals[1])
     assert found.x_train.dtype == np.float32
 
 
-def test_a_prepared_copy_comes_before_the_archive(signals, own_checksums, no_other_copy, tmp_path):
+def test_a_prepared_copy_comes_before_the_archive(signals, own_checksums, alone, tmp_path):
     (tmp_path / "uci_har").mkdir()
     np.savez(tmp_path / "uci_har" / uci_har.PREPARED, **signals[1])
     (tmp_path / "uci_har" / uci_har.ARCHIVE).write_bytes(b"not even a zip")
@@ -103,7 +97,7 @@ def test_a_prepared_copy_comes_before_the_archive(signals, own_checksums, no_oth
     assert origin.endswith(uci_har.PREPARED)
 
 
-def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, no_other_copy, tmp_path):
+def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, alone, tmp_path):
     arrays = {name: value.copy() for name, value in signals[1].items()}
     arrays["x_test"].view(np.uint32)[0, 0, 0] ^= 1
     np.savez(tmp_path / uci_har.PREPARED, **arrays)

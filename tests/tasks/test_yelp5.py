@@ -10,8 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from dynlab.systems import create as create_system
-from dynlab.tasks import create, driving_inputs, official, yelp, yelp5
+from dynlab.tasks import create, yelp, yelp5
 
 NAME = yelp.REVIEWS[0]
 # stars and text: three reviews train, two test, what comes after is not read
@@ -34,10 +33,7 @@ LINES = b"".join(line(*review) for review in TEXTS)
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch, tmp_path):
-    monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(official.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+def small(alone, monkeypatch):
     monkeypatch.setattr(yelp5, "TRAIN", 3)
     monkeypatch.setattr(yelp5, "TEST", 2)
 
@@ -92,10 +88,9 @@ def words(reviews):
 VOCABULARY = ("good", "food", "people", "don't", "go", "the", "is", "cold", "very", "café", "nº", "1")
 
 
-@pytest.mark.parametrize("place", ["", "yelp"])
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_read_alike(form, place, tmp_path):
-    found = read(put(tmp_path / place, form) if not place else put(tmp_path / place, form).parent)
+def test_every_form_is_read_alike(form, tmp_path):
+    found = read(put(tmp_path / "yelp", form).parent)
     assert found.vocabulary == ("<padding>", "<unknown>", *VOCABULARY)
     assert words(found) == [
         "good food good people",
@@ -121,7 +116,7 @@ def test_the_vocabulary_has_the_most_frequent_words_and_two_tokens_more(tmp_path
     assert words(found)[1] == "<unknown> <unknown> <unknown> food <unknown> <unknown>"
 
 
-@pytest.mark.parametrize("length", [3, 6, 300])
+@pytest.mark.parametrize("length", [3, 300])
 def test_reviews_have_their_first_words_after_padding(length, tmp_path):
     task = create("yelp5", data_dir=put(tmp_path), length=length, retrain=True)
     vocabulary = read(tmp_path, words=length).vocabulary
@@ -146,13 +141,3 @@ def test_a_fifth_of_the_training_reviews_is_held_out_by_the_seed(monkeypatch, tm
     assert rows[0] != rows[1]
     assert rows[0] | set(one.train.inputs.numbers.tolist()) == set(range(100))
     assert one.tokens == 102  # of all training reviews, held out or not
-
-
-def test_a_network_is_driven_by_its_reviews(tmp_path):
-    system = create_system("vanilla", input_size=4, state_size=2)
-    task = create("yelp5", data_dir=put(tmp_path), length=4)
-    system.embed(task.tokens)
-    system.task, system.task_settings = "yelp5", {"length": 4}
-    driving = driving_inputs(None, system, data_dir=tmp_path)
-    assert np.array_equal(driving.inputs, task.test.inputs[:])
-    assert driving.real
