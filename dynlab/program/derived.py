@@ -63,9 +63,11 @@ class Derived:
 
     def is_current(self) -> bool:
         """Whether the parameters' numbers and the attributes are still those that were traced."""
-        return all(leaf._version == version for leaf, version in self.watched) and all(
-            _same(table.get(name), value) for table, name, value in self.attributes
-        )
+        return self.has_settings() and all(leaf._version == version for leaf, version in self.watched)
+
+    def has_settings(self) -> bool:
+        """Tell whether the attributes are still those that were traced."""
+        return all(_same(table.get(name), value) for table, name, value in self.attributes)
 
     def moved(self) -> dict[int, Tensor]:
         """Parameters that stand in the place of those that were traced, as inside `torch.func.functional_call`."""
