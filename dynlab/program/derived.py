@@ -30,6 +30,8 @@ class Derived:
     system : System
     method : str
         Of (state, input, t): ``evolve``, or ``ungated_residual``.
+    stretches : bool
+        Make a matrix of a stretch of complex calls.
 
     Raises
     ------
@@ -37,8 +39,8 @@ class Derived:
         Where the step cannot be traced, or the trace is not the step.
     """
 
-    def __init__(self, system: Any, method: str = "evolve") -> None:
-        self.program, recorder = traced(system, method)
+    def __init__(self, system: Any, method: str = "evolve", stretches: bool = True) -> None:
+        self.program, recorder = traced(system, method, stretches)
         self.preamble = recorder.preamble
         made = {id(result) for call in self.preamble.calls for result in call.results}
         given = [leaf for call in self.preamble.calls for leaf in tree_leaves((call.args, call.kwargs))]

@@ -123,7 +123,7 @@ CELLS = {
     "ernn": 1.0,
 }
 SMALL, LARGE = 6, 132  # of less than a warp; of more than registers hold
-HERE = [(name, SMALL, True) for name in CELLS] + [("antisymmetric-gated", LARGE, False), ("fastgrnn", LARGE, True)]
+HERE = [(name, SMALL, True) for name in ("modrelu", "asrnn", "ernn")] + [("antisymmetric-gated", LARGE, False)]
 
 
 @needs_compiler
