@@ -29,6 +29,8 @@ def complex_call(
 
 def _stretch(r: Recorder, last: Call, result: Tensor) -> int:
     """A real result of complex calls that are affine in the real numbers they began with: one matrix and an offset."""
+    if not r.stretches:
+        raise NoProgram("it computes with complex numbers")
     calls: list[Call] = []
     sources: dict[int, Tensor] = {}
 

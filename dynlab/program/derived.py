@@ -30,6 +30,8 @@ class Derived:
     system : System
     method : str
         Of (state, input, t): ``evolve``, or ``ungated_residual``.
+    stretches : bool
+        Make a matrix of a stretch of complex calls.
 
     Raises
     ------
@@ -37,8 +39,8 @@ class Derived:
         Where the step cannot be traced, or the trace is not the step.
     """
 
-    def __init__(self, system: Any, method: str = "evolve") -> None:
-        self.program, recorder = traced(system, method)
+    def __init__(self, system: Any, method: str = "evolve", stretches: bool = True) -> None:
+        self.program, recorder = traced(system, method, stretches)
         self.preamble = recorder.preamble
         made = {id(result) for call in self.preamble.calls for result in call.results}
         given = [leaf for call in self.preamble.calls for leaf in tree_leaves((call.args, call.kwargs))]
@@ -63,9 +65,11 @@ class Derived:
 
     def is_current(self) -> bool:
         """Whether the parameters' numbers and the attributes are still those that were traced."""
-        return all(leaf._version == version for leaf, version in self.watched) and all(
-            _same(table.get(name), value) for table, name, value in self.attributes
-        )
+        return self.has_settings() and all(leaf._version == version for leaf, version in self.watched)
+
+    def has_settings(self) -> bool:
+        """Tell whether the attributes are still those that were traced."""
+        return all(_same(table.get(name), value) for table, name, value in self.attributes)
 
     def moved(self) -> dict[int, Tensor]:
         """Parameters that stand in the place of those that were traced, as inside `torch.func.functional_call`."""

@@ -201,11 +201,11 @@ class Program:
         used = {o.constant for o in (self.operations[i] for i in self.needed(self.output)) if o.constant is not None}
         return not any(self.errors[number] for number in used)
 
-    def needed(self, *outputs: int) -> list[int]:
-        """Numbers of the operations that `outputs` depend on, in order."""
+    def needed(self, *outputs: int, given: Sequence[int] = ()) -> list[int]:
+        """Return the numbers of the operations that `outputs` depend on, in order; of those `given` no others."""
         wanted = set(outputs)
         for i in range(max(outputs, default=-1), -1, -1):
-            if i in wanted:
+            if i in wanted and i not in given:
                 wanted.update(self.operations[i].reads)
         return sorted(wanted)
 

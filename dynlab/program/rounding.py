@@ -7,6 +7,7 @@ Higham, "Accuracy and stability of numerical algorithms", SIAM 2002, section 3.3
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -106,20 +107,12 @@ def _stored(program: Program, constants: Sequence[Tensor], number: int, flat: bo
     return values, share * values.abs().max() if share and values.numel() else 0.0
 
 
-_FUNCTIONS: dict[str, Any] = {}
-
-
+@functools.cache
 def _function(name: str) -> Any:
-    """The table's source in torch as a function of two operands and what is held."""
-    if name not in _FUNCTIONS:
-        source = OPERATIONS[name].torch.format("a", "b", c="c")
-        arguments = "a, b, c" if "b" in _operands(name) else "a, c"
-        _FUNCTIONS[name] = eval(f"lambda {arguments}: {source}", dict(NAMES))  # of the table's own text
-    return _FUNCTIONS[name]
-
-
-def _operands(name: str) -> str:
-    return "ab" if "{1}" in OPERATIONS[name].torch else "a"
+    """Return the table's source in torch as a function of its operands and, last, of what is held."""
+    source = OPERATIONS[name].torch
+    arguments = "a, b, c" if "{1}" in source else "a, c"
+    return eval(f"lambda {arguments}: {source.format('a', 'b', c='c')}", dict(NAMES))  # of the table's own text
 
 
 def _linear(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Bounded:

@@ -25,23 +25,26 @@ class TorchCode:
     ----------
     program : Program
     outputs : sequence of int
+    given : sequence of int
+        Operations whose values are handed over, as the last argument of `values`.
     """
 
-    def __init__(self, program: Program, outputs: Sequence[int]) -> None:
+    def __init__(self, program: Program, outputs: Sequence[int], given: Sequence[int] = ()) -> None:
         moving = [program.depends_on(leaf) for leaf in LEAVES]
         varies = [any(each[i] for each in moving) for i in range(len(program.operations))]
         # of numbers alone: Python's own, which torch's functions do not take
         self._bare = [not (state or input) for state, input in zip(*moving[:2], strict=True)]
-        needed = program.needed(*outputs)
+        needed = [i for i in program.needed(*outputs, given=given) if i not in given]
         self._names: dict[str, Any] = dict(
             NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock, tensor=_tensor
         )
         still = [i for i in needed if not varies[i]]
         read = {k for i in needed if varies[i] for k in program.operations[i].reads} | set(outputs)
-        folded = [i for i in still if i in read]
-        self.fold = self._compiled("c", program, still, folded)
-        head = [f"    v{i} = f[{place}]" for place, i in enumerate(folded)]
-        self.values = self._compiled("h, x, t, c, f", program, [i for i in needed if varies[i]], outputs, head)
+        self.folded = [i for i in still if i in read]
+        self.fold = self._compiled("c", program, still, self.folded)
+        head = [f"    v{i} = f[{place}]" for place, i in enumerate(self.folded)]
+        head += [f"    v{i} = g[{place}]" for place, i in enumerate(given)]
+        self.values = self._compiled("h, x, t, c, f, g=()", program, [i for i in needed if varies[i]], outputs, head)
 
     def _compiled(
         self, given: str, program: Program, numbers: Sequence[int], results: Sequence[int], head: Sequence[str] = ()

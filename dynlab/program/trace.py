@@ -130,9 +130,9 @@ class Recorder(TorchDispatchMode):
         """Nothing is compiled here: torch would else import its compiler, which takes seconds, at the first call."""
         return False
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, stretches: bool = True) -> None:
         super().__init__()
-        self.program, self.preamble = program, Preamble()
+        self.program, self.preamble, self.stretches = program, Preamble(), stretches
         self.nodes: dict[int, Node] = {}
         self.complex: dict[int, Call] = {}  # complex tensors that depend on the state, and how they came about
         self.errors: dict[int, float] = {}  # of tensors computed from parameters

@@ -16,7 +16,7 @@ from dynlab.program.trace import Recorder
 TRIALS = 2  # random states at which a trace is held against the step, and its Jacobian against torch's once
 
 
-def traced(system: Any, method: str = "evolve") -> tuple[Program, Recorder]:
+def traced(system: Any, method: str = "evolve", stretches: bool = True) -> tuple[Program, Recorder]:
     """The program of a system's step or velocity, and what recorded it.
 
     Raises
@@ -24,7 +24,7 @@ def traced(system: Any, method: str = "evolve") -> tuple[Program, Recorder]:
     NoProgram
     """
     program = Program(system.state_size, system.input_size)
-    recorder = Recorder(program)
+    recorder = Recorder(program, stretches)
     recorder.errors |= {id(buffer): 0.0 for buffer in system.buffers()}  # a constant of its own, which may be moved
     h, x, t = _point(system, 0)
     try:

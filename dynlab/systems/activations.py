@@ -10,7 +10,6 @@ from torch.nn.functional import linear
 
 from dynlab.errors import entry
 from dynlab.systems.base import Flow, System
-from dynlab.systems.unitwise import Unitwise
 
 
 @dataclass(frozen=True)
@@ -82,13 +81,6 @@ class Activated(System):
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """φ of the pre-activation, shape (..., state)."""
         return self.activation.function(self.preactivation(state, input))
-
-    def unitwise(self, inputs: Tensor) -> Unitwise | None:
-        def function(state: Tensor, pre: Tensor) -> Tensor:
-            return self.activation.function(pre)
-
-        W, V = self.weights()
-        return Unitwise(W, linear(inputs, V, self.b), function)
 
     def value_bound(self) -> Tensor | None:
         """The activation's own bound, as `System.state_bound` has it."""

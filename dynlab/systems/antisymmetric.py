@@ -19,7 +19,6 @@ from dynlab.errors import UserError
 from dynlab.systems.activations import ACTIVATIONS, ActivatedFlow
 from dynlab.systems.base import Euler, Flow
 from dynlab.systems.orthogonal import SkewSymmetric
-from dynlab.systems.unitwise import Unitwise
 
 
 class Diffusing(nn.Module):
@@ -103,13 +102,6 @@ class GatedFlow(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_h = self._preactivations(state, input)
         return torch.sigmoid(p_z) * torch.tanh(p_h)
-
-    def unitwise(self, inputs: Tensor) -> Unitwise:
-        def function(state: Tensor, p_h: Tensor, apart: Tensor) -> Tensor:
-            return torch.sigmoid(p_h + apart) * torch.tanh(p_h)
-
-        apart = linear(inputs, self.V_z - self.V_h, self.b_z - self.b_h)
-        return Unitwise(self.M, linear(inputs, self.V_h, self.b_h), function, apart)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return torch.tanh(self._preactivations(state, input)[1])

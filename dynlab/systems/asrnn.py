@@ -15,7 +15,6 @@ from torch.nn.functional import linear
 from dynlab.errors import UserError
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, skew_start
-from dynlab.systems.unitwise import Unitwise
 
 
 class ASRNN(Map):
@@ -87,12 +86,6 @@ class ASRNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         U_f, D_f = self.U_f, self.saturation()
         return linear(torch.tanh(linear(D_f * self._linear(state, input), U_f)), U_f.mT) / D_f
-
-    def unitwise(self, inputs: Tensor) -> Unitwise:
-        """In u = W_f h they are those of a plain RNN: u' = tanh(W_f (V x + W W_f⁻¹ u + b))."""
-        W_f, inverse = self.U_f * self.saturation(), self.U_f.mT / self.saturation().unsqueeze(-1)
-        drive = linear(inputs, W_f @ self.V, W_f @ self.b)
-        return Unitwise(W_f @ self.W @ inverse, drive, lambda u, pre: torch.tanh(pre), into=W_f, out=inverse)
 
     def saturation(self) -> Tensor:
         """D_f, shape (state,)."""

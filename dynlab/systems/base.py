@@ -4,7 +4,6 @@ A system knows one step and nothing else; every analysis is a function of a syst
 """
 
 import abc
-import dataclasses
 import math
 from numbers import Integral
 from typing import Any, cast
@@ -18,7 +17,6 @@ from dynlab.program.derived import derived
 from dynlab.program.program import Program
 from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.orthogonal import Orthogonal, orthogonal_matrices
-from dynlab.systems.unitwise import Unitwise
 
 LARGEST_STEP = 1e300  # beyond it products with a rate of 1e8 are no numbers, and below 1e-300 they lose their digits
 
@@ -101,10 +99,6 @@ class System(nn.Module, abc.ABC):
             Where the step cannot be traced.
         """
         return derived(self).program.held(input, t)
-
-    def unitwise(self, inputs: Tensor) -> Unitwise | None:
-        """Steps, or velocities, under inputs as one product and a function of each unit, for training; None without."""
-        return None
 
     def state_bound(self) -> Tensor | None:
         """A bound on abs(h_i) at every fixed point and along orbits from 0, inf where there is none; shape (state,)."""
@@ -251,16 +245,6 @@ class Euler(Integrator):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state + self.step_size * self.flow.velocity(state, input, t)
-
-    def unitwise(self, inputs: Tensor) -> Unitwise | None:
-        flow = self.flow.unitwise(inputs)
-        if flow is None:
-            return None
-
-        def function(state: Tensor, pre: Tensor, *others: Tensor) -> Tensor:
-            return torch.add(state, flow.function(state, pre, *others), alpha=self.step_size)
-
-        return dataclasses.replace(flow, function=function)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)

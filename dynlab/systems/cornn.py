@@ -15,7 +15,6 @@ from torch.nn.functional import linear
 
 from dynlab.arguments import check_positive
 from dynlab.systems.base import Map, positive_step
-from dynlab.systems.unitwise import Unitwise
 
 
 class CoRNN(Map):
@@ -62,14 +61,6 @@ class CoRNN(Map):
         force = torch.tanh(self._preactivation(state, input)) - self.gamma * x - self.epsilon * z
         z = z + self.step_size * force
         return torch.cat([x + self.step_size * z, z], dim=-1)
-
-    def unitwise(self, inputs: Tensor) -> Unitwise:
-        def function(state: Tensor, pre: Tensor) -> Tensor:
-            x, z = state.chunk(2, dim=-1)
-            z = z + self.step_size * (torch.tanh(pre) - self.gamma * x - self.epsilon * z)
-            return torch.cat([x + self.step_size * z, z], dim=-1)
-
-        return Unitwise(torch.cat([self.W, self.W_velocity], dim=1), linear(inputs, self.V, self.b), function, groups=2)
 
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.hidden_size]

@@ -13,7 +13,6 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Map
-from dynlab.systems.unitwise import Unitwise
 
 # EdgeML's initial values: σ(ζ) = 0.7311, σ(ν) = 0.0180; every weight of deviation 0.1.
 INITIAL_ZETA, INITIAL_NU = 1.0, -4.0
@@ -66,17 +65,6 @@ class FastGRNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_c = self._preactivations(state, input)
         return torch.sigmoid(p_z) * state + self._admitted(p_z) * torch.tanh(p_c)
-
-    def unitwise(self, inputs: Tensor) -> Unitwise:
-        def function(state: Tensor, pre: Tensor, apart: Tensor, zeta: Tensor, nu: Tensor) -> Tensor:
-            z, candidate = torch.sigmoid(pre), torch.tanh(pre + apart)
-            return z * state + (zeta * (1 - z) + nu) * candidate
-
-        matrix = self.U[0]
-        for factor in self.U[1:]:
-            matrix = matrix @ factor
-        shared = (self.b_c - self.b_z, torch.sigmoid(self.zeta), torch.sigmoid(self.nu))
-        return Unitwise(matrix, _apply(self.W, inputs) + self.b_z, function, shared=shared)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """The equilibrium of the gates' balance alone: h − (σ(ζ) + σ(ν) / (1 − z)) ∘ c."""

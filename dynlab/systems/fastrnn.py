@@ -12,7 +12,6 @@ from torch.nn.functional import linear
 
 from dynlab.systems.activations import activation_named
 from dynlab.systems.base import Flow, Map
-from dynlab.systems.unitwise import Unitwise
 
 # EdgeML's initial values: σ(β) = 0.9526 of the old state and σ(α) = 0.0474 of the candidate; weights of deviation 0.1.
 INITIAL_ALPHA, INITIAL_BETA = -3.0, 3.0
@@ -41,13 +40,6 @@ class FastRNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         candidate = self.activation.function(self.preactivation(state, input))
         return torch.sigmoid(self.beta) * state + torch.sigmoid(self.alpha) * candidate
-
-    def unitwise(self, inputs: Tensor) -> Unitwise:
-        def function(state: Tensor, pre: Tensor, kept: Tensor, entering: Tensor) -> Tensor:
-            return kept * state + entering * self.activation.function(pre)
-
-        shares = (torch.sigmoid(self.beta), torch.sigmoid(self.alpha))
-        return Unitwise(self.U, linear(inputs, self.W, self.b), function, shared=shares)
 
     def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         """W x + U h + b, shape (..., state)."""

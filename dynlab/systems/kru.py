@@ -54,7 +54,6 @@ class KRU(Activated, Map):
 
     step = Activated.value
     state_bound = Activated.value_bound
-    unitwise = Map.unitwise  # the product of factors takes fewer operations than that with their matrix
 
     def weights(self) -> tuple[Tensor, Tensor]:
         return real_form(self.matrix()), self.V

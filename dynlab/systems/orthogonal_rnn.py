@@ -24,7 +24,6 @@ from torch.nn.utils.parametrize import register_parametrization
 from dynlab.errors import UserError
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, skew_start
-from dynlab.systems.unitwise import Unitwise
 
 
 def modrelu(z: Tensor, b: Tensor) -> Tensor:
@@ -54,11 +53,6 @@ class ModReLURNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return modrelu(linear(state, self.recurrent()) + linear(input, self.V), self.b)
-
-    def unitwise(self, inputs: Tensor) -> Unitwise:
-        return Unitwise(
-            self.recurrent(), linear(inputs, self.V), lambda state, pre, b: modrelu(pre, b), shared=(self.b,)
-        )
 
     def recurrent(self) -> Tensor:
         """Bᵀ, what the step multiplies a state with."""

@@ -97,7 +97,6 @@ class RNNCell(Activated, Cell):
 
     step = Activated.value
     state_bound = Activated.value_bound
-    unitwise = Map.unitwise  # torch's own kernels are as fast
 
     def weights(self) -> tuple[Tensor, Tensor]:
         return self.weight_hh, self.weight_ih

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.systems.base import Map
-from dynlab.systems.unitwise import Unitwise
 
 # EdgeML's initial deviation of every weight; its biases start at 1.
 WEIGHT_DEVIATION = 0.1
@@ -47,14 +46,6 @@ class UGRNN(Map):
         p_z, p_c = self._preactivations(state, input)
         candidate = torch.tanh(p_c)
         return candidate + torch.sigmoid(p_z) * (state - candidate)
-
-    def unitwise(self, inputs: Tensor) -> Unitwise:
-        def function(state: Tensor, pre: Tensor) -> Tensor:
-            p_z, p_c = pre.chunk(2, dim=-1)
-            return torch.lerp(torch.tanh(p_c), state, torch.sigmoid(p_z))
-
-        W, U, b = (torch.cat(pair) for pair in ((self.W_z, self.W_c), (self.U_z, self.U_c), (self.b_z, self.b_c)))
-        return Unitwise(U, linear(inputs, W, b), function)
 
     def state_bound(self) -> Tensor:
         return self.b_c.new_ones(self.state_size)

@@ -1,81 +1,67 @@
 """All steps of a sequence as one kernel of a GPU, forward and backward: `unitwise.cu`, which torch compiles when asked.
 
-The function of a unit is written out in C from what torch records of it. A function with an operation that has no word
-here has no kernel.
+The function of a unit is written out in C from the scalar text of its operations.
 """
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import resources
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.fx.experimental.proxy_tensor import make_fx
+
+from dynlab.program.operations import OPERATIONS
+from dynlab.program.unitwise import Unitwise
 
 LARGEST = 256  # units, whose matrix fits into what the threads of a sample hold and share
 HELD = 128  # as in unitwise.cu
-
-WORDS: dict[Any, str] = {
-    torch.ops.aten.add.Tensor: "{} + {}",
-    torch.ops.aten.sub.Tensor: "{} - {}",
-    torch.ops.aten.rsub.Scalar: "{1} - {0}",
-    torch.ops.aten.mul.Tensor: "{} * {}",
-    torch.ops.aten.neg.default: "-{}",
-    torch.ops.aten.tanh.default: "tanhf({})",
-    torch.ops.aten.sigmoid.default: "1.0f / (1.0f + expf(-{}))",
-    torch.ops.aten.relu.default: "{0} <= 0.0f ? 0.0f : {0}",
-    torch.ops.aten.abs.default: "fabsf({})",
-    torch.ops.aten.sign.default: "{0} > 0.0f ? 1.0f : {0} < 0.0f ? -1.0f : {0}",
-}
+FUNCTION = re.compile(r"\b([a-z]\w+)\(")  # of C's, whose names for float end in f
+HEAD = """__device__ __forceinline__ float maxf(float a, float b) { return a < b ? b : a; }  // NaN where a is
+__device__ __forceinline__ float unit(float h, float pre, const float* aside, const float* own) {"""
 
 
 def at_hand(like: Tensor) -> bool:
-    """Whether sequences of such numbers have kernels here: in float32 on NVIDIA's GPUs, by a torch that compiles."""
+    """Tell whether there are kernels for such numbers: in float32 on NVIDIA's GPUs, by a torch that compiles."""
     compiles = hasattr(torch.cuda, "_compile_kernel") and torch.version.hip is None
     return like.is_cuda and like.dtype == torch.float32 and compiles
 
 
-def unit_of(function: Callable[..., Tensor], asides: int, shared: Sequence[Tensor]) -> str | None:
-    """The function of a unit in C; None where it has an operation without a word.
+def unit_of(form: Unitwise, numbers: Sequence[float | None]) -> str | None:
+    """Return the function of a unit in C; None where a unit has more than one coordinate or an operation no text in C.
 
     Parameters
     ----------
-    function : callable
-        As `dynlab.systems.unitwise.Unitwise` has it.
-    asides : int
-        How many arguments it takes of the inputs beside M h + d: 0 or 1.
-    shared : sequence of Tensor
-        What it takes that is the same at each step.
+    form : Unitwise
+    numbers : sequence
+        What the function reads that is the same at each step: a number, or None for a tensor.
     """
-    samples = [torch.zeros(1, 1) for _ in range(2 + asides)]
-    samples += [torch.zeros(1 if part.ndim else ()) for part in shared]
-    names = ["h", "pre", *["aside"] * asides, *(f"own[{number}]" for number in range(len(shared)))]
-    written: dict[Any, str] = {}
+    operations = form.program.operations
+    if form.groups > 1 or len(form.products) > 1 or form.program.size != operations[form.products[0]].size:
+        return None
+    own = (f"own[{place}]" for place in range(len(numbers)))
+    shared = [next(own) if number is None else f"{number!r}f" for number in numbers]
+    split = len(shared) - len(form.held)
+    names = dict(zip(form.unit.folded, shared[:split], strict=True)) | {form.products[0]: "pre"}
+    names |= {i: f"aside[{place}]" for place, i in enumerate(form.asides)}
+    held = dict(zip(form.held, shared[split:], strict=True))
     lines = []
-    for node in make_fx(function)(*samples).graph.nodes:
-        if node.op == "placeholder":
-            written[node] = names[len(written)]
-        elif node.op == "output":
-            lines.append(f"return {written[node.args[0]]};")
-        elif node.op == "call_function" and node.target in WORDS and set(node.kwargs) <= {"alpha"}:
-            if not all(part in written or math.isfinite(part) for part in node.args):
-                return None
-            words = [written[part] if part in written else _number(part) for part in node.args]
-            if "alpha" in node.kwargs:
-                words[1] = f"{_number(node.kwargs['alpha'])} * {words[1]}"
-            written[node] = f"v{len(written)}"
-            lines.append(f"const float {written[node]} = {WORDS[node.target].format(*words)};")
-        else:
+    for i in form.inside:
+        operation, names[i] = operations[i], f"v{i}"
+        text = OPERATIONS[operation.name].scalar if operation.name in OPERATIONS else ""
+        if operation.name == "state":
+            names[i] = "h"
+        elif not text:
             return None
-    head = "__device__ __forceinline__ float unit(float h, float pre, float aside, const float* own) {"
-    return "\n    ".join([head, *lines]) + "\n}\n"
-
-
-def _number(value: float) -> str:
-    return f"({float(value)!r}f)"
+        else:
+            constant = operation.number if operation.constant is None else held[operation.constant]
+            written = FUNCTION.sub(r"\1f(", text.replace("abs", "fabs"))
+            reads = [names[k] for k in operation.reads]
+            lines.append(f"const float v{i} = {written.format(*reads, c=constant)};")
+    return "\n    ".join([HEAD, *lines, f"return {names[form.cut]};"]) + "\n}\n"
 
 
 def _threads(n: int) -> int:
@@ -115,7 +101,7 @@ def run_forward(
 ) -> None:
     """Write states 1 … T behind state 0, shape (T + 1, sample, n), and M h + d over d, shape (T, sample, n)."""
     row = torch.stack([part.expand(pre.shape[-1]) for part in shared]) if shared else pre
-    aside = asides[0].contiguous() if asides else pre
+    aside = torch.stack([each.expand_as(pre) for each in asides]) if asides else pre
     given = states, pre, aside, row, matrix.mT.contiguous()
     _launch("forward", unit, pre, given, SHARED=len(shared), ASIDE=len(asides))
 

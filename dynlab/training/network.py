@@ -15,15 +15,13 @@ from torch.nn.utils import parametrize
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.embedding import UNIFORM
-from dynlab.systems.ernn import ERNN
 from dynlab.systems.torch_cells import Cell, GRUCell, LSTMCell, RNNCell
 from dynlab.systems.torch_stacks import Stack
 from dynlab.tasks import Split, Task
 from dynlab.training.batches import Sweep
-from dynlab.training.ernn_sequence import ernn_states
 from dynlab.training.recorded import Recorded
 from dynlab.training.settings import Settings
-from dynlab.training.unitwise_sequence import unitwise_states
+from dynlab.training.unitwise_sequence import unitwise, unitwise_states
 
 # Sequences at a time where no gradient is taken.
 EVALUATION_BATCH = 512
@@ -74,8 +72,7 @@ class Network(nn.Module):
 
         Without a state it starts at 0, or where the system has learned to start.
         """
-        with parametrize.cached():  # a constrained matrix is made once a sequence, not once a step
-            shown, last = outputs(self.system, inputs, self.every_step, state, self.recorded)
+        shown, last = outputs(self.system, inputs, self.every_step, state, self.recorded)
         return self.readout(self.dropout(shown)), last
 
 
@@ -91,21 +88,19 @@ def outputs(
         learned = system.initial_state()
         state = inputs.new_zeros(system.state_size) if learned is None else learned
         state = state.expand(inputs.shape[0], -1)
-    if isinstance(system, ERNN):
-        states = ernn_states(system, inputs.transpose(0, 1), state, recorded)
-        return states.transpose(0, 1) if every_step else states[-1], states[-1]
     fused = fused_outputs(system, inputs, state)
     if fused is not None:
         return fused[0] if every_step else fused[0][:, -1], fused[1]
-    steps = None if torch.is_autocast_enabled(inputs.device.type) else system.unitwise(inputs.transpose(0, 1))
-    if steps is not None:  # which keep the state in one precision
-        states, last = unitwise_states(steps, state, every_step, recorded)
+    form = None if torch.is_autocast_enabled(inputs.device.type) else unitwise(system, inputs)
+    if form is not None:  # which keeps the state in one precision
+        states, last = unitwise_states(form, inputs.transpose(0, 1), state, every_step, recorded)
         return (system.output(states).transpose(0, 1) if every_step else system.output(last)), last
     shown = []
-    for t, input in enumerate(inputs.transpose(0, 1).contiguous().unbind(0)):
-        state = system.step(state, input, t)
-        if every_step:
-            shown.append(system.output(state))
+    with parametrize.cached():  # a constrained matrix is made once a sequence, not once a step
+        for t, input in enumerate(inputs.transpose(0, 1).contiguous().unbind(0)):
+            state = system.step(state, input, t)
+            if every_step:
+                shown.append(system.output(state))
     return torch.stack(shown, dim=1) if every_step else system.output(state), state
 
 

@@ -17,12 +17,6 @@ class Recorded:
     def __init__(self) -> None:
         self._calls: dict[Any, Callable[..., Any]] = {}
 
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What `make` gave when first asked under this key: for what is compiled of a function, shape by shape."""
-        if key not in self._calls:
-            self._calls[key] = make()
-        return self._calls[key]
-
     def __deepcopy__(self, memo: Any) -> "Recorded":
         return Recorded()
 

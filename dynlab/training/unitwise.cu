@@ -58,12 +58,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) forward(
 #pragma unroll
     for (int k = 0; k < SHARED; ++k) own[k] = here ? shared[k * N + i] : 0.0f;
     long long at = (long long)blockIdx.x * N + i;
-    float h = here ? states[at] : 0.0f, drive[AHEAD], beside[AHEAD];
+    float h = here ? states[at] : 0.0f, drive[AHEAD], beside[AHEAD][ASIDE + 1];
+    const long long apart = (long long)row * steps;  // from one aside to the next
 #pragma unroll
     for (int j = 0; j < AHEAD; ++j) {
         const bool ready = here && j < steps;
         drive[j] = ready ? pre[at + (long long)j * row] : 0.0f;
-        beside[j] = ASIDE && ready ? aside[at + (long long)j * row] : 0.0f;
+#pragma unroll
+        for (int k = 0; k < ASIDE; ++k) beside[j][k] = ready ? aside[k * apart + at + (long long)j * row] : 0.0f;
     }
     for (int first = 0; first < steps; first += AHEAD) {
 #pragma unroll
@@ -73,11 +75,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) forward(
             float4* v = vector[t % 2];
             reinterpret_cast<float*>(v)[i] = here ? h : 0.0f;
             __syncthreads();
-            const float p = drive[j] + column.times(v), a = beside[j];
+            const float p = drive[j] + column.times(v);
+            h = unit(h, p, beside[j], own);
             const bool ready = here && t + AHEAD < steps;
             drive[j] = ready ? pre[at + (long long)AHEAD * row] : 0.0f;
-            if (ASIDE) beside[j] = ready ? aside[at + (long long)AHEAD * row] : 0.0f;
-            h = unit(h, p, a, own);
+#pragma unroll
+            for (int k = 0; k < ASIDE; ++k)
+                beside[j][k] = ready ? aside[k * apart + at + (long long)AHEAD * row] : 0.0f;
             if (here) pre[at] = p;
             at += row;
             if (here) states[at] = h;

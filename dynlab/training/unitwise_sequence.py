@@ -1,4 +1,4 @@
-"""Sequences of steps that are one product and a function of each unit (`dynlab.systems.unitwise`), with their gradient.
+"""Sequences of steps that are one product and a function of each unit (`dynlab.program.unitwise`), with their gradient.
 
 Automatic differentiation records and replays every small operation of every step. Here the inputs go through their
 matrix once for all steps; a step forward is one product and the function; a step backward is two products by unit, with
@@ -7,7 +7,9 @@ product for many steps. On a GPU all steps of small networks are one kernel (`dy
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -15,22 +17,58 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
-from dynlab.systems.unitwise import Unitwise
+from dynlab.program import NoProgram
+from dynlab.program.unitwise import Unitwise
+from dynlab.systems import Map
 from dynlab.training.fused_kernels import LARGEST, at_hand, run_backward, run_forward, unit_of
 from dynlab.training.recorded import Recorded
 
 STEPS_AT_ONCE = 16  # whose derivatives are taken together: so many are still in the processor's cache
 PARTS = 64  # of a sum over all steps and samples
-How = tuple[Callable[..., Tensor], int, int, bool]  # the function, groups, how many `aside`, whether each step is asked
+_FORMS: WeakKeyDictionary[Map, dict[Any, Unitwise | None]] = WeakKeyDictionary()
 
 
-def unitwise_states(steps: Unitwise, state: Tensor, every_step: bool, recorded: Recorded) -> tuple[Tensor, Tensor]:
-    """h_1 … h_T from h_0 where every step is asked for, else h_T alone, and h_T.
+def unitwise(system: Map, like: Tensor) -> Unitwise | None:
+    """Return the steps of a system as one product and a function of each unit; None where they are not that.
+
+    They are read again for another device or precision, and where a setting has changed.
+    """
+    of_system = _FORMS.setdefault(system, {})
+    key = (like.device, like.dtype)
+    form = of_system.get(key)
+    if key not in of_system or (form is not None and not form.made.has_settings()):
+        try:
+            form = Unitwise(system)
+        except NoProgram:
+            form = None
+        of_system[key] = form
+    return form
+
+
+@dataclass(frozen=True)
+class How:
+    """The function of a unit: its form, the numbers among what all its steps share, and how many asides it takes."""
+
+    form: Unitwise
+    numbers: Sequence[float | None]  # None for a tensor, which is handed over
+    asides: int
+    every_step: bool
+
+    def function(self, tensors: Sequence[Tensor]) -> Callable[..., Tensor]:
+        """Return f of the state, of M h + d and of the asides, for the tensors that all steps share."""
+        given = iter(tensors)
+        return self.form.function([next(given) if number is None else number for number in self.numbers])
+
+
+def unitwise_states(
+    form: Unitwise, inputs: Tensor, state: Tensor, every_step: bool, recorded: Recorded
+) -> tuple[Tensor, Tensor]:
+    """Return h_1 … h_T from h_0 where every step is asked for, else h_T alone, and h_T.
 
     Parameters
     ----------
-    steps : Unitwise
-        With inputs of shape (time, sample, input).
+    form : Unitwise
+    inputs : Tensor, shape (time, sample, input)
     state : Tensor, shape (sample, state)
         h_0.
     every_step : bool
@@ -40,20 +78,24 @@ def unitwise_states(steps: Unitwise, state: Tensor, every_step: bool, recorded: 
     -------
     (Tensor, shape (time, sample, state) or (1, sample, state), Tensor, shape (sample, state))
     """
-    aside = [] if steps.aside is None else [steps.aside]
-    how = (steps.function, steps.groups, len(aside), every_step)
-    state = state.to(steps.drive)
-    if steps.into is not None:
-        state = linear(state, steps.into)
-    tensors = (steps.drive, state, steps.matrix, *aside, *steps.shared)
-    unit = recorded.once(tuple((one.shape, one.dtype, one.device) for one in tensors), lambda: _fused_unit(steps))
+    constants = form.constants()
+    drive, *asides = form.driving(constants, inputs)
+    matrix, out = form.matrices(constants, drive)
+    state = state.to(drive)
+    if out is not None:
+        state = torch.linalg.solve(out, state.mT).mT
+    shared = form.shared(constants)
+    numbers = [None if isinstance(each, Tensor) else each for each in shared]
+    how = How(form, numbers, len(asides), every_step)
+    tensors = (drive, state, matrix, *asides, *(each for each in shared if isinstance(each, Tensor)))
+    unit = _fused_unit(form, numbers, drive)
     found: tuple[Tensor, ...]
     if unit is None:
         found = recorded(lambda *given: _Sequence.apply(how, *given), *tensors)
     else:
         found = _FusedSequence.apply(unit, how, *tensors)
-    if steps.out is not None:
-        found = tuple(linear(one, steps.out) for one in found)
+    if out is not None:
+        found = tuple(linear(one, out) for one in found)
     return found[0] if every_step else found[0].unsqueeze(0), found[-1]
 
 
@@ -69,21 +111,20 @@ class _Sequence(Function):
         matrix: Tensor,
         *others: Tensor,
     ) -> tuple[Tensor, ...]:
-        function, _, asides, every_step = how
-        states, transposed, shared = [state], matrix.mT, others[asides:]
-        for t, pre in enumerate(drive.unbind(0)):
+        states, transposed, function = [state], matrix.mT, how.function(others[how.asides :])
+        for pre, *asides in zip(drive.unbind(0), *(aside.unbind(0) for aside in others[: how.asides]), strict=True):
             pre.addmm_(state, transposed)
-            state = function(state, pre, *(aside[t] for aside in others[:asides]), *shared)
+            state = function(state, pre, asides)
             states.append(state)
         ctx.save_for_backward(torch.stack(states), drive, matrix, *others)
         ctx.how = how
-        return (torch.stack(states[1:]), state) if every_step else (state,)
+        return (torch.stack(states[1:]), state) if how.every_step else (state,)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *by_found: Tensor) -> tuple[Tensor | None, ...]:
         states, pre, matrix, *others = ctx.saved_tensors
-        asides = ctx.how[2]
+        asides = ctx.how.asides
         by_pre, by_matrix = torch.empty_like(pre), torch.zeros_like(matrix)
         by_others = [torch.zeros_like(one) for one in others]
         *by_states, by_state = by_found
@@ -104,12 +145,11 @@ class _Sequence(Function):
         return None, by_pre, by_state, by_matrix, *by_others
 
 
-def _fused_unit(steps: Unitwise) -> str | None:
-    """The function of a unit for a kernel that runs all steps; None where there is no such kernel."""
-    rows, columns = steps.matrix.shape
-    if not at_hand(steps.drive) or steps.groups > 1 or rows != columns or rows > LARGEST:
+def _fused_unit(form: Unitwise, numbers: Sequence[float | None], drive: Tensor) -> str | None:
+    """Return the function of a unit for a kernel that runs all steps; None where there is no such kernel."""
+    if not at_hand(drive) or drive.shape[-1] > LARGEST:
         return None
-    return unit_of(steps.function, steps.aside is not None, steps.shared)
+    return unit_of(form, numbers)
 
 
 class _FusedSequence(Function):
@@ -119,14 +159,13 @@ class _FusedSequence(Function):
     def forward(
         ctx: Any, unit: str, how: How, drive: Tensor, state: Tensor, matrix: Tensor, *others: Tensor
     ) -> tuple[Tensor, ...]:
-        _, _, asides, every_step = how
         drive = drive.contiguous()
         states = torch.cat([state.unsqueeze(0), torch.empty_like(drive)])
-        run_forward(unit, states, drive, matrix, others[:asides], others[asides:])
+        run_forward(unit, states, drive, matrix, others[: how.asides], others[how.asides :])
         ctx.save_for_backward(states, drive, matrix, *others)
         ctx.how, ctx.unit = how, unit
         last = states[-1].clone()
-        return (states[1:], last) if every_step else (last,)
+        return (states[1:], last) if how.every_step else (last,)
 
     @staticmethod
     @once_differentiable
@@ -148,7 +187,7 @@ class _FusedSequence(Function):
 
 
 def _summed_products(left: Tensor, right: Tensor) -> Tensor:
-    """The transpose of left, shape (row, i), times right, (row, j), in parts that a GPU works on at once."""
+    """Return the transpose of left, shape (row, i), times right, (row, j), in parts that a GPU works on at once."""
     even = len(left) // PARTS * PARTS
     parts = [one[:even].unflatten(0, (PARTS, -1)) for one in (left, right)]
     return (parts[0].mT @ parts[1]).sum(dim=0).addmm_(left[even:].T, right[even:])
@@ -158,12 +197,12 @@ class _Local:
     """f at some steps, and its derivatives by the coordinates of the same unit."""
 
     def __init__(self, how: How, states: Tensor, pre: Tensor, others: Sequence[Tensor]) -> None:
-        function, self.groups, *_ = how
+        self.groups = how.form.groups
         self.units = states.shape[-1] // self.groups
         by = [states.detach().requires_grad_(), pre.detach().requires_grad_()]
         self.others = [one.detach().requires_grad_() for one in others]
         with torch.enable_grad():
-            self.value = function(*by, *self.others)
+            self.value = how.function(self.others[how.asides :])(*by, self.others[: how.asides])
             parts = self.value.unflatten(-1, (self.groups, self.units)).sum(dim=(0, 1, 3)).unbind()
         rows = [torch.autograd.grad(part, by, retain_graph=True, allow_unused=True) for part in parts]
         by_states, by_pre = zip(*rows, strict=True)
@@ -171,14 +210,14 @@ class _Local:
         self.by_states = None if by_states[0] is None else self._table(by_states)
 
     def by_others(self, by_value: Tensor | None) -> Sequence[Tensor]:
-        """The gradients by what else the function takes, from that by its value at all these steps."""
+        """Return the gradients by what else the function takes, from that by its value at all these steps."""
         return [] if by_value is None else torch.autograd.grad(self.value, self.others, by_value)
 
     def _table(self, rows: Sequence[Tensor]) -> Tensor:
         return torch.stack([one.unflatten(-1, (-1, self.units)) for one in rows], dim=2)
 
     def back(self, t: int, by_value: Tensor, by_pre: Tensor, matrix: Tensor) -> Tensor:
-        """The gradient by the state before step `t`; writes that by its pre-activations into `by_pre`."""
+        """Return the gradient by the state before step `t`; writes that by its pre-activations into `by_pre`."""
         by_value = by_value.unflatten(-1, (self.groups, 1, self.units))  # (sample, of what, 1, unit)
         into = by_pre.unflatten(-1, (-1, self.units))
         if self.groups == 1:

@@ -24,7 +24,6 @@ from dynlab.systems import create
 
 PAGE = Path(__file__).parents[2] / "docs" / "numerical-faults.md"
 ANSWERS, REFUSES, NONE = "answers", "refuses", "–"
-SLOW = ("bifurcation", "parameter_plane")  # their numbers are compared nowhere else than in their own tests
 
 
 def given(name):
@@ -133,14 +132,6 @@ def test_it_answers_or_refuses_in_one_sentence(name):
 
 def test_the_page_has_a_row_for_every_diagnostic():
     assert re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE) == list(DIAGNOSTICS)
-
-
-@pytest.mark.parametrize("fault", ["float16", "bfloat16"])
-@pytest.mark.parametrize("name", [name for name in DIAGNOSTICS if name not in SLOW])
-def test_half_precision_gives_the_numbers_of_the_same_weights_in_double(name, fault):
-    (system, *others), keywords = FAULTS[fault](name)
-    compute = lookup(DIAGNOSTICS, name, "diagnostic")
-    xr.testing.assert_equal(compute(system, *others, **keywords), compute(system.double(), *others, **keywords))
 
 
 def _write() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.program.compiled import LARGEST, compiled
+from dynlab.program.compiled import compiled
 from dynlab.program.derived import derived
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, from_function, frozen
@@ -40,13 +40,6 @@ def test_one_compilation_serves_all_numbers(tmp_path, monkeypatch):
     value, work = np.empty(2), np.empty(second.workspace)
     second.step(np.array([0.5, 0.1]), second.numbers, work, value)
     np.testing.assert_allclose(value, [1 - 1.2 * 0.25 + 0.1, 0.15])
-
-
-def test_a_large_state_is_not_compiled():
-    assert (
-        compiled(derived(frozen(create("vanilla", input_size=1, state_size=LARGEST + 1))).program.held(torch.zeros(1)))
-        is None
-    )
 
 
 def test_loops_call_the_generated_step(tmp_path, monkeypatch):

@@ -42,23 +42,6 @@ def test_step_is_the_papers_formula(chart):
     np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
 
 
-def parameters(input_size, state_size, outputs):
-    modules = (create("asrnn", input_size=input_size, state_size=state_size), torch.nn.Linear(state_size, outputs))
-    return sum(p.numel() for module in modules for p in module.parameters())
-
-
-def test_start_is_the_authors():
-    torch.manual_seed(42)
-    system = create("asrnn", input_size=3, state_size=200, a=0.8, b=3.0, eps=1e-5)
-    D = system.saturation().detach()
-    assert 0.8 < float(D.min()) < 0.9
-    assert 2.9 < float(D.max()) <= 3.0 + 1e-5
-    assert torch.equal(system.U_f.detach(), torch.eye(200))
-    torch.testing.assert_close(system.V.detach().T @ system.V.detach(), torch.eye(3), rtol=0, atol=1e-6)
-    assert float(system.b.detach().abs().max()) == 0
-    assert [p.shape for p in system.constrained_parameters()] == [entries_of(system, "W").shape]
-
-
 def test_the_saturation_learns_from_the_copying_start():
     torch.manual_seed(43)
     system = create("asrnn", input_size=3, state_size=6, a=0.0, b=0.0, eps=0.5).double()
@@ -76,18 +59,3 @@ def test_the_saturation_learns_from_the_copying_start():
     S = torch.zeros(1, requires_grad=True)
     S.abs().sum().backward()
     assert float(S.grad) == 0
-
-
-def test_a_saturation_that_does_not_learn_stays_and_the_rest_learns():
-    torch.manual_seed(44)
-    system = create("asrnn", input_size=3, state_size=6, a=0.0, b=0.0, eps=1e-5, learn_saturation=False)
-    before = {name: value.clone() for name, value in system.state_dict().items()}
-    optimizer = torch.optim.RMSprop(system.parameters(), lr=1e-2)
-    state = torch.zeros(7, 6)
-    for x in draw(3, 7, 3).float():
-        state = system.step(state, x)
-    state.square().sum().backward()
-    optimizer.step()
-    moved = {name for name, value in system.state_dict().items() if not torch.equal(value, before[name])}
-    assert moved == set(before) - {"S", "parametrizations.U_f.original"}  # of a linear cell U_f does not matter
-    assert torch.equal(system.saturation(), torch.full((6,), 1e-5))

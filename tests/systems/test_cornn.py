@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.errors import UserError
 from dynlab.systems import create, frozen
 from dynlab.trajectories.simulation import orbit
 
@@ -41,9 +40,3 @@ def test_it_converges_to_the_damped_oscillator_with_order_one(gamma, epsilon):
         errors.append(abs(float(network.output(final)) - exact))
     slopes = np.log2(np.divide(errors[:-1], errors[1:]))
     np.testing.assert_allclose(slopes, 1, atol=0.02)
-
-
-@pytest.mark.parametrize("setting", ["gamma", "epsilon", "step_size"])
-def test_an_oscillator_without_stiffness_damping_or_a_step_is_refused(setting):
-    with pytest.raises(UserError, match="positive number"):
-        cell(**{setting: 0.0})

@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 
-import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import frozen
@@ -44,28 +43,15 @@ def test_states_have_the_names_that_their_number_gives():
     assert five.step(torch.arange(5.0).double(), NONE).tolist() == [4, 3, 2, 1, 2]
 
 
-def test_a_number_can_be_varied_and_fixed_points_are_proved():
-    pytest.importorskip("flint")
-    ds = dl.bifurcation(EquationMap("r*x*(1 - x)", r=3), parameter="r", lowest=2.5, highest=3.2, values=0)
-    assert "r = 3 " in ds.attrs["verdict"]
-    points = dl.fixed_points(EquationMap("r*x*(1 - x)", r=3.2), certify=True)
-    assert sorted(points["fixed_point_state"].values.ravel()) == pytest.approx([0, 1 - 1 / 3.2], abs=1e-14)
-    assert (points["certified"] == 1).all()
-
-
 @pytest.mark.parametrize(
     "text, numbers, sentence",
     [
         ("y, __import__('os').system('touch ran')", {}, "is not one of"),
-        ("y.real, x", {}, "is not an expression"),
         ("y, x if x else y", {}, "is not an expression"),
-        ("y, [x for x in y]", {}, "is not an expression"),
         ("y, 'a'", {}, "is not a number"),
         ("y, q*x", {}, "q in 'y, q\\*x' has no value: give it one by --set q=1"),
         ("y, x", {"q": 1}, "q=1 sets nothing"),
-        ("y, velocity*x", {"velocity": 1}, "velocity=1 sets nothing"),
         ("y, x +", {}, "is not a list of expressions"),
-        ("y, x // 2", {}, "made of"),
     ],
 )
 def test_what_is_no_expression_is_refused_and_never_run(text, numbers, sentence, tmp_path, monkeypatch):

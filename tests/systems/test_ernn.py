@@ -35,10 +35,9 @@ def equilibrium(system, x):
     return z
 
 
-@pytest.mark.parametrize("start", ["previous", "zero"])
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("projection", [True, False])
-@pytest.mark.parametrize("rank", [2, None])
+@pytest.mark.parametrize(
+    "start, sign, projection, rank", [("previous", 1, True, 2), ("zero", -1, True, None), ("previous", -1, False, 2)]
+)
 def test_step_is_the_papers_recursion(start, sign, projection, rank):
     system = make(start=start, sign=sign, projection=projection, rank=rank, inner_steps=3)
     system.eta.copy_(torch.linspace(0.1, 0.9, 15).reshape(3, 5))
@@ -57,11 +56,10 @@ def test_step_is_the_papers_recursion(start, sign, projection, rank):
     np.testing.assert_allclose(system.recurrent_matrix(), P @ U, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("start", ["previous", "zero"])
-@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("start, sign", [("previous", 1), ("zero", -1)])
 def test_at_equilibrium_the_state_is_z_minus_the_old_state(start, sign):
     # The condition depends on g + s h alone, so h_k = z*(x_k) − s h_{k−1} and ∂h_k/∂h_{k−1} = −s I.
-    system = contracting(start=start, sign=sign, inner_steps=200, eta=0.9)
+    system = contracting(start=start, sign=sign, inner_steps=60, eta=0.9)
     inputs, initial = draw(2, 5, 3), draw(2, 6)
     states = orbit(system, inputs, initial)
     expected = equilibrium(system, inputs) - sign * states[:, :-1]
@@ -69,24 +67,6 @@ def test_at_equilibrium_the_state_is_z_minus_the_old_state(start, sign):
     found = jacobian(system, states[:, :-1], inputs, torch.arange(5)).dense()
     identity = torch.eye(6, dtype=torch.float64).expand(2, 5, 6, 6)
     torch.testing.assert_close(found, -sign * identity, rtol=0, atol=1e-12)
-
-
-def test_the_last_state_is_an_alternating_sum_of_equilibria():
-    system = contracting(inner_steps=200, eta=0.9)
-    inputs, initial = draw(5, 3), draw(6)
-    signs = torch.tensor([(-1.0) ** (5 - k) for k in range(1, 6)], dtype=torch.float64)
-    expected = (signs[:, None] * equilibrium(system, inputs)).sum(dim=0) - initial
-    torch.testing.assert_close(orbit(system, inputs, initial)[-1], expected, rtol=0, atol=1e-12)
-
-
-def test_low_rank_leaves_exact_zero_eigenvalues_in_the_inner_jacobian():
-    # D P U − I has rank at most (inactive units + d) without P, so most eigenvalues vanish: not "all negative".
-    system = make(state_size=40, rank=5, projection=False)
-    g, h, x = draw(40), draw(40), draw(3)
-    matrix = system.inner_jacobian(g, h, x).dense()
-    inactive = int((system.activation.slope(system.recurrent_matrix() @ (g + h) + system.W @ x + system.b) == 0).sum())
-    assert 0 < inactive < 35
-    assert int(torch.linalg.matrix_rank(matrix)) <= inactive + 5
 
 
 @pytest.mark.parametrize("t", [5, -1, torch.tensor([0, 5]), torch.tensor([0, -1])], ids=str)

@@ -40,29 +40,11 @@ def test_a_module_is_copied_and_put_in_eval_mode_and_float64():
     assert module.inner.weight.requires_grad
 
 
-def test_a_function_around_a_float32_module_says_what_to_do():
-    cell = nn.GRUCell(1, 3)
-    with pytest.raises(UserError, match="give a module itself"):
-        from_function(lambda h, x: cell(x, h), 3, 1)
-
-
-def test_shapes_that_do_not_fit_are_told_with_the_order_of_the_arguments():
-    with pytest.raises(UserError, match=r"called as f\(state, input\) .*\(3,\).*\(2,\).*order='xh'") as told:
-        from_function(lambda a, b: b @ b.new_zeros(3, 3) + a @ a.new_zeros(2, 3), 3, 2)
-    assert "\n" not in str(told.value)
-
-
 @pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")
 def test_a_function_of_numpy_says_that_it_must_be_torchs():
     system = from_function(lambda h, x: np.tanh(h), 2)
     with pytest.raises(UserError, match=r"computes with numpy.*torch\.tanh"):
         jacobian(system, torch.zeros(1, 2).double(), torch.zeros(1, 0).double()).dense()
-
-
-@pytest.mark.parametrize("sizes", [{"state_size": 31, "input_size": 3}, {"state_size": 32}])
-def test_sizes_that_a_module_does_not_have_are_refused_when_it_is_given(sizes):
-    with pytest.raises(UserError, match=r"GRUCell fails when it is called .* Check state_size and input_size"):
-        from_module(nn.GRUCell(3, 32), order="xh", **sizes)
 
 
 class Swapped(nn.Module):
@@ -91,13 +73,6 @@ def test_a_function_named_the_other_way_round_is_refused_until_its_order_is_said
 def test_a_system_without_input_steps_under_any_leading_dimensions(lead):
     h = torch.randn(*lead, 2)
     torch.testing.assert_close(from_function(lambda h, x: 2 * h, 2).step(h, torch.zeros(*lead, 0)), 2 * h)
-
-
-def test_the_input_first():
-    torch.manual_seed(1)
-    module, h, x = Swapped(), torch.randn(5, 2), torch.randn(5, 1)
-    system = from_function(module, 2, 1, order="xh").eval()
-    torch.testing.assert_close(system.step(h, x), module.own.eval()(h, x), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 5)])
@@ -137,19 +112,6 @@ def test_the_eigenvalues_of_a_complex_state_are_its_own_and_their_conjugates():
     state = torch.tensor([1.0, 2.0, 3.0, 4.0]).double()  # z = 1 + 3i, 2 + 4i
     z = values.to(torch.complex128) * torch.tensor([1 + 3j, 2 + 4j]) + 5
     torch.testing.assert_close(system.step(state, torch.full((1,), 5.0).double()), torch.cat([z.real, z.imag]))
-
-
-MISUSE = {
-    "order": (lambda h, x: h, {"order": "hxx"}, r"Unknown order of the arguments 'hxx': did you mean 'hx'"),
-    "one argument": (lambda h: h, {}, r"must take a state and an input"),
-    "three arguments": (lambda h, x, t: h, {}, r"must take a state and an input"),
-}
-
-
-@pytest.mark.parametrize("f, options, sentence", MISUSE.values(), ids=MISUSE)
-def test_what_is_no_step_is_refused_at_once(f, options, sentence):
-    with pytest.raises(UserError, match=sentence):
-        from_function(f, 2, **options)
 
 
 RETURNS = {
@@ -217,27 +179,6 @@ def test_a_function_of_one_state_is_that_of_each_row(f, alone):
     system = from_function(f, 2)
     ended = dl.simulate(system, initial_state=states, steps=2)["trajectory"].values[:, -1]
     np.testing.assert_allclose(ended, [alone(alone(state)) for state in states], rtol=1e-13)
-
-
-def test_a_function_of_one_argument_is_refused():
-    with pytest.raises(
-        UserError, match=r"tanh fails when it is called as f\(state, input\).*takes 1 positional argument"
-    ):
-        from_function(torch.tanh, state_size=2)
-
-
-def test_an_error_of_the_users_own_code_is_told_as_such():
-    def fails(h, x):
-        raise ZeroDivisionError("mine")
-
-    with pytest.raises(UserError, match=r"fails when it is called.*mine"):
-        dl.fixed_points(from_function(fails, 2))
-
-
-def test_a_function_of_one_number_may_return_a_number():
-    system = from_function(lambda h, x: torch.tanh(2 * h[0]), state_size=1)
-    found = dl.fixed_points(system).fixed_point_state.values.ravel()
-    np.testing.assert_allclose(np.sort(found), [-0.957504024, 0, 0.957504024], atol=1e-9)
 
 
 @pytest.mark.parametrize(

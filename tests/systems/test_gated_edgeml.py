@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, frozen
 
@@ -46,41 +45,6 @@ def test_ugrnn_is_edgemls_formula():
     np.testing.assert_allclose(step(cell, h, x), z * h + (1 - z) * c, rtol=0, atol=1e-15)
 
 
-def test_start_is_edgemls():
-    for name in ("fastgrnn", "ugrnn"):
-        cell = make(name, input_size=100, state_size=100)
-        biases = [value for key, value in cell.named_parameters() if key.startswith("b_")]
-        weights = [value for value in cell.parameters() if value.ndim == 2]
-        assert len(biases) == 2
-        assert len(weights) == {"fastgrnn": 2, "ugrnn": 4}[name]
-        assert all(bool((bias == 1).all()) for bias in biases)
-        # 10,000 values: their deviation is known to 0.7 %
-        assert [float(weight.std()) for weight in weights] == pytest.approx([0.1] * len(weights), rel=0.03)
-    fastgrnn = make("fastgrnn")
-    assert float(torch.sigmoid(fastgrnn.zeta)) == pytest.approx(0.7311, abs=5e-5)
-    assert float(torch.sigmoid(fastgrnn.nu)) == pytest.approx(0.0180, abs=5e-5)
-
-
-def test_parameters_of_fastgrnn_lsq_at_the_har2_size():
-    # 80 units, 9 inputs, 2-class read-out: 29 KB of 4-byte numbers and 7.5k parameters in the papers' tables
-    cell = create("fastgrnn", input_size=9, state_size=80)
-    count = sum(p.numel() for module in (cell, torch.nn.Linear(80, 2)) for p in module.parameters())
-    assert count == 80 * 9 + 80 * 80 + 2 * 80 + 2 + 162
-    assert round(4 * count / 1024) == 29
-
-
-@pytest.mark.parametrize(
-    "name, config, expected",
-    [
-        ("fastgrnn", {"input_rank": 2, "state_rank": 3}, 2 * (5 + 4) + 3 * (5 + 5) + 2 * 5 + 2),
-        ("ugrnn", {}, 2 * (5 * 4 + 5 * 5 + 5)),
-    ],
-)
-def test_parameters_of_the_other_forms(name, config, expected):
-    cell = create(name, input_size=4, state_size=5, **config)
-    assert sum(p.numel() for p in cell.parameters()) == expected
-
-
 def test_low_rank_matrices_have_that_rank():
     cell = make("fastgrnn", state_size=8, state_rank=2)
     matrix = jacobian(cell, torch.zeros(8).double(), torch.zeros(3).double()).dense()
@@ -119,23 +83,3 @@ def test_the_ungated_residual_vanishes_at_a_fixed_point(name):
         h = cell.step(h, x)
     torch.testing.assert_close(cell.step(h, x), h, rtol=0, atol=1e-14)
     assert float(cell.ungated_residual(h, x).abs().max()) < 1e-12
-
-
-@pytest.mark.parametrize("name", ["fastgrnn", "ugrnn"])
-def test_a_shut_gate_does_not_hide_in_the_ungated_residual(name):
-    cell = make(name)
-    cell.b_z.fill_(60.0)
-    if name == "fastgrnn":
-        cell.nu.fill_(-60.0)
-    h, x = torch.from_numpy(draw(5)), torch.from_numpy(draw(3))
-    assert float((cell.step(h, x) - h).abs().max()) < 1e-14
-    assert float(cell.ungated_residual(h, x).abs().max()) > 0.1
-
-
-@pytest.mark.parametrize(
-    "config, message",
-    [({"density": 0.0}, "above 0 and at most 1, got 0.0"), ({"input_rank": 0}, "at least 1 .*, got 0")],
-)
-def test_misuse_is_one_sentence(config, message):
-    with pytest.raises(UserError, match=message):
-        create("fastgrnn", input_size=1, state_size=2, **config)

@@ -5,10 +5,9 @@ import pytest
 import torch
 
 import problems
-from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.program.differentiation import input_jacobian, jacobian
-from dynlab.systems import ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
+from dynlab.systems import ImplicitMidpoint, create, frozen
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear
@@ -35,7 +34,7 @@ def gated():
 def test_order_of_convergence(name):
     flow = planar_system(planar_matrix("diff"), "flow")
     exact = simulate(flow, initial_state=problems.STARTS[2], times=[0.0, 1.0]).trajectory.values[0, -1]
-    counts = [20, 40, 80, 160]
+    counts = [20, 40, 80]
     errors = [
         np.linalg.norm(
             simulate(INTEGRATORS[name](flow, 1 / count), steps=count, initial_state=problems.STARTS[2]).trajectory[
@@ -50,7 +49,7 @@ def test_order_of_convergence(name):
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
-@pytest.mark.parametrize("rate", [-0.15 + 2j, -3 + 1j, 0.5 + 2j, 2j])
+@pytest.mark.parametrize("rate", [-0.15 + 2j, 2j])
 def test_a_step_of_a_linear_flow_multiplies_by_the_stability_function(name, rate):
     flow = Linear([[rate.real, -rate.imag], [rate.imag, rate.real]])
     system = frozen(INTEGRATORS[name](flow, 0.3))
@@ -77,25 +76,6 @@ def test_jacobians_are_the_quotients_of_differences(name, derivative, by):
     torch.testing.assert_close(found, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("matrix", [each for each, _ in problems.LINEAR.values()], ids=list(problems.LINEAR))
-def test_exponential_euler_solves_linear_flows_exactly(matrix):
-    start = np.linspace(1, -1, len(matrix))
-    exact = simulate(Linear(matrix), initial_state=start, times=[0.0, 3.0]).trajectory.values[0, -1]
-    found = simulate(ExponentialEuler(Linear(matrix), 1.5), steps=2, initial_state=start).trajectory.values[0, -1]
-    exponential = torch.linalg.matrix_exp(3 * torch.tensor(matrix, dtype=torch.float64)).numpy() @ start
-    np.testing.assert_allclose(found, exponential, rtol=0, atol=1e-12 * max(1, np.abs(exponential).max()))
-    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("step", [0.01, 0.1, 1.0, 100.0])
-def test_the_implicit_midpoint_rule_turns_without_growth(step):
-    system = frozen(ImplicitMidpoint(Linear(problems.PLANAR["zero"].tolist()), step))
-    matrix = jacobian(system, torch.ones(2, dtype=torch.float64), NOTHING).dense().reshape(2, 2)
-    np.testing.assert_allclose(np.abs(np.linalg.eigvals(matrix.numpy())), 1, rtol=0, atol=1e-15)
-    orbit = simulate(system, steps=1000, initial_state=[0.0, 0.5]).trajectory.values[0]
-    np.testing.assert_allclose(np.linalg.norm(orbit, axis=1), 0.5, rtol=1e-12)
-
-
 def test_the_implicit_midpoint_step_keeps_its_equation():
     system = frozen(ImplicitMidpoint(gated(), 2.0))
     generator = torch.Generator().manual_seed(2)
@@ -110,44 +90,3 @@ def test_where_no_midpoint_exists_the_next_state_is_not_known():
     system = frozen(ImplicitMidpoint(Linear([[1.0]]), 2.0))
     states = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
     assert torch.isnan(system.step(states, NOTHING)[:, 0]).tolist() == [True, False]
-
-
-def test_what_each_integrator_makes_of_a_rotation_that_tanh_saturates():
-    """H = Σ log cosh(W₀ h) is conserved: Euler gains most, then midpoint; RK4 loses; the implicit rule keeps it."""
-    flow = planar_system(planar_matrix("zero"), "flow")
-    drift = {}
-    for name, make in INTEGRATORS.items():
-        orbit = simulate(make(flow, 0.1), steps=2000, initial_state=[0.0, 0.5]).trajectory.values[0]
-        energy = problems.log_cosh_energy(problems.PLANAR["zero"], np.zeros(2), orbit)
-        drift[name] = energy[-1] / energy[0] - 1
-    assert drift["euler"] > 5
-    assert 0.01 < drift["midpoint"] < drift["euler"]
-    assert -1e-2 < drift["rk4"] < 0
-    assert abs(drift["implicit-midpoint"]) < 5e-3
-
-
-class Cubic(Flow):
-    """h' = x − h³, a user's own: nothing but a velocity."""
-
-    def velocity(self, state, input, t=0):
-        return input - state**3
-
-
-@pytest.mark.parametrize("name", INTEGRATORS)
-def test_a_users_own_flow_needs_only_its_velocity(name):
-    system = INTEGRATORS[name](Cubic(1, 1), 0.1)
-    states, inputs = torch.tensor([[1.0], [-0.7], [0.2]]).double(), torch.tensor([[0.5], [0.0], [-1.0]]).double()
-    for by, derivative in enumerate((jacobian, input_jacobian)):
-        ahead, behind = (
-            [each + sign * 1e-5 * (k == by) for k, each in enumerate((states, inputs))] for sign in (1, -1)
-        )
-        quotient = (system.step(*ahead) - system.step(*behind)) / 2e-5
-        torch.testing.assert_close(
-            derivative(system, states, inputs).dense()[..., 0].expand(3, 1), quotient, rtol=0, atol=1e-9
-        )
-
-
-@pytest.mark.parametrize("name", INTEGRATORS)
-def test_step_sizes_are_positive(name):
-    with pytest.raises(UserError, match="positive number"):
-        INTEGRATORS[name](Cubic(1, 1), -0.1)

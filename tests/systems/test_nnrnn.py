@@ -6,7 +6,6 @@ import scipy.linalg
 import torch
 
 import problems
-from dynlab.errors import UserError
 from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import entries_of
 
@@ -60,17 +59,3 @@ def test_eigenvalues_are_the_rotations_whatever_the_triangle(system):
 
 def test_penalty(system):
     assert float(system.penalty()) == pytest.approx(0.1**2 + 0.2**2, rel=1e-6)  # γ was given in float32
-
-
-def test_parameters_are_counted_and_saved_once():
-    # P n (n − 1)/2, T n (n − 2)/2, θ and γ n/2 each; V and modReLU's b
-    system = create("nnrnn", input_size=1, state_size=512)
-    assert sum(p.numel() for p in system.parameters()) == 512 * 511 // 2 + 512 * 510 // 2 + 512 + 2 * 512
-    saved = sum(value.numel() for value in system.state_dict().values())
-    assert saved == sum(p.numel() for p in system.parameters())
-    assert [p.numel() for p in system.constrained_parameters()] == [512 * 511 // 2]
-
-
-def test_an_odd_size_is_one_sentence():
-    with pytest.raises(UserError, match="even size; got 7: take 8"):
-        create("nnrnn", input_size=1, state_size=7)

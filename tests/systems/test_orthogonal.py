@@ -1,7 +1,6 @@
 """Orthogonal parametrizations: the map by scipy, torch's own beside it, gradients in closed form, and moving bases."""
 
 import copy
-import math
 
 import numpy as np
 import pytest
@@ -10,9 +9,8 @@ import torch
 from torch.nn.utils import parametrize
 
 from dynlab.diagnostics.spectrum import spectrum
-from dynlab.errors import UserError
 from dynlab.systems import create, frozen
-from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, cayley, entries_of, skew_start
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, entries_of
 
 N = 6
 MAPS = {
@@ -45,20 +43,6 @@ def test_the_matrix_is_the_base_times_the_map(chart):
     expected = base.numpy() @ MAPS[chart](skew(entries).numpy())
     np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-14)
     assert defect(found) < 1e-14
-
-
-@pytest.mark.parametrize("size", [6, 7])
-def test_starts_turn_planes_by_angles_in_their_ranges(size):
-    torch.manual_seed(22)
-    a = skew(skew_start(size, "cayley"), size).diagonal(1)[::2]
-    assert bool(((a > -1) & (a <= 0)).all())
-    angles = np.angle(np.linalg.eigvals(cayley(skew(skew_start(size, "cayley").double(), size))))
-    assert np.abs(angles).max() <= math.pi / 2
-    assert (np.abs(angles) > 1e-3).sum() == 2 * (size // 2)
-    a = skew(skew_start(1000, "henaff"), 1000).diagonal(1)[::2]
-    assert float(a.abs().max()) <= math.pi
-    assert float(a.var()) == pytest.approx(math.pi**2 / 3, rel=0.15)
-    assert float(skew_start(size, "zero").abs().max()) == 0
 
 
 def moving(chart="exp", rebase_every=3, project_every=2):
@@ -125,26 +109,10 @@ def trained(cell, optimizer, steps):
         cell.after_optimizer_step()
 
 
-def test_a_run_resumes_exactly_between_two_moves_of_the_base():
-    cell = moving()
-    optimizer = torch.optim.RMSprop(cell.parameters(), lr=1e-2)
-    trained(cell, optimizer, 4)
-    saved = copy.deepcopy((cell.state_dict(), optimizer.state_dict()))
-    trained(cell, optimizer, 5)
-    again = moving()
-    again.load_state_dict(saved[0])
-    optimizer = torch.optim.RMSprop(again.parameters(), lr=1e-2)
-    optimizer.load_state_dict(saved[1])
-    trained(again, optimizer, 5)
-    assert all(torch.equal(value, again.state_dict()[name]) for name, value in cell.state_dict().items())
-
-
 ORTHOGONAL = [
     ("exprnn", {}, ["B"]),
     ("dtriv", {"rebase_every": 10, "project_every": 3}, ["B"]),
-    ("scornn", {}, ["B"]),
-    ("asrnn", {"rebase_every": 10}, ["W", "U_f"]),
-    ("asrnn", {"chart": "cayley"}, ["W", "U_f"]),
+    ("asrnn", {"rebase_every": 10, "chart": "cayley"}, ["W", "U_f"]),
 ]
 
 
@@ -153,30 +121,12 @@ def test_matrices_stay_orthogonal_in_float32(name, config, matrices):
     torch.manual_seed(27)
     cell = create(name, input_size=1, state_size=24, **config)
     starts = [getattr(cell, matrix).detach().clone() for matrix in matrices]
-    trained(cell, torch.optim.RMSprop(cell.parameters(), lr=1e-2), 300)
+    trained(cell, torch.optim.RMSprop(cell.parameters(), lr=1e-2), 100)
     for matrix, start in zip(matrices, starts, strict=True):
         W = getattr(cell, matrix)
         assert W.dtype == torch.float32
         assert float((W.detach() - start).abs().max()) > 0.05
         assert defect(W) < 1e-5
-
-
-@pytest.mark.parametrize(
-    "name, config, message",
-    [
-        ("exprnn", {"init": "henaf"}, "did you mean 'henaff'"),
-        ("exprnn", {"chart": "expm"}, "did you mean 'exp'"),
-        ("dtriv", {"rebase_every": 0}, "got 0 and 100"),
-        ("dtriv", {"project_every": 0}, "got 100 and 0"),
-        ("scornn", {"rho": 1.5}, "between 0 and 1, got 1.5"),
-        ("asrnn", {"chart": "caley"}, "did you mean 'cayley'"),
-        ("asrnn", {"eps": 0.0}, r"positive eps \(1e-5 in place of 0\)"),
-        ("asrnn", {"a": 1.0, "b": 0.0}, "a <= b"),
-    ],
-)
-def test_misuse_is_one_sentence(name, config, message):
-    with pytest.raises(UserError, match=message):
-        create(name, input_size=1, state_size=4, **config)
 
 
 @pytest.fixture
@@ -198,32 +148,18 @@ def test_a_frozen_copy_makes_its_matrix_once(exponentials):
     assert len(exponentials) <= 5
 
 
-@pytest.mark.parametrize("change", ["in place", "another", "a copy", "another dtype"])
-def test_a_matrix_that_is_kept_follows_what_it_is_made_of(change):
+def test_a_matrix_that_is_kept_follows_what_it_is_made_of():
     system = frozen(create("exprnn", input_size=2, state_size=8))
     before = system.recurrent().clone()
     changed = torch.randn_like(entries_of(system, "B"))
     expected = torch.linalg.matrix_exp(SkewSymmetric(8)(changed)).T
-    if change == "in place":
-        entries_of(system, "B").copy_(changed)
-        found = system.recurrent()
-    elif change == "another":
-        names = {"parametrizations.B.original": changed}
-        found = torch.func.functional_call(Recurrent(system), {f"system.{name}": one for name, one in names.items()})
-        again = {name: one.clone().mul_(0) for name, one in names.items()}
-        none = torch.func.functional_call(Recurrent(system), {f"system.{name}": one for name, one in again.items()})
-        torch.testing.assert_close(none, torch.eye(8, dtype=torch.float64))
-        torch.testing.assert_close(system.recurrent(), before)
-    elif change == "a copy":
-        other = copy.deepcopy(system)
-        entries_of(other, "B").copy_(changed)
-        found = other.recurrent()
-        torch.testing.assert_close(system.recurrent(), before)
-    else:
-        found = frozen(system, torch.float32).recurrent()
-        assert found.dtype == torch.float32
-        expected = before.float()
-    torch.testing.assert_close(found, expected)
+    names = {"system.parametrizations.B.original": changed}
+    torch.testing.assert_close(torch.func.functional_call(Recurrent(system), names), expected)
+    torch.testing.assert_close(system.recurrent(), before)
+    other = copy.deepcopy(system)
+    entries_of(other, "B").copy_(changed)
+    torch.testing.assert_close(other.recurrent(), expected)
+    torch.testing.assert_close(system.recurrent(), before)
 
 
 class Recurrent(torch.nn.Module):
@@ -235,12 +171,3 @@ class Recurrent(torch.nn.Module):
 
     def forward(self):
         return self.system.recurrent()
-
-
-def test_the_matrix_of_ones_own_module_is_always_made_anew():
-    """An average of weights moves them by ``.data``, of which torch keeps no count."""
-    system = create("exprnn", input_size=2, state_size=8).requires_grad_(False)
-    system.recurrent()
-    entries_of(system, "B").data.zero_()
-    torch.testing.assert_close(system.recurrent(), torch.eye(8))
-    assert spectrum(system, np.zeros((1, 3, 2)), times=2).eigenvalue.shape[-1] == 8

@@ -8,8 +8,6 @@ import torch
 from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import entries_of
 
-NAMES = ["exprnn", "dtriv", "scornn"]
-
 
 def draw(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(30), dtype=torch.float64)
@@ -69,21 +67,3 @@ def test_scornn_is_the_papers_formula(rho, negative):
     expected = by_hand(system, np.linalg.inv(eye + A) @ (eye - A) @ D, h.numpy(), x.numpy())
     np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
     assert float(torch.linalg.det(system.B)) == pytest.approx((-1.0) ** negative, abs=1e-12)
-
-
-def test_starts_are_the_authors():
-    torch.manual_seed(31)
-    exprnn = create("exprnn", input_size=100, state_size=100)
-    # Kaiming: variance 2/m; 10,000 values know it to 1.4 %
-    assert float(exprnn.V.detach().var()) == pytest.approx(2 / 100, rel=0.06)
-    assert 0.008 < float(exprnn.b.detach().abs().max()) <= 0.01
-    scornn = create("scornn", input_size=100, state_size=100)
-    assert 0.0099 < float(scornn.V.detach().abs().max()) <= 0.01
-    assert float(scornn.b.detach().abs().max()) == 0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_matrix_alone_is_the_constrained_parameter(name):
-    system = create(name, input_size=3, state_size=6)
-    assert [p.shape for p in system.constrained_parameters()] == [(15,)]
-    assert {key for key, _ in system.named_parameters()} == {"V", "b", "parametrizations.B.original"}

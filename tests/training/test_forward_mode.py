@@ -5,8 +5,7 @@ import torch
 from conformance.test_systems import TIMES, TRAINED
 
 import dynlab as dl
-from dynlab.errors import UserError
-from dynlab.training.forward_mode import RealTimeRecurrentLearning, real_time_recurrent_learning
+from dynlab.training.forward_mode import real_time_recurrent_learning
 from dynlab.trajectories.simulation import orbit
 
 
@@ -43,36 +42,3 @@ def test_every_system_has_the_gradient_of_backpropagation(name, config, every_st
     assert any(one.any() for one in gradient.values())
     for key in gradient:
         torch.testing.assert_close(gradient[key], expected[key], rtol=1e-10, atol=1e-10)
-
-
-def test_what_is_kept_does_not_grow_with_time():
-    torch.manual_seed(0)
-    learning = RealTimeRecurrentLearning(dl.create("vanilla", input_size=2, state_size=5), samples=3)
-    inputs = torch.randn(40, 3, 2)
-    learning.advance(inputs[0])
-    kept = sum(one.numel() for one in learning.sensitivity.values())
-    assert kept == 3 * 5 * (25 + 10 + 5)
-    for input in inputs[1:]:
-        learning.advance(input)
-    assert sum(one.numel() for one in learning.sensitivity.values()) == kept
-    assert learning.state.grad_fn is None
-    assert all(one.grad_fn is None for one in learning.sensitivity.values())
-
-
-@pytest.mark.parametrize(
-    "call, sentence",
-    [
-        (lambda: RealTimeRecurrentLearning(dl.create("lorenz"), 1), "take the step dynlab.Euler"),
-        (lambda: RealTimeRecurrentLearning(dl.create("henon"), 1), "no trainable parameters"),
-        (lambda: RealTimeRecurrentLearning(dl.create("vanilla", input_size=1, state_size=2), 0), "at least 1, got 0"),
-        (
-            lambda: real_time_recurrent_learning(
-                dl.create("vanilla", input_size=1, state_size=2), torch.zeros(3, 1), weighted_squares
-            ),
-            r"shape \(sample, time, input\)",
-        ),
-    ],
-)
-def test_bad_input(call, sentence):
-    with pytest.raises(UserError, match=sentence):
-        call()

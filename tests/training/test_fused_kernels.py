@@ -7,12 +7,9 @@ import subprocess
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import linear
-from torch.nn.utils import parametrize
 
-from dynlab.systems import create
+from dynlab.systems import create, from_function
 from dynlab.training import fused_kernels, unitwise_sequence
-from dynlab.training.ernn_sequence import ernn_states, single_step
 from dynlab.training.recorded import Recorded
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
@@ -79,11 +76,10 @@ def gradients(system, inputs, start, every_step):
     """h_1 … h_T or h_T, and the gradients of a function of them by the start and every parameter."""
     start = start.clone().requires_grad_()
     system.zero_grad()
-    with parametrize.cached():
-        steps = system.unitwise(inputs)
-        shown, last = unitwise_sequence.unitwise_states(steps, start, every_step, Recorded())
-        weights = torch.linspace(0.5, 2, shown.numel(), dtype=shown.dtype, device=shown.device).view_as(shown)
-        ((shown * weights).sum() + last.square().sum()).backward()
+    form = unitwise_sequence.unitwise(system, inputs)
+    shown, last = unitwise_sequence.unitwise_states(form, inputs, start, every_step, Recorded())
+    weights = torch.linspace(0.5, 2, shown.numel(), dtype=shown.dtype, device=shown.device).view_as(shown)
+    ((shown * weights).sum() + last.square().sum()).backward()
     return [shown, last, start.grad, *(one.grad for one in system.parameters() if one.grad is not None)]
 
 
@@ -92,7 +88,8 @@ def case(name, n, every_step, device="cpu"):
     found = []
     for dtype, place in ((torch.float64, "cpu"), (torch.float32, device)):
         torch.manual_seed(0)
-        system = create(name, input_size=2, state_size=n).to(dtype).to(place)
+        extra = {"length": 6, "rank": 4, "eta": 0.4} if name == "ernn" else {}
+        system = create(name, input_size=2, state_size=n, **extra).to(dtype).to(place)
         torch.manual_seed(1)
         inputs, start = torch.randn(6, 3, 2), torch.randn(3, n) / 2
         found.append((system, inputs.to(dtype).to(place), start.to(dtype).to(place)))
@@ -109,17 +106,9 @@ def assert_same(exact, found, factor=1.0):
         )
 
 
-def fused(monkeypatch):
+def fused(form, numbers, drive):
     """Let sequences of this processor go to the kernels."""
-    monkeypatch.setattr(
-        unitwise_sequence,
-        "_fused_unit",
-        lambda steps: (
-            None
-            if steps.drive.dtype == torch.float64
-            else fused_kernels.unit_of(steps.function, steps.aside is not None, steps.shared)
-        ),
-    )
+    return None if drive.dtype == torch.float64 else fused_kernels.unit_of(form, numbers)
 
 
 # How many times as far from the exact numbers as 2e-5: asRNN's coordinates W_f h are ill-conditioned at its start.
@@ -131,9 +120,10 @@ CELLS = {
     "fastgrnn": 1.0,
     "modrelu": 1.0,
     "asrnn": 50.0,
+    "ernn": 1.0,
 }
 SMALL, LARGE = 6, 132  # of less than a warp; of more than registers hold
-HERE = [(name, SMALL, True) for name in CELLS] + [("antisymmetric-gated", LARGE, False), ("fastgrnn", LARGE, True)]
+HERE = [(name, SMALL, True) for name in ("modrelu", "asrnn", "ernn")] + [("antisymmetric-gated", LARGE, False)]
 
 
 @needs_compiler
@@ -145,7 +135,7 @@ def test_kernels_give_what_the_steps_give(name, n, every_step, monkeypatch, tmp_
         compiled[kernel] = OnProcessor(text, kernel, tmp_path)
         return compiled[kernel]
 
-    fused(monkeypatch)
+    monkeypatch.setattr(unitwise_sequence, "_fused_unit", fused)
     monkeypatch.setattr(fused_kernels, "compiled", compile_here)
     exact, found = case(name, n, every_step)
     assert_same(exact, found(), CELLS[name])
@@ -161,34 +151,8 @@ def test_a_gpu_gives_what_the_steps_give(name, n, every_step):
     assert_same(exact, found(), CELLS[name])
 
 
-@needs_compiler
-@pytest.mark.parametrize("start", ["previous", "zero"])
-@pytest.mark.parametrize("activation", ["relu", "tanh"])
-def test_one_inner_step_of_an_ernn_is_such_a_sequence(activation, start, monkeypatch, tmp_path):
-    torch.manual_seed(0)
-    system = create("ernn", input_size=2, state_size=SMALL, length=7, rank=4, activation=activation, start=start)
-    with torch.no_grad():
-        system.eta.uniform_(0.1, 0.9)
-    inputs, state = torch.randn(7, 3, 2), torch.randn(3, SMALL)
-    weights = torch.linspace(1, 2, 7 * 3 * SMALL).view(7, 3, SMALL)
-
-    def of(states):
-        system.zero_grad()
-        found = states()
-        (found * weights).sum().backward()
-        return [found.detach(), *(one.grad.clone() for one in system.parameters())]
-
-    def at_once():
-        drive = system.U(linear(inputs, system.W, system.b))
-        steps = single_step(system, drive, system.step_etas(torch.arange(7)).T, (start == "previous") + 1.0)
-        return unitwise_sequence.unitwise_states(steps, state, True, Recorded())[0]
-
-    expected = of(lambda: ernn_states(system, inputs, state, Recorded()))
-    fused(monkeypatch)
-    monkeypatch.setattr(fused_kernels, "compiled", lambda text, name, *_: OnProcessor(text, name, tmp_path))
-    assert_same(expected, of(at_once))
-
-
-def test_an_operation_without_a_word_has_no_kernel():
-    assert fused_kernels.unit_of(lambda h, pre: torch.erf(pre), 0, ()) is None
-    assert fused_kernels.unit_of(lambda h, pre: torch.tanh(pre) + 0.5 * h, 0, ()) is not None
+@pytest.mark.parametrize("f", [torch.erf, lambda p: torch.cat([torch.tanh(p[..., :1]), p[..., 1:]], dim=-1)])
+def test_what_has_no_text_in_c_or_several_functions_has_no_kernel(f):
+    system = from_function(lambda h, x: f(h @ torch.eye(2).to(h) + x), 2, 2)
+    form = unitwise_sequence.unitwise(system, torch.zeros(1, dtype=torch.float64))
+    assert form is None or fused_kernels.unit_of(form, []) is None

@@ -13,9 +13,7 @@ from dynlab import checkpoints
 from dynlab.systems import create
 from dynlab.training import Run, Settings, resume, train
 from dynlab.training.batches import Batches
-from dynlab.training.network import outputs
 from dynlab.training.prepare import prepare
-from dynlab.trajectories.simulation import orbit
 
 # Systems that do something with one of the four hooks, so small and often that a short training meets all of it.
 SYSTEMS = {
@@ -124,7 +122,7 @@ MOVING = [(name, None) for name in ("asrnn", "soft-orthogonal", "fastgrnn", "nnr
 
 
 @pytest.mark.parametrize("name, apart", [*MOVING, ("dtriv", "sgd"), ("fc-urnn", "gd")])
-@pytest.mark.parametrize("stop", [3, BATCHES + 3], ids=lambda stop: f"before step {stop} of {2 * BATCHES}")
+@pytest.mark.parametrize("stop", [BATCHES + 3], ids=lambda stop: f"before step {stop} of {2 * BATCHES}")
 def test_a_resumed_run_has_the_bases_and_counters_of_one_that_was_not_stopped(name, apart, stop, stop_at, tmp_path):
     run = run_of(name, apart)
     train(run, tmp_path / "whole", checkpoint_every=2)
@@ -135,30 +133,6 @@ def test_a_resumed_run_has_the_bases_and_counters_of_one_that_was_not_stopped(na
     resume(tmp_path / "stopped")
     for file in ("last.ckpt", "network.pt"):
         assert differing(stored(tmp_path / "whole", file), stored(tmp_path / "stopped", file)) == []
-
-
-def test_the_base_of_dtriv_moves_every_k_steps_and_its_matrix_stays_orthogonal(tmp_path):
-    system = checkpoints.read(train(run_of("dtriv"), tmp_path / "run").checkpoint).system
-    orthogonal = system.parametrizations["B"][0]
-    assert int(orthogonal.steps) == 2 * BATCHES
-    assert not torch.equal(orthogonal.base, torch.eye(5, dtype=torch.float64))
-    assert (system.B.mT @ system.B - torch.eye(5)).abs().max() < 1e-6
-    # 10 steps and a move every 3: one step was taken from the last base, of at most 0.005 / sqrt(1 - 0.8) an entry
-    entries = system.parametrizations["B"].original
-    assert 0 < entries.abs().max() < 0.005 / math.sqrt(0.2)
-
-
-@pytest.mark.parametrize("name", ["urnn", "fc-urnn", "exprnn"])
-@pytest.mark.parametrize("every_step", [False, True])
-def test_outputs_start_where_the_system_does(name, every_step):
-    torch.manual_seed(0)
-    system = create(name, input_size=10, **SYSTEMS[name]).double()
-    inputs = torch.randn(4, 7, 10, dtype=torch.float64)
-    start = system.initial_state()
-    initial = torch.zeros(4, system.state_size) if start is None else start.repeat(4, 1)
-    expected = orbit(system, inputs, initial.double())[:, 1:]
-    expected = expected if every_step else expected[:, -1]
-    assert (outputs(system, inputs, every_step)[0] - expected).abs().max() < 1e-13
 
 
 def stepped(name, matrix_of, rate):

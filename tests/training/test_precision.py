@@ -7,7 +7,6 @@ import torch
 from training.test_systems import TRAINED
 
 from dynlab import checkpoints
-from dynlab.errors import UserError
 from dynlab.training import Run, Settings, train
 
 
@@ -29,8 +28,3 @@ def test_bf16_is_another_training(tmp_path):
         return train(Run("vanilla", "digits", settings, {"state_size": 8}), tmp_path / precision).facts["test_loss"]
 
     assert losses("bf16") != losses("float32")
-
-
-def test_an_unknown_precision_is_said():
-    with pytest.raises(UserError, match="float32, bf16"):
-        Settings(precision="fp8")

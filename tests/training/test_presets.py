@@ -7,9 +7,8 @@ import torch
 
 from dynlab.figures.accuracies import facts
 from dynlab.systems import create
-from dynlab.tasks import create as create_task
 from dynlab.training import PRESETS
-from dynlab.training.network import outputs, training_loss
+from dynlab.training.network import outputs
 from dynlab.training.prepare import accepted
 
 # (input width, steps, outputs) of each task
@@ -130,45 +129,6 @@ def test_a_model_has_the_tables_kilobytes(task, row):
     """Within 3 %, or the table's rounding; of PTB by words without the read-out, which is larger than all of them."""
     size = kilobytes_of(task, row, with_readout=task != "ptb-word")
     assert abs(size - ROWS[task, row]) <= max(1.0, 0.03 * ROWS[task, row])
-
-
-def test_the_spectral_network_of_har2_has_the_tables_size_with_reflections_stored_whole():
-    """134k numbers, 525 KB: two matrices of reflections, of which a half is unused, s, the inputs', b, the read-out."""
-    config = PRESETS["ernn-har2-spectral"].config
-    n, k = config["state_size"], config["reflections"]
-    used = 2 * (n * k - k * (k - 1) // 2)
-    numbers = parameters("ernn-har2-spectral") - used + 2 * n * k
-    assert numbers // 1000 == 134
-    assert round(4 * numbers / 1024) == ROWS["har2", "spectral"]
-
-
-@pytest.mark.parametrize("row", ["fc-urnn-116", "fc-urnn-512", "soft-orthogonal"])
-@pytest.mark.parametrize("task", ["smnist", "pmnist"])
-def test_quoted_baselines_have_the_rmsprop_of_their_authors(row, task):
-    """Its average of squares decays by 0.9 (Keras's and Lasagne's), not by torch's 0.99."""
-    preset = PRESETS[f"antisymmetricrnn-{task}-{row}"]
-    weight = torch.nn.Parameter(torch.zeros(1))
-    optimizer = preset.settings.make_optimizer([weight])
-    weight.grad = torch.ones(1)
-    optimizer.step()
-    assert float(weight.detach()) == pytest.approx(-preset.settings.lr / 0.1**0.5, rel=1e-4)
-
-
-def test_a_step_of_the_tutorial_is_its_own():
-    """0.1/54 along the sum over 50 windows and 8 points of errors clipped at ±1."""
-    preset = PRESETS["tutorial-sine"]
-    task = create_task("sine", **preset.task_settings)
-    answers = (3 * torch.randn(50, 8)).requires_grad_()
-    targets = torch.from_numpy(task.train.targets)
-    training_loss(task, answers, targets, preset.settings).backward()
-    error = (answers - targets).detach()
-    torch.testing.assert_close(preset.settings.lr * answers.grad, 0.1 / 54 * error.clamp(-1, 1))
-    assert float(error.abs().max()) > 1
-    assert len(task.train) == preset.settings.batch_size
-    point = torch.nn.Parameter(torch.zeros(1))
-    point.grad = torch.ones(1)
-    preset.settings.make_optimizer([point]).step()
-    assert float(point.detach()) == pytest.approx(-preset.settings.lr)
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "presets.md").read_text(encoding="utf-8")

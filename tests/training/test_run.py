@@ -1,10 +1,7 @@
 """A run: what it leaves, that it resumes bit for bit, and what it refuses before it writes anything."""
 
 import csv
-import dataclasses
 import itertools
-import json
-import shutil
 
 import numpy as np
 import pytest
@@ -33,19 +30,6 @@ def whole(tmp_path_factory):
     return train(RUN, folder, checkpoint_every=3)
 
 
-def test_numbers_below_the_least_normal_one_are_0_while_a_network_trains(tmp_path):
-    """A gradient that vanishes over a thousand steps goes through them, each some twenty times as slow as another."""
-
-    def denormal():
-        return float(torch.full((), 1e-40) * 1)
-
-    seen = []
-    run = dataclasses.replace(RUN, settings=dataclasses.replace(SETTINGS, epochs=1))
-    train(run, tmp_path / "run", log=lambda line: seen.append(denormal()))
-    assert seen == [0.0]
-    assert denormal() > 0
-
-
 @pytest.mark.parametrize("how", [{"warmup": 1}, {"schedule": "halve", "halve_every": 1}, {"schedule": "cosine"}])
 def test_a_row_of_steps_has_the_rate_at_which_its_step_was_made(how, tmp_path):
     settings = Settings(epochs=2, batch_size=300, optimizer="gd", lr=0.5, **how)
@@ -55,7 +39,7 @@ def test_a_row_of_steps_has_the_rate_at_which_its_step_was_made(how, tmp_path):
     np.testing.assert_allclose(rates, [0.5 * settings.rate(step, BATCHES) for step in range(2 * BATCHES)], rtol=1e-6)
 
 
-@pytest.mark.parametrize("stop", [4, BATCHES + 3, 2 * BATCHES], ids=lambda stop: f"before step {stop} of {3 * BATCHES}")
+@pytest.mark.parametrize("stop", [BATCHES + 3], ids=lambda stop: f"before step {stop} of {3 * BATCHES}")
 def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(stop, whole, stop_at, tmp_path):
     folder = tmp_path / "run"
     stop_at(stop)
@@ -93,7 +77,7 @@ def test_a_run_stopped_between_the_last_batch_and_the_end_of_its_epoch_has_that_
         assert differing(stored(whole.checkpoint.parent, name), stored(folder, name)) == []
 
 
-@pytest.mark.parametrize("stop", [4, 7])
+@pytest.mark.parametrize("stop", [7])
 def test_a_run_on_new_sequences_in_every_epoch_resumes_bit_for_bit(stop, stop_at, tmp_path):
     task = {"symbols": 2, "delay": 3, "train_size": 20, "test_size": 4, "fresh": True}
     run = Run("gru", "copying", Settings(epochs=3, batch_size=8), {"hidden_size": 3}, task)  # three batches an epoch
@@ -105,14 +89,6 @@ def test_a_run_on_new_sequences_in_every_epoch_resumes_bit_for_bit(stop, stop_at
     resume(tmp_path / "stopped")
     for name in FILES:
         assert differing(stored(tmp_path / "whole", name), stored(tmp_path / "stopped", name)) == []
-
-
-def test_the_generators_around_a_run_are_left_alone(tmp_path):
-    torch.manual_seed(7)
-    state, threads = torch.get_rng_state(), torch.get_num_threads()
-    train(Run("vanilla", "digits", Settings(epochs=1, batch_size=600), {"state_size": 2}), tmp_path / "run")
-    assert torch.equal(torch.get_rng_state(), state)
-    assert torch.get_num_threads() == threads
 
 
 def test_the_checkpoint_holds_what_was_measured(whole):
@@ -153,36 +129,6 @@ def test_retraining_keeps_the_last_epoch_and_trains_on_everything(tmp_path):
     assert not any("validation" in key and result.facts[key] is not None for key in result.facts)
     assert not (tmp_path / "run" / "best.ckpt").exists()
     assert stored(tmp_path / "run", "last.ckpt")["/global_step"] == 2 * 3  # 1,437 images in batches of 600
-
-
-def test_a_network_learns_its_task(tmp_path):
-    settings = Settings(epochs=15, batch_size=32, lr=2e-2, clip=1.0)
-    task_settings = {"symbols": 1, "delay": 2, "train_size": 400, "test_size": 100}
-    run = Run("ernn", "copying", settings, {"state_size": 16, "rank": 8, "eta": 0.5}, task_settings)
-    assert train(run, tmp_path / "run").facts["test_accuracy"] > 0.99
-
-
-def test_a_training_that_diverges_says_so(tmp_path):
-    settings = Settings(epochs=3, optimizer="sgd", lr=1e30)
-    run = Run("vanilla", "adding", settings, {"state_size": 3, "activation": "identity"}, {"train_size": 400})
-    with pytest.raises(UserError, match=r"diverged in epoch 1: the loss is .*; lower --lr or set --clip"):
-        train(run, tmp_path / "run")
-
-
-def test_an_interrupted_run_ends_as_an_interrupt_and_can_be_resumed(whole, monkeypatch, tmp_path):
-    original = Training.training_step
-    steps = iter(range(100))
-
-    def step(self, batch, index):
-        if next(steps) == BATCHES + 1:
-            raise KeyboardInterrupt
-        return original(self, batch, index)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Training, "training_step", step)
-        with pytest.raises(KeyboardInterrupt):
-            train(RUN, tmp_path / "run", checkpoint_every=3)
-    assert resume(tmp_path / "run").facts == whole.facts
 
 
 @pytest.mark.parametrize(
@@ -238,53 +184,6 @@ def test_what_cannot_be_resumed_is_said(content, message, tmp_path):
         resume(tmp_path)
 
 
-def test_a_damaged_checkpoint_is_named_when_a_run_is_to_be_resumed(tmp_path):
-    small = Run("vanilla", "digits", Settings(epochs=1, batch_size=600), {"state_size": 2})
-    train(small, tmp_path / "run")
-    last = tmp_path / "run" / "last.ckpt"
-    last.write_bytes(last.read_bytes()[:1000])
-    with pytest.raises(UserError, match=r"last.ckpt cannot be read as a checkpoint"):
-        resume(tmp_path / "run")
-
-
-def test_a_run_that_has_not_got_to_a_checkpoint_is_started_anew(stop_at, tmp_path):
-    stop_at(1)
-    with pytest.raises(Stopped):
-        train(RUN, tmp_path / "run")
-    with pytest.raises(UserError, match=r"no last.ckpt: the run stopped before its first; start it anew"):
-        resume(tmp_path / "run")
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["system"] == "lstm"
-
-
-def test_without_lightning_one_sentence_says_how_to_get_it(monkeypatch, tmp_path):
-    def missing(module, extra):
-        raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab-rnn[{extra}]'")
-
-    monkeypatch.setattr(prepare_module, "require_extra", missing)
-    with pytest.raises(UserError, match=r"needs lightning, which is not installed: pip install 'dynlab-rnn\[train\]'"):
-        train(RUN, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_the_progress_bar_is_on_standard_error(capsys, tmp_path):
-    train(
-        Run("vanilla", "digits", Settings(epochs=2, batch_size=600), {"state_size": 2}), tmp_path / "run", progress=True
-    )
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "Epoch 1" in printed.err
-
-
-def test_a_moved_run_remembers_its_best_epoch(whole, stop_at, tmp_path):
-    stop_at(2 * BATCHES + 1)
-    with pytest.raises(Stopped):
-        train(RUN, tmp_path / "run")
-    stop_at(None)
-    shutil.move(tmp_path / "run", tmp_path / "moved")
-    assert resume(tmp_path / "moved").facts == whole.facts
-    assert differing(stored(whole.checkpoint.parent, "best.ckpt"), stored(tmp_path / "moved", "best.ckpt")) == []
-
-
 def test_the_checkpoint_of_another_run_is_refused(stop_at, tmp_path):
     stop_at(BATCHES + 1)
     with pytest.raises(Stopped):
@@ -294,12 +193,6 @@ def test_the_checkpoint_of_another_run_is_refused(stop_at, tmp_path):
     file.write_text(file.read_text().replace('"lr": 0.01', '"lr": 0.02'))
     with pytest.raises(UserError, match=r"The checkpoint is of another run, `dynlab train"):
         resume(tmp_path / "run")
-
-
-def test_an_exact_ernn_without_equilibrium_says_so(tmp_path):
-    config = {"state_size": 4, "rank": 2, "activation": "relu"}
-    with pytest.raises(UserError, match=r"the loss is nan; lower --lr .*ernn-exact set activation=tanh and rank=none"):
-        train(Run("ernn-exact", "digits", Settings(epochs=1, batch_size=600), config), tmp_path / "run")
 
 
 def test_kept_checkpoints_are_of_the_untrained_network_and_of_every_so_many_batches(whole, tmp_path):

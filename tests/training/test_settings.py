@@ -18,16 +18,6 @@ def test_cosine_falls_from_one_to_zero_over_all_steps():
     assert rates == pytest.approx([(1 + math.cos(math.pi * step / 40)) / 2 for step in range(41)], abs=1e-15)
 
 
-def test_halve_halves_after_each_period():
-    settings = Settings(epochs=6, schedule="halve", halve_every=2)
-    assert [settings.rate(step, 3) for step in range(18)] == [1.0] * 6 + [0.5] * 6 + [0.25] * 6
-
-
-def test_tenth_divides_by_ten_after_each_period():
-    settings = Settings(epochs=300, schedule="tenth", halve_every=200)
-    assert [settings.rate(step, 10) for step in (0, 1999, 2000, 2999)] == [1, 1, 0.1, 0.1]
-
-
 # The second step along the gradients 2, then 1, of each optimizer, from its definition.
 SECOND_STEPS = {
     "sgd": 1 + 0.9 * (0.9 * 2 + 1),  # Nesterov: g + μ v with v = μ g_before + g
@@ -48,26 +38,6 @@ def test_the_second_step_is_that_of_the_formula(name):
         optimizer.step()
     # their small constants, 1e-8 and 1e-10, keep the quotients from 0
     assert before - point.item() == pytest.approx(0.1 * SECOND_STEPS[name], rel=1e-6)
-
-
-@pytest.mark.parametrize("apart", [None, "gd"])
-@pytest.mark.parametrize(
-    "schedule",
-    [{"schedule": "cosine"}, {"schedule": "halve", "halve_every": 1}, {"schedule": "cosine", "warmup": 1}],
-)
-def test_a_schedule_scales_the_rates_of_both_groups(schedule, apart):
-    one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
-    settings = Settings(epochs=2, **schedule, lr=0.3, constrained_lr=0.01, constrained_optimizer=apart)
-    optimizer = settings.make_optimizer([one, other], [other])
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: settings.rate(step, 3))
-    optimizer.step()
-    for step in range(1, 6):
-        scheduler.step()
-        rates = [group["lr"] for group in optimizer.param_groups]
-        assert rates == pytest.approx([0.3 * settings.rate(step, 3), 0.01 * settings.rate(step, 3)])
-        if apart:  # it is what the parts step by
-            assert [part.param_groups[0]["lr"] for part in optimizer.parts] == rates
-    assert settings.rate(5, 3) < 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from lightning.pytorch import LightningModule, Trainer
 from torch import nn
 
 import dynlab as dl
-from dynlab.errors import UserError
 from dynlab.training import StabilityMonitor
 from dynlab.training.stability_watch import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS, measure
 
@@ -139,70 +138,3 @@ def test_a_long_contraction_and_an_expansion_stay_in_log_scale(n, rate, steps):
     assert found[LOG_GRADIENT] == pytest.approx((steps - 1) * np.log(rate), rel=1e-10)
     assert found[LARGEST_EXPONENT] == pytest.approx(np.log(rate), rel=1e-10)
     assert found[SPECTRAL_RADIUS] == pytest.approx(rate, rel=1e-10)
-
-
-def test_a_system_of_dynlabs_is_heard_though_faster_code_runs_it(tmp_path):
-    from dynlab.training import Run, Settings, train
-
-    monitored = train(
-        Run("ernn", "digits", Settings(epochs=1, batch_size=256), {"state_size": 8}), tmp_path / "run", monitor_every=2
-    )
-    rows = (tmp_path / "run" / "steps" / "version_0" / "metrics.csv").read_text().splitlines()
-    assert "stability/log_gradient" in rows[0]
-    assert monitored.checkpoint.is_file()
-
-
-def test_a_diverging_network_is_data():
-    system = dl.from_function(lambda h, x: h * h + 2 + 0 * x.sum(), 2, 1)
-    found, failure = measure(system, torch.zeros(1, 50, 1, dtype=torch.float64), 2)
-    assert np.isnan(found[LOG_GRADIENT])
-    assert "the trajectory has diverged" in failure
-
-
-def test_several_layers_are_listed():
-    module = Users(nn.GRU(4, 6, batch_first=True), 6)
-    module.second = nn.GRU(2, 3)
-    trainer = Trainer(max_epochs=1, logger=False, enable_checkpointing=False, callbacks=[StabilityMonitor()])
-    with pytest.raises(UserError, match="second"):
-        trainer.fit(module, data())
-
-
-def test_a_dead_network_has_no_gradient_and_no_radius():
-    system = dl.create("vanilla", input_size=1, state_size=30, activation="relu").double()
-    with torch.no_grad():
-        system.b.fill_(-1.0)
-        system.W.fill_(-1.0)
-    found, failure = measure(system, torch.zeros(1, 5, 1, dtype=torch.float64), 2)
-    assert (found[LOG_GRADIENT], found[SPECTRAL_RADIUS], failure) == (-np.inf, 0, None)
-
-
-class Failing(Users):
-    def training_step(self, batch, index):
-        super().training_step(batch, index)
-        raise ArithmeticError("of the user's own")
-
-
-def test_a_step_that_fails_leaves_the_module_as_it_was():
-    module = Failing(nn.GRU(4, 6, batch_first=True), 6)
-    options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
-    trainer = Trainer(max_epochs=1, accelerator="cpu", callbacks=[StabilityMonitor()], **options)
-    with pytest.raises(ArithmeticError):
-        trainer.fit(module, data())
-    assert not any(part._forward_pre_hooks for part in module.modules())
-
-
-def test_batches_whose_gradients_are_accumulated_are_one_step():
-    monitor = Recorder(every_n_steps=1)
-    torch.manual_seed(0)
-    options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
-    trainer = Trainer(max_epochs=1, accelerator="cpu", callbacks=[monitor], accumulate_grad_batches=2, **options)
-    trainer.fit(MODULES["gru"](), data())
-    assert len(monitor.kept) == trainer.global_step == 2
-
-
-def test_an_average_of_the_weights_is_no_second_network(tmp_path):
-    from dynlab.training import Run, Settings, train
-
-    run = Run("vanilla", "digits", Settings(epochs=1, batch_size=600, ema=0.9), {"state_size": 2})
-    train(run, tmp_path / "run", monitor_every=1)
-    assert LOG_GRADIENT in (tmp_path / "run" / "steps" / "version_0" / "metrics.csv").read_text()

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import torch
 from runs import Stopped, differing, stored
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy
 
 from dynlab import checkpoints, spectrum, tasks
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.tasks import driving_inputs, ptb
 from dynlab.training import Run, Settings, resume, train
-from dynlab.training.batches import Batches, streams
+from dynlab.training.batches import streams
 from dynlab.training.network import Network, evaluate
 from dynlab.trajectories.simulation import orbit
 
@@ -55,17 +55,6 @@ def whole(folder, tmp_path_factory):
     return train(RUN, tmp_path_factory.mktemp("whole") / "run", data_dir=folder, checkpoint_every=5)
 
 
-def test_an_embedding_is_the_product_with_one_hot_tokens(task):
-    torch.manual_seed(0)
-    system = create("gru", input_size=3, hidden_size=4).double()
-    system.embed(task.tokens)
-    system.double()
-    numbers = torch.from_numpy(task.test.inputs[:5]).double()
-    expected = one_hot(numbers[..., 0].long(), task.tokens).double() @ system.embedding.weight
-    assert torch.equal(system.drive(numbers), expected)
-    assert system.embedding.weight.abs().max() <= 0.1
-
-
 @pytest.mark.parametrize("count, most", [(1, 1), (7, 3), (21, 10), (9, 3), (5, 8)])
 def test_streams_hold_every_window_once_and_in_order(count, most):
     found = streams(count, most)
@@ -73,13 +62,6 @@ def test_streams_hold_every_window_once_and_in_order(count, most):
     assert all(np.array_equal(after, before[: len(after)] + 1) for before, after in itertools.pairwise(found))
     assert max(map(len, found)) <= most
     assert len(found) == math.ceil(count / most)
-
-
-def test_a_batch_follows_the_batch_before(task):
-    rows = [batch for batch, _ in Batches(task, SETTINGS)]
-    targets = [wanted for _, wanted in Batches(task, SETTINGS)]
-    for before, after in zip(targets, rows[1:], strict=False):
-        assert torch.equal(before[: len(after), -1].double(), after[:, 0, 0].double())
 
 
 def test_carried_evaluation_is_one_long_sequence_for_each_stream(task):

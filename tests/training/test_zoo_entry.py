@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from dynlab import checkpoints
-from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.training.prepare import cell_parameters
 
@@ -45,22 +44,6 @@ def test_the_seed_that_is_best_on_held_out_data_is_shipped_retrained(tmp_path):
     shipped = checkpoints.read(tmp_path / "zoo" / "vanilla-har2.pt")
     assert shipped.system.b.tolist() == [1, 1]
     assert json.loads((tmp_path / "zoo" / "vanilla-har2.json").read_text()) == entry
-
-
-def test_one_run_on_all_data_is_an_entry_without_a_choice(tmp_path):
-    (tmp_path / "zoo").mkdir()
-    entry = zoo_entry("vanilla-har2", tmp_path / "zoo", [finished(tmp_path / "whole", 3, None, 0.9)])
-    assert (entry["seed"], entry["seeds"]) == (3, [3])
-    assert (entry["test_accuracy"], entry["test_accuracy_std"], entry["validation_accuracy"]) == (0.9, None, None)
-    assert entry["notes"].startswith("One training on the whole training split")
-    with pytest.raises(UserError, match=r"got seeds \[1\] and \[\]"):
-        zoo_entry("vanilla-har2", tmp_path / "zoo", [finished(tmp_path / "held", 1, 0.9, 0.9)])
-
-
-def test_runs_that_are_no_pairs_are_refused(tmp_path):
-    runs = [finished(tmp_path / "held", 0, 0.9, 0.9), finished(tmp_path / "whole", 1, None, 0.9)]
-    with pytest.raises(UserError, match=r"got seeds \[0\] and \[1\]"):
-        zoo_entry("vanilla-har2", tmp_path, runs)
 
 
 def test_every_learned_number_of_a_cell_counts_and_no_embedding():
