@@ -114,17 +114,6 @@ def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), zero > 0, nullity, nullity == 0)
 
 
-def of_matrix(matrix: Tensor, log_scale: Tensor) -> GradedProduct:
-    """e^log_scale times matrices (sample, state, state) that are not singular, as they are: its errors are 0."""
-    length = _lengths(matrix, -2)
-    Q, R, order = _ordered_qr(matrix / length.unsqueeze(-2), length.log())
-    rows = torch.empty_like(R).scatter(-1, order.unsqueeze(-2).expand_as(R), R * length.gather(-1, order).unsqueeze(-2))
-    size = _lengths(rows, -1)
-    like = identity(len(length), length.shape[-1], matrix)
-    d = size.log() + log_scale.unsqueeze(-1)
-    return dataclasses.replace(like, orthogonal=Q, log_scale=d, rows=rows / size.unsqueeze(-1))
-
-
 def accumulate(factors: Iterable[tuple[Tensor, Tensor]]) -> Iterator[GradedProduct]:
     """J₁, J₂ J₁, J₃ J₂ J₁, … of factors with bounds on the error of their entries, each (sample, state, state)."""
     product = None
