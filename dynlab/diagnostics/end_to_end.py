@@ -203,7 +203,7 @@ def _by_graded_products(driven: Driven, steps: Index, seed: int) -> Iterator[NDA
         total = total + torch.stack(log_determinant(jacobian, error)).cpu()
         total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)
         if t in steps:
-            value = log_singular_values(product.log_scale.cpu().numpy(), product.rows.cpu().numpy())
+            value = log_singular_values(product.scales().cpu().numpy(), product.rows.cpu().numpy())
             wrong = product.error().cpu().numpy()
             with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known
                 above = value + wrong
@@ -218,7 +218,7 @@ def _analysed(
     """Return the variables' values at one time, of ln σ as computed with error and upper bounds (sample, mode)."""
     d, T, Q, valid, zero = (
         part.cpu().numpy()
-        for part in (product.log_scale, product.rows, product.orthogonal, product.valid, product.certain_zeros())
+        for part in (product.scales(), product.rows, product.orthogonal, product.valid, product.certain_zeros())
     )
     zero = zero | (np.isneginf(raw) & (error == 0))
     known = resolved(raw, error) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]

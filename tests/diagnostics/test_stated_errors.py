@@ -61,7 +61,7 @@ def test_the_matrix_is_the_one_whose_errors_are_known(benchmark, number):
     within(benchmark, benchmark.judged(number)["spectra"])
 
 
-@pytest.mark.parametrize("number, answered", [(226, 1.0), (233, 0.4), (260, 0.9), (364, 0.6), (454, 0.6), (773, 0.6)])
+@pytest.mark.parametrize("number, answered", [(226, 1.0), (233, 0.4), (260, 0.9), (364, 0.6), (454, 0.6), (773, 0.2)])
 def test_networks_with_lost_modes(benchmark, number, answered):
     rows = benchmark.judged(number)
     within(benchmark, rows["spectra"])
