@@ -73,7 +73,7 @@ METHOD = (
     "e^d T (QR with the columns sorted at every step), and its singular values come from one-sided Jacobi in log "
     f"scale. A mode is resolved where the bound of its error is at most {KNOWN:g}, or this share of ln σ. Of Q "
     "e^d T that bound sums |Q'ᵀ| E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. The "
-    "eigenvalues are those of e^(d/2) T Q e^(d/2)"
+    "eigenvalues are those of e^(d/2) T Q e^(d/2). Of both bounds the smaller is taken"
 )
 DIVERGED = "; NaN from the first Jacobian that is not finite: the trajectory has diverged"
 
@@ -163,18 +163,18 @@ def _along(driven: Driven, steps: Index, seed: int) -> dict[str, NDArray[Any]]:
     def several(some: slice) -> tuple[NDArray[Any], ...]:
         return _by_plain_products(driven.of(some), steps, failing, seed)
 
-    known, *found = in_threads(several, samples)
+    known, value, error, *found = in_threads(several, samples)
     rest = np.flatnonzero(~known)
     if rest.size:
         with one_torch_thread():
-            graded = _by_graded_products(driven.of(rest), steps, seed)
+            graded = _by_graded_products(driven.of(rest), steps, seed, value[rest], error[rest])
         for plain, each in zip(found, graded, strict=True):
             plain[rest] = each
     return dict(zip(VARIABLES, found, strict=True))
 
 
 def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
-    """Return whether all modes of a sample are resolved, (sample,), and the variables' values where they are."""
+    """Return whether all modes of a sample are resolved, ln σ with its error, and the variables' values."""
     samples, _, n = driven.states.shape
     generator, known, found = np.random.default_rng(seed), np.ones(samples, dtype=bool), []
     factors = ((block.mT, rounding) for block, rounding in driven.factors(range(1, driven.steps + 1)))
@@ -188,12 +188,15 @@ def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) 
             scale = size.log() + product.log_scale.unsqueeze(-1)
             whole = replace(identity(samples, n, matrix), rows=matrix / size.unsqueeze(-1), log_scale=scale)
             determinants = np.stack([value.sum(axis=-1), error.sum(axis=-1)])
-            found.append(_analysed(whole, value, error, upper, determinants, generator))
+            found.append((value, error, *_analysed(whole, value, error, upper, determinants, generator)))
     return known, *(np.stack(column, axis=1) for column in zip(*found, strict=True))
 
 
-def _by_graded_products(driven: Driven, steps: Index, seed: int) -> Iterator[NDArray[Any]]:
-    """Return the variables' values, the first two dimensions being sample and time."""
+def _by_graded_products(driven: Driven, steps: Index, seed: int, values: Real, errors: Real) -> Iterator[NDArray[Any]]:
+    """Return the variables' values, the first two dimensions being sample and time.
+
+    `values` and `errors` (sample, time, mode) are ln σ of plain products, taken where they are sharper.
+    """
     generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
     found, product = [], None
@@ -205,6 +208,9 @@ def _by_graded_products(driven: Driven, steps: Index, seed: int) -> Iterator[NDA
         if t in steps:
             value = log_singular_values(product.scales().cpu().numpy(), product.rows.cpu().numpy())
             wrong = product.error().cpu().numpy()
+            of_plain = values[:, len(found)], errors[:, len(found)]
+            sharper = ~np.isnan(of_plain[0]) & (of_plain[1] < wrong)
+            value, wrong = np.where(sharper, of_plain, (value, wrong))
             with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known
                 above = value + wrong
             upper = np.minimum.accumulate(np.where(np.isnan(above), np.inf, above), axis=-1)

@@ -18,7 +18,7 @@ Real = NDArray[np.float64]
 
 
 def norm(matrix: Real) -> float:
-    """Return ‖A‖₂ of a square matrix: the largest of all singular values, of a large one by Lanczos's iteration on AᵀA."""
+    """Return ‖A‖₂ of a square matrix: the largest singular value, of a large one by Lanczos's method on AᵀA."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # here, since it takes long to import
 
     n, largest = len(matrix), float(np.abs(matrix).max(initial=0.0))
