@@ -1,17 +1,20 @@
 """The end-to-end Jacobian ∂h_t/∂h_0: what a whole sequence does to a small change of its initial state."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import NDArray
+from torch.linalg import vector_norm
 
 from dynlab import schema
 from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
-from dynlab.numerics.graded_product import KNOWN, GradedProduct, accumulate, number_from, of_matrix, resolved
+from dynlab.numerics.graded_product import KNOWN, GradedProduct, identity, multiply, number_from, resolved
 from dynlab.numerics.plain_product import ENOUGH, FAILING, plain_products, plain_singular_values
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
@@ -21,30 +24,58 @@ from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.wording import over, ranged
 
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
-LONG_NAMES = {  # of the variables, in the order in which they are computed
-    "log_singular_value": "ln σ, singular values of ∂h_t/∂h_0",
-    "error_bound": "bound of the error of ln σ",
-    "resolved": "resolved modes of ∂h_t/∂h_0",
-    "surviving": f"directions that survive, σ ≥ {SURVIVES}",
-    "effective_rank": "effective rank of ∂h_t/∂h_0",
-    "log_mean_modulus": "ln of the mean modulus of the eigenvalues of ∂h_t/∂h_0",
-    "log_std_modulus": "ln of the standard deviation of these moduli",
-    "mean_log_modulus": "mean logarithm of the modulus of the eigenvalues of ∂h_t/∂h_0",
-    "mean_log_modulus_error": "bound on the error of that mean logarithm",
+SINGULAR = "-inf where a Jacobian is exactly singular"
+OF_TIME = (schema.SAMPLE, schema.TIME)
+OF_MODE = (*OF_TIME, schema.MODE)
+# In the order in which they are computed: dimensions, long name, why a value is not finite.
+VARIABLES = {
+    "log_singular_value": (
+        OF_MODE,
+        "ln σ, singular values of ∂h_t/∂h_0",
+        f"{SINGULAR}: σ is 0; NaN where the mode is not resolved: the bound of its error is too large",
+    ),
+    "error_bound": (OF_MODE, "bound of the error of ln σ", "inf or NaN where there is no bound"),
+    "resolved": (OF_TIME, "resolved modes of ∂h_t/∂h_0", ""),
+    "surviving": (
+        OF_TIME,
+        f"directions that survive, σ ≥ {SURVIVES}",
+        "NaN where modes that are not resolved may be that large",
+    ),
+    "effective_rank": (
+        OF_TIME,
+        "effective rank of ∂h_t/∂h_0",
+        "NaN where all singular values are 0, or where modes that are not resolved would count",
+    ),
+    "log_mean_modulus": (
+        OF_TIME,
+        "ln of the mean modulus of the eigenvalues of ∂h_t/∂h_0",
+        "NaN where the eigenvalues are not determined, or all are 0",
+    ),
+    "log_std_modulus": (
+        OF_TIME,
+        "ln of the standard deviation of these moduli",
+        "NaN where all moduli are equal to rounding (the logarithm of 0), or not determined",
+    ),
+    "mean_log_modulus": (
+        OF_TIME,
+        "mean logarithm of the modulus of the eigenvalues of ∂h_t/∂h_0",
+        f"{SINGULAR}; NaN where the bound of the error is too large",
+    ),
+    "mean_log_modulus_error": (
+        OF_TIME,
+        "bound on the error of that mean logarithm",
+        "inf where there is no bound",
+    ),
 }
-OF_MODES, SURVIVING = 2, 3  # of the variables, the first, which have a value for each mode
 METHOD = (
     "The product is one matrix where that resolves all modes of a sample. The bound of its error comes from random "
     f"vectors that are carried along, and holds but for a probability of {FAILING:g}. In other samples it is kept as Q "
     "e^d T (QR with the columns sorted at every step), and its singular values come from one-sided Jacobi in log "
     f"scale. A mode is resolved where the bound of its error is at most {KNOWN:g}, or this share of ln σ. Of Q "
-    "e^d T that bound sums |Q'ᵀ| E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. Of both "
-    "the smaller is taken. The eigenvalues are those of e^(d/2) "
-    "T Q e^(d/2)"
+    "e^d T that bound sums |Q'ᵀ| E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. The "
+    "eigenvalues are those of e^(d/2) T Q e^(d/2). Of both bounds the smaller is taken"
 )
-NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
-EXACTLY_ZERO = "-inf where the Jacobian is exactly singular: the singular value is 0"
-DIVERGED = "NaN from the first Jacobian that is not finite: the trajectory has diverged"
+DIVERGED = "; NaN from the first Jacobian that is not finite: the trajectory has diverged"
 
 
 @checked
@@ -105,112 +136,86 @@ def end_to_end(
     >>> (ds["log_singular_value"].values / 100).round(3).tolist()
     [[[-0.693, -6.908]]]
     """
-    driven = drive(
-        system,
-        inputs,
-        initial_state,
-        dtype=dtype,
-        device=device,
-        seed=seed,
-        inputs_description=inputs_description,
-    )
+    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+    driven = drive(system, inputs, initial_state, **of)
     steps = chosen_steps(driven.steps, times)
     found = _along(driven, steps, seed)
-    ds = schema.dataset(
-        _variables(found),
-        system=system.name,
-        source=system.source,
+    diverged = DIVERGED * bool(np.isnan(found["error_bound"]).any())
+    return schema.result(
+        system,
+        {name: (dims, found[name], words) for name, (dims, words, _) in VARIABLES.items()},
         settings=driven.settings | {"times": times},
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(steps)},
-        flags=_flags(found),
+        reasons={name: reason + diverged for name, (_, _, reason) in VARIABLES.items()},
+        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description),
     )
-    ds.attrs["verdict"] = _verdict(ds, driven.steps, inputs_description)
-    return ds
 
 
 def _along(driven: Driven, steps: Index, seed: int) -> dict[str, NDArray[Any]]:
-    """Return the variables' values, (sample, time, ...): by plain products, with graded ones where these fail."""
+    """Return the variables' values, (sample, time, ...): by plain products, of samples where these fail by graded ones.
+
+    A plain product fails where it does not resolve all modes.
+    """
     samples = len(driven.states)
     failing = FAILING / (samples * len(steps))
 
     def several(some: slice) -> tuple[NDArray[Any], ...]:
         return _by_plain_products(driven.of(some), steps, failing, seed)
 
-    known, *plain = in_threads(several, samples)
+    known, value, error, *found = in_threads(several, samples)
     rest = np.flatnonzero(~known)
-    found = dict(zip(LONG_NAMES, plain, strict=True))
     if rest.size:
-        bounds = tuple(each[rest] for each in plain[:OF_MODES]), plain[SURVIVING][rest]
         with one_torch_thread():
-            graded = _by_graded_products(driven.of(rest), steps, seed, *bounds)
-        for name, each in zip(LONG_NAMES, graded, strict=True):
-            found[name][rest] = each
-    found["resolved"] = found["resolved"].astype(np.int64)
-    return found
+            graded = _by_graded_products(driven.of(rest), steps, seed, value[rest], error[rest])
+        for plain, each in zip(found, graded, strict=True):
+            plain[rest] = each
+    return dict(zip(VARIABLES, found, strict=True))
 
 
 def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
-    """Return whether all modes of a sample are resolved, (sample,), and the variables' values where they are.
-
-    Of other samples the first two are the logarithms and their bounds, the third (sample, time, mode) upper bounds.
-    """
+    """Return whether all modes of a sample are resolved, ln σ with its error, and the variables' values."""
     samples, _, n = driven.states.shape
-    generator, known, t = np.random.default_rng(seed), np.ones(samples, dtype=bool), 0
-    columns = [np.zeros((samples, len(steps), *([n] if i < OF_MODES else []))) for i in range(len(LONG_NAMES))]
+    generator, known, found = np.random.default_rng(seed), np.ones(samples, dtype=bool), []
     factors = ((block.mT, rounding) for block, rounding in driven.factors(range(1, driven.steps + 1)))
     for products in plain_products(factors, samples, n, failing, seed):
-        times = np.arange(t + 1, t + 1 + len(products.matrix))
-        t = int(times[-1])
-        for index in np.flatnonzero(np.isin(times, steps)):
-            value, error, upper = (part[0] for part in plain_singular_values(products[index : index + 1]))
-            sharp = np.isfinite(value) & np.isfinite(error) & resolved(value, error, ENOUGH)
-            known &= sharp.all(axis=-1)
-            place = np.searchsorted(steps, times[index])
-            matrix = torch.where(torch.from_numpy(known)[:, None, None], products.matrix[index].mT, torch.eye(n))
+        for index in np.flatnonzero(np.isin(products.count, steps)):
+            product = products[int(index)]
+            value, error, upper = plain_singular_values(product)
+            known &= (np.isfinite(value) & np.isfinite(error) & resolved(value, error, ENOUGH)).all(axis=-1)
+            matrix = torch.where(torch.from_numpy(known)[:, None, None], product.matrix.mT, torch.eye(n))
+            size = vector_norm(matrix, dim=-1)
+            scale = size.log() + product.log_scale.unsqueeze(-1)
+            whole = replace(identity(samples, n, matrix), rows=matrix / size.unsqueeze(-1), log_scale=scale)
             determinants = np.stack([value.sum(axis=-1), error.sum(axis=-1)])
-            product = of_matrix(matrix, products.log_scale[index])
-            found = _analysed(product, value, error, upper, determinants, generator)
-            for column, each in zip(columns, found, strict=True):
-                column[:, place] = each
-            columns[0][~known, place], columns[1][~known, place] = value[~known], error[~known]
-    return known, *columns
+            found.append((value, error, *_analysed(whole, value, error, upper, determinants, generator)))
+    return known, *(np.stack(column, axis=1) for column in zip(*found, strict=True))
 
 
-def _by_graded_products(
-    driven: Driven, steps: Index, seed: int, plain: tuple[Real, Real], surviving: Real
-) -> tuple[NDArray[Any], ...]:
+def _by_graded_products(driven: Driven, steps: Index, seed: int, values: Real, errors: Real) -> Iterator[NDArray[Any]]:
     """Return the variables' values, the first two dimensions being sample and time.
 
-    `plain` are the logarithms of plain products and their bounds, (sample, time, mode), taken where they are sharper.
+    `values` and `errors` (sample, time, mode) are ln σ of plain products, taken where they are sharper.
     """
     generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
-    found: list[list[NDArray[Any]]] = []
-
-    def factors() -> Any:
-        nonlocal total
-        for jacobian, error in driven.jacobians_with_errors(range(1, driven.steps + 1)):
-            total = total + torch.stack(log_determinant(jacobian, error)).cpu()
-            total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)
-            yield jacobian, error
-
-    for t, product in enumerate(accumulate(factors()), start=1):
+    found, product = [], None
+    pairs = driven.jacobians_with_errors(range(1, driven.steps + 1))
+    for t, (jacobian, error) in enumerate(pairs, start=1):
+        product = multiply(jacobian, product or identity(*jacobian.shape[:2], jacobian), error)
+        total = total + torch.stack(log_determinant(jacobian, error)).cpu()
+        total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)
         if t in steps:
-            value = log_singular_values(product.log_scale.cpu().numpy(), product.rows.cpu().numpy())
-            error = product.error().cpu().numpy()
-            place = len(found)
-            sharper = ~np.isnan(plain[0][:, place]) & (plain[1][:, place] < error)
-            value, error = (
-                np.where(sharper, each[:, place], own) for each, own in zip(plain, (value, error), strict=True)
-            )
+            value = log_singular_values(product.scales().cpu().numpy(), product.rows.cpu().numpy())
+            wrong = product.error().cpu().numpy()
+            of_plain = values[:, len(found)], errors[:, len(found)]
+            sharper = ~np.isnan(of_plain[0]) & (of_plain[1] < wrong)
+            value, wrong = np.where(sharper, of_plain, (value, wrong))
             with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known
-                above = value + error
+                above = value + wrong
             upper = np.minimum.accumulate(np.where(np.isnan(above), np.inf, above), axis=-1)
-            found.append(list(_analysed(product, value, error, upper, total.numpy(), generator)))
-            told = found[-1][SURVIVING]
-            found[-1][SURVIVING] = np.where(np.isnan(told), surviving[:, place], told)
-    return tuple(np.stack(column, axis=1) for column in zip(*found, strict=True))
+            found.append(_analysed(product, value, wrong, upper, total.numpy(), generator))
+    return (np.stack(column, axis=1) for column in zip(*found, strict=True))
 
 
 def _analysed(
@@ -219,7 +224,7 @@ def _analysed(
     """Return the variables' values at one time, of ln σ as computed with error and upper bounds (sample, mode)."""
     d, T, Q, valid, zero = (
         part.cpu().numpy()
-        for part in (product.log_scale, product.rows, product.orthogonal, product.valid, product.certain_zeros())
+        for part in (product.scales(), product.rows, product.orthogonal, product.valid, product.certain_zeros())
     )
     zero = zero | (np.isneginf(raw) & (error == 0))
     known = resolved(raw, error) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
@@ -249,29 +254,6 @@ def _effective_rank(log_values: Real, error: Real) -> Real:
         terms = np.where(p > 0, -p * np.log(p), 0)
     doubtful = np.where(~(error <= KNOWN), np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
     return np.where(np.isnan(p).any(axis=-1) | (doubtful > NEGLIGIBLE), np.nan, np.exp(terms.sum(axis=-1)))
-
-
-def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
-    dims = (schema.SAMPLE, schema.TIME, schema.MODE)
-    return {name: schema.variable(dims[: found[name].ndim], found[name], words) for name, words in LONG_NAMES.items()}
-
-
-def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
-    """Return for each variable that is not finite throughout the reason."""
-    modes = found["log_singular_value"]
-    zero, unknown = np.isneginf(modes).any(), np.isnan(modes).any()
-    reasons = {
-        "log_singular_value": "; ".join([EXACTLY_ZERO] * int(zero) + [NOT_RESOLVED] * int(unknown)),
-        "error_bound": "inf or NaN where there is no bound",
-        "surviving": "NaN where modes that are not resolved may be that large",
-        "effective_rank": "NaN where all singular values are 0, or where modes that are not resolved would count",
-        "log_mean_modulus": "NaN where the eigenvalues are not determined, or all are 0",
-        "log_std_modulus": "NaN where all moduli are equal to rounding (the logarithm of 0), or not determined",
-        "mean_log_modulus": "-inf where a Jacobian is exactly singular; NaN where the bound of the error is too large",
-        "mean_log_modulus_error": "inf where there is no bound",
-    }
-    diverged = f"; {DIVERGED}" if np.isnan(found["error_bound"]).any() else ""
-    return {name: reason + diverged for name, reason in reasons.items() if not np.isfinite(found[name]).all()}
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:

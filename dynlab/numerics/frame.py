@@ -1,6 +1,7 @@
 """Tangent vectors carried along an orbit and made orthonormal again before rounding blurs them: J Q = Q' R."""
 
 import numpy as np
+import torch
 
 from dynlab.numerics.arrays import Real
 
@@ -27,7 +28,7 @@ def orthonormal(image: Real) -> tuple[Real, Real]:
     """
     rows = np.abs(image).max(axis=-1)
     if (rows.min(axis=-1) > ALIKE * rows.max(axis=-1)).all():
-        Q, R = np.linalg.qr(image)
+        Q, R = (part.numpy() for part in torch.linalg.qr(torch.from_numpy(image)))
     else:
         order = np.argsort(-rows, axis=-1, kind="stable")[..., None]
         found, R = np.linalg.qr(np.take_along_axis(image, order, axis=-2))

@@ -14,10 +14,8 @@ Cox and Higham, "Stability of Householder QR factorization for weighted least sq
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,6 @@ from dynlab.numerics.product_errors import (
     NO_ZERO,
     local_error,
     lose,
-    lose_zeros,
     mixed_errors,
     of_modes,
     rounding_of_logarithms,
@@ -43,6 +40,10 @@ KNOWN = 1e-3  # error of a logarithm, or as a share of it beyond ±1, up to whic
 DISORDER = 1.0
 LARGEST_PART = 1e100  # of one row in another, in lengths of the other: beyond it nothing is known of the other
 LEAST = 2.0**-1074  # the smallest number: what a term of a sum may lose where it underflows
+NOTHING = (
+    -1e9
+)  # the logarithm of a row that is exactly zero, far below any product: a finite one needs no rules of its own
+PIVOT = 2.0**-500  # in place of a zero on R's diagonal: the errors beside it are the row's then
 REORDERINGS = 16  # at most; of 100 factors of saturated networks two needed one
 
 
@@ -55,16 +56,18 @@ class GradedProduct:
     orthogonal : Tensor, shape (sample, state, state)
         Q.
     log_scale : Tensor, shape (sample, state)
-        d, nearly decreasing; −inf for each dimension that an exact zero took away, of lost rows a bound.
+        d, nearly decreasing; of lost rows a bound, of rows that are exactly zero `NOTHING`.
     rows : Tensor, shape (sample, state, state)
         T, whose rows have length 1.
     log_error : Tensor, shape (sample, state, state)
-        ln Y: row k of T is wrong by at most Y_ki times row i, or ln F for a row that is zero; see
-        `dynlab.numerics.product_errors`.
+        ln Y: row k of T is wrong by at most Y_ki times row i; see `dynlab.numerics.product_errors`.
     lost : Tensor of bool, shape (sample, state)
         The rows that drowned in errors: e^d bounds their length, and nothing else is known of them.
     nullity : Tensor of int, shape (sample,)
-        How many singular values are exactly zero for certain: a factor has so many rows or columns of zeros.
+        How many singular values are exactly zero for certain: a factor, or what a product may be, has so many rows or
+        columns of zeros.
+    reach : Tensor, shape (sample, state, state)
+        1 where an entry of the product may not be zero.
     valid : Tensor of bool, shape (sample,)
         False from the first factor that is not finite.
     """
@@ -75,6 +78,7 @@ class GradedProduct:
     log_error: Tensor
     lost: Tensor
     nullity: Tensor
+    reach: Tensor
     valid: Tensor
 
     def error(self) -> Tensor:
@@ -83,9 +87,11 @@ class GradedProduct:
 
     def certain_zeros(self) -> Tensor:
         """Return which modes are exactly zero for certain, shape (sample, state)."""
-        n = self.log_scale.shape[-1]
-        zeros = torch.minimum(self.nullity, torch.isneginf(self.log_scale).sum(dim=-1))
-        return torch.arange(n, device=self.nullity.device) >= n - zeros.unsqueeze(-1)
+        return torch.isneginf(self.scales().sort(dim=-1, descending=True).values)
+
+    def scales(self) -> Tensor:
+        """Return d, −inf for rows that are exactly zero."""
+        return torch.where(self.log_scale < NOTHING / 2, -torch.inf, self.log_scale)
 
 
 def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float = KNOWN) -> NDArray[np.bool_]:
@@ -111,28 +117,7 @@ def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
     zero = like.new_zeros(samples, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
-    return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), zero > 0, nullity, nullity == 0)
-
-
-def of_matrix(matrix: Tensor, log_scale: Tensor) -> GradedProduct:
-    """e^log_scale times matrices (sample, state, state) that are not singular, as they are: its errors are 0."""
-    length = _lengths(matrix, -2)
-    Q, R, order = _ordered_qr(matrix / length.unsqueeze(-2), length.log())
-    rows = torch.empty_like(R).scatter(-1, order.unsqueeze(-2).expand_as(R), R * length.gather(-1, order).unsqueeze(-2))
-    size = _lengths(rows, -1)
-    like = identity(len(length), length.shape[-1], matrix)
-    d = size.log() + log_scale.unsqueeze(-1)
-    return dataclasses.replace(like, orthogonal=Q, log_scale=d, rows=rows / size.unsqueeze(-1))
-
-
-def accumulate(factors: Iterable[tuple[Tensor, Tensor]]) -> Iterator[GradedProduct]:
-    """J₁, J₂ J₁, J₃ J₂ J₁, … of factors with bounds on the error of their entries, each (sample, state, state)."""
-    product = None
-    for factor, error in factors:
-        if product is None:
-            product = identity(factor.shape[0], factor.shape[-1], factor)
-        product = multiply(factor, product, error)
-        yield product
+    return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), zero > 0, nullity, eye, nullity == 0)
 
 
 def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
@@ -145,73 +130,76 @@ def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPro
         kept = torch.diag_embed((~blind).to(factor.dtype))
         product = _multiply(kept, product, torch.zeros_like(kept))
     product = _multiply(factor, product, error)
-    return dataclasses.replace(product, valid=product.valid & finite)
+    return replace(product, valid=product.valid & finite)
 
 
 def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
-    image = factor @ product.orthogonal
-    reached = LEAST * _terms(factor, error, product)
-    wrong = (error + rounding_of_sums(factor) * factor.abs()) @ product.orthogonal.abs() + reached
+    image, moduli = factor @ product.orthogonal, factor.abs() @ product.orthogonal.abs()
+    possible = ((factor != 0) | (error > 0)).to(factor.dtype)
+    terms = possible @ (product.orthogonal != 0).to(factor.dtype)
+    wrong = error @ product.orthogonal.abs() + rounding_of_sums(factor) * moduli + LEAST * terms
     wrong = wrong + (image.abs() + wrong) @ _towards_vanished(product)
-    unknown = (wrong > NO_ZERO * (factor.abs() @ product.orthogonal.abs())).any(dim=-2)
+    doubtful = (wrong > NO_ZERO * moduli).any(dim=-2)
     length = _lengths(image, -2)
     length = torch.where(length > 0, length, _lengths(wrong, -2))  # of what vanished all is wrong
-    divisor = torch.where(length > 0, length, 1).unsqueeze(-2)
-    Q, R, order = _ordered_qr(image / divisor, length.log() + product.log_scale)
-    image, wrong = _columns(image / divisor, order), _columns(wrong / divisor + reached, order)
-    scale, lost = (length.log() + product.log_scale).gather(-1, order), product.lost.gather(-1, order)
-    nullity = _nullity(factor, error, product)
-    R = _with_doubtful_zeros(Q, R, wrong, scale, nullity)
+    length = torch.where(length > 0, length, 1)
+    Q, R, order = _ordered_qr(image / length.unsqueeze(-2), length.log() + product.log_scale)
+    image, wrong = (_columns(each / length.unsqueeze(-2), order) for each in (image, wrong))
+    scale = (length.log() + product.log_scale).gather(-1, order)
+    lost, doubtful = product.lost.gather(-1, order), doubtful.gather(-1, order)
+    reach = (possible @ product.reach > 0).to(factor.dtype)
+    nullity = torch.stack([product.nullity, *map(_empty, (possible, possible.mT, reach, reach.mT))]).amax(dim=0)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
-    alive = (diagonal > 0) & ~torch.isneginf(scale)
-    mixing = _unit_triangular(R, scale, alive)
+    vanished = diagonal == 0
+    last = torch.arange(R.shape[-1], device=R.device) >= R.shape[-1] - nullity.unsqueeze(-1)
+    zero = last & (vanished | (scale < NOTHING / 2))
+    lost = (lost | vanished) & ~zero
+    diagonal = torch.where(vanished, PIVOT, diagonal)
+    R = torch.diagonal_scatter(R, diagonal, dim1=-2, dim2=-1)
+    mixing = _unit_triangular(R, scale)
     rows, before = _rows(product.rows, order), _rows(_columns(product.log_error, order), order)
     mixed = mixing @ rows
     norm = vector_norm(mixed, dim=-1)
     size = torch.where(lost, mixing.abs().sum(dim=-1), norm)
-    log_scale = torch.where(alive, scale + diagonal.log() + size.log(), -torch.inf)
+    log_scale = scale + diagonal.log() + size.log()
     own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
     own = own + rounding_of_logarithms(scale) + rounding_of_logarithms(log_scale)
-    dying = ~alive & ~torch.isneginf(product.log_scale.gather(-1, order))
-    own = own + _of_dying(before, mixing, lost, dying) / norm
     own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
     kept = lose(mixed_errors(before, own, mixing, log_scale, lost), log_scale, lost)
     added = local_error(image, wrong, Q, R)
-    log_error = with_factor_errors(kept[0], added, kept[1], scale)
-    log_error, log_scale, lost = lose(log_error, *kept[1:])
-    log_error, log_scale, lost = lose_zeros(log_error, added, log_scale, scale, lost, unknown.gather(-1, order))
-    return GradedProduct(Q, log_scale, mixed / norm.unsqueeze(-1), log_error, lost, nullity, product.valid)
+    log_error, log_scale, lost = lose(with_factor_errors(kept[0], added, kept[1]), *kept[1:])
+    # a row that is zero for certain may not be so in this basis by what of its column is wrong by more than rounding
+    seen = added * torch.where(zero, torch.where(vanished, diagonal, 1) * doubtful, 1).unsqueeze(-2)
+    zero = zero & ~(seen >= NO_ZERO).any(dim=-1)
+    log_error, log_scale = _without(zero, log_error, log_scale, added)
+    return GradedProduct(
+        Q, log_scale, mixed / norm.unsqueeze(-1), log_error, lost & ~zero, nullity, reach, product.valid
+    )
 
 
-def _of_dying(log_error: Tensor, mixing: Tensor, lost: Tensor, dying: Tensor) -> Tensor:
-    """Return the share (sample, state) of a row that is wrong because of rows which are zero from now on.
-
-    A row that dies is itself wrong by all of its errors, or lost; a row that stays by its share of it.
-    """
-    ends = dying.unsqueeze(-2)
-    wrong = torch.where(lost, 1, torch.logsumexp(log_error, dim=-1).exp())
-    shares = torch.where(ends, log_error, -torch.inf).exp().sum(dim=-1)
-    parts = mixing.abs().triu(1) * torch.where(ends, wrong.unsqueeze(-2), 0)
-    return (parts.sum(dim=-1) + (mixing.abs().triu() @ shares.unsqueeze(-1)).squeeze(-1)).nan_to_num(torch.inf)
+def _empty(matrix: Tensor) -> Tensor:
+    """Count the rows of zeros of each matrix."""
+    return (~matrix.any(dim=-1)).sum(dim=-1)
 
 
 def _towards_vanished(product: GradedProduct) -> Tensor:
     """[j, i]: how much of column j of Q, whose row is zero, column i may have."""
-    zero = torch.isneginf(product.log_scale)
-    share = product.log_error.clamp(max=math.log(LARGEST_PART)).exp()
+    zero, d = product.log_scale < NOTHING / 2, product.log_scale
+    share = (product.log_error + d.unsqueeze(-1) - d.unsqueeze(-2)).exp()
     return torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), share, 0)
 
 
-def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
-    """Return R with zeros of its diagonal made as large as they may be wrong, but for those that are zero for certain.
+def _without(zero: Tensor, log_error: Tensor, log_scale: Tensor, added: Tensor) -> tuple[Tensor, Tensor]:
+    """Return ln Y and d where some rows are zero: the shares that other rows had of them are errors of their own.
 
-    Which they are the columns' errors and not their values decide: `local_error` sees that nothing is known of them.
+    Of others' shares in a row of zeros, F of this factor alone is kept: what was there before has come into it.
     """
-    dead = (R.diagonal(dim1=-2, dim2=-1) == 0) | torch.isneginf(scale)
-    place = dead.cumsum(-1)
-    doubtful = dead & (place <= place[..., -1:] - nullity.unsqueeze(-1))
-    possible = (Q.abs() * wrong).sum(dim=-2).clamp(min=torch.finfo(R.dtype).tiny)
-    return R + torch.diag_embed(torch.where(doubtful, possible, 0))
+    rows, columns = zero.unsqueeze(-1), zero.unsqueeze(-2)
+    shares = torch.logsumexp(torch.where(columns, log_error, -torch.inf), dim=-1)
+    diagonal = torch.logaddexp(log_error.diagonal(dim1=-2, dim2=-1), shares)
+    log_error = torch.diagonal_scatter(log_error, diagonal, dim1=-2, dim2=-1)
+    log_error = torch.where(rows, added.log() + log_scale.unsqueeze(-2) - NOTHING, log_error)
+    return torch.where(columns, -torch.inf, log_error), torch.where(zero, NOTHING, log_scale)
 
 
 def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -245,31 +233,10 @@ def _rows(matrix: Tensor, order: Tensor) -> Tensor:
     return matrix.gather(-2, order.unsqueeze(-1).expand_as(matrix))
 
 
-def _terms(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
-    """Count the terms of each entry of ``factor @ product.orthogonal`` that are not zero for certain."""
-    return ((factor != 0) | (error != 0)).to(factor.dtype) @ (product.orthogonal != 0).to(factor.dtype)
-
-
 def _lengths(vectors: Tensor, dim: int) -> Tensor:
     """2-norms; a sum of squares would take entries below 1e-162 for zeros."""
     largest = vectors.abs().amax(dim=dim, keepdim=True)
     return vector_norm(vectors / torch.where(largest > 0, largest, 1), dim=dim) * largest.squeeze(dim)
-
-
-def _nullity(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
-    """Count the dimensions of ``factor @ product`` that are gone for certain: rows of zeros, vanished columns."""
-    zero = torch.isneginf(product.log_scale)
-    dead = ((factor == 0) & (error == 0)).all(dim=-1)
-    if not (zero.any() or dead.any()):
-        return product.nullity
-    vanishing = (_terms(factor, error, product) == 0).all(dim=-2)
-    leaning = _towards_vanished(product) >= NO_ZERO
-    gone = vanishing & ~zero & ~(leaning & ~vanishing.unsqueeze(-1)).any(dim=-2)
-    # what is lost, or leans on another, may be what was counted before, and counts once
-    certain = zero & ~leaning.any(dim=-1)
-    some = product.lost.any(dim=-1) | (zero & ~certain).any(dim=-1)
-    counted = torch.where(some, certain.sum(dim=-1).minimum(product.nullity), product.nullity)
-    return torch.maximum(torch.maximum(product.nullity, counted + gone.sum(dim=-1)), dead.sum(dim=-1))
 
 
 def _qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:
@@ -282,14 +249,11 @@ def _qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:
     return torch.empty_like(sorted_q).scatter(-2, index, sorted_q * sign.unsqueeze(-2)), R * sign.unsqueeze(-1)
 
 
-def _unit_triangular(R: Tensor, scale: Tensor, alive: Tensor) -> Tensor:
+def _unit_triangular(R: Tensor, scale: Tensor) -> Tensor:
     """D⁻¹ R e^scale with D = diag(R) e^scale: 1 on the diagonal, where a column is smaller than the row's own, less."""
-    difference = (scale.unsqueeze(-2) - scale.unsqueeze(-1)).triu(1)
-    both = alive.unsqueeze(-1) & ~torch.isneginf(scale).unsqueeze(-2)  # a column whose own mode dies here still counts
-    quotient = (R / torch.where(alive, R.diagonal(dim1=-2, dim2=-1), 1).unsqueeze(-1)).nan_to_num()
-    grown = torch.where(both, difference.clamp(max=math.log(LARGEST_PART)), -torch.inf).exp()
-    off = (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1)
-    return off + _eye(R)
+    grown = (scale.unsqueeze(-2) - scale.unsqueeze(-1)).clamp(max=math.log(LARGEST_PART)).exp()
+    quotient = (R / R.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)).nan_to_num()
+    return (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1) + _eye(R)
 
 
 def _eye(like: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from dynlab.numerics.arrays import Real
+from dynlab.numerics.arrays import Index, Real
 
 PROBES = 16  # random vectors: a bound is some ten times as wide as with any number of them
 SMALL, MORE_PROBES = 32, 128  # states, and the vectors of so few, which cost little: the bound is wider by 2
@@ -49,16 +49,20 @@ class PlainProducts:
         Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known, as of a matrix of zeros.
     lost : Tensor of bool, shape (step, sample)
         From a factor on that is wrong by as much as its own size, as beside a kink: no way of multiplying knows more.
+    count : ndarray of int, shape (step,)
+        Of how many factors.
     """
 
     matrix: Tensor
     log_scale: Tensor
     error: Tensor
     lost: Tensor
+    count: Index
 
-    def __getitem__(self, steps: slice | NDArray[np.bool_]) -> PlainProducts:
-        """Return some of the steps."""
-        return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps], self.lost[steps])
+    def __getitem__(self, steps: int | NDArray[np.bool_]) -> PlainProducts:
+        """Return one of the steps, without their dimension, or some."""
+        parts = (self.matrix, self.log_scale, self.error, self.lost, self.count)
+        return PlainProducts(*(part[steps] for part in parts))
 
 
 def plain_products(
@@ -81,8 +85,7 @@ def plain_products(
     both[:, :n] = torch.eye(n, dtype=torch.float64)
     exponent = torch.zeros(samples, dtype=torch.float64)
     size = vector_norm(both, dim=(-2, -1))
-    lost = torch.zeros(samples, dtype=torch.bool)
-    count = 0
+    lost, done = torch.zeros(samples, dtype=torch.bool), 0
     for matrices, rounding in factors:
         steps = matrices.shape[1]
         found = both.new_empty(steps, *both.shape)
@@ -101,10 +104,11 @@ def plain_products(
                 size = vector_norm(both[:, :n], dim=(-2, -1))
             lost |= of_kinks[:, step]
             scales[step], gone[step] = exponent, lost
-        terms = torch.arange(count + 1, count + steps + 1).unsqueeze(-1)
-        count += steps
-        error = (terms / (probes * share)).sqrt() * vector_norm(found[..., n:, :], dim=(-2, -1))
-        yield PlainProducts(found[..., :n, :], scales * math.log(2), error, gone)
+        count = np.arange(done + 1, done + steps + 1)
+        done += steps
+        spread = torch.from_numpy(np.sqrt(count / (probes * share))).unsqueeze(-1)
+        error = spread * vector_norm(found[..., n:, :], dim=(-2, -1))
+        yield PlainProducts(found[..., :n, :], scales * math.log(2), error, gone, count)
 
 
 def _rescaled(both: Tensor, size: Tensor) -> Tensor:

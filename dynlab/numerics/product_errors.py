@@ -42,17 +42,13 @@ def rounding_of_sums(like: Tensor) -> float:
 
 def rounding_of_logarithms(scale: Tensor) -> Tensor:
     """Return the rounding of scales kept as logarithms, as a share of the scales themselves."""
-    return torch.finfo(scale.dtype).eps * scale.abs().nan_to_num(0, 0)
+    return torch.finfo(scale.dtype).eps * scale.abs()
 
 
 def local_error(image: Tensor, wrong: Tensor, Q: Tensor, R: Tensor) -> Tensor:
-    """Return |F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n).
-
-    Where a column of R has a diagonal of 0, F is |Q'ᵀ E Q| itself.
-    """
+    """Return |F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n)."""
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device).expand_as(R)
-    dead = R.diagonal(dim1=-2, dim2=-1) == 0
-    inverse = solve_triangular(torch.where(dead.unsqueeze(-2), eye, R), eye, upper=True)
+    inverse = solve_triangular(R, eye, upper=True)
     left = (Q.mT @ (image - Q @ R)).abs() + Q.abs().mT @ (wrong + rounding_of_sums(R) * (Q.abs() @ R.abs()))
     return (left @ inverse.abs()).nan_to_num(torch.inf, torch.inf)
 
@@ -80,7 +76,6 @@ def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor,
     unknown = torch.where(lost.unsqueeze(-2) & ~lost.unsqueeze(-1), size, -torch.inf)
     found = torch.diagonal_scatter(torch.logaddexp(before, unknown), diagonal, dim1=-2, dim2=-1)
     gap = _differences(log_scale)
-    found = torch.where(gap.isfinite(), found, -torch.inf)
     eye = torch.eye(mixing.shape[-1], dtype=mixing.dtype, device=mixing.device).expand_as(mixing)
     inverse = solve_triangular(mixing, eye, upper=True, unitriangular=True)
     passed = _passed_on(_passed_on(found, mixing, gap, left=True), inverse, gap, left=False)
@@ -93,16 +88,15 @@ def _passed_on(log_error: Tensor, mixing: Tensor, gap: Tensor, *, left: bool) ->
     Errors have either sign: of what comes from several rows it is the root of the sum of squares. Above the diagonal Y
     itself is summed, below it F, as both are below 1.
     """
-    both = gap.isfinite()
-    gap, found, weight = torch.where(both, gap, 0), log_error, mixing.triu(1).abs().log()
+    found, weight = log_error, mixing.triu(1).abs().log()
     for shift, side in ((torch.zeros_like(gap), torch.triu), (gap, lambda below: below.tril(-1))):
         weights, squares = ((2 * (of - shift)).clamp(max=LARGEST_SQUARE).exp() for of in (weight, log_error))
         squares = side(squares)
         found = torch.maximum(found, (weights @ squares if left else squares @ weights).log() / 2 + shift)
-    return torch.where(both, found, -torch.inf)
+    return found
 
 
-def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor, scale: Tensor) -> Tensor:
+def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor) -> Tensor:
     """Return the logarithm of Y with the errors of the factor.
 
     Parameters
@@ -111,51 +105,19 @@ def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor, scal
         What `mixed_errors` returns.
     added : Tensor, shape (sample, n, n)
         |F|, `local_error`.
-    log_scale, scale : Tensor, shape (sample, n)
-        d after the factor, and the logarithms of the lengths of the columns before their QR.
+    log_scale : Tensor, shape (sample, n)
+        d after the factor.
     """
-    alive = ~torch.isneginf(log_scale)
-    gap = _differences(log_scale)
-    found = torch.where(gap.isfinite(), torch.logaddexp(log_error, added.log() + gap.nan_to_num(0)), -torch.inf)
-    # the column of a row that is zero now has errors of its own size, which are the other rows'
-    of_dead = torch.where(alive, -torch.inf, scale).unsqueeze(-2) - torch.where(alive, log_scale, 0).unsqueeze(-1)
-    own = torch.where(torch.isneginf(of_dead), -torch.inf, added.log() + of_dead)
-    diagonal = torch.logaddexp(found.diagonal(dim1=-2, dim2=-1), torch.logsumexp(own, dim=-1))
-    found = torch.diagonal_scatter(found, diagonal, dim1=-2, dim2=-1)
-    return torch.where(alive.unsqueeze(-1), found, added.log())
+    return torch.logaddexp(log_error, added.log() + _differences(log_scale))
 
 
 def lose(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the same with each row lost that is too wrong for first order: its d then bounds it."""
-    alive = ~torch.isneginf(log_scale).unsqueeze(-1)
-    rotated = _differences(log_scale).nan_to_num(0, 0, 0).clamp(min=0)
-    heavy = (log_error - rotated >= math.log(DROWNED)) & alive
+    heavy = log_error - _differences(log_scale).clamp(min=0) >= math.log(DROWNED)
     wrong = torch.logsumexp(torch.where(heavy, log_error, -torch.inf), dim=-1)
     larger = torch.logaddexp(torch.zeros_like(wrong), wrong).nan_to_num(NO_BOUND).clamp(max=NO_BOUND)
-    shares = torch.where(alive, larger.unsqueeze(-1), larger.unsqueeze(-2))  # F of rows that are zero is of the columns
-    lost = (lost | heavy.any(dim=-1)) & alive.squeeze(-1)
-    return torch.where(heavy, -torch.inf, log_error) - shares, log_scale + larger, lost
-
-
-def lose_zeros(
-    log_error: Tensor, added: Tensor, log_scale: Tensor, scale: Tensor, lost: Tensor, doubtful: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the same with each row of zeros lost that may be no zero by more than rounding, as at a kink.
-
-    (I + F) adds Σ_i |F_ki| e^{d_i} to row k at most; of a column whose own row is zero now, in its size `scale`. Such a
-    column counts where it is `doubtful`, wrong by more than rounding: all of it is wrong in any case.
-    """
-    zero = torch.isneginf(log_scale)
-    beyond = torch.where(zero.unsqueeze(-2), doubtful.unsqueeze(-2) & (added >= NO_ZERO), added >= DROWNED)
-    doubtful = zero & beyond.any(dim=-1)
-    sizes = added.log() + torch.where(zero, scale, log_scale).unsqueeze(-2)
-    bound = torch.logsumexp(sizes, dim=-1).nan_to_num(NO_BOUND, NO_BOUND, -torch.inf).clamp(max=NO_BOUND)
-    doubtful &= ~torch.isneginf(bound)
-    return (
-        torch.where(doubtful.unsqueeze(-1), -torch.inf, log_error),
-        torch.where(doubtful, bound, log_scale),
-        lost | doubtful,
-    )
+    log_error = torch.where(heavy, -torch.inf, log_error) - larger.unsqueeze(-1)
+    return log_error, log_scale + larger, lost | heavy.any(dim=-1)
 
 
 def of_modes(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
@@ -163,19 +125,17 @@ def of_modes(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
     d, order = torch.sort(log_scale, dim=-1, descending=True, stable=True)
     index = order.unsqueeze(-1).expand_as(log_error)
     ordered = log_error.gather(-2, index).gather(-1, order.unsqueeze(-2).expand_as(log_error))
-    gap = (d.unsqueeze(-1) - d.unsqueeze(-2)).nan_to_num(0, 0, -torch.inf)  # [k, i]: d_k − d_i
+    gap = -_differences(d)  # [k, i]: d_k − d_i
     # a share of a larger row is first seen as a rotation, and of that in the squares of the lengths; and so is its own
     seen = (ordered + 2 * gap.clamp(max=0)).exp() + (2 * (ordered + gap.clamp(max=0))).exp()
-    zero = torch.isneginf(d)
-    seen = torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), (2 * ordered).exp(), seen)
     rounding = d.shape[-1] * torch.finfo(d.dtype).eps + rounding_of_logarithms(d)  # of the singular values of e^d T
     each = seen.sum(dim=-1) + seen.sum(dim=-2) - seen.diagonal(dim1=-2, dim2=-1)
     gone = lost.gather(-1, order)
     beneath = torch.where(gone.unsqueeze(-2), (-2 * gap).exp(), 0).sum(dim=-1)
-    each = torch.where(gone | torch.isneginf(d), torch.inf, each + beneath)
+    each = torch.where(gone, torch.inf, each + beneath)
     return SAFETY * (each.nan_to_num(torch.inf, torch.inf) + rounding).cummax(dim=-1).values
 
 
 def _differences(log_scale: Tensor) -> Tensor:
-    """[k, i]: d_i − d_k, not finite where one of the two is −inf."""
+    """[k, i]: d_i − d_k."""
     return log_scale.unsqueeze(-2) - log_scale.unsqueeze(-1)

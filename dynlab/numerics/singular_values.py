@@ -3,6 +3,8 @@
 The singular values of a graded product e^d T have logarithms however many orders of magnitude they span.
 """
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dgejsv
@@ -11,37 +13,22 @@ from dynlab.numerics.threads import in_threads
 
 ALL_UP_TO = 256  # rows: of a larger matrix the norm is found by products with vectors
 RESIDUAL = 1e-10  # relative, of the square of the norm of a large matrix
-FAR = 1e100  # squares of numbers beyond it overflow
-ASIDE = 0.01  # of a vector that starts it is random: the norm may be that of a part which the vector does not see
 
 Real = NDArray[np.float64]
 
 
 def norm(matrix: Real) -> float:
-    """Return ‖A‖₂ of a square matrix."""
-    return norm_and_direction(matrix)[0]
-
-
-def norm_and_direction(matrix: Real, near: Real | None = None) -> tuple[float, Real | None]:
-    """Return ‖A‖₂ of a square matrix, and of a large one a unit vector whose image is as long.
-
-    The largest of all singular values, of a large matrix by Lanczos's iteration on AᵀA, which takes fewer steps from a
-    vector `near` that one, shape (n,).
-    """
+    """Return ‖A‖₂ of a square matrix: the largest singular value, of a large one by Lanczos's method on AᵀA."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # here, since it takes long to import
 
-    n, largest = len(matrix), float(max(matrix.max(initial=0.0), -matrix.min(initial=0.0)))
-    if n <= ALL_UP_TO or not 0 < largest < np.inf:
-        return float(np.linalg.norm(matrix, 2)), None
-    start = np.random.default_rng(0).standard_normal(n)
-    start /= np.linalg.norm(start)
-    scaled = matrix if 1 / FAR < largest < FAR else matrix / largest
-    gram = LinearOperator((n, n), matvec=lambda v: scaled.T @ (scaled @ v), dtype=np.float64)
-    try:
-        values, vectors = eigsh(gram, k=1, v0=start if near is None else near + ASIDE * start, tol=RESIDUAL)
-    except ArpackNoConvergence:
-        return float(np.linalg.norm(matrix, 2)), None
-    return float(np.sqrt(values[0])) * (1.0 if scaled is matrix else largest), vectors[:, 0]
+    n, largest = len(matrix), float(np.abs(matrix).max(initial=0.0))
+    if n > ALL_UP_TO and 0 < largest < np.inf:
+        scaled = matrix / largest  # squares neither overflow nor underflow
+        gram = LinearOperator((n, n), matvec=lambda v: scaled.T @ (scaled @ v), dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n)
+        with suppress(ArpackNoConvergence):
+            return largest * float(np.sqrt(eigsh(gram, k=1, v0=start, tol=RESIDUAL, return_eigenvectors=False)[0]))
+    return float(np.linalg.norm(matrix, 2))
 
 
 def singular_values(matrices: Real) -> Real:

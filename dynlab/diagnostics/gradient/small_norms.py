@@ -57,16 +57,14 @@ def _products(driven: Driven, chosen: Index, failing: float, seed: int) -> tuple
     samples, _, n = driven.states.shape
     columns = np.zeros((len(NAMES), samples, len(chosen)))
     columns[2], columns[3] = np.log(n) / 2, np.finfo(float).eps * np.log(n) / 2  # at t = T
-    surviving, t = np.full(samples, float(n)), driven.steps
-    for products in plain_products(driven.factors(range(t, 0, -1)), samples, n, failing, seed):
-        times = np.arange(t - 1, t - 1 - len(products.matrix), -1)
-        t = int(times[-1])
-        at = np.isin(times, chosen)
-        some = products if at.all() else products[at]
+    surviving = np.full(samples, float(n))
+    for products in plain_products(driven.factors(range(driven.steps, 0, -1)), samples, n, failing, seed):
+        times = driven.steps - products.count
+        some = products[np.isin(times, chosen)]
         found, lost = log_norms(some), some.lost.numpy()
         found[::2, lost], found[1::2, lost] = np.nan, np.inf
-        columns[:, :, np.searchsorted(chosen, times[at])] = np.moveaxis(found, 2, 1)
-        if t == 0:
-            value, wrong, upper = plain_singular_values(products[-1:])
-            surviving = number_from(value - wrong, upper, np.log(SURVIVES))[0]
+        columns[:, :, np.searchsorted(chosen, driven.steps - some.count)] = np.moveaxis(found, 2, 1)
+        if times[-1] == 0:
+            value, wrong, upper = plain_singular_values(products[-1])
+            surviving = number_from(value - wrong, upper, np.log(SURVIVES))
     return (*columns, surviving)

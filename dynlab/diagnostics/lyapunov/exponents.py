@@ -14,7 +14,7 @@ from dynlab.numerics.frame import SAFETY, growth, orthonormal, random_frame
 
 TOLERANCE = 1e-3  # bound of a growth factor's error beyond which intervals are made shorter; the error is far below it
 CONDITION = float(np.log(2e7))  # of an interval's product at most: of 16 digits nine are left
-LONGEST = 64  # steps between two orthonormalisations
+FIRST, LONGEST = 4, 64  # steps between two orthonormalisations, before their growth is known and at most
 
 
 @dataclass(frozen=True)
@@ -51,28 +51,26 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
     ----------
     Benettin, Galgani, Giorgilli and Strelcyn, Meccanica 15 (1980).
     """
-    Q, log_det, every, longest, intervals = frame, np.zeros(frame.shape[1]), 1, LONGEST, 0
+    Q, log_det, every, longest, intervals = frame, np.zeros(frame.shape[1]), FIRST, LONGEST, 0
     sums, bound = np.zeros((2, *frame.shape[:2], frame.shape[3]))
     above = np.zeros(frame.shape[1], dtype=bool)  # whether a map drowned in its error: growth is an upper bound
     noted = []
     for maps in blocks:
-        done = 0
-        while done < maps.log_norms.shape[1]:
-            cuts = maps.cuts(done, every, stops)
+        while True:
+            cuts = _cuts(maps, every, stops)
             new, factors = _carried(Q, maps, cuts)
             logs, errors = _told(factors, maps, cuts, frame.shape[2], np.isneginf(sums) & np.isfinite(bound))
             several = errors[np.diff(cuts) > 1][:, np.isfinite(bound)]
-            if several.max(initial=0.0) > TOLERANCE:
-                every = longest = max(1, int(np.diff(cuts).max()) - 1)
-                continue
-            totals, bounds = sums + logs.cumsum(axis=0), bound + errors.cumsum(axis=0)
-            drowned = np.logical_or.accumulate(maps.drowned[:, cuts[1:] - 1].T | above)
-            at = np.isin(cuts[1:] + maps.start, stops)
-            unknown = np.isinf(bounds) | np.isposinf(totals) | (np.isneginf(totals) & drowned[:, None, :, None])
-            noted += [*np.where(unknown, np.nan, totals)[at]]
-            Q, sums, bound, above, done = new, totals[-1], bounds[-1], drowned[-1], int(cuts[-1])
-            every = min(longest, _next_length(logs[..., np.isfinite(bound).all(axis=(0, 1))], cuts))
-            intervals += len(logs)
+            if several.max(initial=0.0) <= TOLERANCE:
+                break
+            every = longest = max(1, int(np.diff(cuts).max()) - 1)
+        totals, bounds = sums + logs.cumsum(axis=0), bound + errors.cumsum(axis=0)
+        drowned = np.logical_or.accumulate(maps.drowned[:, cuts[1:] - 1].T | above)
+        unknown = np.isinf(bounds) | np.isposinf(totals) | (np.isneginf(totals) & drowned[:, None, :, None])
+        noted += [*np.where(unknown, np.nan, totals)[np.isin(cuts[1:] + maps.start, stops)]]
+        Q, sums, bound, above = new, totals[-1], bounds[-1], drowned[-1]
+        every = min(longest, _next_length(logs[..., np.isfinite(bound).all(axis=(0, 1))], int(cuts[-1])))
+        intervals += len(logs)
         log_det = log_det + maps.log_dets.sum(axis=1)
     return Growth(
         np.stack(noted, axis=2) if noted else sums[:, :, None],
@@ -98,6 +96,14 @@ def growth_of_flow(solutions: list[Solution], start: float, stops: Real) -> Grow
     columns = np.stack([each.vectors for each in solutions])[None]
     bounds = SAFETY * OF_SOLVER * last[:, k : 2 * k]
     return Growth(grown[None, ..., :k], bounds, last[:, -2], max(1, int(last[:, -1].sum())), columns)
+
+
+def _cuts(maps: TangentMaps, every: int, stops: Index) -> Index:
+    """Return where intervals of `every` steps end that also end at the `stops`; a map that drowned is alone."""
+    count = maps.log_norms.shape[1]
+    alone = np.flatnonzero(maps.drowned.any(axis=0))
+    found = np.concatenate([np.arange(0, count, every), alone, alone + 1, stops - maps.start, [count]])
+    return np.unique(found[(found >= 0) & (found <= count)])
 
 
 def _carried(Q: Real, maps: TangentMaps, cuts: Index) -> tuple[Real, Real]:
@@ -131,9 +137,8 @@ def _told(factors: Real, maps: TangentMaps, cuts: Index, n: int, gone: Flags) ->
     return logs, np.where(certain | drowned, 0.0, errors)
 
 
-def _next_length(logs: Real, cuts: Index) -> int:
-    """Return how many steps the next intervals may have, where those between `cuts` grew by `logs`."""
-    steps = int(cuts[-1] - cuts[0])
+def _next_length(logs: Real, steps: int) -> int:
+    """Return how many steps the next intervals may have, where frames grew by `logs` in so many."""
     with np.errstate(invalid="ignore"):
         rates = logs.sum(axis=0) / steps
     finite = rates[np.isfinite(rates)]

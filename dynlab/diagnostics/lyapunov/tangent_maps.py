@@ -1,6 +1,6 @@
 """The linear maps that carry tangent vectors along an orbit of a map: its Jacobians, with their errors."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,8 @@ Flags = NDArray[np.bool_]
 # cost more than a product with a few vectors.
 DENSE = 128
 NUMBERS = 64  # for each unit, that the factors of a Jacobian and their moduli take at most
-INTERVALS = 64  # after which their length is chosen anew
 AT_ONCE = 2**21  # numbers of Jacobians that are made together: fewer take longer each, more leave the cache
+STEPS = 1024  # at most, of which the products are chosen together
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,7 @@ class TangentMaps:
         A bound of ln ‖J‖₂; ln abs(det J), NaN where it would need a matrix that is not made; and ‖E‖₂, the error of a
         map and of its product with a vector, as a share of that bound.
     nullities : ndarray of int, shape (sample, step)
-        How many dimensions are gone for certain after the step: rows of zeros that its product with all before it has,
-        or columns of zeros of one of these.
+        How many dimensions are gone for certain after the step: the most rows or columns of zeros so far.
     singular : ndarray of bool, shape (sample, step)
         Whether the map itself has a row or a column of zeros for certain.
     drowned : ndarray of bool, shape (sample, step)
@@ -51,16 +50,6 @@ class TangentMaps:
     nullities: Index
     singular: Flags
     drowned: Flags
-
-    def cuts(self, done: int, every: int, stops: Index) -> Index:
-        """Return where the next `INTERVALS` intervals begin, and the last one's end: after `every` steps at most.
-
-        They end at each of the `stops`; what has drowned is alone.
-        """
-        end = min(done + INTERVALS * every, self.log_norms.shape[1])
-        alone = np.flatnonzero(self.drowned.any(axis=0))
-        found = np.concatenate([np.arange(done, end, every), alone, alone + 1, stops - self.start, [end]])
-        return np.unique(found[(found >= done) & (found <= end)])
 
 
 def inside_of(driven: Driven, largest_state: float) -> Flags:
@@ -91,8 +80,8 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
     """
     samples, _, n = driven.states.shape
     dense = n <= DENSE or k == n
-    at_once, start = max(1, AT_ONCE // (samples * (n * n if dense else NUMBERS * n))), first
-    reached, gone = np.ones((samples, n, 1)), np.zeros(samples, dtype=np.int64)
+    at_once, start = min(STEPS, max(1, AT_ONCE // (samples * (n * n if dense else NUMBERS * n)))), first
+    gone = np.zeros((samples, 1), dtype=np.int64)
     for block, rounding in driven.operators_with_rounding(range(first + 1, last + 1), at_once):
         shape = samples, rounding.shape[1]
         within = slice(start + 1, start + shape[1] + 1)
@@ -103,17 +92,11 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
         inside[:, within] &= np.isfinite(norms)
         inside[:] = np.logical_and.accumulate(inside, axis=1)
         valid = inside[:, within]
-        nullities, singular = np.repeat(gone[:, None], shape[1], axis=1), np.zeros(shape, dtype=bool)
-        if not ((rows > 0).all() and (columns > 0).all() and reached.all()):
-            pairs = driven.jacobians_with_errors(range(start + 1, start + shape[1] + 1))
-            for step, (J, error) in enumerate(pairs):
-                possible = ((J != 0) | (error > 0)).cpu().numpy() | ~valid[:, step, None, None]
-                reached = (possible @ reached > 0).astype(float)
-                unseen = (~possible.any(axis=1)).sum(axis=1)
-                underflows = ((J == 0) & (error > 0)).any(dim=-1).any(dim=-1).cpu().numpy()
-                singular[:, step] = (unseen + (~possible.any(axis=2)).sum(axis=1) > 0) & ~underflows
-                gone = np.maximum(gone, np.maximum(unseen, n - reached.sum(axis=(1, 2)).astype(int)))
-                nullities[:, step] = gone
+        dead, singular = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
+        if not ((rows > 0).all() and (columns > 0).all()):
+            dead, singular = _zeros(driven, range(start + 1, start + shape[1] + 1), valid)
+        nullities = np.maximum.accumulate(np.concatenate([gone, dead], axis=1), axis=1)[:, 1:]
+        gone = nullities[:, -1:]
         norms, errors = np.where(valid, norms, 1.0), np.where(valid, np.asarray(rounding.cpu()), 0.0)
         nothing = singular & (norms == 0) & (errors == 0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -132,6 +115,15 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
             drowned,
         )
         start += shape[1]
+
+
+def _zeros(driven: Driven, steps: Sequence[int], valid: Flags) -> tuple[Index, Flags]:
+    """Return how many rows or columns of each Jacobian are zero for certain, and whether nothing in it underflowed."""
+    parts = zip(*driven.blocks_and_errors(driven.system, steps), strict=True)
+    J, error = (np.concatenate(each, axis=1) for each in parts)
+    possible = (J != 0) | (error > 0) | ~valid[..., None, None]
+    dead = np.maximum(*((~possible.any(axis=axis)).sum(axis=-1) for axis in (-1, -2)))
+    return dead, (dead > 0) & ~((J == 0) & (error > 0)).any(axis=(-1, -2))
 
 
 def _applied(block: Operator, dense: bool, valid: Flags, device: torch.device) -> Callable[[int, Real], Real]:
