@@ -24,7 +24,7 @@ from dynlab.tasks import driving_inputs
 from dynlab.trajectories.driven import chosen_steps
 from dynlab.wording import joined, power
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 TASK, INPUTS = "noisy-cifar", 96

@@ -23,7 +23,7 @@ from dynlab import checkpoints, io, schema
 from dynlab.errors import entry
 from dynlab.training import PRESETS, Diverged, Run, resume, train
 
-from .kept import COMPRESSED, FOLDER, told, trainings
+from .measurements import COMPRESSED, FOLDER, told, trainings
 
 FINISHED = "finished.json"  # of a run: where it diverged, and the seconds of one core
 CHECKPOINT_EVERY = 100  # batches
@@ -79,13 +79,6 @@ def queue() -> dict[str, Queued]:
         candidates = tuple(other for other in every if "choice" in one and re.fullmatch(rf"{one['choice']}\d+", other))
         found[name] = Queued(name, one["group"], run, one.get("writes", {}), candidates, one.get("gpu", False))
     return found
-
-
-def har2_networks() -> list[str]:
-    """Return the names of HAR-2's networks in the queue."""
-    return list(
-        dict.fromkeys(name.split("-seed")[0].removeprefix("har2-own-") for name in queue() if "har2-own-" in name)
-    )
 
 
 def resolved(queued: Queued, record: xr.Dataset) -> Run | None:
@@ -164,6 +157,7 @@ def _row(queued: Queued, where: Path, record: xr.Dataset) -> xr.Dataset:
         "group": queued.group,
         "seed": queued.run.settings.seed,
         "iterations": _steps(where),
+        "cell_parameters": facts.get("cell_parameters", 0),
         "device": facts.get("device", "cpu"),
         "duration": ended["seconds"],
         "chosen_epoch": facts.get("epoch", 0),

@@ -22,7 +22,7 @@ from dynlab.progress import through
 from dynlab.tasks import driving_inputs
 from dynlab.wording import joined, of_map, power
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 NETWORKS = {
@@ -153,10 +153,15 @@ def measured(ds: xr.Dataset) -> str:
     )
 
 
+def surviving(last: xr.DataArray) -> str:
+    """Return how many directions keep a tenth of their size at the end, from ln σ (sample, mode): "2.5 (1 to 8) of 80"."""
+    counts = (last >= np.log(SURVIVES)).sum(schema.MODE).values
+    return f"{np.median(counts):g} ({counts.min()} to {counts.max()}) of {last.sizes[schema.MODE]}"
+
+
 def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     """Each column's name in words, and what stands in it."""
     last = found["end_to_end"]["log_singular_value"].isel({schema.TIME: -1})
-    surviving = int(np.median((last >= np.log(SURVIVES)).sum(schema.MODE)))
     points = found["fixed_points"]
     verified = points["status"].values == "fixed point"
     distance = points["fsolve_distance"].values[verified]
@@ -166,7 +171,7 @@ def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str,
         "steps": ("steps", int(found["gradient"][schema.TIME][-1])),
         "spectral_radius": ("median spectral radius", float(found["spectrum"]["spectral_radius"].median())),
         "log_gradient": ("ln ‖∂h_T/∂h_0‖", float(found["gradient"]["log_norm"].isel({schema.TIME: 0}).median())),
-        "surviving": ("directions kept", f"{surviving} of {last.sizes[schema.MODE]}"),
+        "surviving": ("directions kept", surviving(last)),
         "fixed_points": ("fixed points", int(verified.sum())),
         "stable": ("of them stable", int((points["stable"].values[verified] == 1).sum())),
         "fsolve_distance": ("largest distance to fsolve's", float(distance.max(initial=0.0))),
