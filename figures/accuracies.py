@@ -62,7 +62,9 @@ class Accuracies:
         ds = self.measured(trainings())
         selections = [CHOSEN, LAST, BEST] if said.get("held_out") else [LAST, BEST]
         beside = [FACT_NAMES[fact] for fact in said["facts"]]
-        rows = [_cells(ds.sel({schema.NETWORK: name, schema.SELECTION: selections}), said["facts"]) for name in self.names]
+        rows = [
+            _cells(ds.sel({schema.NETWORK: name, schema.SELECTION: selections}), said["facts"]) for name in self.names
+        ]
         return Table(
             self.name,
             f"{ds.attrs['verdict']} {said['remark']}",

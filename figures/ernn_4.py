@@ -95,7 +95,9 @@ def measured(trainings: xr.Dataset) -> str:
             early, least = summary(trainings, recipe, network)
             found = curves(trainings, recipe, network)
             lost = sum(diverged for _, diverged in found)
-            each.append(f"{network} {early:.3f} and {least:.3f}" + (f" ({lost} of {len(found)} seeds diverged)" if lost else ""))
+            each.append(
+                f"{network} {early:.3f} and {least:.3f}" + (f" ({lost} of {len(found)} seeds diverged)" if lost else "")
+            )
         said.append(f"Under {title}: {'; '.join(each)}")
     return (
         f"Training loss after {TENTH} epochs and the least one within {EPOCHS}, medians over seeds. {'. '.join(said)}. "

@@ -108,7 +108,10 @@ def regular() -> dict[str, float]:
 
 def norms() -> dict[str, float]:
     """Return ‖U‖ of the trained networks, whose γ is 1."""
-    found = {f"norm_{K}": float(torch.linalg.matrix_norm(_system(name).U.matrix().detach(), 2)) for K, name in TRAINED.items()}
+    found = {
+        f"norm_{K}": float(torch.linalg.matrix_norm(_system(name).U.matrix().detach(), 2))
+        for K, name in TRAINED.items()
+    }
     return found | {"least": min(found.values())}
 
 
@@ -131,7 +134,9 @@ def starts() -> dict[str, float]:
 def backward_euler() -> dict[str, float]:
     """Return ‖φ‖ at the fixed point of equation 5, and how far that one's Jacobian is from (I − ηDU)⁻¹ and from −I."""
     generator = torch.Generator().manual_seed(0)
-    U, (before, drive) = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((UNITS, UNITS), (2, UNITS)))
+    U, (before, drive) = (
+        torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((UNITS, UNITS), (2, UNITS))
+    )
     U = U * ernn_6.ETA / torch.linalg.matrix_norm(U, 2)
 
     def ends(state: torch.Tensor) -> torch.Tensor:

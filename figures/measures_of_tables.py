@@ -135,7 +135,9 @@ def costs() -> dict[str, Any]:
         training[name] = hours["rnn"] / hours[best]
     outside = [f"{name} {value:.1f}" for name, value in training.items() if not LEAST_FASTER <= value <= MOST_FASTER]
     against = published_speed_ups()
-    outside_fast = [f"{name} {value:.1f}" for name, value in against.items() if not LEAST_FASTER <= value <= MOST_FASTER]
+    outside_fast = [
+        f"{name} {value:.1f}" for name, value in against.items() if not LEAST_FASTER <= value <= MOST_FASTER
+    ]
     return {
         "one": max(prediction.values()),
         "best": max(best_prediction.values()),

@@ -131,7 +131,7 @@ def carry_out(name: str, folder: Path) -> None:
 
 def results(folder: Path) -> xr.Dataset:
     """Return the kept record with the trainings that are finished below `folder`, and how far the others are."""
-    record = trainings().load()
+    record = trainings()
     unfinished = schema.settings(record)["unfinished"]
     for name, queued in queue().items():
         where = folder / name

@@ -183,7 +183,10 @@ def test_a_training_that_is_not_complete_is_shown_with_its_iterations():
 def test_a_table_is_judged_by_what_was_repeated(meanings, verdict):
     (rules,) = {str(one["verdict"]) for one in claims.claims() if "table" in one}
     ds = xr.Dataset({"meaning": ("network", meanings)})
-    assert claims.verdict(next(one for one in claims.claims() if str(one["verdict"]) == rules)["verdict"], outcomes(ds)) == verdict
+    assert (
+        claims.verdict(next(one for one in claims.claims() if str(one["verdict"]) == rules)["verdict"], outcomes(ds))
+        == verdict
+    )
 
 
 def test_every_row_of_a_source_has_its_published_facts():
@@ -230,7 +233,9 @@ def test_all_tables_are_printed_and_written_as_a_page(tmp_path, capsys):
     for name in TABLES:
         assert f"`dynlab table {name}`" in page or name == "audit"
         assert KNOWN[name] in said
-    assert run(["table", "all", "--json"]) == run(["table", "all", "--recompute"]) == run(["table", "har2", "--recompute"])
+    assert (
+        run(["table", "all", "--json"]) == run(["table", "all", "--recompute"]) == run(["table", "har2", "--recompute"])
+    )
     assert run(["table", "nonsense"]) == 2
     assert run(["table", "ernn-1", "--save", str(tmp_path / "one.nc")]) == 0
     assert "counted" in io.open(tmp_path / "one.nc")
@@ -267,7 +272,9 @@ def test_the_page_on_har_2_has_the_numbers_of_the_record():
         for mean, std in zip(one["score"].values, one["score_std"].values, strict=True):
             assert f"{mean:.2f} ± {std:.2f}" in page
     counts = [int((published["meaning"] == each).sum()) for each in (EXPLAINED, NEITHER, OTHER_SIZE, DIVERGED)]
-    said = re.search(r"explains (\d+) of 12 numbers, (\d+) are not reached either way, (\d+) has .+?, and of (\d+) \(ERNN", page)
+    said = re.search(
+        r"explains (\d+) of 12 numbers, (\d+) are not reached either way, (\d+) has .+?, and of (\d+) \(ERNN", page
+    )
     assert counts == [int(one) for one in said.groups()]
     near = published["network"].values[near_another(published).values].tolist()
     assert near == ["rnn", "fastrnn", "fastgrnn"]
