@@ -4,18 +4,19 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.figures.kept import keep
+from dynlab.figures.measurements import keep
 from dynlab.figures.speed import PUBLISHED
 
 HEAD = re.compile(r"torch (?P<torch>\S+), (?P<machine>.+); T = 784, batch 128, 128 units")
-LINE = re.compile(r"(?P<cell>.+?) {2,}[\d.]+ +(?P<median>[\d.]+) ")
+LINE = re.compile(r"(?P<cell>.+?) {2,}(?P<least>[\d.]+) +(?P<median>[\d.]+) ")
 
 
 def record(files: Sequence[Path]) -> xr.Dataset:
-    """The median milliseconds of each cell, from the output of ``benchmarks/training_step.py`` on each machine."""
+    """Return the median and the least time of each cell, from the output of ``benchmarks/training_step.py`` on each machine."""
     cells = [cell for _, cell in PUBLISHED.values() if cell]
     machines, rows = [], []
     for file in files:
@@ -24,13 +25,14 @@ def record(files: Sequence[Path]) -> xr.Dataset:
         if found is None:
             raise ValueError(f"{file} does not begin with what training_step.py prints first")
         machines.append(found["machine"].replace("1 thread(s)", "one core of a CPU"))
-        medians = {m["cell"].strip(): float(m["median"]) for line in lines if (m := LINE.match(line + " "))}
-        rows.append([medians[cell] / 1e3 for cell in cells])
+        times = {one["cell"].strip(): one for line in lines for one in LINE.finditer(line + " ")}
+        rows.append([[float(times[cell][name]) / 1e3 for cell in cells] for name in ("median", "least")])
+    medians, least = np.moveaxis(rows, 1, 0)
+    dims = ("machine", schema.NETWORK)
     return schema.dataset(
         {
-            "step": schema.variable(
-                ("machine", schema.NETWORK), rows, "training step, median of the rounds", schema.SECOND
-            )
+            "step": schema.variable(dims, medians, "training step, median of the rounds", schema.SECOND),
+            "least_step": schema.variable(dims, least, "training step, least of the rounds", schema.SECOND),
         },
         system="several",
         settings={"T": 784, "batch": 128, "units": 128},

@@ -61,6 +61,8 @@ def figure(
 
     if name == "all" and output is not None:
         raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
+    if name == "all" and recompute:
+        raise click.UsageError("--recompute computes one figure again: name it in place of `all`.")
     if fast and recompute:
         raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
     suffixes = FIGURE_SUFFIXES + MOVIE_SUFFIXES if name in MOVING else FIGURE_SUFFIXES

@@ -21,7 +21,7 @@ FIGURES = {
     "ernn-5": "dynlab.figures.ernn_5:figure",
     "ernn-6": "dynlab.figures.ernn_6:figure",
     "flipflop": "dynlab.figures.flipflop:figure",
-    "har2": "dynlab.figures.har2_curves:figure",
+    "har2": "dynlab.figures.har2:figure",
     "integrators": "dynlab.figures.integrators:figure",
     "movie": "dynlab.figures.movie:figure",
     "time-varying": "dynlab.figures.time_varying:figure",

@@ -2,7 +2,7 @@
 
 from dynlab.diagnostics.phase_plane.panels import phase_panels
 
-from .kept import Results
+from .measurements import Results
 from .portraits import draw_portraits, matrix_in_words, size_of
 from .scripts import Drawn, Script
 

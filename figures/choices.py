@@ -10,9 +10,9 @@ import xarray as xr
 from dynlab import schema
 from dynlab.wording import joined
 
-from .har2 import DIVERGED, UNKNOWN
-from .kept import trainings
-from .scripts import Table
+from .measurements import Results, trainings
+from .scores import DIVERGED, NOT_RUN
+from .scripts import Table, TableScript
 from .training_queue import Queued, held_out_accuracy, queue
 
 SETTINGS = {"step_size": "ε", "gamma": "γ", "sigma_w": "σ_w"}  # beside the learning rate
@@ -50,7 +50,7 @@ def tried(recorded: xr.Dataset) -> xr.Dataset:
             row = recorded.sel({schema.TRAINING: one.name}) if ran[number] else None
             names.append(one.name)
             lost = row is not None and bool(str(row["diverged"].values))
-            outcomes.append(TAKEN if number == best else UNKNOWN if row is None else DIVERGED if lost else "")
+            outcomes.append(TAKEN if number == best else NOT_RUN if row is None else DIVERGED if lost else "")
             columns["lr"].append(one.run.settings.lr)
             for name in SETTINGS:
                 columns[name].append(float(one.run.config.get(name, np.nan)))
@@ -69,8 +69,7 @@ def tried(recorded: xr.Dataset) -> xr.Dataset:
     )
 
 
-def table(recompute: bool = False) -> Table:
-    """The table, from the trainings that are finished; there is nothing to compute again."""
+def _make(results: Results) -> Table:
     ds = tried(trainings())
     one_by_one = [ds.sel({schema.TRAINING: name}) for name in ds[schema.TRAINING].values]
     numeric = ["learning rate", *SETTINGS.values(), "iterations", "on held-out images"]
@@ -82,6 +81,9 @@ def table(recompute: bool = False) -> Table:
         numeric,
         ds,
     )
+
+
+table = TableScript("choices", _make)
 
 
 def _row(one: xr.Dataset) -> list[str]:

@@ -15,9 +15,10 @@ import numpy as np
 from dynlab import schema
 from dynlab.wording import number, percent, power, share
 
-from . import accuracies
-from .kept import Results, keep, kept, told, trainings
-from .scripts import Table
+from .accuracies import Accuracies
+from .measurements import Results, told, trainings
+from .scores import outcomes
+from .scripts import Table, TableScript
 
 Numbers = Mapping[str, float | str]
 VERDICTS = (
@@ -55,13 +56,14 @@ class Words(string.Formatter):
 def claims() -> list[dict[str, Any]]:
     """Return all claims; that of a table of accuracies has the table's words, and the rules of all such tables."""
     found = []
-    for one in told("claims.toml")["claim"]:
+    for given in told("claims.toml")["claim"]:
+        one = {"command": "dynlab table audit --recompute"} | given
         if "table" in one:
             table = told("sources.toml")["tables"][one["table"]]
             source, _, words = table["title"].partition(": ")
             one = (
-                told("claims.toml")["tables"]
-                | one
+                one
+                | told("claims.toml")["tables"]
                 | {
                     "name": one["table"],
                     "source": source,
@@ -114,17 +116,13 @@ def judged(claim: Mapping[str, Any], measured: Numbers) -> tuple[str, str]:
     if "read" in claim:
         numbers |= _call(claim["read"])
     if "table" in claim:
-        ds = accuracies.measured(trainings(), accuracies.Accuracies(claim["table"]).names)
-        numbers |= {"said": ds.attrs["verdict"]} | accuracies.outcomes(ds["meaning"].values.tolist())
+        ds = Accuracies(claim["table"]).measured(trainings())
+        numbers |= {"said": ds.attrs["verdict"]} | outcomes(ds)
     return verdict(claim["verdict"], numbers), Words().format(claim["found"], **numbers)
 
 
-def table(recompute: bool = False) -> Table:
-    """Return every claim, with what was measured and the verdict."""
-    every = claims()
-    if recompute:
-        keep("audit", measure(every))
-    ds = kept("audit")["numbers"]
+def _make(results: Results) -> Table:
+    every, ds = claims(), results["numbers"]
     numbers = dict(zip(ds["number"].values.tolist(), ds["value"].values.tolist(), strict=True))
     rows = []
     for claim in every:
@@ -142,3 +140,10 @@ def table(recompute: bool = False) -> Table:
         [],
         ds.assign_coords(claim=[claim["name"] for claim in every]),
     )
+
+
+def _compute(fast: bool) -> Results:
+    return measure(claims())
+
+
+table = TableScript("audit", _make, _compute)

@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import number, percent
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 from .tutorial import (
     GRADIENT,

@@ -20,8 +20,8 @@ from dynlab.plots import style
 from dynlab.tasks.copying import baseline
 from dynlab.wording import capital
 
-from .kept import Results, kept, trainings
-from .scripts import Drawn, Script, Table
+from .measurements import Results, kept, trainings
+from .scripts import Drawn, Script, Table, TableScript
 
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 CEILING = 5.0  # a larger loss is drawn there
@@ -170,8 +170,7 @@ def measured(found: list[LossCurve]) -> str:
     )
 
 
-def table(recompute: bool = False) -> Table:
-    """The curves in numbers."""
+def _make(results: Results) -> Table:
     found = curves()
     rows = [
         [
@@ -189,3 +188,6 @@ def table(recompute: bool = False) -> Table:
     numeric = ["delay", "without memory", "best loss", "last loss", "half of it after", "steps"]
     headings = ["delay", "network", *numeric[1:], "outcome"]
     return Table("copying", measured(found), headings, rows, numeric, dataset(found))
+
+
+table = TableScript("copying", _make)

@@ -22,7 +22,7 @@ from dynlab.trajectories.driven import drive
 from dynlab.wording import power
 
 from .copying import NAMES
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 NETWORKS = ("exprnn", "dtriv", "scornn", "asrnn")

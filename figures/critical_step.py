@@ -16,7 +16,7 @@ from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 PAPER_STEP, BELOW = 0.1, 0.05

@@ -1,7 +1,7 @@
 """Tables 1 and 2 of the ERNN paper: how large its data sets are, and how short what matters in them is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,43 +9,18 @@ from dynlab import schema
 from dynlab.tasks import cifar, images, mnist, ptb
 from dynlab.tasks import create as create_task
 
-from .kept import Results, keep, kept
-from .scripts import Table
+from .measurements import Results, told
+from .scripts import Table, TableScript
 
 COLUMNS = ("training sequences", "features", "steps", "test sequences")
 MISSING = -1  # in the paper, or not counted here
-# The paper's Table 1; of PTB the sequences are tokens.
-PUBLISHED = {
-    "DSA-19": (4560, 5625, 125, 4560),
-    "HAR-2": (7352, 1152, 128, 2947),
-    "Google-12": (22246, 3168, 99, 3081),
-    "Google-30": (51088, 3168, 99, 6835),
-    "PTB-10000": (929589, MISSING, 300, 82430),
-    "Yelp-5": (500000, 38400, 300, 500000),
-    "Pixel-MNIST-10": (60000, 784, 784, 10000),
-    "Permuted-MNIST": (60000, 784, 784, 10000),
-    "Noisy-MNIST": (60000, 784, 1000, 10000),
-    "Noisy-CIFAR": (60000, 3072, 1000, 10000),
-}
-
-
-@dataclass(frozen=True)
-class Activity:
-    """A row of the paper's Table 2: the activity's and the input's time, in one unit, the steps, and the ratio."""
-
-    active: float
-    whole: float
-    steps: int
-    ratio: str
-
-
-ACTIVITIES = {
-    "Google-12; 30": Activity(25, 1000, 99, "3/99"),
-    "DSA-19": Activity(500, 5000, 125, "13/125"),
-    "HAR-2": Activity(256, 2560, 128, "13/128"),
-    "Yelp-5": Activity(20, 300, 15, "1/15"),
-}
 RIGHT, WRONG, NOT_COUNTED = "holds", "does not hold", "not run: the data set is not at hand"
+
+
+def _published(table: str) -> dict[str, list[Any]]:
+    """Return the rows of a table of the paper."""
+    found: dict[str, list[Any]] = told("sources.toml")["tables"][table]["published"]
+    return found
 
 
 def _har2() -> tuple[int, int, int, int]:
@@ -55,7 +30,7 @@ def _har2() -> tuple[int, int, int, int]:
 
 
 def _images(load: Callable[[], images.Images], steps: int | None) -> tuple[int, int, int, int]:
-    """The images of a set; pixel by pixel where no number of steps is given."""
+    """Return the sizes of a set of images; pixel by pixel where no number of steps is given."""
     found = load()
     features = int(np.prod(found.x_train.shape[1:]))
     return len(found.x_train), features, steps or features, len(found.x_test)
@@ -76,28 +51,26 @@ COUNTED: dict[str, Callable[[], tuple[int, int, int, int]]] = {
 }
 
 
-def compute() -> Results:
-    """What the data sets that are at hand have."""
-    found = [COUNTED[name]() if name in COUNTED else (MISSING,) * len(COLUMNS) for name in PUBLISHED]
+def compute(fast: bool) -> Results:
+    """Count what the data sets that are at hand have."""
+    published = _published("ernn-1")
+    found = [COUNTED[name]() if name in COUNTED else (MISSING,) * len(COLUMNS) for name in published]
     both = ("data_set", schema.SELECTION)
     ds = schema.dataset(
         {
-            "published": schema.variable(both, list(PUBLISHED.values()), "in the paper"),
+            "published": schema.variable(both, list(published.values()), "in the paper"),
             "counted": schema.variable(both, found, "counted, −1 where it was not"),
         },
         system="none",
         settings={"length": mnist.LENGTH},
         method="counted in the official files",
-        coords={"data_set": list(PUBLISHED), schema.SELECTION: list(COLUMNS)},
+        coords={"data_set": list(published), schema.SELECTION: list(COLUMNS)},
     )
     return {"sizes": ds}
 
 
-def table_1(recompute: bool = False) -> Table:
-    """How large the data sets are."""
-    if recompute:
-        keep("ernn-table-1", compute())
-    ds = kept("ernn-table-1")["sizes"]
+def _table_1(results: Results) -> Table:
+    ds = results["sizes"]
     rows, wrong = [], []
     for name in ds["data_set"].values.tolist():
         one = ds.sel(data_set=name)
@@ -122,19 +95,18 @@ def _beside(published: int, counted: int) -> str:
     return " / ".join("–" if value == MISSING else f"{value:,}" for value in (published, counted))
 
 
-def table_2(recompute: bool = False) -> Table:
-    """How many steps the activities take."""
+def _table_2(results: Results) -> Table:
     rows, steps = [], []
-    for name, one in ACTIVITIES.items():
-        steps.append(one.active / one.whole * one.steps)
-        said = int(one.ratio.partition("/")[0])
-        verdict = "holds" if steps[-1] == said else "holds, rounded up" if np.ceil(steps[-1]) == said else WRONG
-        rows.append([name, f"{one.active:g}", f"{one.whole:g}", one.ratio, f"{steps[-1]:.3g} of {one.steps}", verdict])
+    for name, (active, whole, length, ratio) in _published("ernn-2").items():
+        steps.append(active / whole * length)
+        said = int(ratio.partition("/")[0])
+        verdict = RIGHT if steps[-1] == said else "holds, rounded up" if np.ceil(steps[-1]) == said else WRONG
+        rows.append([name, f"{active:g}", f"{whole:g}", ratio, f"{steps[-1]:.3g} of {length}", verdict])
     ds = schema.dataset(
         {"steps": schema.variable(("data_set",), steps, "steps of an activity", schema.STEP)},
         system="none",
         settings={},
-        coords={"data_set": list(ACTIVITIES)},
+        coords={"data_set": [row[0] for row in rows]},
     )
     return Table(
         "ernn-2",
@@ -145,3 +117,7 @@ def table_2(recompute: bool = False) -> Table:
         ["activity (ms; words)", "input (ms; words)", "ratio", "steps computed"],
         ds,
     )
+
+
+table_1 = TableScript("ernn-1", _table_1, compute, "ernn-table-1")
+table_2 = TableScript("ernn-2", _table_2)

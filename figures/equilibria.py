@@ -8,9 +8,9 @@ from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.systems.planar import Panel
 from dynlab.wording import capital
 
-from .kept import Results, keep, kept
+from .measurements import Results
 from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Script, Table
+from .scripts import Drawn, Script, Table, TableScript
 
 # The table's rows: the equilibrium, its eigenvalues, its behaviour, dynlab's word for it, and a matrix that has it.
 KINDS = (
@@ -70,12 +70,8 @@ def _judged(ds: xr.Dataset) -> list[str]:
     return [HOLDS if each else ONLY_FLOW for each in kept_up]
 
 
-def table(recompute: bool = False) -> Table:
-    """The table with the kinds that dynlab finds, of the flow and of Euler's map."""
-    if recompute:
-        keep("equilibria", compute(False))
-    ds = kept("equilibria")["panels"]
-    rows = []
+def _make(results: Results) -> Table:
+    ds, rows = results["panels"], []
     for index, (name, eigenvalues, behaviour, _, matrix) in enumerate(KINDS):
         one = ds.isel({schema.PANEL: index, schema.FIXED_POINT: 0})
         modulus = np.abs(one["map_eigenvalue"].values).max()
@@ -83,3 +79,6 @@ def table(recompute: bool = False) -> Table:
         rows.append([name, eigenvalues, behaviour, matrix, *map(capital, found), _judged(ds)[index]])
     headings = ["equilibrium", "eigenvalues", "behaviour", "W", "flow tanh(W h)", "Euler's map, ε = 0.1", "verdict"]
     return Table("equilibria", ds.attrs["verdict"], headings, rows, [], ds)
+
+
+table = TableScript("equilibria", _make, compute)

@@ -8,7 +8,7 @@ from dynlab.diagnostics.ernn.manifold import ernn_manifold
 from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 

@@ -15,7 +15,7 @@ from dynlab.plots import style
 from dynlab.plots.over_training import plot_over_training
 from dynlab.wording import percent, power
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 LOOK = {

@@ -7,7 +7,7 @@ from matplotlib.patches import Circle, FancyBboxPatch
 
 from dynlab.plots import style
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 BOXES = {"U": (2.6, 1.6), "$W x_k + b$": (4.4, 0.1), "P = U": (6.2, 1.6), "φ": (8.1, 1.6), "$η_k^{(i)}$": (11.2, 1.6)}

@@ -22,7 +22,7 @@ from dynlab.tasks import create as create_task
 from dynlab.trajectories.driven import Driven, drive
 from dynlab.wording import percent
 
-from .kept import Results, kept
+from .measurements import Results, kept
 from .scripts import Drawn, Script
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}

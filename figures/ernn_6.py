@@ -9,7 +9,7 @@ from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 TRAINED = "ernn-har2-k5"

@@ -11,7 +11,7 @@ from dynlab.plots.geometry import plot_geometry
 from dynlab.tasks import driving_inputs
 from dynlab.wording import counted, joined, number
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 NETWORK = "gru-flipflop"

@@ -22,7 +22,7 @@ from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 from dynlab.wording import at_most, capital, number
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 STEP, STEPS, FEWER = 0.2, 1000, 100

@@ -15,14 +15,15 @@ from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.tasks import driving_inputs
 
 from . import antisymmetric_2, equilibria, speed
-from .kept import kept
-from .time_varying import compute
+from .ernn_5 import along
+from .measurements import kept
 
 DRAWS, UNITS, INPUTS = 20, 128, 96
 SCALES = (1, 4, 16)  # σ_w of the paper's grid
 TRAINED = "antisymmetric-har2"
 NOISE_STEPS, PAPER_STEP = 50, 0.1
 SLIDE_GAMMA = 0.01
+PLANAR = {"grows": "1/2,0;0,1/2", "rests": "-2,0;0,-2", "leaves": "1,0;0,-1"}
 SLIDE_MATRIX, SLIDE_SLOPES = np.array([[1.0, -2.0], [1.0, -1.0]]), np.diag([1.0, 0.5])
 
 
@@ -41,7 +42,7 @@ def imaginary() -> dict[str, float]:
 
 
 def gated() -> dict[str, float]:
-    """Return signs of the gated network's diagonal factor and the largest real part, at the paper's start."""
+    """Return signs of the gated network's diagonal factor and the rates of its flow, at the paper's start."""
     found: dict[str, float] = {}
     for scale in SCALES:
         with torch.random.fork_rng(devices=[]):
@@ -49,22 +50,24 @@ def gated() -> dict[str, float]:
             flow = frozen(GatedFlow(INPUTS, UNITS, 0.001, scale).double())
             inputs = torch.randn(4, NOISE_STEPS, INPUTS, dtype=torch.float64)
         states = torch.zeros(4, UNITS, dtype=torch.float64)
-        worst, negative = [], []
+        rates, negative = [], []
         with torch.no_grad():
             for input in inputs.unbind(1):
                 J, M = jacobian(flow, states, input).dense(), flow.M
                 # J = diag(c) M: c by least squares over each row
                 c = (J * M).sum(-1) / M.square().sum(-1)
                 negative.append(float((c < 0).double().mean()))
-                worst.append(float(approximate_eigenvalues(J.numpy()).real.max()))
+                rates.append(approximate_eigenvalues(J.numpy()))
                 states = states + PAPER_STEP * flow.velocity(states, input)
-        found |= {f"negative_{scale}": float(np.mean(negative)), f"largest_{scale}": max(worst)}
-    return found | {"largest": max(found[f"largest_{scale}"] for scale in SCALES)}
+        largest, size = np.max(np.real(rates)), np.abs(rates).max()
+        found |= {f"negative_{scale}": np.mean(negative), f"largest_{scale}": largest, f"part_{scale}": largest / size}
+    parts = [found[f"part_{scale}"] for scale in SCALES]
+    return found | {"least": min(parts), "most": max(parts)}
 
 
 def time_varying() -> dict[str, float]:
     """Return the largest Re λ of Markus and Yamabe's A(t), how its solution grows, and the radius of two shears."""
-    found = compute(True)
+    found = kept("time-varying")
     return {
         "highest": float(found["growth"]["eigenvalue"].values.real.max()),
         "growth": float(found["growth"]["log_norm"][-1]),
@@ -73,17 +76,25 @@ def time_varying() -> dict[str, float]:
 
 
 def step() -> dict[str, float]:
-    """Return the critical step of W_diff, and the largest modulus at the figure's step."""
-    ds = planar_portrait("diff", "feedback")
-    return {"critical": float(ds["critical_step"][0]), "modulus": float(np.abs(ds["map_eigenvalue"].values).max())}
+    """Return the critical step of W_diff, the largest modulus at the figure's step, and where its orbits end."""
+    found = kept("critical-step")
+    ds, ends = found["above"], found["radius"].sel(step_size=PAPER_STEP, method="nearest")
+    return {
+        "critical": float(ds["critical_step"][0]),
+        "modulus": float(np.abs(ds["map_eigenvalue"].values).max()),
+        "implicit": float(np.abs(1 / (1 - PAPER_STEP * ds["flow_eigenvalue"].values)).max()),
+        "smallest": float(ends["smallest"]),
+        "largest": float(ends["largest"]),
+        "swing": float(ends["largest"] / ends["smallest"]) - 1,
+    }
 
 
 def end_to_end() -> dict[str, Any]:
     """Return how far the trained networks of Figure 2 are from a mean modulus of 1 at the end."""
-    ds = kept("antisymmetric-2")["eigenvalues"]
-    last = ds["mean"].isel({schema.TIME: -1})
-    off = [abs(float(one)) for one in last if str(one[schema.NETWORK].values).startswith("trained antisymmetric")]
-    return {"trained": len(off), "off": max(off, default=np.nan), "said": antisymmetric_2.measured(ds)}
+    results = kept("antisymmetric-2")
+    padded = [one for key, one in results.items() if key not in ("eigenvalues", *antisymmetric_2.BESIDE)]
+    off = [abs(float(one["mean"][0, -1])) for one in padded if "antisymmetric" in str(one[schema.NETWORK][0].values)]
+    return {"trained": len(off), "off": max(off, default=np.nan), "said": antisymmetric_2.measured(results)}
 
 
 def slides() -> dict[str, float]:
@@ -101,15 +112,61 @@ def slides() -> dict[str, float]:
     }
 
 
+def slide_start() -> dict[str, float]:
+    """Return the deviations of weights that the slides' code draws, as parts of those that their text gives."""
+    generator = torch.Generator().manual_seed(0)
+    V = torch.randn(UNITS, INPUTS, generator=generator) / INPUTS
+    found = {"input": float(V.std()) * INPUTS**0.5}
+    for sigma in SCALES:
+        W = torch.randn(UNITS, UNITS, generator=generator) * sigma * sigma / UNITS
+        found[f"state_{sigma}"] = float(W.std()) * UNITS**0.5 / sigma
+    return found | {"most": max(abs(value - 1) for value in found.values())}
+
+
+def slide_chain() -> dict[str, float]:
+    """Return how far W₁ᵀ diag(tanh′(h)) is from the transposed Jacobian of a random network, relative to its norm."""
+    generator = torch.Generator().manual_seed(0)
+    W = torch.randn(UNITS, UNITS, generator=generator, dtype=torch.float64) / UNITS**0.5
+    before, drive = (torch.randn(UNITS, generator=generator, dtype=torch.float64) for _ in range(2))
+    h = torch.tanh(before)
+    J = torch.func.jacrev(lambda state: torch.tanh(W @ state + drive))(h)
+    slides, right = (W.T @ torch.diag(1 - torch.tanh(p) ** 2) for p in (h, W @ h + drive))
+    return {name: float((one - J.T).norm() / J.norm()) for name, one in (("off", slides), ("right", right))}
+
+
+def exponential() -> dict[str, float]:
+    """Return how far ∂h_T/∂h_0 is from e^{Jt} with J at the start: under real inputs, and where nothing changes."""
+    system = zoo.load(TRAINED)
+    inputs = driving_inputs(None, system, samples=1, shipped=True).inputs
+    driven = along(system, inputs)
+    J = jacobian(frozen(system), driven.states[:, :-1], driven.inputs).dense()[0].detach()
+    start = (J[0] - torch.eye(len(J[0]))) / system.step_size
+    power = torch.linalg.matrix_exp(driven.steps * system.step_size * start)
+    fixed = torch.linalg.matrix_power(J[0], driven.steps)
+    product = torch.linalg.multi_dot(list(J.flip(0)))
+    off = {"real": product, "constant": fixed}
+    return {name: float((one - power).norm() / one.norm()) for name, one in off.items()} | {"steps": driven.steps}
+
+
+def planar() -> dict[str, float]:
+    """Return the rates of three planar flows that two words of a review are judged by, and whether they are stable."""
+    found: dict[str, float] = {}
+    for name, matrix in PLANAR.items():
+        ds = planar_portrait(matrix, "feedback").isel({schema.FIXED_POINT: 0})
+        rates = ds["flow_eigenvalue"].values
+        found |= {f"{name}_size": np.abs(rates).max(), f"{name}_stable": float(ds["flow_stable"])}
+        found |= {f"{name}_divergence": rates.sum().real, f"{name}_highest": rates.real.max()}
+    return found
+
+
 def speeds() -> dict[str, Any]:
     """Return how many times as fast the fused LSTM and the scripted AntisymmetricRNN are, on each machine."""
-    ratios = speed.ratios(kept("speed")["steps"])
-    return {
-        "fused": min(fused for fused, _ in ratios.values()),
-        "scripted": min(scripted for _, scripted in ratios.values()),
-        "of_fused": "; ".join(f"{machine}: {fused:.0f}×" for machine, (fused, _) in ratios.items()),
-        "of_scripted": "; ".join(f"{machine}: {scripted:.2f}×" for machine, (_, scripted) in ratios.items()),
-    }
+    ds, found = kept("speed")["steps"], {}
+    pairs = {"fused": (speed.SINGLE, speed.FUSED), "scripted": (speed.STEPPED, speed.SCRIPTED)}
+    for name, pair in pairs.items():
+        times = speed.ratios(ds, *pair)
+        found |= {f"{name}_least": float(times.min()), f"{name}_most": float(times.max()), name: speed.said(times)}
+    return found
 
 
 def kinds() -> dict[str, Any]:

@@ -12,12 +12,17 @@ from dynlab.program.differentiation import jacobian
 from dynlab.systems import frozen
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.vanilla import Vanilla
+from dynlab.tasks import driving_inputs
+from dynlab.trajectories.driven import chosen_steps
+from dynlab.wording import capital
 
 from . import collapsed_rule, copying, copying_modes, movie
-from .kept import kept
+from .ernn_5 import along
+from .measurements import kept
 from .tutorial import GRADIENT, RULE
 
 INPUTS, UNITS, STEPS = 8, 64, 200
+SAMPLES, TIMES = 4, 201  # sequences, and times of each with the start
 TRAINED = ("asrnn-smnist", "asrnn-pmnist")
 SPREADS = (0.8, 3.0)  # S ~ U(0.8, 3), the source's start on PTB
 
@@ -73,16 +78,19 @@ def expressivity() -> dict[str, float]:
 
 
 def norm() -> dict[str, float]:
-    """Return the largest norm of asRNN's Jacobian with U_f turned, and its bound."""
-    cell, inputs = _cell(a=SPREADS[0], b=SPREADS[1])
-    with torch.no_grad():  # U_f = I is where it starts: a turned one is what it may learn
-        skew = next(one for name, one in cell.named_parameters() if "U_f" in name)
-        skew.copy_(torch.randn(skew.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
-    held = frozen(cell)
-    states = _run(held.step, inputs)[:-1]
-    J = jacobian(held, states, inputs[1:]).dense().detach().numpy()
-    D_f = held.saturation().detach()
-    return {"norm": float(singular_values(J).max()), "bound": float(D_f.max() / D_f.min())}
+    """Return how large the norms of a trained asRNN's Jacobians are along test sequences of MNIST, and their bound."""
+    cell: Any = frozen(zoo.load(TRAINED[0]))
+    driven = along(cell, driving_inputs("task:smnist", cell, samples=SAMPLES).inputs)
+    times = chosen_steps(driven.steps, TIMES)[1:] - 1
+    J = jacobian(cell, driven.states[:, times], driven.inputs[:, times]).dense().detach().numpy()
+    norms, D_f = singular_values(J)[..., 0], cell.saturation().detach()
+    return {
+        "above": float((norms > 1).mean()),
+        "middle": float(np.median(norms)),
+        "norm": float(norms.max()),
+        "bound": float(D_f.max() / D_f.min()),
+        "jacobians": norms.size,
+    }
 
 
 def surviving() -> dict[str, float]:
@@ -91,27 +99,25 @@ def surviving() -> dict[str, float]:
 
 
 def outcomes() -> dict[str, Any]:
-    """Return how many trainings at the source's delays ended as it says."""
+    """Return how many trainings at the source's delays ended as it says, and in which order they halve the baseline."""
     found = [one for one in copying.curves() if one.delay > copying.DELAYS[0]]
     as_said = [one.outcome == (copying.STAYED if one.short == "LSTM" else copying.COPIES) for one in found]
-    every = len(copying.NAMES) - 1  # D_f learned at 200 steps alone
+    order, first = [], 0
+    for delay in copying.DELAYS[1:]:
+        done = [one for one in found if one.delay == delay and one.halving is not None]
+        ranked = sorted(done, key=lambda one: one.halving or 0)
+        first += ranked[0].short == "asRNN"
+        order.append(f"L = {delay:,}: {', '.join(f'{one.short} {one.halved}' for one in ranked)}")
+    each = [(one.delay, one.name) for one in found]
     return {
         "run": len(found),
-        "all": every * len(copying.DELAYS[1:]),
+        "seeds": min(map(each.count, each)),
         "as_said": sum(as_said),
         "said": copying.measured(copying.curves()),
+        "delays": len(order),
+        "first": first,
+        "order": "; ".join(order),
     }
-
-
-def order() -> dict[str, Any]:
-    """Return in which order the networks halve the baseline at each delay of the source."""
-    said, first = [], []
-    for delay in copying.DELAYS[1:]:
-        done = [one for one in copying.curves() if one.delay == delay and one.halving is not None]
-        ranked = sorted(done, key=lambda one: one.halving or 0)
-        first.append(ranked[0].short)
-        said.append(f"L = {delay:,}: {', '.join(f'{one.short} {one.halved}' for one in ranked)}")
-    return {"delays": len(first), "first": first.count("asRNN"), "order": "; ".join(said)}
 
 
 def rule() -> dict[str, Any]:
@@ -125,11 +131,9 @@ def rule() -> dict[str, Any]:
 def losses() -> dict[str, Any]:
     """Return along how many of the two directions the tutorial's third loss is the best, and all errors."""
     last = movie.errors(kept("movie")["predictions"]).isel({schema.TRAINING_STEP: -1})
-    best, said = 0, []
-    for along in (RULE, GRADIENT):
-        found = {name: float(last.sel({"loss": name, schema.NETWORK: along})) for name in movie.LOSSES}
-        best += min(found, key=found.__getitem__) == movie.SOFT
-        said.append(
-            f"{along[0].upper()}{along[1:]}: {', '.join(f'{name} {value:.4f}' for name, value in found.items())}"
-        )
-    return {"best": best, "epochs": movie.EPOCHS, "said": ". ".join(said)}
+    said, best = [], 0
+    for along_it in (RULE, GRADIENT):
+        found = last.sel({schema.NETWORK: along_it}).to_series()
+        best += found.idxmin() == movie.SOFT
+        said.append(f"{capital(along_it)}: {', '.join(f'{name} {value:.4f}' for name, value in found.items())}")
+    return {"best": best, "epochs": movie.EPOCHS, "beta": movie.BETA, "said": ". ".join(said)}

@@ -16,17 +16,25 @@ from dynlab.trajectories.driven import Driven
 from dynlab.trajectories.simulation import orbit
 
 from . import ernn_2, ernn_5, ernn_6, zoo_comparison
-from .kept import kept
+from .measurements import kept
 
 TRAINED = {1: "ernn-har2-k1", 3: "ernn-har2-k3", 5: "ernn-har2-k5"}
 SAMPLES, EVERY = 4, 16
+PADDED = ("noisy-mnist", "noisy-cifar")
+VANISHED = 0.01  # of a gradient: less has vanished
+UNITS, CUBIC_STEPS = 32, 10_000
 INNER, FEW = 300, 16  # iterations at η = 0.5 of an inner map that contracts: far below rounding; and steps of it
 
 
-def _driven(name: str) -> tuple[ERNN, Driven]:
+def _system(name: str) -> ERNN:
     system = zoo.load(name)
     if not isinstance(system, ERNN):
         raise TypeError(f"{name} is {type(system).__name__}")
+    return system
+
+
+def _driven(name: str) -> tuple[ERNN, Driven]:
+    system = _system(name)
     return system, ernn_5.along(system, driving_inputs(None, system, samples=SAMPLES, shipped=True).inputs)
 
 
@@ -86,43 +94,120 @@ def fastrnn() -> dict[str, float]:
     return reach | {"difference": worst, "possible": float(len(possible)), "steps": float(driven.steps)}
 
 
+def regular() -> dict[str, float]:
+    """Return the least singular value of ∇F of a dense ERNN at its equilibria, and the columns of its W."""
+    inputs = _driven(TRAINED[1])[1].inputs[:1, :FEW]
+    cell = frozen(ernn_6.dense(inner_steps=INNER, eta=ernn_6.ETA))
+    states = orbit(cell, inputs, torch.zeros(1, cell.state_size, dtype=torch.float64)).detach()
+    _, z = _relative(cell, states, inputs)
+    slopes = 1 - z[0].square()  # tanh' at an equilibrium, where z = tanh(p)
+    matrices = slopes.unsqueeze(-1) * cell.recurrent_matrix() - torch.eye(cell.state_size)
+    least = float(singular_values(matrices.detach().numpy())[..., -1].min())
+    return {"least": least, "columns": cell.input_size, "units": cell.state_size}
+
+
+def norms() -> dict[str, float]:
+    """Return ‖U‖ of the trained networks, whose γ is 1."""
+    found = {
+        f"norm_{K}": float(torch.linalg.matrix_norm(_system(name).U.matrix().detach(), 2))
+        for K, name in TRAINED.items()
+    }
+    return found | {"least": min(found.values())}
+
+
+def starts() -> dict[str, float]:
+    """Return how far a trained step that begins at 0 ends from one that begins at h_{k−1}, and both Jacobians' norms."""
+    found: dict[str, float] = {}
+    for K, name in TRAINED.items():
+        system, driven = _driven(name)
+        zero = frozen(system)
+        zero.start = "zero"
+        before = driven.states[:, :-1]
+        with torch.no_grad():
+            ends = torch.stack([zero.step(before[:, t], driven.inputs[:, t], t) for t in range(driven.steps)], dim=1)
+        found[f"off_{K}"] = float(((ends - driven.states[:, 1:]).norm(dim=-1) / before.norm(dim=-1))[:, 1:].median())
+        J = along(zero, driven.states, driven.inputs).dense()[:, ::EVERY].detach().numpy()
+        found[f"norm_{K}"] = float(np.median(singular_values(J)[..., 0]))
+    return found | {"least": min(found[f"off_{K}"] for K in TRAINED)}
+
+
+def backward_euler() -> dict[str, float]:
+    """Return ‖φ‖ at the fixed point of equation 5, and how far that one's Jacobian is from (I − ηDU)⁻¹ and from −I."""
+    generator = torch.Generator().manual_seed(0)
+    U, (before, drive) = (
+        torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((UNITS, UNITS), (2, UNITS))
+    )
+    U = U * ernn_6.ETA / torch.linalg.matrix_norm(U, 2)
+
+    def ends(state: torch.Tensor) -> torch.Tensor:
+        h = state
+        for _ in range(INNER):
+            h = state + ernn_6.ETA * torch.tanh(U @ h + drive)
+        return h
+
+    h = ends(before)
+    velocity = torch.tanh(U @ h + drive)
+    eye = torch.eye(UNITS, dtype=torch.float64)
+    inverse = torch.linalg.inv(eye - ernn_6.ETA * (1 - velocity**2).unsqueeze(-1) * U)
+    J = torch.func.jacrev(ends)(before)
+    return {
+        "residual": float(velocity.abs().max()),
+        "off": float((J - inverse).abs().max()),
+        "minus": float(torch.linalg.matrix_norm(J + eye, 2)),
+    }
+
+
+def one_tau() -> dict[str, float]:
+    """Return how z' = −z³ meets equation 12 at every Euler step, and how its error shrinks by less at each."""
+    z, ratios, met = 1.0, [], 0
+    for _ in range(CUBIC_STEPS):
+        F, slope = -(z**3), -3 * z**2
+        met += (ernn_6.ETA * slope * F) ** 2 + 2 * ernn_6.ETA * F * slope * F < 0
+        ratios.append((z + ernn_6.ETA * F) / z)
+        z += ernn_6.ETA * F
+    tau = float(np.nanmax(kept("ernn-6")["dense"]["theorem2"].values))
+    return {"met": met, "steps": CUBIC_STEPS, "first": ratios[0], "last": ratios[-1], "left": z, "tau": tau}
+
+
 def shares() -> dict[str, float]:
     """Return the shares of Figure 5's eigenvalues for each K, and the largest share that is not below 0."""
     found = ernn_5.shares()
     flat = {f"{name}_{K}": one[name] for K, one in found.items() for name in ("below", "zero", "above", "singular")}
-    return flat | {"others": max(one["above"] + one["zero"] for one in found.values())}
+    return flat | {
+        "others": max(one["above"] + one["zero"] for one in found.values()),
+        "singular": max(one["singular"] for one in found.values()),
+    }
 
 
 def product() -> dict[str, Any]:
     """Return singular values of ∂h_T/∂h_0 of the trained network, from what the figure of the zoo keeps."""
-    results, name = kept("zoo"), TRAINED[5]
-    last = results[f"{name}.end_to_end"]["log_singular_value"].isel({schema.TIME: -1})
+    last = kept("zoo")[f"{TRAINED[5]}.end_to_end"]["log_singular_value"].isel({schema.TIME: -1})
     largest, middle = (float(last.isel({schema.MODE: mode}).median()) for mode in (0, last.sizes[schema.MODE] // 2))
-    title = next(title for title, each in zoo_comparison.NETWORKS.items() if each == name)
-    table = results["table"].sel({schema.NETWORK: title})
-    steps, surviving = int(table["steps"]), str(table["surviving"].values)
-    samples = last.sizes[schema.SAMPLE]
-    return {"largest": largest, "middle": middle, "steps": steps, "surviving": surviving, "samples": samples}
+    return {
+        "largest": largest,
+        "middle": middle,
+        "steps": int(last[schema.TIME]),
+        "surviving": zoo_comparison.surviving(last),
+        "samples": last.sizes[schema.SAMPLE],
+    }
 
 
 def convergence() -> dict[str, Any]:
     """Return at what share of Figure 6's iterates each condition is below 1, and how its steps end."""
     results = kept("ernn-6")
-    found: dict[str, Any] = {
-        f"{name}_{condition}": float((values[np.isfinite(values)] < 1).mean())
-        for name, ds in results.items()
-        for condition in ("theorem2", "corollary1")
-        for values in [ds[condition].values]
-    }
-    outcome, status = results["trained"]["outcome"].values, results["trained"]["equilibrium_status"].values
-    one = float((status == "one equilibrium").mean())
-    return found | {
-        "unsettled": int((results["dense"]["outcome"].values != "converges").sum()),
-        "reached": int((outcome == "converges").sum()),
-        "steps": outcome.size,
-        # which of several equilibria a search finds is decided by rounding: their number is no number to print
-        "most": "most" if one > 1 / 2 else "few",
-    }
+    found: dict[str, Any] = {}
+    for name, ds in results.items():
+        settles = ds["outcome"].values == "converges"
+        found |= {f"{name}_settled": int(settles.sum()), f"{name}_steps": settles.size}
+        for condition in ("theorem2", "corollary1"):
+            values = ds[condition].values
+            met = np.where(np.isfinite(values), values < 1, True).all(axis=-1)
+            found[f"{name}_{condition}"] = float((values[np.isfinite(values)] < 1).mean())
+            found[f"{name}_{condition}_met"] = int(met.sum())
+            found[f"{name}_{condition}_broken"] = int((met & ~settles).sum())
+    one = float((results["trained"]["equilibrium_status"].values == "one equilibrium").mean())
+    # which of several equilibria a search finds is decided by rounding: their number is no number to print
+    return found | {"most": "most" if one > 1 / 2 else "few"}
 
 
 def noise() -> dict[str, float]:
@@ -138,7 +223,8 @@ def noise() -> dict[str, float]:
         states = ernn_5.along(system, padded.numpy()).states
         moved = (states[:, 1:] - states[:, :-1]).norm(dim=-1) / states[:, 1:].norm(dim=-1)
         found |= {f"data_{K}": float(moved[:, :half].median()), f"noise_{K}": float(moved[:, half:].median())}
-    return found | {"moves": max(found[f"noise_{K}"] for K in TRAINED)}
+    padded_ones = [entry for entry in zoo.entries() if entry["task"] in PADDED and entry["system"] == "ernn"]
+    return found | {"moves": max(found[f"noise_{K}"] for K in TRAINED), "padded": len(padded_ones)}
 
 
 def in_training() -> dict[str, float]:
@@ -148,4 +234,10 @@ def in_training() -> dict[str, float]:
     for index, name in enumerate(ernn_2.LOOK):
         one = later.sel({schema.NETWORK: name})
         found |= {f"low_{index}": float(one.min()), f"high_{index}": float(one.max())}
-    return found | {"keeps": float(np.exp(found["low_1"])), "keeps_most": float(np.exp(found["high_1"]))}
+    ernns = later.sel({schema.NETWORK: list(ernn_2.LOOK)[2:]})
+    return found | {
+        "keeps": float(np.exp(found["low_1"])),
+        "keeps_most": float(np.exp(found["high_1"])),
+        "off": float(np.exp(np.abs(ernns).max())),
+        "vanished": float(np.log(VANISHED)),
+    }

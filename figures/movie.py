@@ -15,7 +15,7 @@ from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 from .tutorial import GRADIENT, LOOK, RATE, RULE, Slope, Windows, answers, descent, sine_windows
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .kept import Results, keep, kept, told
+from dynlab.errors import UserError
+
+from .measurements import Results, keep, kept, told
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,14 +63,18 @@ class Script:
     of: str = ""
 
     def __call__(self, fast: bool = False, recompute: bool = False) -> Made:
-        """Return the figure from the kept Datasets; `recompute` makes these first, `fast` others from less data."""
+        """Return the figure from the kept Datasets; `recompute` makes these first, `fast` others from less data.
+
+        Raises
+        ------
+        UserError
+            For `recompute` where nothing is computed: recorded trainings are drawn.
+        """
         import matplotlib.pyplot as plt
 
         from dynlab.plots import style
 
-        if recompute and self.compute is not None:
-            keep(self.name, self.compute(False))
-        results = self.compute(True) if fast and self.compute is not None else kept(self.of or self.name)
+        results = _results(self, recompute, fast)
         said = told("sources.toml")["figures"][self.name]
         with style.style(self.size) as size, plt.rc_context({"figure.figsize": size}):
             drawn = self.draw(results)
@@ -111,3 +117,46 @@ class Table:
     def claim(self) -> str:
         """What the source says, in its terms."""
         return str(told("sources.toml")["tables"][self.name]["claim"])
+
+
+@dataclass(frozen=True)
+class TableScript:
+    """A table of a source: called, it is made from the kept Datasets; `recompute` makes these first.
+
+    Attributes
+    ----------
+    name : str
+        Its key in ``sources.toml``.
+    make : callable
+        Takes the kept Datasets, and gives the table.
+    compute, of
+        As of a `Script`.
+    """
+
+    name: str
+    make: Callable[[Results], Table]
+    compute: Callable[[bool], Results] | None = None
+    of: str = ""
+
+    def __call__(self, recompute: bool = False) -> Table:
+        return self.make(_results(self, recompute))
+
+
+def _results(script: Script | TableScript, recompute: bool, fast: bool = False) -> Results:
+    """Return the Datasets that are kept for a script, computed again where that is asked, or few that are not kept."""
+    kept_as = script.of or script.name
+    if recompute and script.compute is None:
+        raise nothing_to_compute(script.name)
+    if script.compute is not None and fast:
+        return script.compute(True)
+    if script.compute is not None and recompute:
+        keep(kept_as, script.compute(False))
+    return kept(kept_as)
+
+
+def nothing_to_compute(name: str) -> UserError:
+    """Return the error for computing again what only trainings make."""
+    return UserError(
+        f"{name} shows recorded trainings, which --recompute does not repeat: leave it out. `python -m "
+        f"dynlab.figures.training_queue train NAME FOLDER` repeats one of them."
+    )

@@ -15,7 +15,7 @@ from dynlab.systems.textbook import MarkusYamabe
 from dynlab.trajectories.simulation import simulate
 from dynlab.wording import power, ranging
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0

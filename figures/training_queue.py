@@ -23,7 +23,7 @@ from dynlab import checkpoints, io, schema
 from dynlab.errors import entry
 from dynlab.training import PRESETS, Diverged, Run, resume, train
 
-from .kept import COMPRESSED, FOLDER, told, trainings
+from .measurements import COMPRESSED, FOLDER, told, trainings
 
 FINISHED = "finished.json"  # of a run: where it diverged, and the seconds of one core
 CHECKPOINT_EVERY = 100  # batches
@@ -81,13 +81,6 @@ def queue() -> dict[str, Queued]:
     return found
 
 
-def har2_networks() -> list[str]:
-    """Return the names of HAR-2's networks in the queue."""
-    return list(
-        dict.fromkeys(name.split("-seed")[0].removeprefix("har2-own-") for name in queue() if "har2-own-" in name)
-    )
-
-
 def resolved(queued: Queued, record: xr.Dataset) -> Run | None:
     """Return what is to be trained; None while a candidate for its settings is not in the record."""
     if not queued.candidates:
@@ -138,7 +131,7 @@ def carry_out(name: str, folder: Path) -> None:
 
 def results(folder: Path) -> xr.Dataset:
     """Return the kept record with the trainings that are finished below `folder`, and how far the others are."""
-    record = trainings().load()
+    record = trainings()
     unfinished = schema.settings(record)["unfinished"]
     for name, queued in queue().items():
         where = folder / name
@@ -164,6 +157,7 @@ def _row(queued: Queued, where: Path, record: xr.Dataset) -> xr.Dataset:
         "group": queued.group,
         "seed": queued.run.settings.seed,
         "iterations": _steps(where),
+        "cell_parameters": facts.get("cell_parameters", 0),
         "device": facts.get("device", "cpu"),
         "duration": ended["seconds"],
         "chosen_epoch": facts.get("epoch", 0),

@@ -6,8 +6,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.patches import Circle
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
@@ -15,14 +14,11 @@ from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.plots import style
-from dynlab.plots.fixed_points import plot_fixed_points
-from dynlab.plots.gradient import plot_gradient
-from dynlab.plots.spectrum import plot_spectrum
 from dynlab.progress import through
 from dynlab.tasks import driving_inputs
-from dynlab.wording import joined, of_map, power
+from dynlab.wording import joined, power
 
-from .kept import Results
+from .measurements import Results
 from .scripts import Drawn, Script
 
 NETWORKS = {
@@ -35,79 +31,55 @@ NETWORKS = {
 # Of the fast version: the first steps of each sequence, and one start where the rounds of a search take 20 s.
 FAST_STEPS, LONG_SEARCHES = 32, ("ernn-har2-k5",)
 SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at least this
-# What is drawn of the largest Datasets; the others are kept whole.
-DRAWN = {"spectrum": ["eigenvalue", "spectral_radius"], "end_to_end": ["log_singular_value"]}
+# What is drawn or read by claims.
+DRAWN = {"spectrum": ["eigenvalue"], "end_to_end": ["log_singular_value"], "gradient": ["log_norm"]}
 INPUTS = (
     "The inputs are 16 of the 32 test sequences of HAR-2 that ship with dynlab. Where the data set is at hand, "
     "`dynlab gradient` takes 16 of all test sequences, so that its numbers differ. The RNN has tanh, and the ReLU RNN "
     "began at W = I."
 )
-LABELS = ("steps: Im μ", "ln ‖$∂h_T/∂h_t$‖₂", "fixed points: Im μ")
-WINDOWS: tuple[dict[str, Any], ...] = (
-    {"xlim": (-1.2, 1.4), "ylim": (-1.2, 1.2)},
-    {"ylim": (-20, 10)},  # what has shrunk further is off the picture, and in the sentence below it
-    {"xlim": (-1.2, 1.4), "ylim": (-1.2, 1.2)},
-)
+COLOURS = (style.VERMILION, style.ORANGE, style.PURPLE, style.SKY, style.BLUE)
+LOWEST = -20.0  # of ln ‖∂h_T/∂h_t‖ that is drawn; what has shrunk further is in the sentence
+WINDOW = {"xlim": (-1.2, 1.4), "ylim": (-1.2, 1.2)}  # of the eigenvalues
 
 
 def compute(fast: bool) -> Results:
     """Five networks, each with spectrum, gradient and fixed points."""
     analysed = {title: _analyse(name, fast) for title, name in through(NETWORKS.items())}
     found = {
-        f"{NETWORKS[title]}.{question}": ds[DRAWN.get(question, list(ds.data_vars))]
+        f"{NETWORKS[title]}.{question}": ds[DRAWN[question]]
         for title, each in analysed.items()
         for question, ds in each.items()
+        if question in DRAWN
     }
     return found | {"table": _table(analysed)}
 
 
 def draw(results: Results) -> Drawn:
-    """Draw a column for each network, a row for each question."""
-    figure, axes = plt.subplots(3, len(NETWORKS), height_ratios=[1.1, 1.0, 1.1], sharex="row", sharey="row")
-    for (title, name), (spectra, gradients, points) in zip(NETWORKS.items(), axes.T, strict=True):
-        found = {key.rpartition(".")[2]: ds for key, ds in results.items() if key.startswith(f"{name}.")}
-        plot_spectrum(found["spectrum"], ax=spectra, s=6)
-        plot_gradient(found["gradient"], ax=gradients)
-        plot_fixed_points(found["fixed_points"], ax=points)
-        for ax in (spectra, gradients, points):
-            _bare(ax)
-        stable = found["fixed_points"]["stable"].values == 1
-        spectra.set(xlabel="Re μ", aspect="equal")
-        spectra.set_title(title, fontsize="medium")
-        points.set_title(f"{stable.sum()} stable, {(~stable).sum()} not", fontsize="medium")
-    for row, label, window in zip(axes, LABELS, WINDOWS, strict=True):
-        row[0].set(ylabel=label, **window)
-    named = {
-        "eigenvalue of a step, darker at later steps": Line2D([], [], ls="none", marker="o", ms=4, color=style.GREY),
-        **_kinds(results),
-        "median gradient": Line2D([], [], color=style.BLUE, lw=2.2),
-        "each of the sequences": Line2D([], [], color=style.SKY, lw=0.8),
-    }
-    return Drawn(figure, f"{measured(results['table'])} {INPUTS}", named)
+    """Draw the eigenvalues of the steps of each network, and below them the median gradients of all."""
+    figure = plt.figure()
+    grid = figure.add_gridspec(2, len(NETWORKS), height_ratios=[1.0, 1.3])
+    below, first = figure.add_subplot(grid[1, :]), None
+    below.axhline(0, color=style.BLACK, ls=":", lw=1)
+    for index, ((title, name), colour) in enumerate(zip(NETWORKS.items(), COLOURS, strict=True)):
+        ax = figure.add_subplot(grid[0, index], sharex=first, sharey=first)
+        first = first or ax
+        eigenvalues = results[f"{name}.spectrum"]["eigenvalue"].values.ravel()
+        ax.add_patch(Circle((0, 0), 1, facecolor="none", edgecolor=style.BLACK))
+        ax.plot(eigenvalues.real, eigenvalues.imag, ".", color=colour, ms=2, alpha=0.5, rasterized=True)
+        ax.set(xlabel="Re μ", aspect="equal", **WINDOW)
+        ax.set_title(title, fontsize="medium")
+        ax.tick_params(labelleft=not index)
+        log_norm = results[f"{name}.gradient"]["log_norm"].median(schema.SAMPLE)
+        below.plot(log_norm[schema.TIME], log_norm, color=colour, lw=2.2, label=title)
+    figure.axes[1].set_ylabel("steps: Im μ")
+    below.set(xlabel="step t", ylabel="median of ln ‖$∂h_T/∂h_t$‖₂", ylim=(LOWEST, None))
+    below.set_title("What a change at step t still does at the last step, 128; on the dotted line nothing is lost")
+    below.legend(loc="lower right")
+    return Drawn(figure, f"{measured(results['table'])} {INPUTS}")
 
 
-figure = Script("zoo", draw, (13.0, 8.6), compute)
-
-
-def _bare(ax: Axes) -> None:
-    """Leave of a panel what is drawn: words, legend and scales stand once for all columns."""
-    for drawn in ax.collections:
-        if drawn.colorbar is not None:
-            drawn.colorbar.remove()
-    for patch in ax.patches:
-        patch.set_facecolor("none")
-    for extra in (*ax.child_axes, *ax.texts, ax.get_legend()):
-        if extra is not None:
-            extra.remove()
-    ax.set(title="", ylabel="")
-
-
-def _kinds(results: Results) -> dict[str, Line2D]:
-    """Return the legend's entries of the kinds of fixed points there are."""
-    every = [results[f"{name}.fixed_points"] for name in NETWORKS.values()]
-    kinds = {key for ds in every for key in zip(ds["kind"].values.tolist(), ds["stable"].values.tolist(), strict=True)}
-    looks = {f"at a {of_map(kind)}": style.kind_look(kind, stable) for kind, stable in sorted(kinds)}
-    return {name: Line2D([], [], ls="none", marker=marker, color=colour) for name, (marker, colour) in looks.items()}
+figure = Script("zoo", draw, (12.0, 7.0), compute)
 
 
 def _analyse(name: str, fast: bool) -> dict[str, xr.Dataset]:
@@ -153,10 +125,16 @@ def measured(ds: xr.Dataset) -> str:
     )
 
 
+def surviving(last: xr.DataArray) -> str:
+    """Return how many directions keep a tenth of their size at the end, from ln σ (sample, mode): "2.5 (1 to 8) of 80"."""
+    counts = (last >= np.log(SURVIVES)).sum(schema.MODE).values
+    spread = f" ({counts.min()} to {counts.max()})" if np.ptp(counts) else ""
+    return f"{np.median(counts):g}{spread} of {last.sizes[schema.MODE]}"
+
+
 def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     """Each column's name in words, and what stands in it."""
     last = found["end_to_end"]["log_singular_value"].isel({schema.TIME: -1})
-    surviving = int(np.median((last >= np.log(SURVIVES)).sum(schema.MODE)))
     points = found["fixed_points"]
     verified = points["status"].values == "fixed point"
     distance = points["fsolve_distance"].values[verified]
@@ -166,7 +144,7 @@ def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str,
         "steps": ("steps", int(found["gradient"][schema.TIME][-1])),
         "spectral_radius": ("median spectral radius", float(found["spectrum"]["spectral_radius"].median())),
         "log_gradient": ("ln ‖∂h_T/∂h_0‖", float(found["gradient"]["log_norm"].isel({schema.TIME: 0}).median())),
-        "surviving": ("directions kept", f"{surviving} of {last.sizes[schema.MODE]}"),
+        "surviving": ("directions kept", surviving(last)),
         "fixed_points": ("fixed points", int(verified.sum())),
         "stable": ("of them stable", int((points["stable"].values[verified] == 1).sum())),
         "fsolve_distance": ("largest distance to fsolve's", float(distance.max(initial=0.0))),

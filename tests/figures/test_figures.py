@@ -15,9 +15,9 @@ from dynlab.cli.output import save_figure
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES
 from dynlab.figures.copying import CEILING, curves
-from dynlab.figures.har2 import EXPLAINED, NEITHER
-from dynlab.figures.har2_curves import STRIP
-from dynlab.figures.kept import kept
+from dynlab.figures.har2 import LEAST, compared
+from dynlab.figures.measurements import kept, trainings
+from dynlab.figures.scores import BEST, CHOSEN, LAST
 from dynlab.figures.movie import DRAWN, errors
 from dynlab.figures.pages import gallery_page
 from dynlab.figures.tutorial import collapsed_rule, collapsed_sensitivities, random_start, tutorial_start
@@ -68,6 +68,12 @@ def test_a_figure_is_drawn_from_what_is_kept_and_its_sentence_says_what_is_known
     assert gallery_page({name: made}).partition("\n## ")[2] in GALLERY  # else `dynlab figure all` writes it anew
 
 
+@pytest.mark.parametrize("name", [name for name in FIGURES if lookup(FIGURES, name, "figure").compute is None])
+def test_what_only_trainings_make_is_not_computed_again(name):
+    with pytest.raises(ValueError, match="does not repeat"):
+        lookup(FIGURES, name, "figure")(recompute=True)
+
+
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in NOT_COMPUTED])
 def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
     few, whole = made_of(name, True).results, kept(name)
@@ -109,7 +115,7 @@ def test_the_movie_is_a_gif_each_of_whose_frames_tells_its_own_errors(tmp_path):
 
 
 def test_no_loss_of_smoothed_labels_is_below_the_line_that_is_drawn():
-    ax = made_of("ernn-4").figure.axes[2]
+    ax = made_of("ernn-4").figure.axes[1]
     (line,) = (line for line in ax.lines if line.get_linestyle() == ":")
     target = torch.tensor([[0.95, 0.05]])
     assert line.get_ydata()[0] == pytest.approx(float(cross_entropy(target.log(), target)), abs=1e-6)
@@ -124,30 +130,19 @@ def test_a_training_that_diverges_is_drawn_up_to_the_ceiling_alone():
     assert whole[len(learned.get_ydata()) :].min() > CEILING
 
 
-def test_har2_is_drawn_by_the_logarithm_of_the_error():
-    ax = made_of("har2").figure.axes[0]
-    heights = ax.transData.transform([(0, accuracy) for accuracy in (50, 75, 87.5, 93.75)])[:, 1]
-    np.testing.assert_allclose(np.diff(heights), np.diff(heights)[0], rtol=1e-9)
-
-
-def test_har2_draws_the_means_of_the_table_beside_the_runs_each_with_two_standard_errors():
-    from dynlab.figures.har2 import compared
-    from dynlab.figures.kept import trainings
-
-    ds = compared(trainings()).sel(recipe="published")
-    for ax, name in zip(made_of("har2").figure.axes, ds["network"].values, strict=True):
-        one = ds.sel(network=name)
-        drawn = [line.get_ydata() for line in ax.lines if line.get_xdata()[0] > STRIP[0]]
-        means, bars = ([values for values in drawn if len(values) == count] for count in (1, 2))
-        accuracy, spread = (one[of].sel(selection=["chosen", "last", "best"]) for of in ("accuracy", "accuracy_std"))
-        error = 2 * spread.values / max(int(one["seeds"]), 1) ** 0.5
-        np.testing.assert_allclose(np.ravel(means), accuracy)
-        np.testing.assert_allclose(bars, accuracy.values[:, None] + np.outer(error, [-1, 1]))
-        published, meant = float(one["published"]), str(one["meaning"].values)
-        if meant == EXPLAINED:
-            assert bars[2][0] <= published <= bars[2][1]
-        if meant == NEITHER:
-            assert bars[2][1] < published
+def test_har2_draws_the_means_of_the_table_each_with_two_standard_errors():
+    ds = compared(trainings())
+    for ax, recipe in zip(made_of("har2").figure.axes, ds["recipe"].values, strict=True):
+        one = ds.sel(recipe=recipe, selection=[CHOSEN, LAST, BEST])
+        lines = [line.get_xdata() for line in ax.lines]
+        means = [line[0] for line in lines if len(line) == 1]
+        expected = np.concatenate([one["published"].values[:, None], one["score"].values], axis=1)
+        np.testing.assert_allclose(means, expected.ravel())
+        bars = np.array([segment[:, 0] for bar in ax.collections for segment in bar.get_segments()])
+        error = 2 * one["score_std"] / np.maximum(one["seeds"], 1) ** 0.5
+        known = np.isfinite(error.values.ravel())
+        np.testing.assert_allclose(np.diff(bars, axis=1).ravel(), 2 * error.values.ravel()[known])
+        assert expected[np.isfinite(expected)].min() > LEAST
 
 
 @pytest.mark.parametrize("start, error", [(tutorial_start, 0.007), (lambda: random_start(4.0, 0), 0.7)])

@@ -7,7 +7,8 @@ import pytest
 
 from dynlab import schema
 from dynlab.figures import training_queue
-from dynlab.figures.kept import trainings
+from dynlab.figures.har2 import networks
+from dynlab.figures.measurements import trainings
 from dynlab.figures.training_queue import Queued, carry_out, held_out_accuracy, queue, resolved, results
 from dynlab.training import Run, Settings
 
@@ -34,7 +35,7 @@ def test_names_are_unique_and_candidates_come_first():
         assert all(names.index(other) < names.index(name) for other in one.candidates)
 
 
-@pytest.mark.parametrize("network", training_queue.har2_networks())
+@pytest.mark.parametrize("network", networks())
 def test_har2_has_every_network_under_both_recipes_with_and_without_held_out_subjects(network):
     for recipe in ("published", "own"):
         for seed in range(3):

@@ -23,9 +23,10 @@ def kept(name: str) -> dict[str, xr.Dataset]:
     return {path.stem.removeprefix(f"{name}."): io.open(path) for path in sorted(FOLDER.glob(f"{name}.*.nc"))}
 
 
+@functools.cache
 def trainings() -> xr.Dataset:
     """Return the record of all finished trainings, which ``make queue-results`` writes."""
-    return io.open(FOLDER / "trainings.nc")
+    return io.open(FOLDER / "trainings.nc").load()
 
 
 @functools.cache
