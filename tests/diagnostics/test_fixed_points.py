@@ -435,7 +435,7 @@ def test_the_dataset_is_read_as_it_was_saved(f, tmp_path):
     [
         ({"at": [1.0]}, "2 finite values"),
         ({"at": [1.0, math.nan]}, "2 finite values"),
-        ({"at": "median"}, "'zero', 'mean'"),
+        ({"at": "median"}, "'zero', 'rest', 'mean'"),
         ({"at": "mean"}, "needs inputs"),
         ({"starts": 0}, "at least one start"),
         ({"starts": np.zeros((3, 5))}, r"shape \(sample, 4\)"),

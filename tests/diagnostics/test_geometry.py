@@ -169,7 +169,7 @@ def test_a_curve_is_followed_as_far_as_is_asked():
         ({"components": 0}, "components must be at least 1"),
         ({"transient": 5}, "from 0 to below that, got 5"),
         ({"transient": -1}, "got -1"),
-        ({"at": "median"}, "'zero', 'mean'"),
+        ({"at": "median"}, "'zero', 'rest', 'mean'"),
         ({"inputs": np.zeros((2, 5, 3))}, "inputs of shape"),
         ({"inputs": None}, "Give inputs"),
     ],
