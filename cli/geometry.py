@@ -3,7 +3,7 @@
 import click
 
 from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE
+from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, POSITIVE
 from .output import CommandResult
 from .source import Source
 
@@ -13,8 +13,14 @@ from .source import Source
     "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
 )
 @click.option(
-    "--transient", type=NOT_NEGATIVE, default=0, show_default=True, metavar="STEPS", help="Steps that do not count."
+    "--transient",
+    type=NOT_NEGATIVE,
+    default=0,
+    show_default=True,
+    metavar="STEPS",
+    help="Steps, or seconds of a flow, not counted.",
 )
+@click.option("--seconds", type=POSITIVE, help="Length of a flow's solutions.  [default: 2,000 steps]")
 @click.option("--curve-steps", type=COUNT, metavar="STEPS", help="Of the curves from saddles.  [default: 10,000]")
 @click.option(
     "--tangent",
@@ -23,9 +29,14 @@ from .source import Source
     help="Instead: the step around fixed point N, from 0, beside its linear map.",
 )
 def geometry(
-    source: Source, starts: int | None, transient: int, curve_steps: int | None, tangent: int | None
+    source: Source,
+    starts: int | None,
+    transient: int,
+    seconds: float | None,
+    curve_steps: int | None,
+    tangent: int | None,
 ) -> CommandResult:
-    """Show where a network's states lie: principal components, their dimension, and the fixed points among them.
+    """Show the space of a system's states: principal components, their dimension, and the fixed points among them.
 
     Fixed points are filled where they are stable and open where not; lines show the directions in which orbits leave
     them, ellipses the planes in which they spiral out.
@@ -36,9 +47,12 @@ def geometry(
     dynlab geometry gru-flipflop --tangent 8
     dynlab geometry runs/x/*.ckpt --over step
     """
-    doing, system = "Following trajectories, searching for fixed points", source.map
-    own = {"starts": starts, "transient": transient, "curve_steps": curve_steps}
-    asked = source.driven | own | source.held | source.computing
+    from dynlab.systems import Flow
+
+    doing, system = "Following trajectories, searching for fixed points", source.system
+    own = {"starts": starts, "transient": transient, "seconds": seconds, "curve_steps": curve_steps}
+    along = {"initial_state": source.initial_states or None} if isinstance(system, Flow) else source.driven
+    asked = along | own | source.held | source.computing
     found = measured(source, "geometry", doing, [system], asked)
     if tangent is None:
         return found

@@ -17,7 +17,6 @@ from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, 
 from dynlab.diagnostics.fixed_points.rounds import Confidence, Search
 from dynlab.diagnostics.fixed_points.rounds import search as search_one
 from dynlab.numerics.threads import in_threads
-from dynlab.numerics.unseen import share_bound
 from dynlab.systems import frozen
 from dynlab.systems.held import Held
 from dynlab.systems.torch_cells import Cell
@@ -128,9 +127,9 @@ def search(
         hidden = slice(begin, begin + layers[0][1].system.state_size)
         begin += layers[0][0].system.state_size
         each = min(count, max(FEWEST, OF_A_LAYER * count // max(1, len(below))))
-        asked = None if given is None else given[:, hidden]
+        asked, searches = None if given is None else given[:, hidden], len(below) * len(cells)
         jobs = [
-            partial(search_one, own, _fast(own, dtype, device), each, asked, visited[:, hidden], child)
+            partial(search_one, own, _fast(own, dtype, device), each, asked, visited[:, hidden], child, searches)
             for (_, own), child in zip(layers, generator.spawn(len(below)), strict=True)
         ]
         found, points = in_threads(partial(_run, jobs), len(jobs))[0], []
@@ -179,16 +178,11 @@ def _above(below: Point, whole: Held, searched: Held, root: Root) -> Layer:
 def _confidence(done: list[Search], points: list[Point], skipped: int) -> Confidence | None:
     """Return what is true of every search: the bounds fail together in 5 % of all cases at most."""
     sure = [one.confidence for one in done if one.confidence is not None]
-    if len(sure) < 2 and not skipped:
-        return sure[0] if sure else None
-    known = all(each.index_sum is not None for each in sure)
-    indices = [int(np.prod([layer.root.index for layer in point.layers])) for point in points]
-    return Confidence(
-        max(each.rounds for each in sure),
-        all(each.complete for each in sure) and not skipped,
-        sum(each.starts for each in sure),
-        sum(each.new for each in sure),
-        max(each.share for each in sure),
-        max(share_bound(each.new, each.starts, max(1, each.rounds - 1), len(sure)) for each in sure),
-        sum(indices) if known else None,
-    )
+    if not sure:
+        return None
+    sums = [each.index_sum for each in sure]
+    if len(sure) > 1 or skipped:
+        indices = [int(np.prod([layer.root.index for layer in point.layers])) for point in points]
+        sums = [None if None in sums else sum(indices)]
+    complete = all(each.complete for each in sure) and not skipped
+    return Confidence(complete, max(each.share for each in sure), max(each.bound for each in sure), sums[0])

@@ -48,11 +48,8 @@ class Confidence:
 
     Attributes
     ----------
-    rounds : int
     complete : bool
         True where the last round found nothing new.
-    starts, new : int
-        The random starts of the last round, and how many of them ended at a point that was not known before.
     share : float
         Good and Turing's estimate, from all random starts, of the share that would end at a point not seen by any.
     bound : float
@@ -61,10 +58,7 @@ class Confidence:
         Of the points found, where it must be 1.
     """
 
-    rounds: int
     complete: bool
-    starts: int
-    new: int
     share: float
     bound: float
     index_sum: int | None
@@ -90,7 +84,13 @@ class Search:
 
 
 def search(
-    held: Held, fast: Held, count: int, given: Tensor | None, visited: Tensor, generator: np.random.Generator
+    held: Held,
+    fast: Held,
+    count: int,
+    given: Tensor | None,
+    visited: Tensor,
+    generator: np.random.Generator,
+    searches: int = 1,
 ) -> Search:
     """Find fixed points from the starts `given`, or in rounds of `count` random starts and of what points suggest.
 
@@ -104,6 +104,8 @@ def search(
     visited : Tensor, shape (state number, n)
         States along driven trajectories, or along orbits of the map from random states.
     generator : numpy.random.Generator
+    searches : int
+        Number of searches whose bounds hold together with 95 % confidence.
     """
     roots, origin = DistinctRoots(held), VISITED if given is None else GIVEN
     if is_affine(held):
@@ -130,8 +132,8 @@ def search(
     starts = np.concatenate(batches)
     drawn = starts["assignment"][starts["origin"] == RANDOM]
     share = unseen_share(np.bincount(drawn[drawn >= 0]), len(drawn))
-    bound = share_bound(new, count, max(1, rounds - 1))
-    confidence = Confidence(rounds, complete or stuck, count, new, share, bound, roots.index_sum())
+    bound = share_bound(new, count, max(1, rounds - 1), searches)
+    confidence = Confidence(complete or stuck, share, bound, roots.index_sum())
     return Search(roots.found, starts, confidence)
 
 
