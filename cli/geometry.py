@@ -3,12 +3,15 @@
 import click
 
 from .analysis import CommandResult, Source, analysis, measured
-from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, RANDOM_STARTS
+from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, POSITIVE, RANDOM_STARTS
 
 
 @analysis(ANYTHING | HELD)
 @RANDOM_STARTS
-@click.option("--transient", type=NOT_NEGATIVE, default=0, metavar="STEPS", help="Steps that do not count.")
+@click.option(
+    "--transient", type=NOT_NEGATIVE, default=0, metavar="STEPS", help="Steps, or seconds of a flow, that do not count."
+)
+@click.option("--seconds", type=POSITIVE, help="Length of a flow's solutions.  [default: 2,000 steps]")
 @click.option("--curve-steps", type=COUNT, metavar="STEPS", help="Of the curves from saddles.  [default: 10,000]")
 @click.option(
     "--tangent",
@@ -17,9 +20,14 @@ from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, RANDOM_STARTS
     help="Instead: the step around fixed point N, from 0, beside its linear map.",
 )
 def geometry(
-    source: Source, starts: int | None, transient: int, curve_steps: int | None, tangent: int | None
+    source: Source,
+    starts: int | None,
+    transient: int,
+    seconds: float | None,
+    curve_steps: int | None,
+    tangent: int | None,
 ) -> CommandResult:
-    """Show where a network's states lie: principal components, their dimension, and the fixed points among them.
+    """Show the space of a system's states: principal components, their dimension, and the fixed points among them.
 
     Fixed points are filled where they are stable and open where not; lines show the directions in which orbits leave
     them, ellipses the planes in which they spiral out.
@@ -30,9 +38,12 @@ def geometry(
     dynlab geometry gru-flipflop --tangent 8
     dynlab geometry runs/x/*.ckpt --over step
     """
-    doing, system = "Following trajectories, searching for fixed points", source.map
-    own = {"starts": starts, "transient": transient, "curve_steps": curve_steps}
-    asked = source.driven | own | source.held | source.computing
+    from dynlab.systems import Flow
+
+    doing, system = "Following trajectories, searching for fixed points", source.system
+    own = {"starts": starts, "transient": transient, "seconds": seconds, "curve_steps": curve_steps}
+    along = {"initial_state": source.initial_states or None} if isinstance(system, Flow) else source.driven
+    asked = along | own | source.held | source.computing
     found = measured(source, "geometry", doing, [system], asked)
     if tangent is None:
         return found

@@ -22,10 +22,10 @@ SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are m
     help="The fixed point drawn in detail, from 0.  [default: those of the verdict]",
 )
 def modes(source: Source, starts: int | None, k: int | None, point: int | None) -> CommandResult:
-    """Take a network's linear map at each fixed point apart: time constants, frequencies, what drives and reads them.
+    """Take a system apart at each fixed point: time constants, frequencies, what drives and what reads each mode.
 
     Left eigenvectors say what of the input and the state a mode selects, right ones the pattern in which it keeps it.
-    A mode that is not told from another, or whose modulus is not told from 1, is not interpreted.
+    A mode that is not told from another, or whose growth is undecided, is not interpreted.
 
     \b
     dynlab modes gru-flipflop --point 25
@@ -34,8 +34,10 @@ def modes(source: Source, starts: int | None, k: int | None, point: int | None) 
     """
     from dynlab import schema
     from dynlab.plots.modes import plot_modes
+    from dynlab.systems import Flow
 
-    system, visiting = source.map, source.visiting
+    system = source.system
+    visiting = None if isinstance(system, Flow) else source.visiting
     readout = None if source.found is None else source.found.readout
     asked = {"k": min(SHOWN, system.state_size) if k is None else k, "starts": starts, "readout": readout}
     asked |= source.held | source.computing

@@ -96,8 +96,9 @@ PER_SECOND = "1/s"
 NAT_PER_STEP = "nat/step"
 NAT_PER_SECOND = "nat/s"
 CYCLE_PER_STEP = "cycle/step"
+CYCLE_PER_SECOND = "cycle/s"
 KNOWN = 0.1  # times max(1, abs(value)): a value with a larger error is not known
-UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND, CYCLE_PER_STEP)
+UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND, CYCLE_PER_STEP, CYCLE_PER_SECOND)
 
 
 def variable(dims: Sequence[str], values: Any, long_name: str, units: str = ONE) -> xr.Variable:

@@ -23,7 +23,7 @@ from dynlab.checkpoints.contents import Contents
 from dynlab.checkpoints.document import load_weights
 from dynlab.checkpoints.layers import check_finite
 from dynlab.checkpoints.naming import Choice, choose
-from dynlab.checkpoints.recording import record
+from dynlab.checkpoints.recording import record, record_at_rest
 from dynlab.errors import UserError, one_line
 from dynlab.systems import System, from_function, frozen
 from dynlab.systems.copied import copied
@@ -102,6 +102,7 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     system = part_system(part, chosen)
     check_finite(system.state_dict(), type(module).__name__)
     system.recorded_inputs = recorded
+    system.rest_input = None if batch is None else record_at_rest(model, part, batch)
     return system
 
 

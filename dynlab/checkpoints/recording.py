@@ -63,6 +63,32 @@ def record(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray:
     return torch.cat(joined).to(torch.float64).numpy()
 
 
+def record_at_rest(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray | None:
+    """Return what `part` is given at the last step where the model's argument or arguments are zeros, shape (input,).
+
+    None where the batch holds no real numbers, as of tokens, and where the model makes no numbers of zeros.
+    """
+    packed = isinstance(batch, PackedSequence)
+    arguments = batch if isinstance(batch, tuple) and not packed else (batch,)
+    zeros = tuple(_zeros(argument) for argument in arguments)
+    if all(zero is argument for zero, argument in zip(zeros, arguments, strict=True)):
+        return None
+    try:
+        found = record(model, part, zeros if arguments is batch else zeros[0])[0, -1]
+    except UserError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+def _zeros(argument: Any) -> Any:
+    """Return zeros in place of real numbers; anything else, such as lengths, as it is."""
+    if isinstance(argument, PackedSequence):
+        return argument._replace(data=_zeros(argument.data))
+    if not isinstance(argument, Tensor | np.ndarray) or not torch.as_tensor(argument).is_floating_point():
+        return argument
+    return torch.zeros_like(torch.as_tensor(argument))
+
+
 def _run(model: nn.Module, part: nn.Module, arguments: tuple[Any, ...], keep: Keep) -> None:
     """Call the model while `part` reports its inputs; the global generators are put back where they were."""
     silence = listen(part, keep)

@@ -111,7 +111,7 @@ def energy(
     methods = [entry(INTEGRATORS, name, "integrator") for name in integrators]
     empty = np.zeros((1, system.network_input_size))
     stepped, driving, _ = prepare(Euler(flow, step), empty if inputs is None else inputs, None, dtype, device)
-    held = held_input(stepped, at, driving, inputs is not None)
+    held = held_input(system, at, driving, inputs is not None)
     if initial_state is None:
         initial_state = np.random.default_rng(seed).standard_normal((STARTS, flow.state_size))
     exact = Held(frozen(flow), held.double().cpu())

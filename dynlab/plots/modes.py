@@ -1,4 +1,4 @@
-"""How long the modes of each fixed point last and how fast they turn; what drives them, and how they are read."""
+"""Times that the modes of each fixed point last and how fast they turn; what drives them, and how they are read."""
 
 from typing import Any
 
@@ -23,11 +23,11 @@ FATES = {
 }
 TABLES = {"input_share": "Share of each input (%)", "output_read": "Outputs per unit"}
 DARK = 0.6  # a shade on which letters are white
-SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
+SHORTEST = 0.05  # steps or seconds, below which a mode is drawn at the lower edge
 
 
 def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | None = None, **artist: Any) -> Axes:
-    """Time constants over frequencies, those of some fixed points large; what drives their modes and how they are read.
+    """Draw time constants over frequencies, and what drives and reads the modes of some fixed points.
 
     Parameters
     ----------
@@ -66,8 +66,9 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
         others = (fate == name) & ~np.isin(numbers, points)
         if others.any():
             ax.scatter(turns[others], height[others], marker=marker, color=colour, label=f"others: {words}", **small)
+    unit = ds["time_constant"].attrs["units"]
     both = "time constant τ, or doubling time" if (fate == "grows").any() else "time constant τ"
-    ax.set(yscale="log", xlabel="frequency |arg μ|/2π (cycle/step)", ylabel=f"{both} (step)")
+    ax.set(yscale="log", xlabel=f"frequency ({ds['frequency'].attrs['units']})", ylabel=f"{both} ({unit})")
     ax.set_title("How long modes last")
     ax.locator_params(axis="x", nbins=5)
     style.plain_numbers(ax)
@@ -82,7 +83,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
 
 
 def _told(ds: xr.Dataset) -> list[int]:
-    """The points of the slowest mode that decays and of the fastest that grows, of which the verdict tells."""
+    """Return the points of the slowest mode that decays and of the fastest that grows, of which the verdict tells."""
     fate = ds["fate"].values
     slow = np.where(fate == "decays", ds["time_constant"].values, np.nan)
     fast = np.where(fate == "grows", -ds["doubling_time"].values, np.nan)
@@ -134,18 +135,19 @@ def _draw_table(ds: xr.Dataset, ax: Axes, name: str, values: NDArray[np.float64]
 
 
 def _rows(ds: xr.Dataset, point: int, most: int) -> NDArray[np.int64]:
-    """The leading modes of a point, one for each complex pair, without those that are forgotten in a step."""
+    """Return the leading modes of a point, one for each complex pair, without those that are forgotten in a step."""
     first = ds["eigenvalue"].values[point].imag >= 0
     return np.flatnonzero(first & np.isfinite(ds["frequency"].values[point]))[:most]
 
 
 def _named(ds: xr.Dataset, point: int, mode: int) -> str:
     turning, long = abs(float(ds["frequency"].values[point, mode])), number(float(_lasts(ds)[point, mode]), 3)
-    fate = str(ds["fate"].values[point, mode])
-    said = {"decays": f"τ {long} steps", "grows": f"doubles in {long} steps", "undecided": "undecided"}[fate]
+    unit = "s" if ds["time_constant"].attrs["units"] == schema.SECOND else "steps"
+    words = {"decays": f"τ {long} {unit}", "grows": f"doubles in {long} {unit}", "undecided": "undecided"}
+    said = words[str(ds["fate"].values[point, mode])]
     return f"{said}, f {number(turning, 3)}" if turning > 0 else said
 
 
 def _lasts(ds: xr.Dataset) -> NDArray[np.float64]:
-    """The time constant of what decays, the doubling time of what grows, inf where that is undecided."""
+    """Return the time constant of what decays, the doubling time of what grows, inf where that is undecided."""
     return np.where(ds["fate"].values == "grows", ds["doubling_time"].values, ds["time_constant"].values)

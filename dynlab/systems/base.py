@@ -50,6 +50,8 @@ class System(nn.Module, abc.ABC):
         What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
     recorded_inputs : ndarray or None
         What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
+    rest_input : ndarray or None
+        The input of a step where the model around it is given zeros, shape (input,): recorded with `recorded_inputs`.
     """
 
     name: str
@@ -61,6 +63,7 @@ class System(nn.Module, abc.ABC):
     task_settings: dict[str, Any]
     embedding: Embedding | Encoder | None
     recorded_inputs: np.ndarray | None
+    rest_input: np.ndarray | None
 
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
@@ -73,6 +76,7 @@ class System(nn.Module, abc.ABC):
         self.task_settings = {}
         self.embedding = None
         self.recorded_inputs = None
+        self.rest_input = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 

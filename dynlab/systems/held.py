@@ -14,9 +14,10 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, System
 from dynlab.systems.copied import copied
-from dynlab.systems.embedding import Encoder
+from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.orthogonal import Orthogonal
 
+REST_STEPS = 512  # of a layer that others below it drive, until these are at rest
 LONGEST_INDEX = 5  # digits of a device's number and one more
 
 
@@ -105,40 +106,53 @@ class Held:
 
 
 def held_input(system: System, at: str | ArrayLike, driven: Tensor, given: bool) -> Tensor:
-    """The input x that is held, shape (input,).
+    """Return the input x that is held, shape (input,).
 
     Parameters
     ----------
     system : System
-    at : "zero", "mean" or array_like, shape (input,)
+    at : "zero", "rest", "mean" or array_like, shape (input,)
+        Zero; what the whole model makes of a zero input; the mean of what drives the steps; or these values.
     driven : Tensor, shape (sample, time, input)
-        What the steps are given; the mean is taken over samples and time.
+        The inputs of the steps, whose type and device x has; the mean is taken over samples and time.
     given : bool
-        Whether `driven` is what a user gave.
+        Tell whether `driven` was given; otherwise the mean is that of the inputs recorded with the system.
 
     Raises
     ------
     UserError
-        For another word, values of the wrong number, and a mean of nothing.
+        For another word, values of the wrong number, a mean of nothing, and tokens, of which none is zero.
     """
     encoder = system.embedding if isinstance(system.embedding, Encoder) else None
     width = system.input_size if encoder is None else encoder.linear.in_features
-
-    def through(values: Tensor) -> Tensor:  # the model's own input is held, as its layer before the network makes it
-        return values if encoder is None else encoder(values).to(driven)
-
-    if isinstance(at, str):
-        if at == "zero":
-            return through(driven.new_zeros(width))
-        if at != "mean":
-            raise UserError(f"The input to hold is 'zero', 'mean' or {width} values, got {at!r}.")
-        if not given:
-            raise UserError("The mean input needs inputs to take it of: give inputs, or the values themselves.")
+    if not isinstance(at, str):
+        values = torch.as_tensor(np.asarray(at, dtype=float)).to(driven).reshape(-1)
+        if values.shape != (width,) or not torch.isfinite(values).all():
+            raise UserError(f"The input to hold must be {width} finite values, got {np.asarray(at).tolist()}.")
+    elif at == "zero":
+        values = driven.new_zeros(width)
+    elif at == "rest":
+        return rest_input(system).to(driven)
+    elif at != "mean":
+        raise UserError(f"The input to hold is 'zero', 'rest', 'mean' or {width} values, got {at!r}.")
+    elif given:
         return driven.mean(dim=(0, 1))
-    held = torch.as_tensor(np.asarray(at, dtype=float)).to(driven).reshape(-1)
-    if held.shape != (width,) or not torch.isfinite(held).all():
-        raise UserError(f"The input to hold must be {width} finite values, got {np.asarray(at).tolist()}.")
-    return through(held)
+    elif system.recorded_inputs is None:
+        raise UserError("The mean input needs inputs to take it of: give inputs, or the values themselves.")
+    else:
+        return system.drive(torch.as_tensor(system.recorded_inputs)).mean(dim=(0, 1)).to(driven)
+    # the model's own input is held, as its layer before the network makes it
+    return values if encoder is None else encoder(values).to(driven)
+
+
+def rest_input(system: System) -> Tensor:
+    """Return what a step is given after `REST_STEPS` zero inputs of the whole model, or what was recorded of them."""
+    if isinstance(system.embedding, Embedding) or (system.recorded_inputs is not None and system.rest_input is None):
+        raise UserError(f"{system.name} has no input at rest: none was recorded of a zero input, or it reads tokens.")
+    if system.rest_input is not None:
+        return torch.as_tensor(system.rest_input)
+    with torch.no_grad():
+        return frozen(system).drive(torch.zeros(1, REST_STEPS, system.network_input_size, dtype=torch.float64))[0, -1]
 
 
 def step_number(system: System, at_step: int) -> int:

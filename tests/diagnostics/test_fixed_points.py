@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+import dynlab as dl
 from dynlab import io, schema
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
@@ -435,7 +436,7 @@ def test_the_dataset_is_read_as_it_was_saved(f, tmp_path):
     [
         ({"at": [1.0]}, "2 finite values"),
         ({"at": [1.0, math.nan]}, "2 finite values"),
-        ({"at": "median"}, "'zero', 'mean'"),
+        ({"at": "median"}, "'zero', 'rest', 'mean'"),
         ({"at": "mean"}, "needs inputs"),
         ({"starts": 0}, "at least one start"),
         ({"starts": np.zeros((3, 5))}, r"shape \(sample, 4\)"),
@@ -559,3 +560,52 @@ def test_an_input_is_held_whatever_array_it_comes_in(at):
     torch.manual_seed(0)
     ds = fixed_points(create("gru", input_size=2, hidden_size=3), at=at, starts=8)
     assert ds.attrs["verdict"].startswith("With the input held at (0.5, −1): 1 fixed point")
+
+
+@pytest.fixture(scope="module")
+def encoded():
+    """Linear → tanh → GRU → Linear, and a batch for it."""
+    torch.manual_seed(0)
+    gru = torch.nn.GRU(3, 6, batch_first=True)
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder, self.gru, self.head = torch.nn.Linear(4, 3), gru, torch.nn.Linear(6, 2)
+
+        def forward(self, x):
+            return self.head(self.gru(torch.tanh(self.encoder(x)))[0])
+
+    return Model().double(), torch.randn(5, 9, 4, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("at", ["rest", "mean"])
+def test_a_layer_within_a_model_is_held_at_what_the_model_feeds_it(encoded, at):
+    model, batch = encoded
+    ds = fixed_points(dl.from_module(model, batch=batch), at=at)
+    fed = torch.tanh(model.encoder(batch)).mean(dim=(0, 1)) if at == "mean" else torch.tanh(model.encoder.bias)
+    np.testing.assert_allclose(schema.settings(ds)["input"], fed.detach(), rtol=1e-14)
+    assert schema.settings(ds)["inputs"] == [5, 9, 3]
+    alone = fixed_points(dl.from_module(model.gru), at=fed.detach().numpy())
+    np.testing.assert_allclose(ds["fixed_point_state"], alone["fixed_point_state"], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["box_bounds", "energy", "tangent_map", "pseudospectrum", "bifurcation", "basins"])
+def test_every_diagnostic_holds_the_mean_of_the_recorded_inputs(name):
+    system = create("antisymmetric", input_size=2, state_size=2, gamma=0.3, step_size=0.1)
+    system.recorded_inputs = np.random.default_rng(0).standard_normal((3, 7, 2))
+    if name == "box_bounds":
+        pytest.importorskip("flint")
+    arguments = {"box_bounds": {"box": 1.0, "samples": 2}, "energy": {"steps": 2}, "tangent_map": {"point": [0, 0]}}
+    arguments["bifurcation"] = {"parameter": "input[0]", "lowest": 0.0, "highest": 1e-3, "searches": 1, "values": 0}
+    arguments["basins"] = {"grid": 2, "steps": 10}
+    ds = getattr(dl, name)(system, at="mean", **arguments.get(name, {}))
+    np.testing.assert_allclose(schema.settings(ds)["input"], system.recorded_inputs.mean(axis=(0, 1)), rtol=1e-14)
+
+
+def test_at_rest_a_layer_is_held_at_the_rest_of_those_below_it():
+    torch.manual_seed(1)
+    system = dl.from_module(torch.nn.GRU(2, 3, num_layers=2), ":1")
+    ds = fixed_points(system, at="rest", starts=16)
+    below = fixed_points(system.below[0][0], starts=16)
+    np.testing.assert_allclose(schema.settings(ds)["input"], below["fixed_point_state"].values[0], atol=1e-12)

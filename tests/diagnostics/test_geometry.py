@@ -14,6 +14,7 @@ from dynlab.diagnostics.geometry.participation import jackknife, participation_r
 from dynlab.diagnostics.geometry.unstable_manifold import STEPS, _followed, growing_modes, unstable_manifolds
 from dynlab.errors import UserError
 from dynlab.systems import from_function
+from problems import Field
 
 generator = np.random.default_rng
 
@@ -136,7 +137,7 @@ def test_a_manifold_is_the_curve_that_is_known(multiplier):
     found = dl.fixed_points(system, starts=np.zeros((1, 2)))
     held = held_map(system, found)
     starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
-    traced = np.concatenate(_followed(held, starts, 10.0, STEPS)[0])
+    traced = np.concatenate(_followed(held.moved, starts, 10.0, STEPS)[0])
     np.testing.assert_allclose(traced[..., 1], traced[..., 0] ** 2, atol=1.1e-8)  # it starts 1e-8 below
     curves = unstable_manifolds(held, found, growing_modes(held, found), 10.0)[0][0]
     ends = np.abs(curves[:, -1, 0])
@@ -160,6 +161,33 @@ def test_a_curve_is_followed_as_far_as_is_asked():
         geometry(system, np.zeros((2, 9, 2)), curve_steps=0)
 
 
+# --- Flows ---
+def test_a_linear_flow_is_followed_along_its_matrix_exponential():
+    flow = Field(2, lambda s, u, v: (-0.2 * u + 2 * v, -u - 0.1 * v))
+    ds = geometry(flow, initial_state=[[1.0, 0.0], [0.0, -2.0]], seconds=6.0, transient=1.0, starts=2)
+    states = ds["trajectory"].values @ ds["direction"].values + ds["origin"].values
+    times = ds["time"].values
+    assert times[-1] == pytest.approx(6.0)
+    A = np.array([[-0.2, 2.0], [-1.0, -0.1]])
+    expected = np.array([scipy.linalg.expm(A * t) @ [[1.0, 0.0], [0.0, -2.0]] for t in times])
+    np.testing.assert_allclose(states, expected.transpose(2, 0, 1), atol=1e-3)  # four steps in a time scale, order 4
+    assert ds["time"].attrs["units"] == "s"
+    assert ds["kind"].values.tolist() == ["stable focus"]
+
+
+def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
+    """u' = u − u³ and (v − u²)' = −(v − u²): v = u² leads from the saddle 0 to (±1, 1)."""
+    flow = Field(2, lambda s, u, v: (u - u**3, 2 * u * (u - u**3) - (v - u * u)))
+    ds = geometry(flow, starts=64, seconds=5.0)
+    assert ds["kind"].values.tolist() == ["stable node", "stable node", "saddle"]
+    curves = ds["unstable_manifold"].values[2] @ ds["direction"].values + ds["origin"].values
+    np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
+    np.testing.assert_allclose(np.sort(curves[:, -1], axis=0), [[-1, 1], [1, 1]], atol=1e-5)
+    assert sorted(ds["leads_to"].values[2].tolist()) == [0, 1]
+    growing = ds["unstable_direction"].values[2] @ ds["direction"].values
+    np.testing.assert_allclose(np.abs(growing[np.isfinite(growing).all(axis=1)]), [[1, 0]], atol=1e-12)
+
+
 # --- What is left out, and what is refused ---
 
 
@@ -167,9 +195,9 @@ def test_a_curve_is_followed_as_far_as_is_asked():
     "arguments, words",
     [
         ({"components": 0}, "components must be at least 1"),
-        ({"transient": 5}, "from 0 to below that, got 5"),
+        ({"transient": 5}, "from 0 to below 5 step, got 5"),
         ({"transient": -1}, "got -1"),
-        ({"at": "median"}, "'zero', 'mean'"),
+        ({"at": "median"}, "'zero', 'rest', 'mean'"),
         ({"inputs": np.zeros((2, 5, 3))}, "inputs of shape"),
         ({"inputs": None}, "Give inputs"),
     ],

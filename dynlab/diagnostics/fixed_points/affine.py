@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, Root, equations
-from dynlab.program import NoProgram, Program
+from dynlab.program import NoProgram
 from dynlab.program.differentiation import jacobian_and_error
 from dynlab.program.operations import LINEAR
 from dynlab.systems.held import Held
@@ -19,15 +19,13 @@ def is_affine(held: Held) -> bool:
     except NoProgram:
         return False
     varies = program.depends_on("state")
-    return all(_keeps_affine(program, number, varies) for number in program.needed(program.output) if varies[number])
-
-
-def _keeps_affine(program: Program, number: int, varies: list[bool]) -> bool:
-    operation = program.operations[number]
-    factors = [varies[read] for read in operation.reads]
-    if operation.name == "multiply":
-        return sum(factors) == 1
-    return operation.name in ("state", *LINEAR) or (operation.name == "divide" and not factors[1])
+    for number in program.needed(program.output):
+        operation = program.operations[number]
+        factors = [varies[read] for read in operation.reads]
+        keeps = operation.name in ("state", *LINEAR) or (operation.name == "multiply" and sum(factors) == 1)
+        if varies[number] and not keeps and not (operation.name == "divide" and not factors[1]):
+            return False
+    return True
 
 
 def affine_root(exact: Held) -> Root | None:
@@ -50,10 +48,10 @@ def affine_root(exact: Held) -> Root | None:
     least = error + wrong * max(1.0, sigma[0])
     told = sigma > least
     state = -v[told].T @ ((u.T @ value)[told] / sigma[told])
-    left = np.linalg.norm(matrix @ state + value)
-    if left > wrong * (np.linalg.norm(value) + (1 + sigma[0]) * np.linalg.norm(state)) + error * np.linalg.norm(state):
+    left, size = np.linalg.norm(matrix @ state + value), np.linalg.norm(state)
+    if left > wrong * (np.linalg.norm(value) + (1 + sigma[0]) * size) + error * size:
         return None  # c is not in A's range
     dimension = int((~told).sum())
-    position = (left + least * (1 + np.linalg.norm(state))) / float(sigma[told].min(initial=np.inf))
+    position = (left + least * (1 + size)) / float(sigma[told].min(initial=np.inf))
     index = 0 if dimension else (-1) ** n * int(np.linalg.slogdet(matrix)[0])
     return Root(state, NOT_ISOLATED if dimension else FIXED, position, v[-1], index, dimension)

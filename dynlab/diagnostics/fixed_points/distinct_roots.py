@@ -93,11 +93,9 @@ class DistinctRoots:
             groups = merging.merged(new, same=COPIES)
             residuals = np.linalg.norm(equations(self.held).value(torch.as_tensor(new)).numpy(), axis=1)
             best = np.lexsort((np.linalg.norm(new, axis=1), residuals))
-            first = best[np.unique(groups[best], return_index=True)[1]]
-            order = np.argsort(np.argsort(best)[first])
-            named = np.full(len(first), NOWHERE)
-            named[order] = [self._number(root) for root in self._roots(new[first[order]])]
-            labels[left] = named[groups]
+            chosen = best[np.sort(np.unique(groups[best], return_index=True)[1])]  # one of each group, the best first
+            numbers = np.array([self._number(root) for root in self._roots(new[chosen])])
+            labels[left] = numbers[np.argsort(groups[chosen])][groups]
         for number in np.unique(labels[labels != NOWHERE]):
             root = self.found[number]
             farthest = float(np.linalg.norm(ends[labels == number] - root.state, axis=1).max())
@@ -106,14 +104,13 @@ class DistinctRoots:
 
     def _known(self, ends: Real) -> Index:
         """Return the root within whose error each end lies."""
-        labels: Index = np.full(len(ends), NOWHERE)
-        if self.found:
-            states = np.array([root.state for root in self.found])
-            errors = np.nan_to_num([root.error for root in self.found], posinf=0.0)
-            reach = np.maximum(COPIES * merging.scale(states), SEVERAL * errors)
-            distance, nearest = KDTree(states).query(ends)
-            labels = np.where(distance <= reach[nearest], nearest, NOWHERE)
-        return labels
+        if not self.found:
+            return np.full(len(ends), NOWHERE)
+        states = np.array([root.state for root in self.found])
+        errors = np.nan_to_num([root.error for root in self.found], posinf=0.0)
+        reach = np.maximum(COPIES * merging.scale(states), SEVERAL * errors)
+        distance, nearest = KDTree(states).query(ends)
+        return np.where(distance <= reach[nearest], nearest, NOWHERE)
 
     def _roots(self, states: Real) -> list[Root | None]:
         """Return what each of these (k, n) is; None of a small minimum of the residual."""
@@ -157,5 +154,5 @@ def _bounded(held: Held, points: Tensor) -> tuple[Tensor, Tensor] | None:
     found = step_and_error(held.system, *held.given(points), method="ungated_residual" if gated else "evolve")
     if found is None or held.is_flow or gated:
         return found
-    value, error = found
-    return value - points, error + torch.finfo(points.dtype).eps * (value - points).abs()
+    displacement = found[0] - points
+    return displacement, found[1] + torch.finfo(points.dtype).eps * displacement.abs()

@@ -1,4 +1,4 @@
-"""Where the network would stay: fixed points of its step with the input held, verified and classified."""
+"""Find the fixed points of a network's step with the input held, verify them and classify them."""
 
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points import proofs
 from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.layers import search
-from dynlab.diagnostics.fixed_points.proofs import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.variables import REASONS, of_points, of_starts
@@ -20,10 +20,10 @@ from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, ver
 from dynlab.diagnostics.fixed_points.verification import order, records
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Map, System, frozen
+from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
-from dynlab.trajectories.simulation import prepare
+from dynlab.systems.held import Held, held_settings, number_type
+from dynlab.trajectories.constant_input import under_constant_input
 
 LARGEST_START = 1e100  # whose squares are still numbers
 METHOD = (
@@ -60,15 +60,16 @@ def fixed_points(
     ----------
     system : Map or Flow
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives a map: half of the starts are states along its trajectories, the others random. Without it the
-        trajectories are orbits from random states under the held input.
-    at : "zero", "mean" or array_like, shape (input,)
-        The input x that is held: zero, the mean of `inputs` over samples and time, or these values.
+        Inputs that drive a map, by default those recorded with it: half of the starts are states along its
+        trajectories, the others random. Without any these are orbits from random states under the held input.
+    at : "zero", "rest", "mean" or array_like, shape (input,)
+        The input x that is held: zero, what the model around a layer makes of a zero input, the mean of `inputs` over
+        samples and time, or these values.
     at_step : int
         The step t whose parameters are held where parameters change with time; −1 is the last.
     starts : int or array_like, shape (sample, state), optional
-        How many starts a round of a search has, or the starts themselves. Where it is not given 256, and fewer where a
-        layer of a stack, or another map, has more than 128 dimensions: the verdict says how many.
+        Number of starts of a round of a search, or the starts themselves. By default 256, and fewer where a layer of a
+        stack, or another map, has more than 128 dimensions.
     slow_points : float, optional
         Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
         on to a fixed point is counted there.
@@ -77,9 +78,9 @@ def fixed_points(
     certificates : str or Path, optional
         A folder for the proofs as files, which `dynlab.certificate_check` checks on its own; implies `certify`.
     dtype, device : str
-        Of the search of a map; the roots are always finished, verified and classified in float64.
+        Type and device of the search; the roots are always finished, verified and classified in float64.
     seed : int
-        Of the random starts and of the direction in which fsolve starts off the root.
+        Seed of the random starts and of the direction in which fsolve starts off the root.
 
     Returns
     -------
@@ -129,56 +130,47 @@ def fixed_points(
     ([-0.9575, 0.9575, 0.0], [1, 1, 0])
     """
     certify = certify or certificates is not None
-    _check(system, inputs, slow_points, starts)
-    if certificates is not None:
-        place_for(certificates)  # before the search, which takes longer
-    number = number_type(dtype)
-    frozen(system, number, device)
-    analysed, driven, shape = _prepared(system, inputs)
-    held = Held(analysed, held_input(analysed, at, driven, shape is not None), step_number(system, at_step))
-    count = usual_starts(system) if starts is None else starts if isinstance(starts, int) else 0
-    given = None if count or starts is None else given_starts(held, starts)
-    visited = driven_states(analysed, driven) if shape is not None and isinstance(analysed, Map) else None
-    found = search(held, count=count, given=given, visited=visited, seed=seed, dtype=number, device=device)
-    if slow_points is not None:
-        found = with_slow_points(held, found, given, visited, count, slow_points, seed)
-    direction = np.random.default_rng(seed).standard_normal(system.state_size)
-    rows = records(held, found.points, direction / np.linalg.norm(direction))
-    rows = proved(held, rows) if certify else rows
-    variables = of_points(rows, found, system.state_size, held.is_flow) | of_starts(found, held.is_flow)
-    said = verdict(rows, found, system)
-    settings = held_settings(system, at, held) | {"starts": len(given) if given is not None else count}
-    settings |= {"given_starts": given is not None, "inputs": shape, "slow_points": slow_points, "certify": certify}
-    ds = schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings | {"seed": seed, "dtype": dtype, "device": device},
-        verdict=under_input(said, at) if system.network_input_size else said,
-        method=METHOD,
-        flags=schema.not_finite(variables, REASONS),
-    )
-    ds.attrs |= {INCOMPLETE: incomplete(found)} if incomplete(found) else {}
-    return with_proofs(ds, held, [rows[index] for index in order(rows)], certificates) if certify else ds
-
-
-def _check(system: System, inputs: Any, slow_points: float | None, starts: int | ArrayLike | None) -> None:
-    if inputs is not None and not isinstance(system, Map):
-        raise UserError("Equilibria of a flow are those under a constant input: give at=, and no inputs.")
     if slow_points is not None and not slow_points > 0:
         raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
     if isinstance(starts, int) and starts < 1:
         raise UserError(f"The search needs at least one start, got {starts}.")
-
-
-def _prepared(system: System, inputs: Any) -> tuple[System, Tensor, list[int] | None]:
-    """Return a frozen copy, what its steps are given, shape (sample, time, input), and the shape of the inputs."""
-    driven = inputs is not None and system.network_input_size > 0
-    if not isinstance(system, Map):
-        return frozen(system), torch.zeros(1, 1, system.input_size, dtype=torch.float64), None
-    given = inputs if driven else np.zeros((1, system.network_input_size))
-    analysed, driving, _ = prepare(system, given)
-    return analysed, analysed.drive(driving), list(driving.shape) if driven else None
+    if certificates is not None:
+        proofs.check_folder(certificates)  # before the search, which takes longer
+    held, driven = under_constant_input(system, inputs, at, at_step)
+    count = starts if isinstance(starts, int) else usual_starts(system)
+    given = None if starts is None or isinstance(starts, int) else given_starts(held, starts)
+    visited = driven_states(held.system, driven) if driven is not None and isinstance(held.system, Map) else None
+    where: dict[str, Any] = {"dtype": number_type(dtype), "device": device, "seed": seed}
+    found = search(held, count=count, given=given, visited=visited, **where)
+    if slow_points is not None:
+        found = with_slow_points(held, found, given, visited, count, slow_points, seed)
+    direction = np.random.default_rng(seed).standard_normal(system.state_size)
+    rows = records(held, found.points, direction / np.linalg.norm(direction))
+    rows = proofs.proved(held, rows) if certify else rows
+    arranged, assigned = order(rows), found.starts["assignment"]
+    rows, found.starts["assignment"] = (
+        [rows[index] for index in arranged],
+        np.append(np.argsort(arranged), -1)[assigned],
+    )
+    variables = of_points(rows, found, system.state_size, held.is_flow) | of_starts(found, held.is_flow)
+    said = verdict(rows, found, system)
+    said = under_input(said, at) if system.network_input_size else said
+    if certify:
+        variables |= proofs.of_certificates(rows, system.state_size)
+        said += proofs.verdict(rows)
+    if certificates is not None:
+        proofs.write_certificates(held, rows, certificates)
+    settings = {"starts": count if given is None else len(given), "given_starts": given is not None}
+    settings |= {"inputs": None if driven is None else list(driven.shape), "slow_points": slow_points}
+    ds = schema.result(
+        system,
+        variables,
+        settings=settings | held_settings(system, at, held) | {"certify": certify} | where | {"dtype": dtype},
+        verdict=said,
+        method=METHOD + proofs.METHOD * certify,
+        reasons=REASONS,
+    )
+    return ds.assign_attrs({INCOMPLETE: incomplete(found)} if incomplete(found) else {})
 
 
 def given_starts(held: Held, starts: ArrayLike) -> Tensor:

@@ -14,10 +14,9 @@ from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, NOWHERE, Root, equations
-from dynlab.diagnostics.fixed_points.rounds import Confidence, Search, joined
+from dynlab.diagnostics.fixed_points.rounds import Confidence, Search
 from dynlab.diagnostics.fixed_points.rounds import search as search_one
 from dynlab.numerics.threads import in_threads
-from dynlab.numerics.unseen import share_bound
 from dynlab.systems import frozen
 from dynlab.systems.held import Held
 from dynlab.systems.torch_cells import Cell
@@ -47,7 +46,7 @@ class Layer:
     whole: Held
     searched: Held
     root: Root
-    input_error: float
+    input_error: float = 0.0
 
     def lifted(self, states: Tensor, input: Tensor) -> Tensor:
         """Return the layer's states, memory included, from those that were searched."""
@@ -119,42 +118,43 @@ def search(
     generator = np.random.default_rng(seed)
     if visited is None:
         visited = where.orbits(held, generator) if given is None else given
-    cells = where.cells_of(held.system)
-    cells = [] if given is not None and len(cells) > 1 else cells
+    stacked = where.cells_of(held.system)
+    cells: list[Cell | None] = [None] if not stacked or (given is not None and len(stacked) > 1) else list(stacked)
     points, done, starts, skipped, begin = [Point(())], [], [], 0, 0
-    for level in range(max(1, len(cells))):
-        skipped, points = skipped + max(0, len(points) - MOST_SEARCHES), points[:MOST_SEARCHES]
-        layers = [_layer(held, cells, level, point) for point in points]
+    for level, cell in enumerate(cells):
+        skipped, below = skipped + max(0, len(points) - MOST_SEARCHES), points[:MOST_SEARCHES]
+        layers = [_layer(held, cell, point) for point in below]
         hidden = slice(begin, begin + layers[0][1].system.state_size)
         begin += layers[0][0].system.state_size
-        each = min(count, max(FEWEST, OF_A_LAYER * count // max(1, len(points))))
-        asked = None if given is None else given[:, hidden]
+        each = min(count, max(FEWEST, OF_A_LAYER * count // max(1, len(below))))
+        asked, searches = None if given is None else given[:, hidden], len(below) * len(cells)
         jobs = [
-            partial(search_one, own, _fast(own, dtype, device), each, asked, visited[:, hidden], child)
-            for (_, own), child in zip(layers, generator.spawn(len(points)), strict=True)
+            partial(search_one, own, _fast(own, dtype, device), each, asked, visited[:, hidden], child, searches)
+            for (_, own), child in zip(layers, generator.spawn(len(below)), strict=True)
         ]
-        found, below = in_threads(partial(_run, jobs), len(jobs))[0], points
-        points = []
+        found, points = in_threads(partial(_run, jobs), len(jobs))[0], []
         for point, (whole, own), one in zip(below, layers, found, strict=True):
-            is_top, first = level == max(1, len(cells)) - 1, len(points)
-            numbers = np.where((one.starts.assignment >= 0) & is_top, first + one.starts.assignment, NOWHERE)
-            starts.append(one.starts._replace(assignment=numbers, layer=np.full(len(numbers), level + 1)))
+            listed = (one.starts["assignment"] >= 0) & (level == len(cells) - 1)
+            one.starts["assignment"] = np.where(listed, len(points) + one.starts["assignment"], NOWHERE)
+            one.starts["layer"] = level + 1
             points += [Point((*point.layers, _above(point, whole, own, root))) for root in one.points]
+        starts += [one.starts for one in found]
         done += found
-    return Search(points, joined(starts), _confidence(done, points, skipped), all(one.affine for one in done))
+    return Search(points, np.concatenate(starts), _confidence(done, points, skipped), all(one.affine for one in done))
 
 
 def _run(jobs: list[partial[Search]], rows: slice) -> tuple[list[Search]]:
     return ([job() for job in jobs[rows]],)
 
 
-def _layer(held: Held, cells: list[Cell], level: int, below: Point) -> tuple[Held, Held]:
-    """Return a layer under the output of the point below, whole and as it is searched."""
-    if not cells:
+def _layer(held: Held, cell: Cell | None, below: Point) -> tuple[Held, Held]:
+    """Return a layer under the output of the point below, whole and as it is searched; without a cell all of it."""
+    if cell is None:
         return held, held
-    input = cells[level - 1].output(below.layers[-1].state) if below.layers else held.input
-    whole = replace(held, system=cells[level], input=input)
-    return whole, replace(whole, system=cells[level].resting())
+    last = below.layers[-1] if below.layers else None
+    output = last.whole.system.output(last.state) if last is not None else held.input
+    whole = replace(held, system=cell, input=output)
+    return whole, replace(whole, system=cell.resting())
 
 
 def _fast(held: Held, dtype: torch.dtype, device: str) -> Held:
@@ -178,16 +178,11 @@ def _above(below: Point, whole: Held, searched: Held, root: Root) -> Layer:
 def _confidence(done: list[Search], points: list[Point], skipped: int) -> Confidence | None:
     """Return what is true of every search: the bounds fail together in 5 % of all cases at most."""
     sure = [one.confidence for one in done if one.confidence is not None]
-    if len(sure) < 2 and not skipped:
-        return sure[0] if sure else None
-    known = all(each.index_sum is not None for each in sure)
-    indices = [int(np.prod([layer.root.index for layer in point.layers])) for point in points]
-    return Confidence(
-        max(each.rounds for each in sure),
-        all(each.complete for each in sure) and not skipped,
-        sum(each.starts for each in sure),
-        sum(each.new for each in sure),
-        max(each.share for each in sure),
-        max(share_bound(each.new, each.starts, max(1, each.rounds - 1), len(sure)) for each in sure),
-        sum(indices) if known else None,
-    )
+    if not sure:
+        return None
+    sums = [each.index_sum for each in sure]
+    if len(sure) > 1 or skipped:
+        indices = [int(np.prod([layer.root.index for layer in point.layers])) for point in points]
+        sums = [None if None in sums else sum(indices)]
+    complete = all(each.complete for each in sure) and not skipped
+    return Confidence(complete, max(each.share for each in sure), max(each.bound for each in sure), sums[0])

@@ -3,13 +3,13 @@
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from dynlab import schema
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, SLOW
+from dynlab.diagnostics.fixed_points.variables import MODES, POINT, columns
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
@@ -18,9 +18,6 @@ from dynlab.program import NoProgram
 from dynlab.systems.held import Held
 from dynlab.wording import agree, at_most, joined
 
-if TYPE_CHECKING:
-    from dynlab.proofs.certify import Certificate
-
 PROVED = "proved"  # the reason that stands where there is nothing left to give a reason for
 METHOD = (
     "  Proofs: Krawczyk's test in ball arithmetic (Arb) on the step with the stored numbers, from 128 bits on. The "
@@ -28,7 +25,7 @@ METHOD = (
     "connected discs are counted together. A matrix that is computed from parameters, as an orthogonal one, is taken "
     "as computed in float64, and what its rounding decides is undecided."
 )
-FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: certificate_reason says why")
+KINDS = {1: "stable", 0: "unstable", -1: "of undecided stability"}
 
 
 def proved(exact: Held, rows: list[Record]) -> list[Record]:
@@ -45,7 +42,6 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     require_extra("flint", "certify")
     from dynlab.proofs.certify import certify, eigenvalue_radii, refused
 
-    size = exact.system.state_size
     reason = "proofs are about maps, and this is a flow" if exact.is_flow else ""
     try:
         program = exact.system.program(exact.input, exact.t)
@@ -54,7 +50,8 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     found = []
     for row in rows:
         slow = "a slow point is no fixed point" if row.status == SLOW else ""
-        certificate = refused(size, reason or slow) if reason or slow else certify(program, row.state)
+        why = reason or slow
+        certificate = refused(len(row.state), why) if why else certify(program, row.state)
         if certificate.certified:
             errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
             kind = kind_of_map(row.eigenvalues, errors)
@@ -63,106 +60,66 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     return found
 
 
-def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | Path | None) -> xr.Dataset:
-    """Add what is proved about each row to the Dataset of `fixed_points`.
-
-    Parameters
-    ----------
-    ds : Dataset
-    exact : Held
-    rows : list of Record
-        As `proved` returns them, in the order of the Dataset.
-    folder : str or Path, optional
-        Where ``fixed-point-<number>.json`` are written, numbered as the rows; made if missing.
-
-    Raises
-    ------
-    UserError
-        For a folder with certificates in it.
-    """
-    certificates = [row.certificate for row in rows if row.certificate is not None]
-    if folder is not None and any(certificate.certified for certificate in certificates):
-        _write(certificates, exact, place_for(folder))
-    ds = ds.assign(_variables(certificates, rows, exact.system.state_size))
-    ds.attrs["verdict"] += _verdict(certificates)
-    ds.attrs["method"] += METHOD
-    if not all(certificate.certified for certificate in certificates):
-        ds.attrs["flags"] = json.dumps(schema.flags(ds) | FLAGS)
-    return ds
-
-
-def _write(certificates: list["Certificate"], exact: Held, place: Path) -> None:
+def write_certificates(exact: Held, rows: list[Record], folder: str | Path) -> None:
+    """Write ``fixed-point-<number>.json`` into a folder, which is made if missing, for each row that is proved."""
     from dynlab.proofs.document import document
 
-    make_folder(place)
     program = exact.system.program(exact.input, exact.t)
-    for number, certificate in enumerate(certificates):
+    for number, certificate in enumerate(row.certificate for row in rows):
         # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
-        if certificate.certified and not (not program.is_exact and certificate.counts.undecided):
+        if certificate.certified and (program.is_exact or not certificate.counts.undecided):
+            make_folder(Path(folder))
             text = json.dumps(document(program, certificate, exact.system.name, exact.system.source))
-            write_text(place / f"fixed-point-{number}.json", text)
+            write_text(Path(folder) / f"fixed-point-{number}.json", text)
 
 
-def _variables(certificates: list["Certificate"], rows: list[Record], size: int) -> dict[str, xr.Variable]:
+def of_certificates(rows: list[Record], size: int) -> dict[str, xr.Variable]:
+    """Return the variables of what is proved."""
     from dynlab.proofs.certify import eigenvalue_radii
 
-    pairs = zip(certificates, rows, strict=True)
-    radii = np.array([eigenvalue_radii(c, row.eigenvalues) for c, row in pairs]).reshape(len(rows), size)
-    stable = [_stable(c) for c in certificates]
-    table: dict[str, tuple[list[Any], Any, str]] = {
-        "certified": ([c.certified for c in certificates], np.int8, "1: exists and is alone in its ball, 0: unproved"),
-        "certificate_radius": ([c.radius for c in certificates], float, "radius of the ball about h*, maximum norm"),
-        "proved_stable": (stable, np.int8, "proved: 1 stable, 0 unstable, −1 undecided"),
-        "proved_unstable_directions": (
-            [c.counts.outside for c in certificates],
-            np.int64,
-            "directions proved to grow",
-        ),
-        "proved_stable_directions": (
-            [c.counts.inside for c in certificates],
-            np.int64,
-            "directions proved to decay",
-        ),
-        "certificate_precision": ([c.precision for c in certificates], np.int64, "bits of the proof, 0 without"),
-        "certificate_reason": ([c.reason or PROVED for c in certificates], str, "proved, or why it is not"),
+    proofs = [row.certificate for row in rows]
+    radii = [eigenvalue_radii(row.certificate, row.eigenvalues) for row in rows]
+    outside, inside = ([getattr(c.counts, side) for c in proofs] for side in ("outside", "inside"))
+    table: dict[str, tuple[Any, ...]] = {
+        "certified": (POINT, np.int8, [c.certified for c in proofs], "1: exists and is alone in its ball, 0: unproved"),
+        "certificate_radius": (POINT, float, [c.radius for c in proofs], "radius of the ball about h*, maximum norm"),
+        "proved_stable": (POINT, np.int8, [_stable(row) for row in rows], "proved: 1 stable, 0 unstable, −1 undecided"),
+        "proved_unstable_directions": (POINT, np.int64, outside, "directions proved to grow"),
+        "proved_stable_directions": (POINT, np.int64, inside, "directions proved to decay"),
+        "certificate_precision": (POINT, np.int64, [c.precision for c in proofs], "bits of the proof, 0 without"),
+        "certificate_reason": (POINT, str, [c.reason or PROVED for c in proofs], "proved, or why it is not"),
+        "eigenvalue_radius": (MODES, float, radii, "radius of a disc about μ that surely holds it"),
     }
-    variables = {
-        name: schema.variable((schema.FIXED_POINT,), np.array(values, dtype=dtype), long_name)
-        for name, (values, dtype, long_name) in table.items()
-    }
-    disc = schema.variable((schema.FIXED_POINT, schema.MODE), radii, "radius of a disc about μ that surely holds it")
-    return variables | {"eigenvalue_radius": disc}
+    return columns(table, len(rows), size)
 
 
-def _verdict(certificates: list["Certificate"]) -> str:
-    if not certificates:
-        return ""
-    proved = [c for c in certificates if c.certified]
-    missing = [c.reason for c in certificates if not c.certified]
-    if not proved:
-        return f" Nothing is proved: {missing[0]}."
-    codes = [_stable(c) for c in proved]
-    kinds = {1: "stable", 0: "unstable", -1: "of undecided stability"}
-    told = [f"{codes.count(code)} {kind}" for code, kind in kinds.items() if code in codes]
+def verdict(rows: list[Record]) -> str:
+    """Return the sentence on what is proved, after a space; nothing where there are no points."""
+    proved_rows = [row for row in rows if row.certificate.certified]
+    missing = [row.certificate.reason for row in rows if not row.certificate.certified]
+    if not proved_rows:
+        return f" Nothing is proved: {missing[0]}." if missing else ""
+    codes = [_stable(row) for row in proved_rows]
+    told = [f"{codes.count(code)} {kind}" for code, kind in KINDS.items() if code in codes]
     rest = f"; {len(missing)} {agree(len(missing))} not proved ({missing[0]})" if missing else ""
+    radius = at_most(max(row.certificate.radius for row in proved_rows), 1)
     return (
-        f" Ball arithmetic proves {len(proved)} of {len(certificates)} ({joined(told)}), each alone in a ball of "
-        f"radius {at_most(max(c.radius for c in proved), 1)}{rest}."
+        f" Ball arithmetic proves {len(proved_rows)} of {len(rows)} ({joined(told)}), each alone in a ball of radius "
+        f"{radius}{rest}."
     )
 
 
-def _stable(certificate: "Certificate") -> int:
-    counts = certificate.counts
-    return 0 if counts.outside else 1 if certificate.certified and not counts.undecided else -1
+def _stable(row: Record) -> int:
+    counts = row.certificate.counts
+    return 0 if counts.outside else 1 if row.certificate.certified and not counts.undecided else -1
 
 
-def place_for(folder: str | Path) -> Path:
-    """Return the folder for certificates, which can be made or written to and holds none; nothing is made.
+def check_folder(folder: str | Path) -> None:
+    """Raise where a folder for certificates is a file or a link, holds some, or cannot be made or written to.
 
     Raises
     ------
     UserError
-        Where it is a file or a symbolic link, holds certificates, or cannot be made or written to.
     """
     place = Path(folder)
     if place.is_symlink():
@@ -172,4 +129,3 @@ def place_for(folder: str | Path) -> Path:
         raise UserError(f"The folder for certificates {str(place)!r} cannot be made or written to: name another one.")
     if any(place.glob("fixed-point-*.json")):
         raise UserError(f"The folder for certificates {str(place)!r} has some: name another one.")
-    return place

@@ -1,7 +1,7 @@
 """The search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +12,6 @@ from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.affine import affine_root, is_affine
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOWHERE, DistinctRoots, equations
 from dynlab.numerics import merging
-from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.roots import Roots, solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems.held import Held
@@ -28,25 +27,19 @@ OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that 
 LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "closed gate"
 GIVEN, VISITED, RANDOM, SUGGESTED = "given", "visited", "random", "points found"
 
-
-class Starts(NamedTuple):
-    """What became of starts, each array of shape (start,).
-
-    `assignment` is the number of the root, −1 for none; `residual` is ‖F(h) − h‖₂ where the start ended, or of a flow
-    ‖f(h)‖₂; `layer` counts the layers of a stack from 1.
-    """
-
-    assignment: Index
-    outcome: NDArray[np.str_]
-    origin: NDArray[np.str_]
-    iterations: Index
-    residual: Real
-    layer: Index
-
-
-def joined(parts: list[Starts]) -> Starts:
-    """Return several as one."""
-    return Starts(*map(np.concatenate, zip(*parts, strict=True)))
+# The table of the starts, a row for each: the number of its root, −1 for none; what became of it; where it is from;
+# ‖F(h) − h‖₂ where it ended, of a flow ‖f(h)‖₂; the layer of a stack whose search had it, from 1.
+Starts = NDArray[np.void]
+START = np.dtype(
+    [
+        ("assignment", np.int64),
+        ("outcome", "U32"),
+        ("origin", "U16"),
+        ("iterations", np.int64),
+        ("residual", np.float64),
+        ("layer", np.int64),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -55,23 +48,17 @@ class Confidence:
 
     Attributes
     ----------
-    rounds : int
     complete : bool
-        Whether the last round found nothing new.
-    starts, new : int
-        The random starts of the last round, and how many of them ended at a point that was not known before.
+        True where the last round found nothing new.
     share : float
         Good and Turing's estimate, from all random starts, of the share that would end at a point not seen by any.
     bound : float
-        What the share that would end at a point not listed is below, with 95 % confidence.
+        A bound on the share of random starts that end at a point not listed, with 95 % confidence.
     index_sum : int or None
         Of the points found, where it must be 1.
     """
 
-    rounds: int
     complete: bool
-    starts: int
-    new: int
     share: float
     bound: float
     index_sum: int | None
@@ -79,7 +66,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found: roots of one map, or the `layers.Point` of a whole system.
+    """The result of a search: roots of one map, or the `layers.Point` of a whole system.
 
     Attributes
     ----------
@@ -97,7 +84,13 @@ class Search:
 
 
 def search(
-    held: Held, fast: Held, count: int, given: Tensor | None, visited: Tensor, generator: np.random.Generator
+    held: Held,
+    fast: Held,
+    count: int,
+    given: Tensor | None,
+    visited: Tensor,
+    generator: np.random.Generator,
+    searches: int = 1,
 ) -> Search:
     """Find fixed points from the starts `given`, or in rounds of `count` random starts and of what points suggest.
 
@@ -111,6 +104,8 @@ def search(
     visited : Tensor, shape (state number, n)
         States along driven trajectories, or along orbits of the map from random states.
     generator : numpy.random.Generator
+    searches : int
+        Number of searches whose bounds hold together with 95 % confidence.
     """
     roots, origin = DistinctRoots(held), VISITED if given is None else GIVEN
     if is_affine(held):
@@ -131,51 +126,60 @@ def search(
         batches.append(_ended(roots, fast, where.suggested(roots, stuck, reach, generator), SUGGESTED, most))
         known = len(roots.found)
         batches.append(_ended(roots, fast, where.random_starts(held, count, reach, generator), RANDOM, 0))
-        new, stuck = int((batches[-1].assignment >= known).sum()), len(roots.found) == before
+        new, stuck = int((batches[-1]["assignment"] >= known).sum()), len(roots.found) == before
         total = roots.index_sum()
         complete = new == 0 if total == 1 else stuck and total is None
-    drawn = np.concatenate([each.assignment[each.origin == RANDOM] for each in batches])
+    starts = np.concatenate(batches)
+    drawn = starts["assignment"][starts["origin"] == RANDOM]
     share = unseen_share(np.bincount(drawn[drawn >= 0]), len(drawn))
-    bound = share_bound(new, count, max(1, rounds - 1))
-    confidence = Confidence(rounds, complete or stuck, count, new, share, bound, roots.index_sum())
-    return Search(roots.found, joined(batches), confidence)
+    bound = share_bound(new, count, max(1, rounds - 1), searches)
+    confidence = Confidence(complete or stuck, share, bound, roots.index_sum())
+    return Search(roots.found, starts, confidence)
 
 
 def _ended(roots: DistinctRoots, fast: Held, starts: Tensor, origin: str, most: int | None = None) -> Starts:
-    """Return what becomes of starts (k, n); the roots they lead to are added."""
+    """Return the rows of starts (k, n); the roots they lead to are added."""
     sought, exact = equations(fast), equations(roots.held)
     ended = solve(sought.value, sought.matrix, starts.to(fast.input), most)
     if fast is not roots.held:
         finished = solve(exact.value, exact.matrix, ended.states.to(roots.held.input))
         ended = finished._replace(iterations=finished.iterations + ended.iterations.cpu())
-    return _told(roots, ended, origin)
+    return _rows(roots, ended, origin)
 
 
 def _of_affine(roots: DistinctRoots, starts: Tensor, origin: str) -> Starts:
-    """Return what becomes of an affine map's starts: they end at its one set of fixed points, in one step."""
+    """Return the rows of an affine map's starts: they end at its one set of fixed points, in one step."""
     root, residual = affine_root(roots.held), roots.held.displacement(starts).norm(dim=-1)
     taken = (residual > tolerance(starts)).long()
     if root is None:
-        return _told(roots, Roots(starts, residual, residual < 0, taken), origin)
+        return _rows(roots, Roots(starts, residual, residual < 0, taken), origin)
     roots.found.append(root)
     states = torch.as_tensor(root.state).expand(len(starts), -1)
-    return _told(roots, Roots(states, 0 * residual, residual >= 0, taken), origin)
+    return _rows(roots, Roots(states, 0 * residual, residual >= 0, taken), origin)
 
 
-def _told(roots: DistinctRoots, ended: Roots, origin: str) -> Starts:
-    """Return what ends of a search are; the roots among them are added."""
+def _rows(roots: DistinctRoots, ended: Roots, origin: str) -> Starts:
+    """Return a row for each end of a search; the roots among them are added."""
     moved, states = roots.held.displacement(ended.states).norm(dim=-1), ended.states.numpy()
     open_ = ended.residuals.numpy() > OPEN * merging.scale(states)
     still = (moved <= tolerance(ended.states)).numpy()
-    outcome = np.where(ended.converged.numpy(), FIXED, np.where(still & open_, CLOSED_GATE, LOST)).astype(object)
-    outcome[outside(roots.held, ended.states) & (outcome != LOST)] = OUTSIDE
-    assignment = np.full(len(states), NOWHERE)
+    outcome = np.where(ended.converged.numpy(), FIXED, np.where(still & open_, CLOSED_GATE, LOST))
+    outcome = np.where(outside(roots.held, ended.states) & (outcome != LOST), OUTSIDE, outcome)
+    rows = starts_table(np.full(len(states), NOWHERE), outcome, origin, ended.iterations.numpy(), moved.numpy())
     converged = np.flatnonzero(outcome == FIXED)
     if len(converged):
-        assignment[converged] = roots.numbers(states[converged])
-        outcome[converged] = [LOST if k == NOWHERE else roots.found[k].status for k in assignment[converged]]
-    from_, layer = np.full(len(states), origin), np.ones(len(states), dtype=np.int64)
-    return Starts(assignment, outcome.astype(str), from_, ended.iterations.numpy(), moved.numpy(), layer)
+        numbers = roots.numbers(states[converged])
+        rows["assignment"][converged] = numbers
+        rows["outcome"][converged] = [LOST if k == NOWHERE else roots.found[k].status for k in numbers]
+    return rows
+
+
+def starts_table(assignment: Any, outcome: Any, origin: str, iterations: Any, residual: Any) -> Starts:
+    """Return a table of starts of the first layer from its columns, or what all rows have."""
+    rows = np.empty(len(assignment), START)
+    for name, column in zip(START.names, (assignment, outcome, origin, iterations, residual, 1), strict=True):
+        rows[name] = column
+    return rows
 
 
 def outside(held: Held, states: Tensor) -> NDArray[np.bool_]:

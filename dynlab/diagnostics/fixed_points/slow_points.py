@@ -20,7 +20,7 @@ from torch import Tensor
 from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.distinct_roots import SLOW, Root
 from dynlab.diagnostics.fixed_points.layers import Layer, Point
-from dynlab.diagnostics.fixed_points.rounds import GIVEN, VISITED, Search, Starts, joined, outside
+from dynlab.diagnostics.fixed_points.rounds import GIVEN, VISITED, Search, outside, starts_table
 from dynlab.numerics import merging
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.held import Held
@@ -49,20 +49,18 @@ def with_slow_points(
         seen = where.bounded(where.orbits(held, generator) if visited is None else visited)
         picked = seen[torch.as_tensor(generator.integers(len(seen), size=count - count // 2))]
         begun = torch.cat([picked, where.random_starts(held, count // 2, where.reach_of(held, seen), generator)])
-    states = slow_points_from(held, begun, largest_speed)
+    states = _ends(held, begun, largest_speed)
     if not len(states):
         return found
-    labels = merging.merged(states, NEAR)
-    speeds = held.displacement(torch.as_tensor(states)).norm(dim=-1).numpy()
-    first = np.lexsort((speeds, labels))[np.unique(np.sort(labels), return_index=True)[1]]
-    roots = [Root(states[index], SLOW, 0.0, np.zeros(states.shape[1])) for index in first]
-    origin, ones = np.full(len(states), VISITED if given is None else GIVEN), np.ones(len(states), dtype=np.int64)
-    reached = Starts(len(found.points) + labels, np.full(len(states), SLOW), origin, ones, speeds, ones)
-    points = [*found.points, *(Point((Layer(held, held, root, 0.0),)) for root in roots)]
-    return replace(found, points=points, starts=joined([found.starts, reached]))
+    labels, speeds = merging.merged(states, NEAR), held.displacement(torch.as_tensor(states)).norm(dim=-1).numpy()
+    slowest = [states[labels == number][speeds[labels == number].argmin()] for number in range(labels.max() + 1)]
+    roots = [Root(state, SLOW, 0.0, 0 * state) for state in slowest]
+    rows = starts_table(len(found.points) + labels, SLOW, VISITED if given is None else GIVEN, 1, speeds)
+    points = [*found.points, *(Point((Layer(held, held, root),)) for root in roots)]
+    return replace(found, points=points, starts=np.concatenate([found.starts, rows]))
 
 
-def slow_points_from(exact: Held, starts: Tensor, largest_speed: float) -> np.ndarray:
+def _ends(exact: Held, starts: Tensor, largest_speed: float) -> np.ndarray:
     """Return the slow points (k, n) that starts (start, n) lead to, one for each such start.
 
     The search for roots stops at local minima of ‖F(h) − h‖; Newton's method on ∇q goes on from there.

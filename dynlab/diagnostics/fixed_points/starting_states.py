@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points.distinct_roots import DistinctRoots, equations, is_gated
@@ -23,8 +22,7 @@ ORBITS, ORBIT_STEPS = 16, 256  # of the map with its input held, where nothing d
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
 SMALLEST_REACH, FARTHEST = 1.0, 1e8  # whatever was visited: an orbit may stay at 0, or diverge
 STEPS = (0, 1, 2, 3, 5, 8, 13, 20)  # a random start is led on by so many steps of the map, each as likely
-STRAIGHT = 0.5  # of the random starts lie between two such states
-MOST_BETWEEN = 128  # pairs of points in a round
+MOST_BETWEEN = 128  # pairs of points in a round, as between two of a cluster
 DEFLATED, DEFLATIONS = 64, 30  # random starts of a round that are led away from known points, by so many steps
 LONGEST, CLOSE = 1.0, 1e-12  # of such a step, times max(1, max |h_i|); squared distances are this at least
 FAR = 32  # starts of all sizes in a round, of a map without bounds
@@ -85,20 +83,13 @@ def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random
 
 
 def random_starts(held: Held, count: int, reach: Tensor, generator: np.random.Generator) -> Tensor:
-    """Return `count` independent states from the box `reach` (n,), led on by a few steps, half between two such."""
-    ends = []
-    for _ in range(2):
-        drawn = torch.as_tensor(generator.uniform(-1, 1, (count, len(reach)))).to(reach) * reach
-        ends.append(led_on(held, drawn, generator.choice(STEPS, count)))
-    part = generator.uniform(0, 1, (count, 1)) * (generator.uniform(0, 1, (count, 1)) < STRAIGHT)
-    return ends[0] + torch.as_tensor(part).to(reach) * (ends[1] - ends[0])
+    """Return `count` independent states (k, n) from the box `reach` (n,), each led on by a few steps.
 
-
-def led_on(held: Held, states: Tensor, steps: NDArray[np.integer]) -> Tensor:
-    """Return the states after so many steps each; as they were before they became too large."""
-    states = states.clone()
-    step = step_of(held, time_step(held, states) if held.is_flow else 1.0)
-    for number in range(int(steps.max(initial=0))):
+    A state stays where it was before it became too large.
+    """
+    states = torch.as_tensor(generator.uniform(-1, 1, (count, len(reach)))).to(reach) * reach
+    steps, step = generator.choice(STEPS, count), step_of(held, time_step(held, states) if held.is_flow else 1.0)
+    for number in range(max(STEPS)):
         rows = torch.as_tensor(np.flatnonzero(steps > number))
         moved = step(states[rows])
         kept = (moved.abs() <= FARTHEST).all(-1)
@@ -114,14 +105,16 @@ def suggested(roots: DistinctRoots, stuck: bool, reach: Tensor, generator: np.ra
     roots : DistinctRoots
         The points found.
     stuck : bool
-        Whether the round before found nothing new.
+        True where the round before found nothing new.
     reach : Tensor, shape (n,)
         Of random starts.
     generator : numpy.random.Generator
     """
     held, points = roots.held, torch.as_tensor(roots.isolated())
     usual, bound = usual_count(len(reach)), held.system.state_bound()
-    large, parts = usual < USUAL, [between(points, generator)[: 4 * usual]]
+    first, second = np.triu_indices(len(points), 1)
+    some = generator.permutation(len(first))[: min(MOST_BETWEEN, 4 * usual)]
+    large, parts = usual < USUAL, [(points[first[some]] + points[second[some]]) / 2]
     if bound is None:
         each = generator.uniform(0, 1, (2, FAR, len(reach)))
         size = np.where(np.arange(FAR)[:, None] % 2, each[0], each[0, :, :1])  # of all coordinates together, or of each
@@ -134,13 +127,6 @@ def suggested(roots: DistinctRoots, stuck: bool, reach: Tensor, generator: np.ra
         picked = generator.permutation(max(count, len(points)))[:count] % max(1, len(points))
         parts.append(path_ends(held, centers, points[picked] if len(points) else None))
     return torch.cat(parts)
-
-
-def between(points: Tensor, generator: np.random.Generator) -> Tensor:
-    """Return the midpoints of pairs of points (k, n), of many pairs of some."""
-    first, second = np.triu_indices(len(points), 1)
-    some = generator.permutation(len(first))[:MOST_BETWEEN]
-    return (points[first[some]] + points[second[some]]) / 2
 
 
 def deflated(equations: Equations, starts: Tensor, known: Tensor) -> Tensor:

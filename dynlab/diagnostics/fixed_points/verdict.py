@@ -59,7 +59,7 @@ def under_input(said: str, at: Any) -> str:
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
     if isinstance(at, str):
-        values = "its mean" if at == "mean" else at
+        values = {"mean": "its mean", "rest": "the model's rest"}.get(at, at)
     else:
         held = torch.as_tensor(at, dtype=torch.float64).detach().cpu().numpy()
         values = place(held, "‖x‖") if held.any() else "zero"

@@ -1,8 +1,7 @@
-"""What is known of one fixed point: its residual, fsolve's second opinion, its eigenvalues and kind."""
+"""The verification of one fixed point: its residual, fsolve's second opinion, its eigenvalues and kind."""
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 UNDECIDED_AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # the Jacobian is that of one side alone
 TWICE = 2.0  # times Newton's error: a bound on the distance to the root, where Newton's map contracts by a half
-SIDES = torch.tensor([1.0, -1.0, -1.0, 1.0, 0.0], dtype=torch.float64)  # to which inputs are off beside a root
+SIDES = torch.tensor([[1.0], [-1.0], [-1.0], [1.0], [0.0]], dtype=torch.float64)  # of the inputs beside a root
 MATRICES = 8  # of a layer, held at once
 
 
@@ -52,15 +51,6 @@ class Record(NamedTuple):
     certificate: "Certificate | None" = None
 
 
-class _Part(NamedTuple):
-    """Eigenvalues of one layer with their errors, where fsolve ended, and the status."""
-
-    eigenvalues: Complex
-    errors: Real
-    end: fsolve_check.Check
-    status: str
-
-
 def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     """Verify and classify each point; of a stack each layer on its own, and once for all points that share it.
 
@@ -72,14 +62,10 @@ def records(held: Held, points: list[Point], direction: Real) -> list[Record]:
     direction : ndarray, shape (n,)
         The unit vector along which fsolve starts off the root.
     """
-    alike: dict[int, list[Layer]] = {}
-    for layer in {id(layer): layer for point in points for layer in point.layers}.values():
-        alike.setdefault(id(layer.whole.system), []).append(layer)
-    parts: dict[int, _Part] = {}
-    for some in alike.values():
-        each = 8 * MATRICES * some[0].whole.system.state_size ** 2
-        found = in_threads(partial(_parts, some, direction), len(some), each)[0]
-        parts |= zip(map(id, some), found, strict=True)
+    layers = list({id(layer): layer for point in points for layer in point.layers}.values())
+    each = 8 * MATRICES * held.system.state_size**2
+    found = in_threads(lambda rows: ([_verified(layer, direction) for layer in layers[rows]],), len(layers), each)[0]
+    parts = dict(zip(map(id, layers), found, strict=True))
     return [_record(held, point, [parts[id(layer)] for layer in point.layers]) for point in points]
 
 
@@ -92,67 +78,52 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     return np.lexsort((states, *np.array(keys).T[::-1]))
 
 
-def _parts(every: list[Layer], direction: Real, rows: slice) -> tuple[list[_Part]]:
-    """Verify and classify some roots of one layer, under inputs of their own."""
-    layers = every[rows]
-    some = direction[: len(layers[0].root.state)]
-    some = some / np.linalg.norm(some)
-    found = []
-    for layer, values, errors in zip(layers, *_eigenvalues(layers, some), strict=True):
-        end, status = fsolve_check.Check(layer.root.state, np.nan, np.nan), SLOW
-        if layer.root.status != SLOW:
-            end, status = _checked(layer, some)
-        kink = np.isinf(errors).any() and status in (FIXED, NOT_ISOLATED)
-        found.append(_Part(values, errors, end, AT_KINK if kink else status))
-    return (found,)
-
-
-def _record(held: Held, point: Point, parts: list[_Part]) -> Record:
-    state, is_flow = point.state, held.is_flow
-    values, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("eigenvalues", "errors"))
+def _record(held: Held, point: Point, parts: list[tuple[Any, ...]]) -> Record:
+    every_value, every_error, statuses, residuals, distances = zip(*parts, strict=True)
+    values, errors, state = np.concatenate(every_value), np.concatenate(every_error), point.state
     sorts = eigenvalue_sets.order(values)
-    values, errors = values[sorts], errors[sorts]
-    status = max((part.status for part in parts), key=STATUSES.index)
-    kind = kind_of_flow(values, errors) if is_flow else kind_of_map(values, errors)
-    dimension = 0
+    values, errors, dimension = values[sorts], errors[sorts], 0
+    status = max(statuses, key=STATUSES.index)
+    kind = kind_of_flow(values, errors) if held.is_flow else kind_of_map(values, errors)
     if status == AT_KINK:
         kind = UNDECIDED_AT_KINK._replace(undecided=len(state))
     elif point.status == NOT_ISOLATED:
-        own = sum(layer.root.dimension for layer in point.layers)
-        dimension = own or max(1, int((np.abs(values - (0 if is_flow else 1)) <= errors).sum()))
+        neutral = int((np.abs(values - (0 if held.is_flow else 1)) <= errors).sum())
+        dimension = sum(layer.root.dimension for layer in point.layers) or max(1, neutral)
     residual = float(held.displacement(torch.as_tensor(state)[None]).norm())
     status = status if np.isfinite(residual) else UNVERIFIED  # a memory that overflows
-    ended, distance = (
-        float(np.linalg.norm([getattr(part.end, name) for part in parts])) for name in ("residual", "distance")
-    )
+    ended, distance = float(np.linalg.norm(residuals)), float(np.linalg.norm(distances))
     return Record(state, residual, ended, distance, values, errors, kind, status, dimension)
 
 
-def _eigenvalues(layers: list[Layer], direction: Real) -> tuple[Complex, Real]:
-    """Return the eigenvalues (k, m) of the layers' own blocks of J, and errors with what J changes by near the root."""
-    roots, whole = [layer.root for layer in layers], layers[0].whole
-    states, weakest = (
-        torch.as_tensor(np.array([getattr(root, name) for root in roots])) for name in ("state", "weakest")
-    )
-    reach = [0.0 if root.status == SLOW else TWICE * layer.error for layer, root in zip(layers, roots, strict=True)]
-    smallest = (
-        torch.finfo(states.dtype).eps * states.norm(dim=1) * torch.tensor([root.status != SLOW for root in roots])
-    )
-    sideways = torch.as_tensor(direction).expand_as(weakest)
+def _verified(layer: Layer, direction: Real) -> tuple[Complex, Real, str, float, float]:
+    """Return a layer's eigenvalues with errors, the status, and the residual and distance where fsolve ended."""
+    some = direction[: len(layer.root.state)] / np.linalg.norm(direction[: len(layer.root.state)])
+    values, errors = _eigenvalues(layer, some)
+    if layer.root.status == SLOW:
+        return values, errors, SLOW, np.nan, np.nan
+    end, status = _checked(layer, some)
+    kink = np.isinf(errors).any() and status in (FIXED, NOT_ISOLATED)
+    return values, errors, AT_KINK if kink else status, end.residual, end.distance
+
+
+def _eigenvalues(layer: Layer, direction: Real) -> tuple[Complex, Real]:
+    """Return the eigenvalues (m,) of the layer's own block of J, and errors with what J changes by near the root."""
+    root, whole = layer.root, layer.whole
+    weakest, sideways = torch.as_tensor(root.weakest), torch.as_tensor(direction)
     ways = torch.stack([weakest, -weakest, sideways, -sideways, 0 * sideways])
+    smallest = np.finfo(float).eps * float(np.linalg.norm(root.state))
+    reach = 0.0 if root.status == SLOW else max(TWICE * layer.error, smallest)
     along = torch.as_tensor(np.random.default_rng(0).standard_normal(len(whole.input)))
-    off = torch.outer(
-        torch.tensor([layer.input_error for layer in layers]).to(along), along / along.norm().clamp_min(1e-300)
-    )
-    inputs = torch.stack([layer.whole.input for layer in layers]) + SIDES[:, None, None] * off
-    lifted = layers[0].lifted(states + torch.maximum(torch.tensor(reach).to(states), smallest)[:, None] * ways, inputs)
-    matrices = held_matrices(replace(whole, input=inputs), lifted).numpy()
-    rounded = jacobian_and_error(whole.system, lifted[-1], inputs[-1], whole.t)[1].numpy()
+    inputs = whole.input + SIDES * layer.input_error * along / along.norm().clamp_min(1e-300)
+    states = layer.lifted(torch.as_tensor(root.state) + reach * ways, inputs)
+    matrices = held_matrices(replace(whole, input=inputs), states).numpy()
+    rounded = jacobian_and_error(whole.system, states[-1], inputs[-1], whole.t)[1].numpy()
     wrong = np.abs(matrices[:-1] - matrices[-1]).max(axis=0) + rounded
-    known = np.isfinite(wrong).all(axis=(1, 2))
-    exact = np.where(known[:, None, None], matrices[-1], np.nan_to_num(matrices[-1], posinf=0.0, neginf=0.0))
-    found = eigenvalues(exact, np.where(known[:, None, None], wrong, 0.0))
-    return found.values, np.where(known[:, None], found.errors, np.inf)
+    if not np.isfinite(wrong).all():
+        values = eigenvalues(np.nan_to_num(matrices[-1], posinf=0.0, neginf=0.0), conditions=False).values
+        return values, np.full(len(values), np.inf)
+    return eigenvalues(matrices[-1], wrong, conditions=False)[:2]
 
 
 def _checked(layer: Layer, direction: Real) -> tuple[fsolve_check.Check, str]:

@@ -1,13 +1,14 @@
-"""Where a network's states lie: how many dimensions they take up, and the fixed points among them."""
+"""The dimension of the set where a system's states lie, its principal components, and the fixed points among them."""
 
 from typing import Any
 
 import numpy as np
+import torch
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.arguments import check_at_least
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
@@ -22,22 +23,31 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import Components, principal_components
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Map
+from dynlab.systems import Flow, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 from dynlab.trajectories.driven import drive
-from dynlab.wording import over
+from dynlab.trajectories.following import orbit, time_step
+from dynlab.trajectories.simulation import prepare_flow
+from dynlab.wording import counted as count_of
+from dynlab.wording import number, over
 
 COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
+SAMPLES, STEPS = (
+    16,
+    2000,
+)  # of a flow: random states that solutions start at, and usual steps of Runge and Kutta's method
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
 METHOD = (
     "Principal components come from QR and SVD of the states of all sequences and steps together, less their mean. "
     "The participation ratio is (Σv)²/Σv² of the eigenvalues v of their covariance. Standard errors are the "
     f"jackknife's over sequences, in at most {GROUPS} groups. Fixed points are found and verified as "
-    "dynlab.fixed_points does. A growing direction is the eigenvector of an eigenvalue whose modulus exceeds 1 by "
-    "more than its error, and of a complex pair the semi-axes of its ellipse. Where there is one such direction "
-    "alone, points up to 1e-4 off the fixed point and their second images are followed on either side"
+    "dynlab.fixed_points does. A growing direction is the eigenvector of an eigenvalue whose modulus exceeds 1 (of a "
+    "flow: whose real part exceeds 0) by more than its error, and of a complex pair the semi-axes of its ellipse. "
+    "Where there is one such direction alone, points up to 1e-4 off the fixed point and their second images are "
+    "followed on either side. Flows are solved by Runge and Kutta's method of order 4 with steps of a quarter of their "
+    "fastest time scale"
 )
 COPIED = (
     "fixed_point_state",
@@ -66,11 +76,12 @@ REASONS = dict.fromkeys(MEASURED, GONE) | {
 @checked
 @one_thread_each()
 def geometry(
-    system: Map,
+    system: System,
     inputs: Any = None,
     *,
     components: int = COMPONENTS,
-    transient: int = 0,
+    transient: float = 0,
+    seconds: float | None = None,
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     starts: int | ArrayLike | None = None,
@@ -85,20 +96,22 @@ def geometry(
 
     Parameters
     ----------
-    system : Map
+    system : Map or Flow
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        By default those recorded with the system.
+        Inputs that drive a map, by default those recorded with it. A flow is solved under the input that is held.
     components : int
         Number of principal components on which trajectories and fixed points are projected.
-    transient : int
-        Number of steps that are not counted, while the states come to where they stay. h_0 never counts.
+    transient : float
+        Steps, or seconds of a flow, that are not counted, while states come to where they stay. h_0 never counts.
+    seconds : float, optional
+        Length of a flow's solutions; by default 2,000 steps of a quarter of its fastest time scale.
     at, at_step, starts : as in `dynlab.fixed_points`
         The input and the step that are held for the fixed points, and where these are sought.
     curve_steps : int, optional
         Number of steps of the curves along which orbits leave saddles; by default 10,000, of networks of more than 500
         states fewer, which the verdict says.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        By default what the system has learned to start at, zero for most.
+        By default what a map has learned to start at, zero for most; 16 random states of a flow.
     inputs_description : str
         Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
@@ -121,7 +134,7 @@ def geometry(
     Raises
     ------
     UserError
-        For a system that is no map, a transient as long as the sequences, bad inputs and starts.
+        For a transient as long as the sequences, seconds of a map, bad inputs and starts.
 
     Notes
     -----
@@ -143,35 +156,55 @@ def geometry(
     """
     steps = usual_steps(system.state_size) if curve_steps is None else curve_steps
     check_at_least(1, components=components, curve_steps=steps)
+    check_positive(seconds=seconds)
     where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-    driven = drive(system, inputs, initial_state, inputs_description=inputs_description, **where)
-    if not 0 <= transient < driven.steps:
-        raise UserError(
-            f"The transient must leave some of the {driven.steps:,} steps: from 0 to below that, got {transient}."
-        )
-    states = driven.states.double().cpu().numpy()
+    if not isinstance(system, Flow):
+        if seconds is not None:
+            raise UserError(f"{system.name} is a map, which is followed along its inputs: leave out seconds.")
+        driven = drive(system, inputs, initial_state, inputs_description=inputs_description, **where)
+        states, settings = driven.states.double().cpu().numpy(), driven.settings
+        times, unit = np.arange(driven.steps + 1), schema.STEP
+    points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
+    held = held_map(system, points)
+    if held.is_flow:
+        states, times, unit = *_solutions(held, initial_state, seconds, seed), schema.SECOND
+        settings = {"seconds": float(times[-1]), "initial_state": states[:, 0].tolist()} | where
+    if not 0 <= transient < times[-1]:
+        raise UserError(f"The transient must be from 0 to below {times[-1]:,g} {unit}, got {transient:g}.")
     inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
-    counted = states[inside, 1 + transient :]  # a copy
+    counted, shown = states[inside][:, times > transient], times >= transient
     states[~inside] = np.nan
     found = principal_components(counted.reshape(-1, states.shape[-1]))
     axes = found.directions[:components]
-    points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
-    averaged = over(driven.steps - transient, inputs_description, of=driven.steps)
+    averaged = over(counted.shape[1], inputs_description, of=len(times) - 1)
+    if held.is_flow:
+        averaged = f"{number(times[-1] - transient, 3)} s of {count_of(len(states), 'solution')}"
     if not inside.all():
         averaged += f", {int((~inside).sum())} of {len(inside)} sequences that leave the bound left out"
     few = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
     return schema.result(
-        driven.system,
-        _of_states(found, counted, axes, (states[:, transient:] - found.origin) @ axes.T)
-        | _of_points(held_map(system, points), points, counted, found.origin, axes, steps),
-        settings=driven.settings
+        system,
+        _of_states(found, counted, axes, (states[:, shown] - found.origin) @ axes.T)
+        | _of_points(held, points, counted, found.origin, axes, steps),
+        settings=settings
         | {"components": len(axes), "transient": transient, "curve_steps": steps}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
         verdict=lambda ds: verdict(ds, averaged) + also_incomplete(points),
         method=METHOD,
-        coords={schema.TIME: schema.time_coordinate(np.arange(transient, driven.steps + 1))},
+        coords={schema.TIME: schema.time_coordinate(times[shown], unit)},
         reasons=REASONS | {f"{name}_error": few if len(counted) < 2 else GONE for name in MEASURED},
     )
+
+
+def _solutions(held: Held, initial_state: Any, seconds: float | None, seed: int) -> tuple[Real, Real]:
+    """Return a flow's solutions under its held input, (sample, time, state), and their times in seconds."""
+    drawn = np.random.default_rng(seed).standard_normal((SAMPLES, held.system.state_size))
+    begin = prepare_flow(held.system, drawn if initial_state is None else initial_state)[1]
+    longest = time_step(held, begin)
+    count = STEPS if seconds is None else int(np.ceil(seconds / longest))
+    dt = longest if seconds is None else seconds / count
+    states = torch.cat([begin[None], orbit(held, begin, count, dt=dt)[0]])
+    return states.transpose(0, 1).numpy().copy(), dt * np.arange(count + 1)
 
 
 def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""How orbits leave a fixed point: the directions in a projection, and one-dimensional unstable manifolds.
+"""The directions in which orbits leave a fixed point, and one-dimensional unstable manifolds.
 
 Those are the curves along which orbits leave a saddle, and where they lead.
 """
@@ -14,6 +14,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvectors import Eigenmodes, real_axes
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
+from dynlab.trajectories.following import Step, step_of, time_step
 
 
 def growing_modes(held: Held, found: xr.Dataset) -> list[Eigenmodes | None]:
@@ -27,10 +28,15 @@ def growing_modes(held: Held, found: xr.Dataset) -> list[Eigenmodes | None]:
     return each
 
 
+def _excess(found: xr.Dataset) -> Real:
+    """Return how far each eigenvalue is beyond the border of stability: |μ| − 1 of a map, Re λ of a flow."""
+    values = found["eigenvalue"].values
+    return np.asarray(values.real if found["eigenvalue"].attrs["units"] == schema.PER_SECOND else np.abs(values) - 1)
+
+
 def _grow(found: xr.Dataset) -> NDArray[np.bool_]:
     """Return which modes certainly grow, shape (fixed_point, mode); not those of NaN."""
-    growing: NDArray[np.bool_] = np.abs(found["eigenvalue"].values) - 1 > found["eigenvalue_error"].values
-    return growing
+    return np.asarray(_excess(found) > found["eigenvalue_error"].values)
 
 
 def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directions: Real) -> Real:
@@ -86,8 +92,9 @@ def unstable_manifolds(
 
     Notes
     -----
-    With r the unit eigenvector of λ, the points h* ± ε r λ^{2j/m}, j = 0 … m − 1, lie between a start and its second
-    image; their second images in turn trace the curve on. Two steps, since one changes sides where λ < 0.
+    With r the unit eigenvector of μ, the points h* ± ε r μ^{2j/m}, j = 0 … m − 1, lie between a start and its second
+    image; their second images in turn trace the curve on. Two steps, since one changes sides where μ < 0. Of a flow,
+    e^{λ Δt} is the multiplier of a step Δt of Runge and Kutta's method.
 
     References
     ----------
@@ -96,19 +103,21 @@ def unstable_manifolds(
     states, values, errors = (found[name].values for name in ("fixed_point_state", "eigenvalue", "eigenvalue_error"))
     curves, leads_to = np.full((len(states), 2, KEPT, states.shape[1]), np.nan), np.full((len(states), 2), -1)
     isolated = found["status"].values == "fixed point"
-    alone = isolated & (np.abs(np.abs(values) - 1) > errors).all(axis=1) & (_grow(found).sum(axis=1) == 1)
-    modes = {point: one for point, one in enumerate(each) if one is not None and alone[point] and one.resolved[0]}
+    alone = isolated & (np.abs(_excess(found)) > errors).all(axis=1) & (_grow(found).sum(axis=1) == 1)
+    modes = {point: one for point, one in enumerate(each) if one is not None and alone[point] and one.resolved[-1]}
     if not modes:
         return curves, leads_to
     chosen = np.array(list(modes))
-    moduli = np.abs(values[chosen, 0])
+    dt = time_step(held, torch.as_tensor(states)) if held.is_flow else 0.0
+    leading = [values[point, _grow(found)[point]][0] for point in chosen]
+    moduli = np.exp(dt * np.real(leading)) if held.is_flow else np.abs(leading)
     count = int(np.clip(np.ceil(2 * np.log(moduli.max()) / np.log(APART)), 1, MOST_POINTS))
     first = OFF * (1 + np.linalg.norm(states[chosen], axis=1))
     offsets = (first * moduli ** (2 * np.arange(count)[:, None] / count)).T[..., None] * np.array(
-        [one.right[:1].real for one in modes.values()]
+        [one.right[-1:].real for one in modes.values()]
     )
     starts = states[chosen, None, None] + np.stack([offsets, -offsets], axis=1)
-    noted, ends = _followed(held, starts.reshape(-1, *starts.shape[2:]), largest_state, steps)
+    noted, ends = _followed(step_of(held, dt), starts.reshape(-1, *starts.shape[2:]), largest_state, steps)
     stable = np.flatnonzero((found["stable"].values == 1) & isolated)
     for number, (curve, end) in enumerate(zip(noted, ends, strict=True)):
         point, side = chosen[number // 2], number % 2
@@ -119,14 +128,14 @@ def unstable_manifolds(
     return curves, leads_to
 
 
-def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tuple[list[Real], Real]:
+def _followed(step: Step, starts: Real, largest_state: float, steps: int) -> tuple[list[Real], Real]:
     """Return the points of each curve in their order, (k, state), and where the orbit of the first ends."""
 
     def work(some: slice) -> tuple[list[Real], Real]:
         h = torch.tensor(starts[some])
         last, noted = h.clone(), [[curve] for curve in h]
-        for step in range(0, steps, 2):
-            moved = held.moved(held.moved(h.flatten(0, 1))).reshape(h.shape)
+        for taken in range(0, steps, 2):
+            moved = step(step(h.flatten(0, 1))).reshape(h.shape)
             inside = (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)[:, None, None]
             before, h = h, torch.where(inside, moved, h)
             size = 1 + h.norm(dim=-1)
@@ -134,7 +143,7 @@ def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tup
             for number in far.nonzero()[:, 0].tolist():
                 noted[number].append(h[number])
             last = torch.where(far[:, None, None], h, last)
-            if step % LOOK == 0 and ((h - before).norm(dim=-1) <= SETTLED * size).all():
+            if taken % LOOK == 0 and ((h - before).norm(dim=-1) <= SETTLED * size).all():
                 break
         return [torch.cat([*points, end]).numpy() for points, end in zip(noted, h, strict=True)], h[:, 0].numpy()
 

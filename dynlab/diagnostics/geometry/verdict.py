@@ -1,4 +1,4 @@
-"""Where the states lie, in a few sentences."""
+"""The dimension of the states and the fixed points among them, in a few sentences."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ MOST = 0.95  # of the variance, which the components named hold
 def verdict(ds: xr.Dataset, averaged: str) -> str:
     """Say how many dimensions the states take up, and which fixed points lie among them.
 
-    `averaged` is over what: "100 steps of 16 sequences of flipflop".
+    `averaged` describes the states: "100 steps of 16 sequences of flipflop".
     """
     ratio, error = float(ds["participation_ratio"]), float(ds["participation_ratio_error"])
     said = f"Along {averaged} nothing varies that stays within the bound: no dimension is known."
@@ -36,16 +36,17 @@ def _points(ds: xr.Dataset) -> str:
     names = map(_named, ds["stable"].values[alone], ds["unstable_directions"].values[alone])
     counts, others = Counter(names), Counter(ds["status"].values[~alone].tolist())
     also = f" Also found: {joined([f'{count} {status}' for status, count in others.items()])}." if others else ""
-    if not counts:
-        return f"No isolated fixed point was found.{also}"
     settings = schema.settings(ds)
+    noun = "equilibrium" if ds["eigenvalue"].attrs["units"] == schema.PER_SECOND else "fixed point"
+    if not counts:
+        return f"No isolated {noun} was found.{also}"
     at = settings["input"] if settings["at"] == "values" else settings["at"]
     listed = joined([f"{count} {name}" for name, count in counts.items()])
-    said = f"{counted(int(alone.sum()), 'fixed point')} ({listed})."
+    said = f"{counted(int(alone.sum()), noun)} ({listed})."
     traced = np.isfinite(ds["unstable_manifold"].values).all(axis=(1, 2, 3))
     reached = int((ds["leads_to"].values[traced] >= 0).sum())
     branches = (
-        f" Of {counted(2 * int(traced.sum()), 'branch')} of unstable manifolds, {reached} end at a stable fixed point "
+        f" Of {counted(2 * int(traced.sum()), 'branch')} of unstable manifolds, {reached} end at a stable {noun} "
         f"within {settings['curve_steps']:,} steps."
     )
     return f"{under_input(said, at) if settings['input'] else said}{branches * bool(traced.any())}{also}"

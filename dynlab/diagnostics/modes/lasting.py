@@ -1,4 +1,4 @@
-"""How long a mode lasts and how fast it turns, from its eigenvalue and that eigenvalue's error."""
+"""The time that a mode lasts and the speed at which it turns, from its eigenvalue and that eigenvalue's error."""
 
 from typing import NamedTuple
 
@@ -12,20 +12,20 @@ DECAYS, GROWS, UNDECIDED = "decays", "grows", "undecided"
 
 
 class Lasting(NamedTuple):
-    """Of eigenvalues μ of a map, arrays of their shape.
+    """Fate and times of modes, arrays of the shape of their eigenvalues.
 
     Attributes
     ----------
     fate : ndarray of str
-        "decays", "grows", or "undecided" where abs(μ) is 1 within its error.
+        "decays", "grows", or "undecided" where abs(μ) is 1, or of a flow Re λ is 0, within its error.
     time_constant : ndarray
-        −1/ln abs(μ) in steps: 0 for μ = 0, negative where the mode grows, inf where that is undecided.
+        −1/ln abs(μ) in steps, or −1/Re λ in seconds: negative where the mode grows, inf where that is undecided.
     error : ndarray
         How far that may be off; NaN where it is undecided.
     doubling_time : ndarray
-        ln 2/ln abs(μ) in steps where the mode grows, else NaN.
+        ln 2/ln abs(μ) in steps, or ln 2/Re λ in seconds, where the mode grows, else NaN.
     frequency : ndarray
-        arg μ/2π in cycles a step, from −½ to ½; NaN where μ is zero within its error.
+        arg μ/2π in cycles a step, from −½ to ½, NaN where μ is zero within its error; or Im λ/2π in cycles a second.
     """
 
     fate: NDArray[np.str_]
@@ -35,15 +35,17 @@ class Lasting(NamedTuple):
     frequency: Real
 
 
-def lasting(values: Complex, errors: Real) -> Lasting:
-    """Of eigenvalues with a bound on the error of each."""
-    modulus = np.abs(values)
-    fate = np.where(modulus - 1 > errors, GROWS, np.where(1 - modulus > errors, DECAYS, UNDECIDED))
+@np.errstate(divide="ignore", invalid="ignore")
+def lasting(values: Complex, errors: Real, is_flow: bool = False) -> Lasting:
+    """Return the fate of modes with these eigenvalues, of a map or a flow, and bounds on the error of each."""
+    size = values.real if is_flow else np.abs(values)
+    excess = size if is_flow else size - 1
+    fate = np.where(excess > errors, GROWS, np.where(-excess > errors, DECAYS, UNDECIDED))
     known = fate != UNDECIDED
-    with np.errstate(divide="ignore", invalid="ignore"):
-        low, constant, high = (-1 / np.log(np.maximum(modulus + side * errors, 0)) + 0.0 for side in (-1, 0, 1))
-        rounding = 2 * EPS * (np.abs(constant) + constant**2)  # of |μ|, of its logarithm and of the quotient
-        error = np.where(known, np.maximum(np.abs(low - constant), np.abs(high - constant)) + rounding, np.nan)
+    sides = [size + side * errors for side in (-1, 0, 1)]
+    low, constant, high = (-1 / (each if is_flow else np.log(np.maximum(each, 0))) + 0.0 for each in sides)
+    rounding = 2 * EPS * (np.abs(constant) + (0 if is_flow else constant**2))  # of |μ|, its logarithm and the quotient
+    error = np.where(known, np.maximum(np.abs(low - constant), np.abs(high - constant)) + rounding, np.nan)
     doubling = np.where(fate == GROWS, -np.log(2) * constant, np.nan)
-    turning = np.where(modulus > errors, np.angle(values) / (2 * np.pi), np.nan)
-    return Lasting(fate, np.where(known, constant, np.inf), error, doubling, turning)
+    turning = values.imag if is_flow else np.where(size > errors, np.angle(values), np.nan)
+    return Lasting(fate, np.where(known, constant, np.inf), error, doubling, turning / (2 * np.pi))

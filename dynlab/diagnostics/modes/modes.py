@@ -1,4 +1,4 @@
-"""What a network keeps at its fixed points, and what it reads: the modes of its linear map there."""
+"""The modes of a system's linear map or flow at its fixed points: how long each lasts, what drives it and reads it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Complex
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.program.differentiation import input_jacobian
-from dynlab.systems import Map
+from dynlab.systems import System
 from dynlab.systems.checked import checked
 from dynlab.systems.copied import copied
 from dynlab.systems.held import Held
@@ -32,25 +32,23 @@ METHOD = (
 )
 COPIED = ("fixed_point_state", "residual", "kind", "stable", "status")
 ALONE = "NaN for a mode without eigenvectors of its own: its eigenvalue is not told from another"
+UNDECIDED = "where it is undecided whether the mode decays or grows"
 REASONS = {
     "eigenvalue_error": "inf at a kink of the activation, where the Jacobian is that of one side alone",
-    "time_constant": "inf where |μ| is 1 within its error: the mode is undecided",
-    "time_constant_error": "NaN where |μ| is 1 within its error",
+    "time_constant": f"inf {UNDECIDED}",
+    "time_constant_error": f"NaN {UNDECIDED}",
     "doubling_time": "NaN for modes that do not certainly grow",
     "frequency": "NaN where μ is zero within its error",
     "vector_error": "inf where eigenvalues are not separated by their errors",
     "condition": "inf for a defective Jacobian",
-    "right_eigenvector": ALONE,
-    "left_eigenvector": ALONE,
-    "input_drive": ALONE,
     "input_share": f"{ALONE}; NaN where no input drives it",
-    "output_read": ALONE,
+    **dict.fromkeys(("right_eigenvector", "left_eigenvector", "input_drive", "output_read"), ALONE),
 }
 
 
 @checked
 def modes(
-    system: Map,
+    system: System,
     inputs: Any = None,
     *,
     k: int | None = None,
@@ -66,31 +64,26 @@ def modes(
 
     Parameters
     ----------
-    system : Map
-    inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives the network, for starts of the search, as in `dynlab.fixed_points`.
+    system : Map or Flow
+    inputs, at, at_step, starts : as in `dynlab.fixed_points`
+        The input and the step that are held, and where fixed points are sought.
     k : int, optional
-        Of how many modes, by decreasing modulus; of all where it is not given.
-    at : "zero", "mean" or array_like, shape (input,)
-        The input that is held.
-    at_step : int
-        The step whose parameters are held where parameters change with time; −1 is the last.
-    starts : int or array_like, shape (sample, state), optional
-        Of the search for fixed points.
+        Number of modes, by decreasing modulus; by default all.
     readout : callable, optional
-        From `System.output` of a state to what is read, such as a checkpoint's read-out.
+        Function from `System.output` of a state to what is read, such as a checkpoint's read-out.
     dtype, device : str
-        Of the search; modes are computed in float64.
+        Type and device of the search; modes are computed in float64.
     seed : int
-        Of the random starts.
+        Seed of the random starts.
 
     Returns
     -------
     xarray.Dataset
-        Of each mode ``eigenvalue(fixed_point, mode)`` with ``eigenvalue_error``. ``fate`` is "decays", "grows" or
-        "undecided". ``time_constant`` in steps with ``time_constant_error`` is negative where the mode grows and inf
-        where that is undecided. ``doubling_time`` is in steps, and ``frequency`` in cycles a step. ``separated`` is 1
-        where the mode has vectors of its own, with ``vector_error`` and ``condition``.
+        ``eigenvalue(fixed_point, mode)`` with ``eigenvalue_error``: μ of a map, λ of a flow in 1/s. ``fate`` is
+        "decays", "grows" or "undecided". ``time_constant`` = −1/ln abs(μ) in steps, of a flow −1/Re λ in seconds, with
+        ``time_constant_error``, is negative where the mode grows and inf where that is undecided. ``doubling_time`` is
+        in the same units, and ``frequency`` in cycles a step or a second. ``separated`` is 1 where the mode has vectors
+        of its own, with ``vector_error`` and ``condition``.
         ``right_eigenvector(fixed_point, mode, state)`` has length 1, and ``left_eigenvector`` l_i r_j = δ_ij, not
         conjugated. ``input_drive(fixed_point, mode, input)`` = abs(l_i B), and ``input_share`` are the shares of its
         squares. With a read-out ``output_read(fixed_point, mode, output)`` = abs(C r_i).
@@ -99,13 +92,14 @@ def modes(
     Raises
     ------
     UserError
-        For a flow, k outside 1 … n, bad inputs and starts.
+        For k outside 1 … n, bad inputs and starts.
 
     Notes
     -----
     Near h*, h_t − h* = Σ_i r_i μ_i^t l_i (h_0 − h*) + Σ_s Σ_i r_i μ_i^{t−s} l_i B (x_s − x*). r_i is the pattern that a
-    mode keeps, l_i what it selects of state and input, μ_i how long. Modes of equal eigenvalues have time constants,
-    but no l_i, r_i of their own: NaN. Points that fsolve does not verify are left out.
+    mode keeps, l_i what it selects of state and input, μ_i how long; of a flow e^{λ_i t} stands for μ_i^t. Modes of
+    equal eigenvalues have time constants, but no l_i, r_i of their own: NaN. Points that fsolve does not verify are
+    left out.
 
     References
     ----------
@@ -119,11 +113,6 @@ def modes(
     >>> ds["time_constant"].values.round(4).tolist(), ds["condition"].values.round(4).tolist()
     ([[1.4427, 0.7213]], [[4.1231, 4.1231]])
     """
-    if not isinstance(system, Map):
-        raise UserError(
-            f"Modes are those of a map's fixed points, got the flow {system.name!r}: "
-            f"take the step dynlab.Euler(flow, step_size)."
-        )
     count = system.state_size if k is None else k
     if not 1 <= count <= system.state_size:
         raise UserError(f"k counts modes: from 1 to the state's {system.state_size:,} dimensions, got {count}.")
@@ -132,20 +121,19 @@ def modes(
     found, held = verified(points), held_map(system, points)
     each = leading_modes(held, found, [count] * found.sizes[schema.FIXED_POINT])
     variables = {name: found[name].variable for name in COPIED} | _variables(found, each, count, held, readout)
-    asked = {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device}
-    given = ("at", "input", "at_step", "starts", "given_starts", "config")
-    return schema.dataset(
+    given = ("at", "input", "at_step", "starts", "given_starts")
+    return schema.result(
+        system,
         variables,
-        system=system.name,
-        source=system.source,
-        settings={name: schema.settings(points)[name] for name in given} | asked,
+        settings={name: schema.settings(points)[name] for name in given}
+        | {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device},
         verdict=lambda ds: (
             (under_input(verdict(ds), at) if system.network_input_size else verdict(ds))
             + f" {map_of_flow(system)}".rstrip()
             + also_incomplete(points)
         ),
         method=METHOD,
-        flags=schema.not_finite(variables, REASONS),
+        reasons=REASONS,
     )
 
 
@@ -155,7 +143,11 @@ def _variables(
     """Return the variables of the Dataset, from the points and the modes at each."""
     states = torch.as_tensor(found["fixed_point_state"].values)
     values, errors = (found[name].values[:, :count] for name in ("eigenvalue", "eigenvalue_error"))
-    lasts, n = lasting(values, errors), states.shape[1]
+    flow, n = held.is_flow, states.shape[1]
+    lasts, symbol = lasting(values, errors, flow), "λ of ∂f/∂h" if flow else "μ of ∂F/∂h"
+    rate, time = (schema.PER_SECOND, schema.SECOND) if flow else (schema.ONE, schema.STEP)
+    turns = ("Im λ/2π", schema.CYCLE_PER_SECOND) if flow else ("arg μ/2π", schema.CYCLE_PER_STEP)
+    grows = "Re λ" if flow else "ln |μ|"
 
     def rows(name: str, dtype: Any, *shape: int) -> NDArray[Any]:
         return np.array([getattr(one, name) for one in each], dtype=dtype).reshape(len(each), count, *shape)
@@ -166,24 +158,19 @@ def _variables(
     mode = (schema.FIXED_POINT, schema.MODE)
     vector, by_input, by_output = ((*mode, last) for last in (schema.STATE, schema.INPUT, schema.OUTPUT))
     table: dict[str, tuple[Any, ...]] = {
-        "eigenvalue": (mode, values, "eigenvalue μ of ∂F/∂h at h*"),
-        "eigenvalue_error": (mode, errors, "bound on the error of μ"),
-        "fate": (mode, lasts.fate, "whether the mode decays or grows"),
-        "time_constant": (
-            mode,
-            lasts.time_constant,
-            "time constant −1/ln |μ|, negative where it grows",
-            schema.STEP,
-        ),
-        "time_constant_error": (mode, lasts.error, "bound on the error of the time constant", schema.STEP),
-        "doubling_time": (mode, lasts.doubling_time, "doubling time ln 2/ln |μ|", schema.STEP),
-        "frequency": (mode, lasts.frequency, "frequency arg μ/2π", schema.CYCLE_PER_STEP),
+        "eigenvalue": (mode, values, f"eigenvalue {symbol} at h*", rate),
+        "eigenvalue_error": (mode, errors, f"bound on the error of {symbol[0]}", rate),
+        "fate": (mode, lasts.fate, "decay or growth of the mode"),
+        "time_constant": (mode, lasts.time_constant, f"time constant −1/{grows}, negative where it grows", time),
+        "time_constant_error": (mode, lasts.error, "bound on the error of the time constant", time),
+        "doubling_time": (mode, lasts.doubling_time, f"doubling time ln 2/{grows}", time),
+        "frequency": (mode, lasts.frequency, f"frequency {turns[0]}", turns[1]),
         "separated": (mode, separated, "1: the mode has eigenvectors of its own"),
         "vector_error": (mode, rows("errors", float), "bound on the angle by which an eigenvector is off"),
-        "condition": (mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of μ"),
+        "condition": (mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of the eigenvalue"),
         "right_eigenvector": (vector, right, "right eigenvector r_i, what the mode keeps"),
         "left_eigenvector": (vector, left, "left eigenvector l_i, what the mode selects"),
-        "input_jacobian": ((schema.FIXED_POINT, schema.STATE, schema.INPUT), B, "B = ∂F/∂x at h*"),
+        "input_jacobian": ((schema.FIXED_POINT, schema.STATE, schema.INPUT), B, "B, derivative by the input at h*"),
         "input_drive": (by_input, drive, "drive |l_i B| of the mode by an input of 1"),
         "input_share": (by_input, shares, "share of the input in the mode's squared drive"),
     }

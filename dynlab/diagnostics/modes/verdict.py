@@ -1,4 +1,4 @@
-"""What a network keeps at its fixed points, and what it reads, in a few sentences."""
+"""The slowest and the fastest mode of a system's fixed points, in a few sentences."""
 
 import numpy as np
 import xarray as xr
@@ -17,18 +17,19 @@ def verdict(ds: xr.Dataset) -> str:
     points, fate = ds.sizes[schema.FIXED_POINT], ds["fate"].values
     if points == 0:
         return "No fixed point was found and verified, so there are no modes."
+    unit, neutral = ("s", "Re λ = 0") if _of_flow(ds) else ("steps", "|μ| = 1")
     parts = [
-        _extreme(ds, ds["time_constant"].values, fate == DECAYS, "Slowest decay: to 1/e in {} steps"),
-        _extreme(ds, ds["doubling_time"].values, fate == GROWS, "Fastest growth: doubles in {} steps"),
+        _extreme(ds, ds["time_constant"].values, fate == DECAYS, f"Slowest decay: to 1/e in {{}} {unit}"),
+        _extreme(ds, ds["doubling_time"].values, fate == GROWS, f"Fastest growth: doubles in {{}} {unit}"),
     ]
     if undecided := int((fate == UNDECIDED).sum()):
         known = f"{undecided:,} of {counted(fate.size, 'mode')} {agree(undecided, 'has', 'have')}"
-        parts.append(f"{known} |μ| = 1 within the error, so growth or decay is undecided")
+        parts.append(f"{known} {neutral} within the error, so growth or decay is undecided")
     return ". ".join(filter(None, parts)) + "."
 
 
 def _extreme(ds: xr.Dataset, times: Real, among: np.ndarray, words: str) -> str:
-    """The slowest decay or the fastest growth: where, how fast it turns, and what drives and reads it most."""
+    """Say of the slowest decay or the fastest growth where it is, how fast it turns, what drives and reads it most."""
     if not among.any():
         return ""
     grows = "growth" in words
@@ -38,10 +39,11 @@ def _extreme(ds: xr.Dataset, times: Real, among: np.ndarray, words: str) -> str:
     text = words.format(number(float(times[at]), DIGITS))
     turning = float(ds["frequency"].values[at])
     if turning and not np.isnan(turning):
-        text += f", turning by {number(abs(turning), DIGITS)} cycles a step"
+        text += f", turning by {number(abs(turning), DIGITS)} cycles a {'second' if _of_flow(ds) else 'step'}"
     elif alike > 1:
         text += f", {alike:,} modes alike"
-    text += f", at point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"
+    kind = str(ds["kind"].values[at[0]])
+    text += f", at point {at[0]} ({kind if _of_flow(ds) else of_map(kind)})"
     shares, read = ds["input_share"].values[at], ds["output_read"].values[at] if "output_read" in ds else np.empty(0)
     most = []
     if (first := _most(shares)) is not None:
@@ -51,8 +53,12 @@ def _extreme(ds: xr.Dataset, times: Real, among: np.ndarray, words: str) -> str:
     return f"{text}; {joined(most)}" if most else text
 
 
+def _of_flow(ds: xr.Dataset) -> bool:
+    return bool(ds["time_constant"].attrs["units"] == schema.SECOND)
+
+
 def _most(values: Real) -> int | None:
-    """Which of several numbers is the largest; none where another is written alike, or one is not known."""
+    """Return the place of the largest number; None where another is written alike, or one is not known."""
     if len(values) < 2 or not np.isfinite(values).all():
         return None
     written, most = [number(each, 2) for each in values], int(values.argmax())
