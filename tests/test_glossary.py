@@ -123,8 +123,6 @@ CHANGES = {
     "Hopf": "Neimark–Sacker",
     "Neimark–Sacker": "Neimark–Sacker",
     "border collision": "Border collision",
-    "continuum": "Continuum",
-    "continuum of orbits": "Continuum",
 }
 PHRASES = {"degenerate"}  # a sentence says what it is
 

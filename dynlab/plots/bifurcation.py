@@ -45,8 +45,6 @@ MARKERS = {
     "Neimark–Sacker": "o",
     "border collision": "v",
     "degenerate": "d",
-    "continuum": "D",
-    "continuum of orbits": "D",
 }
 HOLLOW = ("Hopf", "Neimark–Sacker", "flip")
 SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between

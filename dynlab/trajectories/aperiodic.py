@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.closed_path import closed_curves, shortest_tree
-from dynlab.numerics.statistics import BLOCKS, standard_errors, sure
+from dynlab.numerics.statistics import BLOCKS, signs, standard_errors, sure
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
 from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
@@ -103,13 +103,6 @@ def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real
     with np.errstate(invalid="ignore"):
         errors = sure(BLOCKS) * standard_errors(total[None], elapsed, BLOCKS)[0]
     return total[-1] / elapsed[-1], errors
-
-
-def signs(exponents: Real, errors: Real) -> Index:
-    """Return 1 and −1 beyond the error, and 0 within it; −inf, of a singular Jacobian, is negative."""
-    with np.errstate(invalid="ignore"):
-        negative = (exponents < -errors) | np.isneginf(exponents)
-        return np.where(exponents > errors, 1, np.where(negative, -1, 0))
 
 
 def _preserves_volume(held: Held, trail: Real) -> bool:

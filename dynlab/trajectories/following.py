@@ -144,9 +144,7 @@ def _by_loops(code: Compiled, begin: Tensor, dt: float, count: int, bound: float
     def work(rows: slice) -> tuple[Tensor, ...]:
         states, size = begin[rows].numpy().copy(), len(begin[rows])
         period, gone, taken = np.zeros(size), np.zeros(size, dtype=bool), np.full(size, count)
-        given = states, code.numbers, code.workspace, *([dt] if dt else [])
-        loop = code.module.follow_flow if dt else code.module.follow_map
-        loop(*given, count, bound, near[rows], period, gone, taken)
+        code.module.follow(states, code.numbers, code.workspace, dt, count, bound, near[rows], period, gone, taken)
         return tuple(torch.from_numpy(each) for each in (states, period, gone, taken))
 
     return Stretch(*in_threads(work, len(begin), 8.0 * begin.shape[1] * count))
