@@ -44,8 +44,9 @@ def basins(
     dynlab basins --system lorenz --box -20:20,-30:30,0:50
     dynlab basins runs/x/*.ckpt --over step --grid 51
     """
-    sizes = {"grid": grid, "extent": extent, "steps": steps, "follow": follow, "max_memory": max_memory * 2**20}
-    sizes["box"] = None if box is None else _ends(box, source.system.state_size)
+    ends = None if box is None else _ends(box, source.system.state_size)
+    sizes = {"grid": grid, "extent": extent, "box": ends, "steps": steps, "follow": follow}
+    sizes |= {"max_memory": max_memory * 2**20}
     arguments, asked = (source.system, source.visiting), sizes | source.held | source.computing
     return measured(source, "basins", "Following every start", arguments, asked)
 

@@ -35,7 +35,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.basins`.
+        Result of `dynlab.basins`.
     ax : Axes, optional
     **artist
         For the attractors' markers.

@@ -38,16 +38,16 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.parameter_plane`.
+        Result of `dynlab.parameter_plane`.
     ax : Axes, optional
-        Where only that is drawn. Without it a figure is made with the verdict below, and of a map the periods beside.
+        Axes for that alone. Without it a figure is made with the verdict below, and of a map the periods beside.
     **artist
         For the coloured mesh.
 
     Returns
     -------
     Axes
-        Of the leading eigenvalue.
+        Axes of the leading eigenvalue.
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:

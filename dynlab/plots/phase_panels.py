@@ -29,7 +29,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
+        Result of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
     ax : Axes, optional
         Its place is divided among the panels; without it a figure is made.
     **artist
@@ -38,7 +38,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     Returns
     -------
     Axes
-        Of the first panel.
+        Axes of the first panel.
     """
     schema.check(ds, needs=["trajectory", "velocity", "equilibrium", "title", "grid_x", "grid_y"])
     letters = ds["panel"].values.tolist()
@@ -101,7 +101,7 @@ def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:
 
 
 def _holds(values: np.ndarray) -> bool:
-    """Whether an array has anything but fill values."""
+    """Return whether an array has anything but fill values."""
     return bool((values != "" if values.dtype.kind in "OU" else np.isfinite(values)).any())
 
 

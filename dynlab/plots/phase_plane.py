@@ -27,9 +27,9 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.phase_plane`.
+        Result of `dynlab.phase_plane`.
     ax : Axes, optional
-        Where only the portrait is drawn. Without it a figure is made that also shows the eigenvalues beside Euler's
+        Axes for the portrait alone. Without it a figure is made that also shows the eigenvalues beside Euler's
         disc of stability and the divergence.
     **artist
         For the orbits' lines.
@@ -37,7 +37,7 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Returns
     -------
     Axes
-        Of the portrait.
+        Axes of the portrait.
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:
@@ -81,7 +81,7 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.phase_plane`.
+        Result of `dynlab.phase_plane`.
     ax : Axes, optional
     **artist
         For the image.

@@ -71,7 +71,7 @@ def draw_field(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
-    """Where one component of the velocity, or of a map's displacement, vanishes."""
+    """Draw the curves where one component of the velocity, or of a map's displacement, vanishes."""
     x, y = (np.linspace(*ends, FINE * ds.sizes[schema.X]) for ends in (ax.get_xlim(), ax.get_ylim()))
     looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
     for i, (component, (colour, dashes)) in enumerate(zip(_on_grid(ds, x, y), looks, strict=True)):
@@ -131,7 +131,7 @@ def mover(ds: xr.Dataset) -> str:
 
 
 def draw_long_orbits(ds: xr.Dataset, ax: Axes) -> None:
-    """Where orbits end: limit cycles of a flow; of a map the last states of those on a closed curve or a cycle."""
+    """Draw where orbits end: limit cycles of a flow; of a map the last states of those on a closed curve or a cycle."""
     if "limit_cycle" in ds:
         for number, curve in enumerate(ds["limit_cycle"].dropna(schema.SAMPLE).values):
             ax.plot(*curve.T, color=style.PURPLE, linewidth=2.5, zorder=2.5, label=None if number else "limit cycle")
@@ -186,7 +186,7 @@ BEFORE = (0, (1.2, 1.8))
 
 
 def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
-    """Where the starts have come from, dotted, and the separatrices."""
+    """Draw where the starts have come from, dotted, and the separatrices."""
     if "backward_orbit" in ds:
         line: dict[str, Any] = {"color": style.GREY, "linestyle": BEFORE, "linewidth": 1.1, "zorder": 2.2}
         ax.plot(*np.moveaxis(ds["backward_orbit"].values, -1, 0).swapaxes(1, 2), **line)

@@ -40,7 +40,7 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
     dt : float
         The time between them.
     seed : int
-        Of the frame that grows along the orbit.
+        Seed of the frame that grows along the orbit.
 
     Notes
     -----
@@ -70,7 +70,7 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
 
 
 def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
-    """The form of the set, its name, and the widest hole in its states; "" where the signs do not decide."""
+    """Return the form of the set, its name, and the widest hole in its states; "" where the signs do not decide."""
     if sign[0] > 0:
         return CHAOS, "chaotic attractor", 0.0
     zeros = int((sign == 0).sum())
@@ -106,7 +106,7 @@ def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real
 
 
 def _preserves_volume(held: Held, trail: Real) -> bool:
-    """Whether the mean of ln|det J| (of a flow tr J) is 0 to rounding: then nothing attracts."""
+    """Return whether the mean of ln|det J| (of a flow tr J) is 0 to rounding: then nothing attracts."""
     n = trail.shape[1]
     with torch.no_grad():
         matrices = held_matrices(held, torch.as_tensor(trail[:LATE]).to(held.input)).double().cpu().numpy()
@@ -116,7 +116,7 @@ def _preserves_volume(held: Held, trail: Real) -> bool:
 
 
 def _drift(trail: Real) -> float:
-    """By how much the halves of an orbit differ in mean and spread, relative to its width."""
+    """Return by how much the halves of an orbit differ in mean and spread, relative to its width."""
     first, second = np.array_split(trail, 2)
     change = max(np.abs(first.mean(axis=0) - second.mean(axis=0)).max(), np.abs(first.std(0) - second.std(0)).max())
     return float(change / max(trail.std(axis=0).max(), np.finfo(np.float64).tiny))

@@ -33,11 +33,11 @@ class Ends:
     states : ndarray, shape (start, state)
         The last states.
     steps : ndarray of int, shape (start,)
-        How many were taken until the end was known.
+        Steps until the end was known.
     size : float
-        Of the starts, 1 at most: distances are relative to it, or to the size of a larger state.
+        Size of the starts, 1 at most: distances are relative to it, or to the size of a larger state.
     fast : Held
-        What orbits are followed by.
+        The system that orbits are followed by.
     code : Compiled or None
         The same as compiled code.
     drifts : list of ndarray, shape (state,)

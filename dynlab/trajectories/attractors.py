@@ -66,19 +66,19 @@ def classify(
         and what is undecided after `steps` is followed `LONGER` times as long.
     starts : array_like, shape (start, state)
     steps : int
-        How long every start is followed; up to `LONGER` times as long where it still comes nearer to an attractor.
+        Steps that every start is followed; up to `LONGER` times as long where it still comes nearer to an attractor.
     known : sequence of Attractor
         Attractors that ends are held against first, as of `cycles`.
     bound : float
         An orbit has left where max |h_i| exceeds it.
     sets : bool
-        Whether orbits that do not repeat are followed further to say what they are on.
+        Follow orbits that do not repeat further, to say what they are on.
     seed : int
-        Of what is random.
+        Seed of all random numbers.
     followed_by : Held, optional
         The same system in the dtype and on the device in which orbits are followed.
     compile : bool, optional
-        Whether small states are followed in compiled code; by default where there are many steps.
+        Follow small states in compiled code; by default where there are many steps.
 
     Examples
     --------

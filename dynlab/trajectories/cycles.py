@@ -38,7 +38,7 @@ ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther o
 POINTS = 512  # a quarter of the states of a flow's periodic orbit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attractor:
     """An orbit or a set where orbits end; it attracts what is near where `stable` is 1.
 
@@ -57,7 +57,7 @@ class Attractor:
     residual : float
         ‖F^p(h) − h‖₂, ‖f(h)‖₂ of an equilibrium, NaN where nothing repeats.
     multipliers : ndarray of complex, shape (mode,)
-        Of F^p, or Floquet's without the flow's own 1; of an equilibrium its eigenvalues λ in 1/s. Empty of other forms.
+        Multipliers of F^p, or Floquet's without the flow's own 1; an equilibrium's eigenvalues λ in 1/s. Empty of sets.
     multiplier_errors : ndarray, shape (mode,)
         A bound on the error of each.
     exponents, exponent_errors : ndarray, shape (k,)
@@ -65,7 +65,7 @@ class Attractor:
     near : float
         Ends at most this far from `states` belong to it.
     isolated : bool
-        Whether no multiplier may be 1 (no eigenvalue 0): else others may lie at any distance.
+        True where no multiplier may be 1 (no eigenvalue 0): else others may lie at any distance.
     """
 
     form: str
@@ -96,7 +96,7 @@ def cycles(
     near : float
         As in `Attractor`.
     code : Compiled, optional
-        Of `following.scalar_code`.
+        The result of `following.scalar_code`.
     """
     if not len(starts):
         return []

@@ -78,7 +78,7 @@ class Stretch(NamedTuple):
     period : Tensor, shape (k,)
         After which an orbit came back to where it was at first, in steps or seconds; 0 where it did not.
     gone : Tensor of bool, shape (k,)
-        Whether it left the bound, or became no number.
+        True where it left the bound, or became no number.
     taken : Tensor of int, shape (k,)
         Steps until it left or rested, `count` of others.
     """
@@ -100,9 +100,9 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
     bound : float
         On max |h_i|.
     scale : Tensor, shape (k,)
-        Of each orbit, which its repetition is relative to.
+        Size of each orbit, which its repetition is relative to.
     code : Compiled or None
-        Of `scalar_code`.
+        The result of `scalar_code`.
     """
     dt = time_step(held, begin) if held.is_flow else 0.0
     allowed = (RETURNS if held.is_flow else max(REPEATS, ROUNDED * torch.finfo(begin.dtype).eps)) * scale

@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 import dynlab as dl
 from dynlab import schema
+from dynlab.cli.main import run
 from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
@@ -163,3 +164,12 @@ def test_basin_entropy(grid, expected):
 def test_bad_input(change, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.basins(dl.create("henon"), **change)
+
+
+def test_the_command_takes_a_box_and_prints_a_row_for_each_attractor(capsys):
+    asked = ["basins", "--system", "henon", "--set", "a=0.2", "--grid", "4", "--no-figure"]
+    assert run([*asked, "--box", "-1:1,0:0.2"]) == 0
+    said = capsys.readouterr().out
+    assert all(word in said for word in ("attractor", "stable flip node"))
+    assert run([*asked, "--box", "-1:1"]) == 2
+    assert "--box takes a range LOW:HIGH for each of the 2 states" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""How fixed points, periodic orbits and equilibria change with one parameter: branches and their bifurcations."""
+"""Branches of fixed points, periodic orbits and equilibria in one parameter, and their bifurcations."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -188,7 +188,7 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
     ----------
     varied : Varied
     value : float
-        Of the parameter.
+        Value of the parameter.
     inputs : array_like or None
         The input that drives the network, for starts.
     count : int or None

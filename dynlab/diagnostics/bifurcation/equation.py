@@ -109,11 +109,9 @@ class SolutionCurve:
         The state may be wrong by each of `offsets` (k, n), in units of s, and the Jacobian by `error` besides.
         """
         steps = np.column_stack([offsets, np.zeros(len(offsets))])
-        matrix, *beside = self._matrices(z + np.concatenate([0 * steps[:1], steps, -steps]))[:, :-1, :-1]
-        size, change = np.linalg.norm(matrix), max(np.linalg.norm(each - matrix) for each in beside)
-        rounding = self.period * len(matrix) * np.finfo(np.float64).eps * size
-        values, errors, _ = eigenvalues(matrix, float(error + change + rounding))
-        return values, np.full_like(errors, np.inf) if change > JUMP * size else errors
+        matrices = self._matrices(z + np.concatenate([0 * steps[:1], steps, -steps]))[None, :, :-1, :-1]
+        values, errors = spectra(matrices, self.period, error)
+        return values[0], errors[0]
 
     def second(self, z: Vector, left: NDArray[np.generic], right: NDArray[np.generic]) -> Vectors:
         """Return the gradient of `left`ᴴ (∂G/∂z) `right`, (n + 1,), with `left` (n,) and `right` (n + 1,) held."""
@@ -156,6 +154,20 @@ def scale_of(states: list[Vector], n: int) -> Vector:
     sizes = np.abs(np.array(states).reshape(-1, n)).max(axis=0, initial=0.0)
     largest = float(sizes.max(initial=0.0))
     return np.sqrt(n) * np.where(sizes > SMALLEST * largest, sizes, largest or 1.0)
+
+
+def spectra(matrices: Vector, products: int = 1, error: float = 0.0) -> tuple[Vectors, Vector]:
+    """Return the eigenvalues of the first of each group of matrices (k, m, n, n), and bounds on their errors.
+
+    The others are the Jacobians at states that are within the error of that one. Where one differs by a jump the bound
+    is inf. Each has been rounded in so many `products`, and may be wrong by `error` besides.
+    """
+    first = matrices[:, 0]
+    size = np.linalg.norm(first, axis=(1, 2))
+    change = np.linalg.norm(matrices[:, 1:] - matrices[:, :1], axis=(2, 3)).max(axis=1)
+    rounding = products * first.shape[-1] * np.finfo(np.float64).eps * size
+    values, errors, _ = eigenvalues(first, error + change + rounding)
+    return values, np.where((change > JUMP * size)[:, None], np.inf, errors)
 
 
 def beyond(values: Vectors, is_map: bool) -> Vector:

@@ -58,9 +58,9 @@ class Refined(NamedTuple):
     error : float
         Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding), the error of p to first order.
     degenerate : bool
-        Whether other eigenvalues are on the border of stability too, or a pair does not turn.
+        True where other eigenvalues are on the border of stability too, or a pair does not turn.
     splits : bool
-        Whether β is certainly not 0: the branches pass each other and do not meet.
+        True where β is certainly not 0: the branches pass each other and do not meet.
     """
 
     z: Vector

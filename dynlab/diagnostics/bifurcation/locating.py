@@ -40,7 +40,7 @@ class Solution(NamedTuple):
     flip : int
         The sign of det (J + 1) of a map; where its error does not tell that of the solution before, at first 0.
     unstable : int
-        How many eigenvalues lie beyond the border of stability, in the same way, at first −1.
+        Number of eigenvalues beyond the border of stability, in the same way, at first −1.
     bifurcation : int
         The number of the bifurcation that it is, or −1.
     """
@@ -73,7 +73,7 @@ class Bifurcation(NamedTuple):
     refined : Refined or None
         None where no extended system has a regular root here.
     error : float
-        Of the parameter: over the last interval where nothing is refined.
+        Error of the parameter: over the last interval where nothing is refined.
     period, branch : int
         The period, and the number, of the branch on which it was found first.
     coefficient : Coefficient or None

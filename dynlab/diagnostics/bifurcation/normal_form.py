@@ -59,18 +59,18 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     condition = max(np.linalg.cond(whole), np.linalg.cond(doubled) if np.imag(mu) else 0.0)
 
     def at_rest(right: Vectors) -> Vectors:
-        return np.linalg.solve(whole, np.append(right, np.zeros(len(whole) - n)))[:n]
+        return np.asarray(np.linalg.solve(whole, np.append(right, np.zeros(len(whole) - n)))[:n], dtype=complex)
 
     def terms(p: float) -> Vectors:
         def D(*vectors: Vectors) -> Vectors:
             return curve.multilinear(np.append(refined.z[:-1], p), *(np.append(one, 0.0) for one in vectors))
 
         if np.imag(mu):
-            other = np.linalg.solve(doubled, D(q, q))
+            other = np.asarray(np.linalg.solve(doubled, D(q, q)), dtype=complex)
             found = [D(q, q, q.conj()) / 2, D(q, at_rest(D(q, q.conj()))), D(q.conj(), other) / 2]
         else:
             found = [D(q, q, q) / 6, D(q, at_rest(D(q, q))) / 2]
-        return (np.conj(mu) if is_map else 1.0) * np.array([np.vdot(w, one) for one in found])
+        return np.array([(np.conj(mu) if is_map else 1.0) * np.vdot(w, one) for one in found], dtype=complex)
 
     parts, z = terms(refined.z[-1]), refined.z[-1]
     value, eps = float(parts.sum().real), float(np.finfo(np.float64).eps)

@@ -35,7 +35,7 @@ class Visited(NamedTuple):
     settled : ndarray of int, shape (value, ORBITS)
         `SETTLED`, `UNSETTLED` where no attractor was reached, or `LEFT`.
     period, multiplier : ndarray, shape (value, ORBITS)
-        Of a cycle its period, in steps or seconds, and the largest modulus of its multipliers; NaN of others.
+        Period of a cycle, in steps or seconds, and the largest modulus of its multipliers; NaN of others.
     """
 
     states: Real
@@ -58,7 +58,7 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
     ----------
     diagram : Diagram
     values : ndarray, shape (value,)
-        Of the parameter.
+        Values of the parameter.
     bound : float
         An orbit has left where some abs(h_i) exceeds it.
     seed : int

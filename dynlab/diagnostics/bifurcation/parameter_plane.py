@@ -25,9 +25,8 @@ OFF = 1e-2  # times ‖h‖: so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
-    f"Newton's method goes on from one state until ‖G‖₂ ≤ {plane_of_points.SETTLED:g} ‖h‖. The fixed point nearest to "
-    "that state is followed over the grid, from each point to its neighbours and back. Each of Newton's steps is at "
-    f"most {plane_of_points.SHORTER:g} times the one before. All eigenvalues have the error of rounding. Of a map an "
+    "The fixed point to which Newton's method leads from one state, the nearest to it, is followed over the grid, from "
+    "each point to its neighbours and back. All eigenvalues have the error of rounding. Of a map an "
     f"orbit is followed too, which starts {OFF:g} ‖h‖ off the fixed point, for {plane_of_points.TRANSIENT} steps. One "
     f"that then comes back within {plane_of_points.RETURNS:g} ‖h‖ after m steps, and stays "
     f"{plane_of_points.STAYS_AWAY:g} ‖h‖ away before, has the period m. One that stays away has none; all else is "

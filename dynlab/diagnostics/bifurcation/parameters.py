@@ -35,7 +35,7 @@ class Parameter(NamedTuple):
     entry : tuple of int or None
         The entry of the weight or input that it is; None for all of them.
     scale : bool
-        Whether it is a factor on the weight or input.
+        True of a factor on the weight or input.
     """
 
     name: str
@@ -82,25 +82,20 @@ def named(system: System, name: str) -> Parameter:
         )
     path, part = form["name"], form["part"] or ""
     index = tuple(int(number) for number in re.findall(r"\d+", part)) or None
-    numbers = {place: value for place, value in _numbers(system) if f".{place}".endswith(f".{path}")}
-    tensors = {full: one for full, one in _tensors(system) if f".{_shown(full)}".endswith(f".{path}")}
-    several = list(numbers) if len(set(numbers.values())) > 1 else [*map(_shown, tensors)] * (len(tensors) > 1)
-    if numbers and not part and not several:
-        return Parameter(name, tuple(numbers))
-    places: tuple[str, ...] = ()
-    shape: tuple[int, ...] = (system.input_size,)
-    if several and path != INPUT:
-        what = "numbers" if numbers else "weights"
-        raise UserError(f"{path} means several {what} of {system.name}: {', '.join(several)}; name one in full.")
-    if tensors and path != INPUT:
-        places, shape = tuple(tensors), tuple(next(iter(tensors.values())).shape)
-    elif path != INPUT:
+    every = dict(_tensors(system)) | {place: torch.tensor(value) for place, value in _numbers(system)}
+    found = {full: value for full, value in every.items() if f".{_shown(full)}".endswith(f".{path}")}
+    found = {"": torch.empty(system.input_size)} if path == INPUT else found
+    if not found:
         raise unknown("parameter", name, _all_names(system))
+    shape = next(iter(found.values())).shape
+    if len(found) > 1 and (len(shape) or len({float(value) for value in found.values()}) > 1):
+        places = ", ".join(map(_shown, found))
+        raise UserError(f"{path} means several weights of {system.name}: {places}; name one in full.")
     inside = index is None or (len(index) == len(shape) and all(i < size for i, size in zip(index, shape, strict=True)))
     if not inside or (path == INPUT and not (part and system.input_size)):
         entries = " × ".join(map(str, shape))
         raise UserError(f"{name} of {system.name} has {entries} entries, counted from 0: write W[0,1], W* or input[0].")
-    return Parameter(name, places, index, part == "*")
+    return Parameter(name, () if path == INPUT else tuple(found), index, part == "*")
 
 
 class Varied(nn.Module):
@@ -112,7 +107,7 @@ class Varied(nn.Module):
     Parameters
     ----------
     original : Held
-        Of a system that is frozen.
+        A frozen system with its input held.
     parameters : tuple of Parameter
     lowest, width : Tensor, shape (parameter,)
         p₀ and w.

@@ -8,21 +8,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.bifurcation.equation import JUMP
+from dynlab.diagnostics.bifurcation.equation import spectra
 from dynlab.diagnostics.bifurcation.locating import TINY
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.numerics.roots import solve
 from dynlab.progress import through
 from dynlab.systems.held_jacobians import displacement_matrices, held_matrices
 from dynlab.trajectories.following import followed, orbit, scalar_code
 
-MAX_NEWTON = 50
-SETTLED = 1e-11  # times the size of the state: the residual ‖G‖₂ up to which it is a fixed point
 PARTS = 8  # of the way between two values, where one step leads elsewhere
-SHORTER = 0.5  # times the step of Newton's method before: so short it is where the way leads to the nearest fixed point
 MISSED = 1e-6  # times the way and the size: so near Newton's method leads back to where it came from
 TRANSIENT = 2000  # steps before an orbit is looked at
 RETURNS = 1e-7  # times the size: an orbit that comes back so near repeats
@@ -70,11 +67,11 @@ class Plane:
         """Return one fixed point at each place, and at which it is followed from.
 
         Newton's method from `start` (n,) finds one at every place that it can. The one that is nearest to `start` is
-        followed over the grid, from each place to its neighbours: a step is believed where Newton's method goes
-        straight there and straight back.
+        followed over the grid, from each place to its neighbours: a step is believed where Newton's method goes there
+        and back.
         """
         every = np.arange(len(self.places))
-        states, reached, _ = self._blocked(self._newton, self._at(np.tile(start, (len(every), 1)), every))
+        states, reached = self._blocked(self._newton, self._at(np.tile(start, (len(every), 1)), every))
         away = np.linalg.norm(states[:, : self.n] - start, axis=1)
         first = int(np.where(reached, away, np.inf).argmin())
         reached &= every == first
@@ -113,31 +110,25 @@ class Plane:
         return found, certain
 
     def _there_and_back(self, states: Real, begin: Real) -> tuple[Real, NDArray[np.bool_]]:
-        there, converged, direct = self._blocked(self._newton, begin)
-        there = np.where(converged[:, None], there, begin)
+        there, converged = self._blocked(self._newton, begin)
         returning = np.concatenate([there[:, : self.n], states[:, self.n :]], axis=1)
-        back, returned, straight = self._blocked(self._newton, returning)
+        back, returned = self._blocked(self._newton, returning)
         moved, missed = (np.linalg.norm((each - states)[:, : self.n], axis=1) for each in (there, back))
         near = missed <= MISSED * np.maximum(moved, np.linalg.norm(states[:, : self.n], axis=1))
-        return there, near & converged & returned & direct & straight
+        return there, near & converged & returned
 
-    def _newton(self, states: Tensor) -> tuple[Real, ...]:
-        """Return where Newton's method leads from states (k, n + 2), whether it converges, and whether directly."""
-        n, size = self.n, states[:, : self.n].norm(dim=-1)
-        before, direct = torch.full_like(size, torch.inf), torch.ones_like(size, dtype=torch.bool)
-        for number in range(MAX_NEWTON + 1):
-            value = self.held.displacement(states)[:, :n]
-            settled = SETTLED * torch.maximum(states[:, :n].norm(dim=-1), size).clamp_min(TINY)
-            live = ~(value.norm(dim=-1) <= settled)
-            if number == MAX_NEWTON or not live.any():
-                break
-            matrix = displacement_matrices(self.held, states)[:, :n, :n]
-            step, info = torch.linalg.solve_ex(matrix, value.unsqueeze(-1))
-            usable, length = live & (info == 0), step[..., 0].norm(dim=-1)
-            direct &= ~live | ~(length > SHORTER * before)
-            before = torch.where(usable, length, before)
-            states[:, :n] = torch.where(usable[:, None], states[:, :n] - step[..., 0], states[:, :n])
-        return states.numpy(), (~live & torch.isfinite(states).all(-1)).numpy(), direct.numpy()
+    def _newton(self, states: Tensor) -> tuple[Real, NDArray[np.bool_]]:
+        """Return where Newton's method leads from states (k, n + 2) with their places held, and whether to a root."""
+        n, places = self.n, states[:, self.n :]
+
+        def value(h: Tensor, rows: Tensor) -> Tensor:
+            return self.held.displacement(torch.cat([h, places[rows]], dim=1))[:, :n]
+
+        def matrix(h: Tensor, rows: Tensor) -> Tensor:
+            return displacement_matrices(self.held, torch.cat([h, places[rows]], dim=1))[:, :n, :n]
+
+        found = solve(value, matrix, states[:, :n], most=0)
+        return torch.cat([found.states, places], dim=1).numpy(), found.converged.numpy()
 
     def periods(self, starts: Real, longest: int, largest: float) -> Index:
         """Return the period, up to `longest`, of what the orbit from each of `starts` (place, n) settles to, or a code.
@@ -164,20 +155,15 @@ class Plane:
 
     def _judged(self, states: Tensor) -> tuple[Real, Real, NDArray[np.int8], Index]:
         """Return ‖G‖₂ at states (k, n + 2), and what their eigenvalues say: leading, stable and unstable directions."""
-        n, count, eps = self.n, len(states), float(np.finfo(np.float64).eps)
+        n, eps, is_flow = self.n, float(np.finfo(np.float64).eps), self.held.is_flow
         residual = self.held.displacement(states)[:, :n].norm(dim=-1).numpy()
         size = states[:, :n].norm(dim=-1, keepdim=True).clamp_min(TINY)
         aside = torch.cat([eps * size * torch.linspace(1, 2, n, dtype=torch.float64), 0 * states[:, n:]], dim=1)
         three = torch.stack([states, states + aside, states - aside], dim=1).nan_to_num(0.0)
-        matrices = held_matrices(self.held, three)[..., :n, :n].numpy()
-        change = np.linalg.norm(matrices[:, 1:] - matrices[:, :1], axis=(2, 3)).max(axis=1)
-        norms = np.linalg.norm(matrices[:, 0], axis=(1, 2))
-        leading, stable, unstable = np.full(count, np.nan), np.full(count, -1, np.int8), np.zeros(count, np.int64)
-        some = np.flatnonzero(np.isfinite(residual) & (change <= JUMP * norms) & np.isfinite(norms))
-        if len(some):
-            told, errors, _ = eigenvalues(matrices[some, 0], change[some] + n * eps * norms[some])
-            is_flow = self.held.is_flow
-            kinds = [(kind_of_flow if is_flow else kind_of_map)(*each) for each in zip(told, errors, strict=True)]
-            leading[some] = told.real.max(axis=1) if is_flow else np.abs(told).max(axis=1)
-            stable[some], unstable[some] = [one.stable for one in kinds], [one.unstable for one in kinds]
-        return residual, leading, stable, unstable
+        values, errors = spectra(held_matrices(self.held, three)[..., :n, :n].numpy())
+        errors[~np.isfinite(residual)] = np.inf
+        kinds = [(kind_of_flow if is_flow else kind_of_map)(*each) for each in zip(values, errors, strict=True)]
+        leading = values.real.max(axis=1) if is_flow else np.abs(values).max(axis=1)
+        leading = np.where(np.isfinite(errors).all(axis=1), leading, np.nan)
+        stable = np.array([one.stable for one in kinds], dtype=np.int8)
+        return residual, leading, stable, np.array([one.unstable for one in kinds])

@@ -47,7 +47,7 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_wid
     orbits : Dataset
         ``trajectory(sample, time, state)``, whose starts are followed backward through as much time.
     half_width : float
-        Of the window.
+        Half the width of the window.
     """
     curves = np.full((len(found), len(SIDES), POINTS, 2), np.nan)
     line = torch.linspace(-half_width, half_width, 11).to(held.input)

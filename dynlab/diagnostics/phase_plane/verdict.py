@@ -73,7 +73,7 @@ def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float])
     Parameters
     ----------
     portraits : sequence of Dataset
-        Of `phase_plane`.
+        Results of `phase_plane`.
     name : str
         The parameter's.
     values : sequence of float
