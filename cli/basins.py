@@ -1,16 +1,20 @@
-"""`dynlab basins`: which start ends where."""
+"""`dynlab basins`: the attractor on which each start ends."""
 
 import click
+
+from dynlab.errors import UserError
 
 from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, GRID, HELD, POSITIVE
 from .output import CommandResult
 from .source import Source
+from .values import numbers
 
 
 @analysis(ANYTHING - {"steps"} | HELD)
 @click.option("--grid", type=GRID, help="Starts in each direction.  [default: 151; fewer of a large network]")
 @click.option("--extent", type=POSITIVE, help="Half the width of the window.  [default: 3; with CKPT the states' own]")
+@click.option("--box", metavar="LOW:HIGH,…", help="Draw random starts from this box, one range a state.")
 @click.option("--steps", type=COUNT, default=2000, show_default=True, help="How long each start is followed.")
 @click.option(
     "--follow/--no-follow",
@@ -21,7 +25,13 @@ from .source import Source
     "--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="Most memory to use at once."
 )
 def basins(
-    source: Source, grid: int | None, extent: float | None, steps: int, follow: bool | None, max_memory: int
+    source: Source,
+    grid: int | None,
+    extent: float | None,
+    box: str | None,
+    steps: int,
+    follow: bool | None,
+    max_memory: int,
 ) -> CommandResult:
     """Draw which start ends where: fixed points, periodic orbits, invariant curves, chaos, and their basins.
 
@@ -31,8 +41,19 @@ def basins(
     \b
     dynlab basins --matrix diff
     dynlab basins model.pt --at mean --grid 101
+    dynlab basins --system lorenz --box -20:20,-30:30,0:50
     dynlab basins runs/x/*.ckpt --over step --grid 51
     """
-    sizes = {"grid": grid, "extent": extent, "steps": steps, "follow": follow, "max_memory": max_memory * 2**20}
+    ends = None if box is None else _ends(box, source.system.state_size)
+    sizes = {"grid": grid, "extent": extent, "box": ends, "steps": steps, "follow": follow}
+    sizes |= {"max_memory": max_memory * 2**20}
     arguments, asked = (source.system, source.visiting), sizes | source.held | source.computing
     return measured(source, "basins", "Following every start", arguments, asked)
+
+
+def _ends(box: str, size: int) -> list[list[float]]:
+    """Return the lowest and the highest state of a box."""
+    ranges = [numbers("--box", part.replace(":", ",")) for part in box.split(",")]
+    if len(ranges) != size or any(len(ends) != 2 for ends in ranges):
+        raise UserError(f"--box takes a range LOW:HIGH for each of the {size} states, got {box!r}.")
+    return [[ends[place] for ends in ranges] for place in (0, 1)]

@@ -62,6 +62,30 @@ def eigenvalue_bounds(ds: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame({name: ds[name].values for name in columns})
 
 
+def basins(ds: xr.Dataset) -> pd.DataFrame:
+    """Return a row for each attractor: its kind, period, and share of the starts with its error."""
+    import pandas as pd
+
+    names = {"kind": "kind", "period": f"period ({'s' if ds['period'].attrs['units'] == 's' else 'steps'})"}
+    names |= {"share": "share", "share_error": "± share"}
+    names |= {} if ds["box_share"].isnull().all() else {"box_share": "share of the box", "box_share_error": "± box"}
+    columns = {title: ds[name].values for name, title in names.items()}
+    return pd.DataFrame({"attractor": range(ds.sizes["attractor"])} | columns)
+
+
+def bifurcation(ds: xr.Dataset) -> pd.DataFrame:
+    """Return a row for each bifurcation in the order of the parameter: its value, kind, and what changes."""
+    import json
+
+    import pandas as pd
+
+    parameter = json.loads(ds.attrs["settings"])["parameter"]
+    names = {"parameter": parameter, "parameter_error": f"± {parameter}", "kind": "kind", "period": "period"}
+    names |= {"change": "stability", "criticality": "criticality"}
+    columns = {title: ds[f"bifurcation_{name}"].values for name, title in names.items()}
+    return pd.DataFrame(columns).sort_values(parameter, kind="stable")
+
+
 def _is_flow(ds: xr.Dataset) -> bool:
     return str(ds["eigenvalue"].attrs["units"]) == "1/s"
 
@@ -73,6 +97,8 @@ def _unit(flow: bool) -> str:
 TABLES: dict[str, Callable[[Any], Any]] = {
     "fixed_points": fixed_points,
     "modes": modes,
+    "basins": basins,
+    "bifurcation": bifurcation,
     "lyapunov": lyapunov,
     "eigenvalue_bounds": eigenvalue_bounds,
 }

@@ -1,4 +1,4 @@
-"""Whether the states of an orbit lie on one closed curve, or on several that the map permutes.
+"""A test whether the states of an orbit lie on one closed curve, or on several that the map permutes.
 
 On a closed curve a map of it to itself that has no periodic point turns the points around: it keeps their cyclic order.
 So an orbit's states are joined to their neighbours by the shortest tree; on a curve that tree is a path. Along the path
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
     Attributes
     ----------
     ends : ndarray of int, shape (m − 1, 2)
-        Of each edge.
+        Both points of each edge.
     lengths : ndarray, shape (m − 1,)
     """
 
@@ -44,7 +44,7 @@ class Tree(NamedTuple):
 
 
 def shortest_tree(points: Real) -> Tree:
-    """The minimum spanning tree of points (m, n), by Prim's method, one row of distances at a time."""
+    """Return the minimum spanning tree of points (m, n), by Prim's method, one row of distances at a time."""
     count = len(points)
     nearest, distance = np.zeros(count, dtype=np.int64), np.full(count, np.inf)
     ends, lengths = np.empty((count - 1, 2), dtype=np.int64), np.empty(count - 1)
@@ -76,13 +76,13 @@ class Curves(NamedTuple):
 
 
 def closed_curves(orbit: Real, tree: Tree) -> Curves | None:
-    """The closed curves on which consecutive states (m, n) of an orbit lie, or None where none are seen.
+    """Return the closed curves on which consecutive states (m, n) of an orbit lie, or None where none are seen.
 
     Parameters
     ----------
     orbit : ndarray, shape (m, n)
     tree : Tree
-        Of its states.
+        The shortest tree of its states.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def closed_curves(orbit: Real, tree: Tree) -> Curves | None:
 
 
 def _counts(tree: Tree, states: int) -> list[int]:
-    """How many curves there may be: one, or so many that the tree's longest edges part and the orbit visits in turn."""
+    """Return how many curves there may be: one, or as many as the tree's longest edges part and the orbit visits."""
     found = [1]
     order = np.argsort(-tree.lengths)
     sizes = tree.lengths[order]
@@ -120,7 +120,7 @@ def _graph(ends: Index, lengths: Real, size: int) -> csr_array:
 
 
 def _path(points: Real, tree: Tree) -> Index | None:
-    """The points along the tree's longest path, or None where more than a few are beside it."""
+    """Return the points along the tree's longest path, or None where more than a few are beside it."""
     graph = _graph(tree.ends, np.maximum(tree.lengths, np.finfo(np.float64).tiny), len(points))
     start = int(dijkstra(graph, directed=False, indices=0).argmax())
     distance, before = dijkstra(graph, directed=False, indices=start, return_predecessors=True)
@@ -131,7 +131,7 @@ def _path(points: Real, tree: Tree) -> Index | None:
 
 
 def _turns(path: Index, states: int) -> bool:
-    """Whether the successors of the states along the path follow in the same cyclic order, once, and go around."""
+    """Return whether the successors of states along the path follow in the same cyclic order and go around once."""
     place = np.full(states + 1, -1)
     place[path] = np.arange(len(path))
     after = place[path + 1]
@@ -144,7 +144,7 @@ def _turns(path: Index, states: int) -> bool:
 
 
 def _has_length(points: Real, path: Index) -> bool:
-    """Whether the closed path through the last quarter, half and all of the states is nearly equally long."""
+    """Return whether the closed path through the last quarter, half and all of the states is nearly equally long."""
     lengths = []
     for part in (4, 2, 1):
         some = points[path[path >= len(points) - len(points) // part]]

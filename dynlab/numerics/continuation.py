@@ -61,7 +61,7 @@ class Point(NamedTuple):
     orientation : float
         The sign of det [∂G/∂z; tangent]. Along a curve it changes at simple branch points and nowhere else.
     iterations : int
-        Of the corrector.
+        Iterations of the corrector.
     """
 
     z: Vector
@@ -148,9 +148,9 @@ def follow(
     most : int
         Points at most.
     origin : ndarray, optional
-        Where the curve began, if that is not `start`: a curve that returns there is closed.
+        Beginning of the curve, if that is not `start`: a curve that returns there is closed.
     strays : callable
-        Whether a step on which the orientation changes has landed on another curve; such a step is shortened.
+        Test of a step on which the orientation changes: True where it has landed on another curve. It is shortened.
     """
     points, step = [start], first
     begin = start.z if origin is None else origin

@@ -5,12 +5,12 @@ from numpy.typing import ArrayLike
 
 
 def critical_step(eigenvalues: ArrayLike, errors: ArrayLike = 0.0) -> tuple[float, str]:
-    """ε_c = min_i −2 Re λ_i / |λ_i|²: up to it |1 + ε λ_i| ≤ 1 for all i.
+    """Return ε_c = min_i −2 Re λ_i / |λ_i|²: up to it |1 + ε λ_i| ≤ 1 for all i.
 
     Parameters
     ----------
     eigenvalues : array_like of complex, shape (mode,)
-        Of the flow's Jacobian, in 1/s.
+        Eigenvalues of the flow's Jacobian, in 1/s.
     errors : array_like, shape (mode,) or ()
         A bound on the error of each.
 

@@ -79,7 +79,7 @@ def exact_eigenvalues(matrix: Matrix) -> tuple[complex, complex]:
 
 
 def _invariants(a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Trace, determinant, and the discriminant tr² − 4 det of the characteristic polynomial."""
+    """Return the trace, the determinant, and the discriminant tr² − 4 det of the characteristic polynomial."""
     return a + d, a * d - b * c, (a - d) ** 2 + 4 * b * c
 
 
@@ -88,7 +88,7 @@ def _on_one_side(noun: str, grows: bool) -> Kind:
 
 
 def _count(trace: Fraction, determinant: Fraction, bound: int) -> tuple[int, int]:
-    """How many of the real eigenvalues are greater than `bound`, and how many are equal to it."""
+    """Return how many of the real eigenvalues are greater than `bound`, and how many are equal to it."""
     at_bound = bound * bound - trace * bound + determinant
     if at_bound:
         return (1, 0) if at_bound < 0 else (2 * (trace > 2 * bound), 0)

@@ -19,7 +19,7 @@ RESIDUALS = 10.0  # times ‖f‖/σ_min(∇f): how far from the true root a com
 
 
 class Check(NamedTuple):
-    """What fsolve found.
+    """The state that fsolve found.
 
     Attributes
     ----------

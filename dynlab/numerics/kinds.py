@@ -21,7 +21,7 @@ PERIOD_TWO_PLANE = "plane of period-2 points"  # the map h → −h
 
 
 class Kind(NamedTuple):
-    """What an equilibrium of a flow, or a fixed point of a map, is.
+    """The kind of an equilibrium of a flow, or of a fixed point of a map.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class Kind(NamedTuple):
     stable : int
         1 stable (a center and a stable line of equilibria too: in Lyapunov's sense), 0 unstable, −1 undecided.
     unstable : int
-        How many directions certainly grow.
+        Number of directions that certainly grow.
     undecided : int
-        How many directions the numbers' own error does not tell growing from decaying.
+        Number of directions whose growth the numbers' own error leaves open.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Kind(NamedTuple):
 
 
 def kind_of_flow(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
-    """The kind of a flow's equilibrium.
+    """Return the kind of a flow's equilibrium.
 
     Parameters
     ----------
     eigenvalues : array_like of complex, shape (mode,)
-        Of the real Jacobian, in any order, in 1/s.
+        Eigenvalues of the real Jacobian, in any order, in 1/s.
     errors : array_like, shape (mode,) or ()
         A bound on the error of each.
 
@@ -74,7 +74,7 @@ def kind_of_flow(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
 
 
 def kind_of_map(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
-    """The kind of a map's fixed point, by its multipliers (the eigenvalues of ∂step/∂state).
+    """Return the kind of a map's fixed point, by its multipliers (the eigenvalues of ∂step/∂state).
 
     Parameters and result as in `kind_of_flow`, with the modulus less one in place of the real part, and ``flip``
     before the noun where the leading multiplier is real and negative.
@@ -153,7 +153,7 @@ def _complex(values: NDArray[np.complex128], errors: NDArray[np.float64], i: int
 def _border(
     values: NDArray[np.complex128], errors: NDArray[np.float64], undecided: NDArray[np.bool_], is_map: bool
 ) -> str:
-    """What the undecided eigenvalues are nearest to on the border of stability."""
+    """Return what the undecided eigenvalues are nearest to on the border of stability."""
     border = values[undecided]
     if (np.abs(border.imag) > errors[undecided]).any():
         return NEAR + CENTER

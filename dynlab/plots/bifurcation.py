@@ -45,8 +45,6 @@ MARKERS = {
     "Neimark–Sacker": "o",
     "border collision": "v",
     "degenerate": "d",
-    "continuum": "D",
-    "continuum of orbits": "D",
 }
 HOLLOW = ("Hopf", "Neimark–Sacker", "flip")
 SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
@@ -72,7 +70,7 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Returns
     -------
     Axes
-        Of the diagram.
+        Axes of the diagram.
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:
@@ -100,7 +98,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
-    """Every point that an orbit visits, so faint that density shows; open where it has not settled."""
+    """Draw every point that an orbit visits, so faint that density shows; open where it has not settled."""
     visited = ds["visited"].transpose(schema.PARAMETER, schema.SAMPLE, schema.ITERATION).values
     at = np.broadcast_to(ds[schema.PARAMETER].values[:, None, None], visited.shape)
     moving = ds["settled"].transpose(schema.PARAMETER, schema.SAMPLE).values == 0
@@ -109,7 +107,7 @@ def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def _stability_to_the_next(ds: xr.Dataset) -> NDArray[np.int64]:
-    """From each point to the next, that of an end that is no bifurcation; −2 where no line joins them."""
+    """Return the stability from each point to the next, of an end that is no bifurcation; −2 without a line."""
     branch, stable = ds["point_branch"].values, ds["stable"].values.astype(np.int64)
     bifurcates = ds["point_bifurcation"].values >= 0
     joined = (branch[1:] == branch[:-1]) & ~(bifurcates[1:] & bifurcates[:-1])
@@ -117,7 +115,7 @@ def _stability_to_the_next(ds: xr.Dataset) -> NDArray[np.int64]:
 
 
 def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **artist: Any) -> None:
-    """Lines of the values (point, …) along every branch by its stability, and a marker where it bifurcates."""
+    """Draw lines of the values (point, …) along every branch by its stability, and a marker where it bifurcates."""
     p, joins = ds["branch_parameter"].values, _stability_to_the_next(ds)
     for value, line in LINES.items():
         first = np.flatnonzero(joins == value)
@@ -132,7 +130,7 @@ def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **arti
 
 
 def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """The largest modulus of the multipliers, or real part of the eigenvalues, and the border of stability."""
+    """Draw the largest modulus of the multipliers, or real part of the eigenvalues, and the border of stability."""
     is_map = ds["eigenvalue"].attrs["units"] == schema.ONE
     values, border = ds["eigenvalue"].values, 1.0 if is_map else 0.0
     ax.set_xlabel(style.label(ds["branch_parameter"]))
@@ -178,7 +176,7 @@ def _marker(kind: str) -> dict[str, Any]:
 
 
 def _legend(ds: xr.Dataset) -> list[Line2D]:
-    """The lines that are there, what orbits visit, then every kind of bifurcation with its values."""
+    """Return the lines that are there, what orbits visit, then every kind of bifurcation with its values."""
     found = set(ds["stable"].values[ds["point_bifurcation"].values < 0].tolist())
     handles = [Line2D([], [], **LINES[stable]) for stable in LINES if stable in found]
     if "visited" in ds:

@@ -47,7 +47,7 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     Returns
     -------
     Axes
-        Of the leading eigenvalue.
+        Axes of the leading eigenvalue.
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:

@@ -38,7 +38,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     Returns
     -------
     Axes
-        Of the first panel.
+        Axes of the first panel.
     """
     schema.check(ds, needs=["trajectory", "velocity", "equilibrium", "title", "grid_x", "grid_y"])
     letters = ds["panel"].values.tolist()

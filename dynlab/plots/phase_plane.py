@@ -37,7 +37,7 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Returns
     -------
     Axes
-        Of the portrait.
+        Axes of the portrait.
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:

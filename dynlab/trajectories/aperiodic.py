@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.closed_path import closed_curves, shortest_tree
-from dynlab.numerics.statistics import BLOCKS, standard_errors, sure
+from dynlab.numerics.statistics import BLOCKS, signs, standard_errors, sure
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
 from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
@@ -40,7 +40,7 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
     dt : float
         The time between them.
     seed : int
-        Of the frame that grows along the orbit.
+        Seed of the frame that grows along the orbit.
 
     Notes
     -----
@@ -70,7 +70,7 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
 
 
 def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
-    """The form of the set, its name, and the widest hole in its states; "" where the signs do not decide."""
+    """Return the form of the set, its name, and the widest hole in its states; "" where the signs do not decide."""
     if sign[0] > 0:
         return CHAOS, "chaotic attractor", 0.0
     zeros = int((sign == 0).sum())
@@ -105,15 +105,8 @@ def exponents_along(held: Held, trail: Real, dt: float, seed: int) -> tuple[Real
     return total[-1] / elapsed[-1], errors
 
 
-def signs(exponents: Real, errors: Real) -> Index:
-    """Return 1 and −1 beyond the error, and 0 within it; −inf, of a singular Jacobian, is negative."""
-    with np.errstate(invalid="ignore"):
-        negative = (exponents < -errors) | np.isneginf(exponents)
-        return np.where(exponents > errors, 1, np.where(negative, -1, 0))
-
-
 def _preserves_volume(held: Held, trail: Real) -> bool:
-    """Whether the mean of ln|det J| (of a flow tr J) is 0 to rounding: then nothing attracts."""
+    """Return whether the mean of ln|det J| (of a flow tr J) is 0 to rounding: then nothing attracts."""
     n = trail.shape[1]
     with torch.no_grad():
         matrices = held_matrices(held, torch.as_tensor(trail[:LATE]).to(held.input)).double().cpu().numpy()
@@ -123,7 +116,7 @@ def _preserves_volume(held: Held, trail: Real) -> bool:
 
 
 def _drift(trail: Real) -> float:
-    """By how much the halves of an orbit differ in mean and spread, relative to its width."""
+    """Return by how much the halves of an orbit differ in mean and spread, relative to its width."""
     first, second = np.array_split(trail, 2)
     change = max(np.abs(first.mean(axis=0) - second.mean(axis=0)).max(), np.abs(first.std(0) - second.std(0)).max())
     return float(change / max(trail.std(axis=0).max(), np.finfo(np.float64).tiny))

@@ -1,4 +1,4 @@
-"""Which attractor each end of an orbit belongs to, and which attractors are known."""
+"""The attractors that are known, and to which of them each end of an orbit belongs."""
 
 from dataclasses import dataclass, field, replace
 
@@ -22,7 +22,7 @@ ALIKE, MOST_DRIFTS = 1e-2, 16  # of its length: steps of one direction differ by
 
 @dataclass
 class Ends:
-    """Where orbits ended.
+    """The ends of orbits.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Ends:
     states : ndarray, shape (start, state)
         The last states.
     steps : ndarray of int, shape (start,)
-        How many were taken until the end was known.
+        Steps until the end was known.
     size : float
-        Of the starts, 1 at most: distances are relative to it, or to the size of a larger state.
+        Size of the starts, 1 at most: distances are relative to it, or to the size of a larger state.
     fast : Held
-        What orbits are followed by.
+        The system that orbits are followed by.
     code : Compiled or None
         The same as compiled code.
     drifts : list of ndarray, shape (state,)
@@ -54,52 +54,62 @@ class Ends:
     drifts: list[Real] = field(default_factory=list)
 
     def live(self) -> Index:
-        """The orbits about which nothing is known yet."""
+        """Return the orbits about which nothing is known yet."""
         return np.flatnonzero(self.labels == UNDECIDED)
 
 
 def scale_of(ends: Ends, some: Index) -> Real:
-    """What distances between states are relative to."""
+    """Return what distances between states are relative to."""
     return np.maximum(np.abs(ends.states[some]).max(axis=1, initial=0.0), ends.size)
 
 
 def distances(one: Attractor, states: Real) -> Real:
-    """How far each of the states (k, n) is from the attractor's."""
+    """Return how far each of the states (k, n) is from the attractor's."""
     return np.asarray(cKDTree(one.states).query(states)[0])
+
+
+def away(ends: Ends, some: Index, attracting: bool = True) -> Real:
+    """Return the distance of ends from each attractor, shape (attractor, k), inf from those that do not attract."""
+    found = np.full((len(ends.attractors) + 1, len(some)), np.inf)  # one row more, for a minimum of none
+    for row, one in zip(found, ends.attractors, strict=False):
+        if len(some) and (one.stable == 1 or not attracting):
+            row[:] = distances(one, ends.states[some])
+    return found
 
 
 def assign(ends: Ends, some: Index, near: float, attracting: bool = True) -> None:
     """Say of ends which attractor each is within `near` of, the nearest; those that do not attract too if asked."""
     some = some[ends.labels[some] == UNDECIDED]
-    nearest, scale = np.full(len(some), np.inf), scale_of(ends, some)
-    for number, one in enumerate(ends.attractors):
-        if len(some) and (one.stable == 1 or not attracting):
-            away = distances(one, ends.states[some])
-            here = (away <= np.maximum(near * scale, one.near)) & (away < nearest)
-            nearest[here] = away[here]
-            ends.labels[some[here]] = number
+    found, own = away(ends, some, attracting), np.array([*(one.near for one in ends.attractors), 0.0])
+    found[found > np.maximum(near * scale_of(ends, some), own[:, None])] = np.inf
+    here = np.isfinite(found.min(axis=0))
+    ends.labels[some[here]] = found.argmin(axis=0)[here]
 
 
 def representatives(states: Real, scale: Real) -> Index:
-    """One of each group of states that are nearly equal, of the largest groups."""
+    """Return one of each group of states that are nearly equal, of the largest groups."""
     rounded = np.round(states / (NEAR * scale.max()))
     _, first, counts = np.unique(rounded, axis=0, return_index=True, return_counts=True)
     return np.asarray(first[np.argsort(-counts, kind="stable")[:MOST_REFINED]])
 
 
-def add(ends: Ends, one: Attractor) -> None:
-    """List an attractor that is not listed yet; those of one period that are not isolated are one continuum."""
+def add(ends: Ends, one: Attractor) -> int:
+    """Return the number of an attractor, which is listed if none of its form and period is near its last states.
+
+    Points or cycles of one period that are not isolated are one continuum.
+    """
     size = NEAR * max(float(np.abs(one.states).max()), ends.size)
     for number, other in enumerate(ends.attractors):
         if other.form == one.form and np.isclose(other.period, one.period, rtol=NEAR):
-            if distances(other, one.states[:1])[0] <= max(size, other.near):
-                return
+            if np.median(distances(other, one.states[-FIRST:])) <= max(size, other.near, one.near):
+                return number
             if not other.isolated and not one.isolated:
                 states = np.concatenate([other.states, one.states])
                 what = "fixed points" if one.form == REST else f"period-{one.period:g} orbits"
                 ends.attractors[number] = replace(other, states=states, kind=f"continuum of {what}", stable=-1)
-                return
+                return number
     ends.attractors.append(one)
+    return len(ends.attractors) - 1
 
 
 def assign_drifts(held: Held, ends: Ends, some: Index) -> None:
@@ -108,8 +118,10 @@ def assign_drifts(held: Held, ends: Ends, some: Index) -> None:
     h = torch.as_tensor(ends.states[some]).to(held.input)
     step = held.displacement(h)
     moves = step.abs().amax(-1) > REPEATS * torch.as_tensor(scale_of(ends, some)).to(h)
-    for part in np.linspace(0, 1, DISTANCES).tolist():
+    for part in np.linspace(0, 1, DISTANCES)[::-1].tolist():  # the farthest first: most fail there
         some, h, step = some[moves.cpu().numpy()], h[moves], step[moves]
+        if not len(some):
+            return
         length = step.abs().amax(-1, keepdim=True)
         ahead = held.displacement(h + (FAR * (1 + h.abs().amax(-1, keepdim=True)) / length) ** part * step)
         moves = ((ahead - step).abs() <= STEADY * length).all(-1)
@@ -120,21 +132,3 @@ def assign_drifts(held: Held, ends: Ends, some: Index) -> None:
             ends.drifts.append(way)
             apart.append(0.0)
         ends.labels[some[place]] = DRIFTS - int(np.argmin(apart))
-
-
-def nearest(ends: Ends, some: Index) -> Real:
-    """The distance of ends from the nearest attractor."""
-    found = np.full(len(some), np.inf)
-    for one in ends.attractors:
-        if one.stable == 1 and len(some):
-            found = np.minimum(found, distances(one, ends.states[some]))
-    return found
-
-
-def number_of(ends: Ends, found: Attractor) -> int:
-    """The number of a set, which is listed if none of its form is near its last states."""
-    for number, one in enumerate(ends.attractors):
-        if one.form == found.form and np.median(distances(one, found.states[-FIRST:])) <= max(one.near, found.near):
-            return number
-    ends.attractors.append(found)
-    return len(ends.attractors) - 1

@@ -1,4 +1,4 @@
-"""Where orbits end: at rest, on a cycle, on a closed curve, on a torus or in chaos; or they drift, leave, or neither.
+"""The ends of orbits: at rest, on a cycle, on a closed curve, on a torus or in chaos; or they drift, leave, or neither.
 
 Every start is followed; its end is first held against the attractors that are known, then against what it does itself,
 and otherwise it is followed on. A transient is no attractor: chaos from which orbits reach another one is "undecided".
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
@@ -25,13 +25,12 @@ from dynlab.trajectories.assignment import (
     add,
     assign,
     assign_drifts,
+    away,
     distances,
-    nearest,
-    number_of,
     representatives,
     scale_of,
 )
-from dynlab.trajectories.cycles import CHAOS, Attractor, cycles
+from dynlab.trajectories.cycles import CHAOS, CYCLE, REST, Attractor, cycles
 from dynlab.trajectories.following import REPEATS, followed, orbit, scalar_code
 
 COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed on while it halves its distance
@@ -67,19 +66,19 @@ def classify(
         and what is undecided after `steps` is followed `LONGER` times as long.
     starts : array_like, shape (start, state)
     steps : int
-        How long every start is followed; up to `LONGER` times as long where it still comes nearer to an attractor.
+        Steps that every start is followed; up to `LONGER` times as long where it still comes nearer to an attractor.
     known : sequence of Attractor
         Attractors that ends are held against first, as of `cycles`.
     bound : float
         An orbit has left where max |h_i| exceeds it.
     sets : bool
-        Whether orbits that do not repeat are followed further to say what they are on.
+        Follow orbits that do not repeat further, to say what they are on.
     seed : int
-        Of what is random.
+        Seed of all random numbers.
     followed_by : Held, optional
         The same system in the dtype and on the device in which orbits are followed.
     compile : bool, optional
-        Whether small states are followed in compiled code; by default where there are many steps.
+        Follow small states in compiled code; by default where there are many steps.
 
     Examples
     --------
@@ -119,48 +118,37 @@ def _stretch(held: Held, ends: Ends, some: Index, count: int, bound: float) -> N
     ends.labels[some[gone]] = LEAVES
     some, period = some[~gone], found.period.double().cpu().numpy()[~gone]
     assign(ends, some, NEAR)
+    period, some = period[ends.labels[some] == UNDECIDED], some[ends.labels[some] == UNDECIDED]
     for p, members in _repeating(held, ends, some, period):
         _refine(held, ends, p, members)
     assign_drifts(held, ends, some)
 
 
 def _repeating(held: Held, ends: Ends, some: Index, period: Real) -> Iterator[tuple[float, Index]]:
-    """Periods, and the undecided orbits that repeat after each; of a flow 0 and those at rest, then one by one."""
-    if held.is_flow:
-        yield 0.0, some[_at_rest(held, ends.states[some], scale_of(ends, some))]
-        for place in np.flatnonzero(period > 0)[:MOST_SHOT]:
-            assign(ends, some, NEAR)
-            if ends.labels[some[place]] == UNDECIDED:
-                yield float(period[place]), some[place : place + 1]
-    else:
+    """Yield periods and the undecided orbits that repeat after each; of a flow 0 and those at rest first."""
+    if not held.is_flow:
         for one in np.unique(period[period > 0]):
             yield float(one), some[period == one]
-
-
-def _at_rest(held: Held, states: Real, scale: Real) -> NDArray[np.bool_]:
-    """Whether Newton's step from states of a flow leads no farther than `NEAR` of their scale."""
-    if not len(states):
-        return np.zeros(0, dtype=bool)
-    h = torch.as_tensor(states).to(held.input)
+        return
+    h = torch.as_tensor(ends.states[some]).to(held.input)
     step = torch.linalg.pinv(displacement_matrices(held, h)) @ held.moved(h).unsqueeze(-1)
-    return np.asarray(step[..., 0].abs().amax(-1).double().cpu().numpy() <= NEAR * scale)
+    rests = step[..., 0].abs().amax(-1).double().cpu().numpy() <= NEAR * scale_of(ends, some)
+    yield 0.0, some[rests]
+    for place in np.flatnonzero(period > 0)[:MOST_SHOT]:
+        yield float(period[place]), some[place : place + 1]
 
 
 def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     """Refine ends that repeat as points or cycles, and assign those that come to one that attracts."""
+    assign(ends, members, NEAR)
     members = members[ends.labels[members] == UNDECIDED]
     if not len(members):
         return
     few = members[representatives(ends.states[members], scale_of(ends, members))]
-    found = cycles(held, period, ends.states[few], 0.0, ends.code)
-    for one in found:
-        if one is not None:
-            add(ends, one)
+    found = [one for one in cycles(held, period, ends.states[few], 0.0, ends.code) if one is not None]
+    loose = [number for number, one in zip([add(ends, one) for one in found], found, strict=True) if not one.isolated]
     assign(ends, members, NEAR)
-    left = [one for one, label in zip(found, ends.labels[few], strict=True) if label == UNDECIDED and one is not None]
-    if any(not one.isolated for one in left) and all(not one.isolated or one.stable == 0 for one in left):
-        alike = [(one.period > 0) == (period > 0) if held.is_flow else one.period == period for one in ends.attractors]
-        loose = [number for number, one in enumerate(ends.attractors) if not one.isolated and alike[number]]
+    if loose:
         ends.labels[members[ends.labels[members] == UNDECIDED]] = loose[0]
 
 
@@ -168,61 +156,46 @@ def _come_nearer(held: Held, ends: Ends, steps: int, bound: float) -> None:
     """Follow on what comes nearer to an attractor, for `LONGER` times as many steps in all."""
     some = ends.live()
     for _ in range(LONGER - 1):
-        before = nearest(ends, some)
+        before = away(ends, some).min(axis=0)
         if not np.isfinite(before).any():
             return
         _stretch(held, ends, some, steps, bound)
-        left = ends.labels[some] == UNDECIDED
-        some, before = some[left], before[left]
-        nearer = nearest(ends, some) < before
-        assign(ends, some[nearer], COMING)
-        some = some[nearer & (nearest(ends, some) <= HALVED * before)]
-        some = some[ends.labels[some] == UNDECIDED]
-        if not len(some):
-            return
+        now = away(ends, some).min(axis=0)
+        assign(ends, some[now < before], COMING)
+        some = some[(now <= HALVED * before) & (ends.labels[some] == UNDECIDED)]
 
 
 def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) -> None:
     """Say what orbits are on that do not repeat, one of them at a time; what stays undecided is left."""
-    left, escapes = ends.live(), 0
-    lengths: Sequence[int] = STEPS
+    left, escapes, lengths = ends.live(), 0, list(STEPS)
     for _ in range(MOST_SETS):
         left = left[ends.labels[left] == UNDECIDED]
-        if not len(left):
+        if not len(left) or escapes > MOST_ESCAPES:
             return
-        begin = ends.states[left[len(left) // 2]]
+        followed, found = left[len(left) // 2], None
         for length in lengths:
-            trail, beside, dt = _with_neighbour(held, begin, length, seed, ends.code)
-            coming = _coming(held, trail)
-            found = None if coming else aperiodic(held, trail, beside, dt, seed)
-            if coming or found:
+            trail, beside, dt = _with_neighbour(held, ends.states[followed], length, seed, ends.code)
+            found = _coming(held, trail) or aperiodic(held, trail, beside, dt, seed)
+            if found:
                 break
-        if coming:
-            add(ends, coming)
-            _come_nearer(held, ends, steps, bound)
-            continue
         if found is None:
-            lengths = STEPS[:1]
+            lengths = lengths[:1]
             width = UNSEEN * float(np.ptp(trail, axis=0).max())
             left = left[~(cKDTree(np.nan_to_num(trail)).query(ends.states[left])[0] <= width)]
-            continue
-        on_it = left[distances(found, ends.states[left]) <= found.near]
-        if found.form == CHAOS and _some_escape(held, ends, on_it, bound):
-            if escapes >= MOST_ESCAPES:
-                return
-            escapes += 1
-            _stretch(held, ends, left, WATCHED, bound)
-            continue
-        number = number_of(ends, found)
-        ends.labels[on_it] = number
-        ends.labels[left[len(left) // 2]] = number
-        left = left[ends.labels[left] == UNDECIDED]
-        if len(left):  # what comes to the same set more slowly
-            _stretch(held, ends, left, 2 * length, bound)
+        elif found.form in (REST, CYCLE):
+            add(ends, found)
+            _come_nearer(held, ends, steps, bound)
+        else:
+            on_it = left[distances(found, ends.states[left]) <= found.near]
+            if found.form == CHAOS and _some_escape(held, ends, on_it, bound):
+                escapes += 1
+            else:
+                ends.labels[[*on_it, followed]] = add(ends, found)
+            _stretch(held, ends, left, 2 * length, bound)  # what comes to the same set more slowly, or escapes
 
 
 def _with_neighbour(held: Held, begin: Real, length: int, seed: int, code: Compiled | None) -> tuple[Real, Real, float]:
-    """The orbit from where a state (n,) is after `length` steps, one beside it, both as long, and a step's time."""
+    """Return an orbit from where a state (n,) is after `length` steps, one beside it, and a step's time."""
     begin = orbit(held, torch.as_tensor(begin).to(held.input)[None], length, code)[0][-1, 0].double().cpu().numpy()
     aside = np.random.default_rng(seed).standard_normal(len(begin))
     both = np.stack([begin, begin + BESIDE * np.abs(begin).max() * aside / np.linalg.norm(aside)])
@@ -232,7 +205,7 @@ def _with_neighbour(held: Held, begin: Real, length: int, seed: int, code: Compi
 
 
 def _coming(held: Held, trail: Real) -> Attractor | None:
-    """The cycle of a map that an orbit (m, n) comes to, where it attracts; None where it comes nearer to none."""
+    """Return the stable cycle of a map that an orbit (m, n) comes to; None where it comes nearer to none."""
     if held.is_flow or not np.isfinite(trail).all():
         return None
     half, width = len(trail) // 2, float(np.ptp(trail, axis=0).max())
@@ -249,7 +222,7 @@ def _coming(held: Held, trail: Real) -> Attractor | None:
 
 
 def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
-    """Whether orbits on a chaotic set end elsewhere when they are followed on."""
+    """Return whether orbits on a chaotic set end elsewhere when they are followed on."""
     some = on_it[np.linspace(0, len(on_it) - 1, min(len(on_it), SAMPLED)).astype(int)]
     fresh = np.full(len(some), UNDECIDED), ends.states[some], np.zeros(len(some), np.int64)
     tried = Ends(list(ends.attractors), *fresh, ends.size, ends.fast, ends.code)

@@ -29,6 +29,7 @@ WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
 ITERATIONS = 12  # of Newton's method, from an orbit that all but repeats
 SINGULAR = 1e-10  # of the largest singular value of the derivative: smaller ones lead along a continuum of roots
 LEAST = 1e-6  # of the distance between two states: a point that comes back so near before its period has a shorter one
+SAME = 1e-12  # of the largest state: roots that agree so well are one
 BLOCK = 2**21  # entries of Jacobians that are found at once
 ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the product of p Jacobians
 SHOT = 1e-9  # the relative error of a flow's φ_T
@@ -37,7 +38,7 @@ ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther o
 POINTS = 512  # a quarter of the states of a flow's periodic orbit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attractor:
     """An orbit or a set where orbits end; it attracts what is near where `stable` is 1.
 
@@ -56,7 +57,7 @@ class Attractor:
     residual : float
         ‖F^p(h) − h‖₂, ‖f(h)‖₂ of an equilibrium, NaN where nothing repeats.
     multipliers : ndarray of complex, shape (mode,)
-        Of F^p, or Floquet's without the flow's own 1; of an equilibrium its eigenvalues λ in 1/s. Empty of other forms.
+        Multipliers of F^p, or Floquet's without the flow's own 1; an equilibrium's eigenvalues λ in 1/s. Empty of sets.
     multiplier_errors : ndarray, shape (mode,)
         A bound on the error of each.
     exponents, exponent_errors : ndarray, shape (k,)
@@ -64,7 +65,7 @@ class Attractor:
     near : float
         Ends at most this far from `states` belong to it.
     isolated : bool
-        Whether no multiplier may be 1 (no eigenvalue 0): else others may lie at any distance.
+        True where no multiplier may be 1 (no eigenvalue 0): else others may lie at any distance.
     """
 
     form: str
@@ -95,31 +96,38 @@ def cycles(
     near : float
         As in `Attractor`.
     code : Compiled, optional
-        Of `following.scalar_code`.
+        The result of `following.scalar_code`.
     """
     if not len(starts):
         return []
     if held.is_flow and period:
         return [_limit_cycle(held, start, period, near, code) for start in starts]
-    p = max(1, int(period))
+    p, unit = max(1, int(period)), 0.0 if held.is_flow else 1.0
     h = torch.as_tensor(starts).to(held.input)
-    unit = 0.0 if held.is_flow else 1.0
     with torch.no_grad():
-        for _ in range(ITERATIONS):
+        for iteration in range(ITERATIONS + 1):
             moved, product = _carried(held, p, h)
             slope = finite_or_zero(product - unit * torch.eye(h.shape[1], dtype=h.dtype))
             step = torch.linalg.pinv(slope, rtol=SINGULAR) @ (moved - unit * h).unsqueeze(-1)
-            h = h - step.squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
-        missed = (_carried(held, p, h)[0] - unit * h).norm(dim=-1)
-    found: list[Attractor | None] = [None] * len(h)
+            step = step.squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
+            if iteration == ITERATIONS or (step.abs() <= torch.finfo(h.dtype).eps * h.abs().amax()).all():
+                break
+            h = h - step
+        missed = (moved - unit * h).norm(dim=-1)
     size = 1.0 if not held.is_flow else float(torch.linalg.matrix_norm(product, 2).max().clamp_min(1))
-    for place in (missed <= size * tolerance(h)).nonzero()[:, 0].tolist():
-        found[place] = _described(held, p, h[place], float(missed[place]), near)
+    found: list[Attractor | None] = [None] * len(h)
+    places = (missed <= size * tolerance(h)).nonzero()[:, 0]
+    if len(places):
+        rounded = (h[places] / (SAME * h.abs().amax()).clamp_min(1e-300)).round()
+        _, first, which = np.unique(rounded.cpu().numpy(), axis=0, return_index=True, return_inverse=True)
+        unlike = [_described(held, p, h[place], float(missed[place]), near) for place in places[first]]
+        for place, one in zip(places.tolist(), which.ravel().tolist(), strict=True):
+            found[place] = unlike[one]
     return found
 
 
 def _carried(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor]:
-    """F^p(h) of states (k, n) and its Jacobian, the product of those on the way; f(h) and ∂f/∂h of a flow."""
+    """Return F^p(h) of states (k, n) and its Jacobian, the product of those on the way; f(h) and ∂f/∂h of a flow."""
     k, n = h.shape
     product = torch.eye(n, dtype=h.dtype).expand(k, n, n)
     at_once = max(1, BLOCK // (k * n * n))
@@ -151,7 +159,7 @@ def product_and_error(held: Held, states: Tensor) -> tuple[Real, Real]:
 
 
 def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -> Attractor | None:
-    """The fixed point, equilibrium or cycle through a root; None where it repeats earlier than after p steps."""
+    """Return the fixed point, equilibrium or cycle through a root; None where it repeats earlier than after p steps."""
     with torch.no_grad():
         states = [root]
         for _ in range(p - 1):
@@ -177,7 +185,7 @@ def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -
 
 
 def _weakest(matrix: Real, is_flow: bool) -> Real:
-    """The direction in which F^p(h) − h (f of a flow) changes least, as long as the reciprocal of that slope."""
+    """Return the direction in which F^p(h) − h (f of a flow) changes least, as long as the reciprocal of that slope."""
     _, singular, directions = np.linalg.svd(matrix - (0 if is_flow else 1) * np.eye(len(matrix)))
     return np.asarray(directions[-1] / max(singular[-1], np.sqrt(np.finfo(float).eps) * max(singular[0], 1e-300)))
 
@@ -193,7 +201,7 @@ def exponents_of(multipliers: Complex, errors: Real, period: float) -> tuple[Rea
 
 
 def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Compiled | None) -> Attractor | None:
-    """The periodic orbit of a flow near a start (n,) that comes back after about `period` seconds, by shooting."""
+    """Return the periodic orbit of a flow near a start (n,) that returns after about `period` seconds, by shooting."""
     n, h, T, before = len(start), start, period, np.inf
     normal = _velocity(held, start)
     for _ in range(ITERATIONS):
@@ -222,7 +230,7 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
 
 
 def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tuple[Real, Real, Real]:
-    """States (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states.
+    """Return states (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states.
 
     The states are extrapolated from those of half as many steps; NaN where these differ by too much.
     """
@@ -239,7 +247,7 @@ def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tup
 
 
 def propagators(held: Held, states: Real, dt: float) -> Real:
-    """Return what each step does to a tangent vector, shape (k, n, n).
+    """Return the effect of each step to a tangent vector, shape (k, n, n).
 
     Of a map these are the Jacobians at the states (k, n). Of a flow, whose states are `dt` apart, two steps are one of
     Runge and Kutta's method for Y' = J Y.
@@ -257,7 +265,7 @@ def propagators(held: Held, states: Real, dt: float) -> Real:
 
 
 def _product(factors: Real) -> Real:
-    """The last factor times … times the first one, in pairs."""
+    """Return the last factor times … times the first one, in pairs."""
     while len(factors) > 1:
         rest = factors[len(factors) // 2 * 2 :]
         factors = np.concatenate([factors[1::2] @ factors[: 2 * (len(factors) // 2) : 2], rest])

@@ -78,7 +78,7 @@ class Stretch(NamedTuple):
     period : Tensor, shape (k,)
         After which an orbit came back to where it was at first, in steps or seconds; 0 where it did not.
     gone : Tensor of bool, shape (k,)
-        Whether it left the bound, or became no number.
+        True where it left the bound, or became no number.
     taken : Tensor of int, shape (k,)
         Steps until it left or rested, `count` of others.
     """
@@ -100,9 +100,9 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
     bound : float
         On max |h_i|.
     scale : Tensor, shape (k,)
-        Of each orbit, which its repetition is relative to.
+        Size of each orbit, which its repetition is relative to.
     code : Compiled or None
-        Of `scalar_code`.
+        The result of `scalar_code`.
     """
     dt = time_step(held, begin) if held.is_flow else 0.0
     allowed = (RETURNS if held.is_flow else max(REPEATS, ROUNDED * torch.finfo(begin.dtype).eps)) * scale
@@ -144,9 +144,7 @@ def _by_loops(code: Compiled, begin: Tensor, dt: float, count: int, bound: float
     def work(rows: slice) -> tuple[Tensor, ...]:
         states, size = begin[rows].numpy().copy(), len(begin[rows])
         period, gone, taken = np.zeros(size), np.zeros(size, dtype=bool), np.full(size, count)
-        given = states, code.numbers, code.workspace, *([dt] if dt else [])
-        loop = code.module.follow_flow if dt else code.module.follow_map
-        loop(*given, count, bound, near[rows], period, gone, taken)
+        code.module.follow(states, code.numbers, code.workspace, dt, count, bound, near[rows], period, gone, taken)
         return tuple(torch.from_numpy(each) for each in (states, period, gone, taken))
 
     return Stretch(*in_threads(work, len(begin), 8.0 * begin.shape[1] * count))

@@ -17,47 +17,28 @@ def runge_kutta(h, c, w, dt, slopes, out):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
+def advance(h, c, w, dt, slopes, out):
+    """Write the next state of a map, whose `dt` is 0, or of a flow into `out`."""
+    if dt == 0.0:
+        step(h, c, w, out)
+    else:
+        runge_kutta(h, c, w, dt, slopes, out)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
 def orbit(states, c, length, dt):
-    """Write the states that follow on the first of `states` (m, n) into the others; `dt` is 0 of a map."""
+    """Write the states that follow on the first of `states` (m, n) into the others."""
     w, slopes = np.empty(length), np.empty((4, N))
     for number in range(1, len(states)):
-        if dt == 0.0:
-            step(states[number - 1], c, w, states[number])
-        else:
-            runge_kutta(states[number - 1], c, w, dt, slopes, states[number])
+        advance(states[number - 1], c, w, dt, slopes, states[number])
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def follow_map(states, c, length, count, bound, near, period, gone, taken):
-    """Move each of `states` (k, n) by `count` steps; the other arrays are those of `following.Stretch`."""
-    w, h, new, first = np.empty(length), np.empty(N), np.empty(N), np.empty(N)
-    for k in range(len(states)):
-        for i in range(N):
-            h[i] = first[i] = states[k, i]
-        for number in range(1, count + 1):
-            step(h, c, w, new)
-            inside, rests, back = True, True, True
-            for i in range(N):
-                inside &= abs(new[i]) <= bound
-                rests &= abs(new[i] - h[i]) <= near[k]
-                back &= abs(new[i] - first[i]) <= near[k]
-            if not inside:
-                gone[k], taken[k] = True, number
-                break
-            for i in range(N):
-                h[i] = new[i]
-            if rests:
-                period[k], taken[k] = 1.0, number
-                break
-            if back and period[k] == 0.0:
-                period[k] = number
-        for i in range(N):
-            states[k, i] = h[i]
+def follow(states, c, length, dt, count, bound, near, period, gone, taken):
+    """Move each of `states` (k, n) by `count` steps; the other arrays are those of `following.Stretch`.
 
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def follow_flow(states, c, length, dt, count, bound, near, period, gone, taken):
-    """Do as `follow_map` in steps of `dt`: an orbit comes back where it crosses the plane through its first state."""
+    A flow's orbit comes back where it crosses the plane through its first state, square to the velocity there.
+    """
     w, h, new, first = np.empty(length), np.empty(N), np.empty(N), np.empty(N)
     slopes, normal = np.empty((4, N)), np.empty(N)
     for k in range(len(states)):
@@ -65,22 +46,26 @@ def follow_flow(states, c, length, dt, count, bound, near, period, gone, taken):
             h[i] = first[i] = states[k, i]
         step(first, c, w, normal)
         for number in range(1, count + 1):
-            runge_kutta(h, c, w, dt, slopes, new)
-            inside, side, then, away = True, 0.0, 0.0, 0.0
+            advance(h, c, w, dt, slopes, new)
+            inside, moves, side, then, away = True, 0.0, 0.0, 0.0, 0.0
             for i in range(N):
                 inside &= abs(new[i]) <= bound
+                moves = max(moves, abs(new[i] - h[i]))
                 side += (h[i] - first[i]) * normal[i]
                 then += (new[i] - first[i]) * normal[i]
             if not inside:
                 gone[k], taken[k] = True, number
                 break
-            if side < 0.0 and then >= 0.0 and period[k] == 0.0:
+            crosses, part = dt == 0.0 or (side < 0.0 and then >= 0.0), 1.0
+            if dt != 0.0 and crosses:
                 part = side / (side - then)
-                for i in range(N):
-                    away = max(away, abs(h[i] + part * (new[i] - h[i]) - first[i]))
-                if away <= near[k]:
-                    period[k] = dt * (number - 1 + part)
             for i in range(N):
+                away = max(away, abs(h[i] + part * (new[i] - h[i]) - first[i]))
                 h[i] = new[i]
+            if crosses and away <= near[k] and period[k] == 0.0:
+                period[k] = number if dt == 0.0 else dt * (number - 1 + part)
+            if dt == 0.0 and moves <= near[k]:
+                period[k], taken[k] = 1.0, number
+                break
         for i in range(N):
             states[k, i] = h[i]

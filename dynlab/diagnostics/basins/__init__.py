@@ -1,4 +1,4 @@
-"""Where every start ends: attractors and their basins."""
+"""Attractors and their basins."""
 
 from dynlab.diagnostics.basins.basins import basins
 

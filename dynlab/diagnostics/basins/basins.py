@@ -1,4 +1,4 @@
-"""Which start ends where: the attractors that a plane of starts leads to, and their basins."""
+"""The attractors that a plane of starts leads to, and their basins."""
 
 from typing import Any
 
@@ -33,7 +33,6 @@ HELD = 6  # numbers of each start beside the states where it starts and ends
 LARGEST_STATE, BEYOND_WINDOW = 1e10, 1e3  # an orbit has left beyond that, and beyond so many times the window's reach
 IN_BOX = 1024  # starts in the box of a system of more than two states, and a tenth of the grid's at most
 SEARCHED, SEARCH_WORK = 256, 2.0**33  # starts of the search for fixed points, fewer of large networks: n³ each
-SAME = 1e-8  # of the largest: roots that are nearer are one
 METHOD = (
     "Every start is followed for the steps that the settings name, and longer while it comes nearer to an attractor. "
     "Fixed points and cycles are those to which Newton's method leads from ends that repeat within 1e-9, and stable "
@@ -70,7 +69,7 @@ def basins(
     ----------
     system : Map or Flow
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives the network through the states that span the plane: their two leading principal components.
+        Inputs that drive the network through the states that span the plane: their two leading principal components.
     states : array_like, shape (..., state), optional
         Those states themselves, in place of what `inputs` leads to. Without either a planar system has its own plane,
         and a larger one the plane of the states on orbits from random starts.
@@ -83,19 +82,19 @@ def basins(
     box : array_like, shape (2, state), optional
         The lowest and the highest state of the box from which further starts are drawn; of two states the window.
     steps : int
-        How long each start is followed, of a flow in quarters of its fastest time scale; up to ten times as long while
-        it comes nearer to an attractor.
+        Steps that each start is followed, of a flow in quarters of its fastest time scale; up to ten times as long
+        while it comes nearer to an attractor.
     follow : bool, optional
-        Whether orbits that neither rest nor repeat are followed further to say what they are on. Where it is not given
-        they are, unless the network is so large that this takes minutes.
+        Follow orbits that neither rest nor repeat further, to say what they are on. By default so, unless the network
+        is so large that this takes minutes.
     largest_state : float, optional
         An orbit has left where a state exceeds it, or is no number: 1e10, or a thousand times the window's reach.
     max_memory : float
         Bytes: a grid whose ends alone take more is refused.
     dtype, device : str
-        Of the orbits.
+        Number type of the orbits, and where they are computed.
     seed : int
-        Of random starts.
+        Seed of the random starts.
 
     Returns
     -------
@@ -210,8 +209,5 @@ def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
     some = np.random.default_rng(seed).choice(len(starts), few, replace=False)
     with torch.no_grad():
         found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
-    roots = found.states[found.converged].numpy()
-    rounded = np.round(roots / (SAME * max(1.0, float(np.abs(roots).max(initial=0.0)))))
-    _, first = np.unique(rounded, axis=0, return_index=True)
-    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[first], 0.0) if len(first) else []
-    return [one for one in listed if one is not None and one.stable == 1]
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, found.states[found.converged].numpy(), 0.0)
+    return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]

@@ -31,7 +31,7 @@ class Plane:
     box : ndarray, shape (2, state)
         The box's lowest and highest states.
     share : float
-        Of the states' variance that lies in the plane; 1 where the plane is the whole state space.
+        Part of the states' variance that lies in the plane; 1 where the plane is the whole state space.
     """
 
     origin: Real
@@ -42,7 +42,7 @@ class Plane:
 
     @property
     def reach(self) -> float:
-        """How far the window's states may lie from 0."""
+        """Return a bound on the distance of the window's states from 0."""
         return float(np.linalg.norm(self.origin)) + float(np.abs(self.window).max())
 
     def states(self, x: Real, y: Real) -> Real:

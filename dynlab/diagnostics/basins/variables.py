@@ -109,18 +109,18 @@ def of_attractors(
 
 
 def _shares(labels: Index, count: int) -> tuple[list[float], list[float]]:
-    """Shares p of the labels that are 0, 1, …, and √(p (1 − p)/N)."""
+    """Return the shares p of the labels that are 0, 1, …, and √(p (1 − p)/N)."""
     shares = np.array([(labels == number).mean() if labels.size else np.nan for number in range(count)])
     return shares.tolist(), np.sqrt(shares * (1 - shares) / max(labels.size, 1)).tolist()
 
 
 def _kind(one: Attractor) -> str:
-    """The kind; by its stability where that is decided and no more is, as of a node or a focus."""
+    """Return the kind; by its stability where that is decided and no more is, as of a node or a focus."""
     return _class(one) if one.kind.startswith("undecided") and one.stable >= 0 else one.kind
 
 
 def _class(one: Attractor) -> str:
-    """The stability of a point at rest; any other attractor's kind."""
+    """Return the stability of a point at rest; any other attractor's kind."""
     if one.form != REST or one.kind.startswith("continuum"):
         return one.kind
     words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}

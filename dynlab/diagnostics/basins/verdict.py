@@ -8,55 +8,45 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
-from dynlab.wording import agree, counted, joined, number, of_map, share, with_error
+from dynlab.wording import agree, capital, counted, joined, number, of_map, share, with_error
 
 SURE = 3.0  # standard errors
-FEW = 3  # starts, which are counted in place of told as a share
+FEW = 3  # starts, which are counted
 
 
 def verdict(ds: xr.Dataset, is_flow: bool, fewer: int) -> str:
     """Return one to three sentences; `fewer` is the size of a network for which fewer starts were taken, else 0."""
-    settings = schema.settings(ds)
-    basin, steps = ds["basin"].values, settings["steps"]
+    settings, basin = schema.settings(ds), ds["basin"].values
     step = settings.get("step_size")
     of = "" if step is None else f" under Euler's map at ε = {number(step)}"
-    sentences = [f"Of {counted(basin.size, 'start')}{of}, {joined(_ends(ds, is_flow))}."] if _ends(ds, is_flow) else []
-    undecided = int((basin == UNDECIDED).sum())
-    if undecided:
-        where = "" if sentences else f" of {counted(basin.size, 'start')}{of}"
-        some = _some(undecided, basin.size)
-        verb = agree(undecided if undecided <= FEW else 2)
-        sentences.append(f"{some[:1].upper()}{some[1:]}{where} {verb} undecided after {steps:,} steps.")
-    limit = _limit(ds, fewer)
-    said = " ".join(sentences + [limit] * bool(limit))
+    ends = joined(_ends(ds, is_flow))
+    sentences = [f"Of {counted(basin.size, 'start')}{of}, {ends}."] if ends else []
+    if (basin == UNDECIDED).any():
+        some = capital(_some(basin == UNDECIDED, "is", "are"))
+        sentences.append(f"{some} undecided after {settings['steps']:,} steps{'' if ends else of}.")
+    said = " ".join([*sentences, _limit(ds, fewer)]).strip()
     at = settings["input"] if settings["at"] == "values" else settings["at"]
     return under_input(said, at) if settings["input"] else said
 
 
 def _ends(ds: xr.Dataset, is_flow: bool) -> list[str]:
-    """Where starts on the plane end, by kind, and how many leave or drift."""
+    """Return where starts on the plane end, by kind, and how many leave or drift."""
     basin = ds["basin"].values
     kinds, found = np.array(ds["attractor_class"].values.tolist(), dtype=object), []
     for kind, numbers in Counter(kinds[np.isin(np.arange(len(kinds)), basin)].tolist()).items():
         here = np.isin(basin, np.flatnonzero(kinds == kind))
         word = kind.replace("fixed point", "equilibrium") if is_flow else of_map(kind)
         what = f"a {word}" if kind.startswith("continuum") else counted(numbers, word)
-        found.append(f"{_some(int(here.sum()), basin.size)} {_verb(here, 'ends', 'end')} on {what}")
-    leaves, drifts = basin == LEAVES, basin <= DRIFTS
-    if leaves.any():
-        bound = number(schema.settings(ds)["largest_state"])
-        found.append(f"{_some(int(leaves.sum()), basin.size)} {_verb(leaves, 'leaves', 'leave')} |h_i| ≤ {bound}")
-    if drifts.any():
-        ways = len(np.unique(basin[drifts]))
-        where = f" in {ways} directions" if ways > 1 else ""
-        found.append(
-            f"{_some(int(drifts.sum()), basin.size)} {_verb(drifts, 'drifts', 'drift')} outward for ever{where}"
-        )
-    return found
+        found.append(f"{_some(here, 'ends', 'end')} on {what}")
+    ways = len(np.unique(basin[basin <= DRIFTS]))
+    bound = number(schema.settings(ds)["largest_state"])
+    found += [f"{_some(basin == LEAVES, 'leaves', 'leave')} |h_i| ≤ {bound}"] * bool((basin == LEAVES).any())
+    where = f"outward for ever in {counted(ways, 'direction')}"
+    return found + [f"{_some(basin <= DRIFTS, 'drifts', 'drift')} {where}"] * bool(ways)
 
 
 def _limit(ds: xr.Dataset, fewer: int) -> str:
-    """What limits the answer: attractors beyond the plane, a fractal border, or few starts."""
+    """Return what limits the answer: attractors beyond the plane, a fractal border, or few starts."""
     missed, border = int(ds["missed_attractors"]), float(ds["boundary_basin_entropy"])
     error = float(ds["boundary_basin_entropy_error"])
     if missed:
@@ -70,12 +60,8 @@ def _limit(ds: xr.Dataset, fewer: int) -> str:
     return ""
 
 
-def _some(starts: int, of: int) -> str:
-    """So many of all starts: "1 start", "47.6 %", "all but 1"."""
-    if starts <= FEW:
-        return counted(starts, "start")
-    return f"all but {of - starts}" if 0 < of - starts <= FEW else share(starts / of)
-
-
-def _verb(starts: np.ndarray, one: str, several: str) -> str:
-    return agree(int(starts.sum()), one, several)
+def _some(here: np.ndarray, *verb: str) -> str:
+    """Return how many starts do something: "1 start ends", "47.6 % end", "all but 1 end"."""
+    count = int(here.sum())
+    said = f"all but {here.size - count}" if 0 < here.size - count <= FEW else share(count / here.size)
+    return f"{counted(count, 'start') if count <= FEW else said} {agree(count if count <= FEW else 2, *verb)}"

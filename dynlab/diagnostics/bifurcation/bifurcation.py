@@ -1,21 +1,19 @@
-"""How fixed points, periodic orbits and equilibria change with one parameter: branches and their bifurcations."""
+"""Branches of fixed points, periodic orbits and equilibria in one parameter, and their bifurcations."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.arguments import check_at_least
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.bifurcation.branches import Diagram
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, scale_of
 from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, check_memory, visited
 from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
-from dynlab.diagnostics.bifurcation.variables import orbits_of, variables
+from dynlab.diagnostics.bifurcation.variables import FLAGS, variables
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
 from dynlab.diagnostics.fixed_points.layers import search
@@ -24,10 +22,9 @@ from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
-from dynlab.systems import Euler, Flow, Map, System
+from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_settings
-from dynlab.systems.held_jacobians import held_matrices
 from dynlab.trajectories.simulation import prepare
 from dynlab.wording import number
 
@@ -35,14 +32,10 @@ SEARCHES = 3  # for fixed points, each at one value of the parameter
 MAX_PERIOD = 8
 LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
 VALUES, FEWER_VALUES = 400, 100  # of the orbit diagram; fewer for networks
-LARGEST, BEYOND_TYPICAL = (
-    100.0,
-    10.0,
-)  # where branches are cut: or that many times the largest fixed point
+LARGEST, BEYOND_TYPICAL = 100.0, 10.0  # where branches are cut: or that many times the largest fixed point
 MAX_MEMORY = 2.0**30
 MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour, and the time grows as n³
 APART = 1e-4  # times the branches' size: orbits that end nearer end on one point
-EULER_STEP = 0.1  # times a flow's own time, 1/‖∂f/∂h‖ at 0: of the map whose fixed points are its equilibria
 METHOD = (
     "Branches are followed by pseudo-arclength continuation in units of the range of the parameter and of the size of "
     "the states. Steps are at most 0.01 long (0.02 beyond 8 dimensions) and turn by at most acos 0.97. A fold turns "
@@ -155,26 +148,27 @@ def bifurcation(
     """
     n, lowest, highest = system.state_size, float(lowest), float(highest)
     values = (VALUES if n <= SMALL else FEWER_VALUES) if values is None else values
-    check_range(parameter, lowest, highest)
-    _check(largest_state, starts, searches, max_period, values, observed, n, max_memory)
-    varied = varied_system(system, inputs, (parameter,), at, at_step, ((lowest + highest) / 2,))
+    _check(parameter, (lowest, highest), n, largest_state, observed)
+    check_memory(values, n, max_memory)
+    check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
+    check_at_least(0, values=values)
+    varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,))
     with one_torch_thread():
         begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in np.linspace(lowest, highest, searches)]
         largest = max([float(np.abs(state).max()) for one in begun for state in one.states], default=0.0)
         bound = max(LARGEST, BEYOND_TYPICAL * largest) if largest_state is None else largest_state
-        diagram, beyond = _diagram(varied, begun, (lowest, highest), bound, max_period)
-        orbits, grid = orbits_of(diagram), np.linspace(lowest, highest, values)
+        diagram, outside = _diagram(varied, begun, bound, max_period)
+        grid = np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
-    coordinate = _coordinate(diagram, orbits, seen) if observed is None else observed
-    found = variables(diagram, orbits, parameter, coordinate)
-    found |= {} if seen is None else _of_orbits(seen, coordinate, varied.held.is_flow)
-    axis = {schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))}
+    coordinate = _coordinate(diagram, seen) if observed is None else observed
     settings = {"parameter": parameter, "lowest": lowest, "highest": highest, "largest_state": bound, "seed": seed}
     settings |= {"max_memory": max_memory, "starts": starts, "searches": searches, "max_period": max_period}
-    settings |= {"observed": coordinate, "values": values} | held_settings(system, at, varied.held)
-    said = verdict(diagram, parameter, (lowest, highest), bound, beyond, seen)
+    settings |= {"observed": coordinate, "values": values} | held_settings(system, at, varied.original)
+    said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
     said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
     missing = [f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete]
+    found = variables(diagram, seen, parameter, coordinate)
+    axis = {schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))}
     return schema.dataset(
         found,
         system=system.name,
@@ -183,7 +177,7 @@ def bifurcation(
         verdict="".join([said, *missing]),
         method=METHOD,
         coords=axis if values else {},
-        flags=_flags(diagram, found, bound),
+        flags=schema.not_finite(found, FLAGS),
     )
 
 
@@ -194,7 +188,7 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
     ----------
     varied : Varied
     value : float
-        Of the parameter.
+        Value of the parameter.
     inputs : array_like or None
         The input that drives the network, for starts.
     count : int or None
@@ -202,26 +196,20 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
     seed : int
     """
     held = varied.fixed(value)
-    if isinstance(held.system, Flow):
-        rest = torch.zeros(held.system.state_size, dtype=torch.float64)
-        speed = float(torch.linalg.matrix_norm(held_matrices(held, rest), 2).nan_to_num(1.0))
-        held = replace(held, system=Euler(held.system, EULER_STEP / (speed or 1.0)))
     system, visited = held.system, None
-    if isinstance(varied.system, Map) and isinstance(system, Map) and system.network_input_size and inputs is not None:
+    if isinstance(system, Map) and system.network_input_size and inputs is not None:
         visited = driven_states(system, system.drive(prepare(system, inputs)[1]))
     found = search(held, count=count or usual_starts(system), visited=visited, seed=seed)
     states = [place.state for place in found.points if place.status == FIXED]
     return Begun(value, sorted(states, key=lambda state: float(np.linalg.norm(state))), incomplete(found))
 
 
-def _diagram(
-    varied: Varied, begun: Sequence[Begun], ends: tuple[float, float], bound: float, max_period: int
-) -> tuple[Diagram, int]:
+def _diagram(varied: Varied, begun: Sequence[Begun], bound: float, max_period: int) -> tuple[Diagram, int]:
     """Return the branches, and how many fixed points beyond the bound one search found at most."""
-    n, (lowest, highest) = varied.system.state_size, ends
+    n = varied.system.state_size
     near = [[state for state in one.states if np.abs(state).max() <= bound] for one in begun]
     scale = scale_of([state for some in near for state in some], n)
-    curve = SolutionCurve(varied, scale, lowest, highest - lowest)
+    curve = SolutionCurve(varied, scale)
     face = np.append(bound / scale, 1.0)
     longest = LONGEST_STEP if n <= SMALL else LONGER_STEP
     diagram = Diagram(curve, np.append(-face[:-1], 0.0), face, longest, max_period)
@@ -230,65 +218,25 @@ def _diagram(
     return diagram, max(len(one.states) - len(some) for one, some in zip(begun, near, strict=True))
 
 
-def _coordinate(diagram: Diagram, orbits: Sequence[Vector], seen: Visited | None) -> int:
+def _coordinate(diagram: Diagram, seen: Visited | None) -> int:
     """Return the coordinate in which orbits end farthest apart, else that which varies most along the branches."""
-    kinds = [one.kind for branch in diagram.branches for one in branch.solutions]
-    stable = [orbit for orbit, kind in zip(orbits, kinds, strict=True) if kind.stable == 1]
-    spread = [np.std(np.concatenate(some), axis=0) for some in (stable, orbits) if some]
-    spread = [seen.moves if seen is not None and seen.moves.max() > APART * diagram.curve.scale.max() else [], *spread]
-    return next((int(np.argmax(each)) for each in spread if len(each) and max(each) > 0), 0)
-
-
-def _of_orbits(seen: Visited, coordinate: int, is_flow: bool) -> dict[str, xr.Variable]:
-    what, each = f"h_{coordinate + 1}", (schema.PARAMETER, schema.SAMPLE)
-    states, units = seen.states[..., coordinate], schema.SECOND if is_flow else schema.STEP
-    words = f"extremum of {what}" if is_flow else f"state {what}"
-    return {
-        "visited": schema.variable((*each, schema.ITERATION), states, words),
-        "settled": schema.variable(each, seen.settled, "1 on an attractor, 0 on none yet, −1 left the bound"),
-        "cycle_period": schema.variable(each, seen.period, "period of the cycle that the orbit ends on", units),
-        "cycle_multiplier": schema.variable(each, seen.multiplier, "largest |μ| of that cycle, but for a flow's own 1"),
-    }
-
-
-def _flags(diagram: Diagram, found: dict[str, xr.Variable], bound: float) -> dict[str, str]:
-    flags = {"branch_orbit": "NaN beyond the orbit's period"}
-    if not all(one.coefficient for one in diagram.bifurcations):
-        flags["bifurcation_coefficient"] = flags["bifurcation_coefficient_error"] = (
-            "NaN where no cubic term decides what is born: of folds, transcritical and bracketed points"
-        )
-    if not all(one.refined for one in diagram.bifurcations):
-        flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
-    if np.isinf(found["eigenvalue_error"].values).any():
-        flags["eigenvalue_error"] = "inf: at a kink, where the Jacobian is that of one side"
-    if "visited" in found:
-        flags["cycle_period"] = flags["cycle_multiplier"] = "NaN where an orbit ends on no cycle"
-    if "visited" in found and np.isnan(found["visited"].values).any():
-        flags["visited"] = (
-            f"NaN where an orbit left abs(h_i) ≤ {bound:g} or was no number, or a solution has no more extrema"
-        )
-    return flags
+    if seen is not None and seen.moves.max() > APART * diagram.curve.scale.max():
+        return int(np.argmax(seen.moves))
+    solutions = [one for branch in diagram.branches for one in branch.solutions]
+    stable = [one for one in solutions if one.kind.stable == 1] or solutions
+    spread = np.std([diagram.curve.state(one.z) for one in stable], axis=0) if stable else np.zeros(1)
+    return int(np.argmax(spread))
 
 
 def _check(
-    largest_state: float | None,
-    starts: int | None,
-    searches: int,
-    max_period: int,
-    values: int,
-    observed: int | None,
-    size: int,
-    max_memory: float,
+    parameter: str, ends: tuple[float, float], size: int, largest_state: float | None, observed: int | None
 ) -> None:
-    check_memory(values, size, max_memory)
-    check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
-    check_at_least(0, values=values)
+    check_range(parameter, *ends)
     if size > MOST_STATES:
         raise UserError(
             f"Branches of {size:,} states take hours, and at most {MOST_STATES} are followed: `dynlab fixed-points` "
             f"finds the points at one value of a parameter."
         )
-    if largest_state is not None and not largest_state > 0:
-        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
+    check_positive(largest_state=largest_state)
     if observed is not None and not 0 <= observed < size:
         raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")

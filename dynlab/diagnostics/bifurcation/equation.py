@@ -1,7 +1,9 @@
 """The curve of solutions that a branch is: F^m(h, p) = h of a map, f(h, p) = 0 of a flow, with its derivatives."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -9,50 +11,56 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.parameters import Varied
+from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.systems.held_jacobians import held_matrices
 
 Vector = NDArray[np.float64]
+Vectors = NDArray[np.complex128]
 
 SMALLEST = 1e-6  # times the largest scale: a coordinate that is smaller all over is measured in that
+JUMP = 1e-6  # times ‖J‖: where it changes by more within the error of the state, it has a kink there
 
 
 @dataclass(frozen=True)
 class SolutionCurve:
-    """G(h, p) = 0 in z = (h/s, (p − p₀)/w), where p is the one parameter of `varied`.
+    """G(z) = 0 in z = (h/s, y) with p = p₀ + w y: G is (F^m(h, p) − h)/s of a map, f(h, p)/s of a flow.
 
     Attributes
     ----------
     varied : Varied
+        With p as its one parameter.
     scale : ndarray, shape (n,)
         s, the size of the branches in each coordinate.
-    start, width : float
-        p₀ and w, of the parameter's range.
     period : int
         m; 1 for a flow.
     """
 
     varied: Varied
     scale: Vector
-    start: float
-    width: float
     period: int = 1
 
     @property
     def is_map(self) -> bool:
-        """Whether branches are those of a map."""
+        """Tell whether branches are those of a map."""
         return not self.varied.held.is_flow
 
     @property
     def critical(self) -> float:
-        """The eigenvalue with which G has a singular Jacobian: 1 of a map, 0 of a flow."""
+        """Return the eigenvalue with which G has a singular Jacobian: 1 of a map, 0 of a flow."""
         return float(self.is_map)
+
+    @property
+    def width(self) -> float:
+        """Return the width of the parameter's range."""
+        return float(self.varied.width)
 
     def of_period(self, period: int) -> "SolutionCurve":
         """Return the curve of orbits of that period."""
         return replace(self, period=period)
 
     def z(self, state: Vector, p: float) -> Vector:
-        """Return where that state and parameter lie."""
-        return np.append(np.asarray(state) / self.scale, (p - self.start) / self.width)
+        """Return the coordinates of a state and parameter."""
+        return np.append(np.asarray(state) / self.scale, (p - float(self.varied.lowest)) / self.width)
 
     def state(self, z: Vector) -> Vector:
         """Return the state h."""
@@ -60,58 +68,82 @@ class SolutionCurve:
 
     def parameter(self, z: Vector) -> float:
         """Return the parameter p."""
-        return float(self.start + z[-1] * self.width)
-
-    def tensors(self, z: Vector) -> tuple[Tensor, Tensor]:
-        """Return the state and the parameter as tensors."""
-        return torch.from_numpy(self.state(z)), torch.tensor(self.parameter(z), dtype=torch.float64)
-
-    def residual(self, z: Vector) -> Vector:
-        """Return G."""
-        return self.value(*self.tensors(z)).numpy()
+        return float(self.varied.lowest) + float(z[-1]) * self.width
 
     def orbit(self, z: Vector) -> Vector:
         """Return h, F(h), …, shape (period, n)."""
-        return self._orbit(*self.tensors(z)).numpy()
+        states = [torch.from_numpy(z * self._units)]
+        for _ in range(self.period - 1):
+            states.append(self.varied.held.moved(states[-1]))
+        return torch.stack(states).numpy()[:, :-1]
+
+    def residual(self, z: Vector) -> Vector:
+        """Return G."""
+        return self.value(torch.from_numpy(z)).numpy()
 
     def derivative(self, z: Vector) -> Vector:
         """Return ∂G/∂z, shape (n, n + 1)."""
-        matrix, by_p = (part.numpy() for part in self.linear(*self.tensors(z)))
-        return np.column_stack([(matrix - self.critical * np.eye(len(matrix))) * self.scale, by_p * self.width])
+        n = len(self.scale)
+        return np.asarray(self._matrices(z[None])[0, :n] - self.critical * np.eye(n, n + 1))
 
     def jacobian(self, z: Vector) -> Vector:
-        """Return the Jacobian whose eigenvalues decide stability."""
-        return self.matrix(*self.tensors(z)).numpy()
+        """Return the Jacobian whose eigenvalues decide stability, in units of s, shape (n, n)."""
+        return np.asarray(self._matrices(z[None])[0, :-1, :-1])
 
-    def value(self, state: Tensor, p: Tensor) -> Tensor:
-        """Return G, shape (n,)."""
-        return self._moved(self._orbit(state, p)[-1], p) - self.critical * state
+    def _matrices(self, places: Vector) -> Vector:
+        """Return the Jacobians of F^m, or f, of (h, y) at `places` (k, n + 1), in the units of z."""
+        states = torch.from_numpy(places * self._units)
+        product = held_matrices(self.varied.held, states)
+        for _ in range(1, self.period):
+            states = self.varied.held.moved(states)
+            product = held_matrices(self.varied.held, states) @ product
+        return product.numpy() * (self._units / self._units[:, None])
 
-    def matrix(self, state: Tensor, p: Tensor) -> Tensor:
-        """Return ∂F^m/∂h, or ∂f/∂h, shape (..., n, n), at states (..., n)."""
-        product, *others = self.varied.at(p.reshape(1), "jacobian", self._orbit(state, p))
-        for matrix in others:
-            product = matrix @ product
-        return product
+    @property
+    def _units(self) -> Vector:
+        return np.append(self.scale, 1.0)
 
-    def linear(self, state: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-        """Return that Jacobian and ∂G/∂p, (n,)."""
-        states = self._orbit(state, p)
-        matrices = self.varied.at(p.reshape(1), "jacobian", states)
-        by_p = derivative_along(lambda q: self._moved(states, q), p, torch.ones_like(p), states.requires_grad)
-        matrix, along = matrices[0], by_p[0]
-        for k in range(1, self.period):
-            matrix, along = matrices[k] @ matrix, matrices[k] @ along + by_p[k]
-        return matrix, along
+    def spectrum(self, z: Vector, offsets: Vector, error: float = 0.0) -> tuple[Vectors, Vector]:
+        """Return the eigenvalues of the Jacobian and bounds on their errors, inf at a kink.
 
-    def _orbit(self, state: Tensor, p: Tensor) -> Tensor:
-        states = [state]
-        for _ in range(self.period - 1):
-            states.append(self._moved(states[-1], p))
-        return torch.stack(states)
+        The state may be wrong by each of `offsets` (k, n), in units of s, and the Jacobian by `error` besides.
+        """
+        steps = np.column_stack([offsets, np.zeros(len(offsets))])
+        matrices = self._matrices(z + np.concatenate([0 * steps[:1], steps, -steps]))[None, :, :-1, :-1]
+        values, errors = spectra(matrices, self.period, error)
+        return values[0], errors[0]
 
-    def _moved(self, states: Tensor, p: Tensor) -> Tensor:
-        return self.varied.at(p.reshape(1), self.varied.method, states)
+    def second(self, z: Vector, left: NDArray[np.generic], right: NDArray[np.generic]) -> Vectors:
+        """Return the gradient of `left`ᴴ (∂G/∂z) `right`, (n + 1,), with `left` (n,) and `right` (n + 1,) held."""
+
+        def gradient(left: Vector, right: Vector) -> Vector:
+            place = torch.from_numpy(z).clone().requires_grad_()
+            with torch.enable_grad():
+                scalar = self.value(place) @ torch.from_numpy(left)
+                first = torch.autograd.grad(scalar, place, create_graph=True)[0]
+                along = first @ torch.from_numpy(right) + 0 * place[0]  # which may not depend on the place
+            return torch.autograd.grad(along, place)[0].numpy()
+
+        return complex_parts(gradient, len(z), np.conj(left), right)
+
+    def multilinear(self, z: Vector, *vectors: Vectors) -> Vectors:
+        """Return the derivative of G by z as often as there are `vectors` (n + 1,), applied to them, shape (n,)."""
+
+        def along(*parts: Vector) -> Vector:
+            function: Callable[[Tensor], Tensor] = self.value
+            for part in parts:
+                function = partial(derivative_along, function, along=torch.from_numpy(part))
+            return function(torch.from_numpy(z)).numpy()
+
+        return complex_parts(along, len(self.scale), *vectors)
+
+    def value(self, z: Tensor) -> Tensor:
+        """Return G as a tensor that can be differentiated."""
+        units = torch.from_numpy(self._units)
+        moved = z * units
+        for _ in range(self.period):
+            moved = self.varied.held.moved(moved)
+        return (moved / units - self.critical * z)[:-1]
 
 
 def scale_of(states: list[Vector], n: int) -> Vector:
@@ -124,20 +156,46 @@ def scale_of(states: list[Vector], n: int) -> Vector:
     return np.sqrt(n) * np.where(sizes > SMALLEST * largest, sizes, largest or 1.0)
 
 
-def derivative_along(function: Callable[[Tensor], Tensor], at: Tensor, along: Tensor, recorded: bool = False) -> Tensor:
+def spectra(matrices: Vector, products: int = 1, error: float = 0.0) -> tuple[Vectors, Vector]:
+    """Return the eigenvalues of the first of each group of matrices (k, m, n, n), and bounds on their errors.
+
+    The others are the Jacobians at states that are within the error of that one. Where one differs by a jump the bound
+    is inf. Each has been rounded in so many `products`, and may be wrong by `error` besides.
+    """
+    first = matrices[:, 0]
+    size = np.linalg.norm(first, axis=(1, 2))
+    change = np.linalg.norm(matrices[:, 1:] - matrices[:, :1], axis=(2, 3)).max(axis=1)
+    rounding = products * first.shape[-1] * np.finfo(np.float64).eps * size
+    values, errors, _ = eigenvalues(first, error + change + rounding)
+    return values, np.where((change > JUMP * size)[:, None], np.inf, errors)
+
+
+def beyond(values: Vectors, is_map: bool) -> Vector:
+    """Return how far eigenvalues lie beyond the border of stability, negative inside."""
+    return np.abs(values) - 1 if is_map else values.real
+
+
+def complex_parts(function: Callable[..., Vector], size: int, *vectors: NDArray[np.generic]) -> Vectors:
+    """Return a function with `size` values that is linear in each of several real vectors, of complex ones."""
+    found: Vectors = np.zeros(size, dtype=complex)
+    for turned in itertools.product((False, True), repeat=len(vectors)):
+        parts = [np.array(one.imag if is_i else one.real) for one, is_i in zip(vectors, turned, strict=True)]
+        if all(part.any() for part in parts):
+            found += 1j ** sum(turned) * function(*parts)
+    return found
+
+
+def derivative_along(function: Callable[[Tensor], Tensor], at: Tensor, along: Tensor) -> Tensor:
     """Return the derivative of a function in one direction, as the derivative of the linear u ↦ uᵀ ∂ function · along.
 
-    Where `at` asks for gradients, or it is to be `recorded`, it can be differentiated further.
+    It can be differentiated further where `at` asks for gradients.
     """
-    recorded = recorded or at.requires_grad
+    recorded = at.requires_grad
     with torch.enable_grad():
-        place = at.clone() if at.requires_grad else at.detach().requires_grad_()
+        place = at.clone() if recorded else at.detach().requires_grad_()
         moved = function(place)
         u = torch.zeros_like(moved, requires_grad=True)
-        if not moved.requires_grad:  # it does not depend on `at`
-            return torch.zeros_like(moved)
-        pulled = torch.autograd.grad(moved, place, u, create_graph=True, materialize_grads=True)[0]
-        if not pulled.requires_grad:
-            return torch.zeros_like(moved)
-        found: Tensor = torch.autograd.grad((pulled * along).sum(), u, create_graph=recorded, materialize_grads=True)[0]
+        pulled = torch.autograd.grad((moved + 0 * place.sum()), place, u, create_graph=True)[0]
+        scalar = (pulled * along).sum() + 0 * u.sum()  # which may not depend on u
+        found: Tensor = torch.autograd.grad(scalar, u, create_graph=recorded)[0]
     return found

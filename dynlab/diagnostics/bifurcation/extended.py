@@ -1,28 +1,34 @@
 """Bifurcation points as regular roots of extended systems, by Newton's method with exact derivatives.
 
-With A = J − μ, bordered by fixed vectors b and c, the number g in [[A, b], [cᴴ, 0]] (v, g) = (0, 1) vanishes exactly
-where A is singular. A fold (μ = 1; of a flow 0) and a flip (μ = −1) are roots of (G, g) in (h, p); a Neimark–Sacker
-point (μ = e^{iθ}) and a Hopf point (μ = iω) of (G, Re g, Im g) in (h, p, θ). Where branches meet, G_z has not full rank
-and (G, g) is a singular system: its unfolding (G + β b, g, wᵀ G_p) in (h, p, β), with w the left null vector, is not.
-That system has roots with β ≠ 0 too, where two branches pass each other: a root is a branch point only where β = 0.
-All of it is in the units of the curve, so that no tolerance depends on those of the state or the parameter.
+With A = J − μ, bordered by fixed vectors b and c, [[A, b], [cᴴ, 0]] (v, g) = (0, 1) and (w, ḡ) [[A, b], [cᴴ, 0]]ᴴ
+define a number g that vanishes exactly where A is singular, with the null vectors v and w there. Its derivative is
+−wᴴ (∂A) v. One row of equations a kind follows:
+
+=============== ============ ============================ ===============
+kind            μ            equations                    unknowns
+=============== ============ ============================ ===============
+fold            1, 0 (flow)  G, g                         h, p
+flip            −1           G, g                         h, p
+pair            e^{iθ}, iθ   G, Re g, Im g                h, p, θ
+branch point    1, 0 (flow)  G + β b, g, wᵀ G_p           h, p, β
+=============== ============ ============================ ===============
+
+At a branch point G_z has not full rank, and (G, g) is singular. Its unfolding has roots with β ≠ 0 too, where two
+branches pass each other: a root is a branch point only where β = 0. With A y + b k = G_p, cᴴ y = 0, the derivative of
+wᵀ G_p is that of wᵀ G_z (−y, 1) with y and w held. All of it is in the units of the curve.
 
 References
 ----------
-Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (2000), chapters 3 and 4; Griewank and Reddien,
-SIAM J. Numer. Anal. 21 (1984); Allgower and Schwetlick, "A general view of minimally extended systems for simple
-bifurcation points", ZAMM 77 (1997).
+Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (2000), chapters 3 and 4; Allgower and Schwetlick,
+"A general view of minimally extended systems for simple bifurcation points", ZAMM 77 (1997).
 """
 
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
-from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector
-from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
+from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, Vectors, beyond
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 
 FOLD, BRANCH_POINT, FLIP, PAIR = "fold", "branch point", "flip", "pair"
 
@@ -43,7 +49,7 @@ class Refined(NamedTuple):
     ----------
     z : ndarray, shape (n + 1,)
     null, left : ndarray, shape (n,)
-        Right and left null vectors of J − μ, of length 1, complex for a pair.
+        Right and left null vectors of J − μ in the units of the curve, of length 1, complex for a pair.
     eigenvalue : complex
         μ.
     residual : float
@@ -52,20 +58,27 @@ class Refined(NamedTuple):
     error : float
         Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding), the error of p to first order.
     degenerate : bool
-        Whether other eigenvalues are on the border of stability too, or a pair does not turn.
+        True where other eigenvalues are on the border of stability too, or a pair does not turn.
     splits : bool
-        Whether β is certainly not 0: the branches pass each other and do not meet.
+        True where β is certainly not 0: the branches pass each other and do not meet.
     """
 
     z: Vector
-    null: NDArray[np.complex128]
-    left: NDArray[np.complex128]
+    null: Vectors
+    left: Vectors
     eigenvalue: complex
     residual: float
     iterations: int
     error: float
     degenerate: bool
     splits: bool
+
+
+class Bordered(NamedTuple):
+    """The equations of one kind at a point: their values and derivatives."""
+
+    value: Vector
+    slope: Vector
 
 
 def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
@@ -77,165 +90,107 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     kind : {"fold", "branch point", "flip", "pair"}
     guess : ndarray, shape (n + 1,)
     """
-    s, n, is_map = curve.scale, len(curve.scale), curve.is_map
-    matrix = _scaled(curve, guess)
+    n, is_map, matrix = len(curve.scale), curve.is_map, curve.jacobian(guess)
     if not np.isfinite(matrix).all():
         return None
-    mu = _first_guess(approximate_eigenvalues(matrix), kind, is_map)
-    if mu is None:
-        return None
-    left, _, right = np.linalg.svd(matrix - mu * np.eye(n))
-    system = _System(curve, kind, left[:, -1], right[-1].conj())
-    extra = {BRANCH_POINT: [0.0], PAIR: [np.angle(mu) if is_map else mu.imag]}.get(kind, [])
-    solved = _newton(system, np.append(guess, extra))
+    extra: list[float] = [0.0] if kind == BRANCH_POINT else []
+    if kind == PAIR:
+        values = approximate_eigenvalues(matrix)
+        upper = values[values.imag > 0]
+        if not len(upper):
+            return None
+        nearest = upper[np.abs(beyond(upper, is_map)).argmin()]
+        extra = [float(np.angle(nearest) if is_map else nearest.imag)]
+    left, _, right = np.linalg.svd(matrix - critical(curve, kind, [*extra, 0.0][0]) * np.eye(n))
+    border = left[:, -1], right[-1].conj()
+    solved = _newton(curve, kind, border, np.append(guess, extra))
     if solved is None:
         return None
-    unknowns, value, slope, iterations = solved
+    unknowns, (value, slope), iterations = solved
     z, last = unknowns[: n + 1], float(unknowns[-1])  # an angle, or β
-    at = _critical(kind, last, is_map)
-    final = _scaled(curve, z)
-    u, sigma, vh = np.linalg.svd(final - at * np.eye(n))
-    rounding = _rounding(curve, z, final, at, u[:, -1], vh[-1], len(value))
-    errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + rounding)
+    mu = critical(curve, kind, last)
+    final = curve.jacobian(z)
+    u, sigma, vh = np.linalg.svd(final - mu * np.eye(n))
+    errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + _rounding(curve, z, final, len(value)))
     if not errors[n] <= TOLERANCE:
         return None
-    border = _on_border(curve, z, errors[:n], final)
+    values, bounds = curve.spectrum(z, errors[None, :n])
+    on_border = np.abs(beyond(values, is_map)) <= np.maximum(bounds, AT_BORDER * np.abs(values).max())
     is_pair = kind == PAIR
-    turns = abs(np.sin(last) if is_map else last) > errors[-1]
-    null, conjugate = s * vh[-1].conj(), u[:, -1] / s
+    several = (n > 1 and sigma[-2] <= RANK * sigma[0]) or on_border.sum() > 1 + is_pair
+    turns = not is_pair or abs(np.sin(last) if is_map else last) > errors[-1]
     return Refined(
         z=z,
-        null=null / np.linalg.norm(null),
-        left=conjugate / np.linalg.norm(conjugate),
-        eigenvalue=at,
+        null=vh[-1].conj(),
+        left=u[:, -1],
+        eigenvalue=mu,
         residual=float(np.linalg.norm(value)),
         iterations=iterations,
         error=float(errors[n]) * curve.width,
-        degenerate=(n > 1 and sigma[-2] <= RANK * sigma[0]) or border > 1 + is_pair or (is_pair and not turns),
+        degenerate=bool((several and np.isfinite(bounds).all()) or not turns),
         splits=kind == BRANCH_POINT and abs(last) > errors[-1],
     )
 
 
-class _System:
-    """The equations of one kind with their derivative, in (z, β or an angle)."""
-
-    def __init__(self, curve: SolutionCurve, kind: str, b: NDArray[np.generic], c: NDArray[np.generic]) -> None:
-        self.curve, self.kind, self.scale = curve, kind, torch.from_numpy(curve.scale)
-        self.b, self.c = torch.from_numpy(b.copy()), torch.from_numpy(c.copy())
-
-    def __call__(self, unknowns: Vector) -> tuple[Vector, Vector]:
-        n, s = len(self.scale), self.curve.scale
-        z = unknowns[: n + 1]
-        value, slope = self.curve.residual(z) / s, self.curve.derivative(z) / s[:, None]
-        if self.kind == BRANCH_POINT:
-            value, slope = value + unknowns[-1] * self.b.numpy(), np.column_stack([slope, self.b.numpy()])
-        elif self.kind == PAIR:
-            slope = np.column_stack([slope, np.zeros(n)])
-        at = torch.from_numpy(unknowns).requires_grad_()
-        with torch.enable_grad():
-            conditions = [one + 0 * at[0] for one in self._conditions(at)]  # some may not depend on the unknowns
-        rows = [torch.autograd.grad(one, at, retain_graph=True, materialize_grads=True)[0] for one in conditions]
-        below = np.array([row.numpy() for row in rows])
-        return np.append(value, [float(one.detach()) for one in conditions]), np.vstack([slope, below])
-
-    def _conditions(self, unknowns: Tensor) -> list[Tensor]:
-        """Return the numbers that vanish beside G: g, its real and imaginary parts, or g and wᵀ G_p."""
-        n, curve = len(self.scale), self.curve
-        state, p = unknowns[:n] * self.scale, curve.start + curve.width * unknowns[n]
-        if self.kind == BRANCH_POINT:
-            jacobian, by_p = curve.linear(state, p)
-        else:
-            jacobian, by_p = curve.matrix(state, p), p
-        at: Tensor | float = -1.0 if self.kind == FLIP else curve.critical
-        if self.kind == PAIR:
-            angle, zero = unknowns[-1], torch.zeros_like(unknowns[-1])
-            turned = torch.complex(torch.cos(angle), torch.sin(angle)), torch.complex(zero, angle)
-            at = turned[0] if curve.is_map else turned[1]
-        matrix = jacobian * (self.scale / self.scale[:, None]) - at * torch.eye(n, dtype=torch.float64)
-        corner = torch.zeros(1, dtype=self.b.dtype)
-        upper = torch.cat([matrix.to(self.b.dtype), self.b[:, None]], dim=1)
-        bordered = torch.cat([upper, torch.cat([self.c.conj(), corner])[None]])
-        end = torch.cat([torch.zeros(n, dtype=self.b.dtype), corner + 1])
-        g = torch.linalg.solve(bordered, end)[-1]
-        if self.kind == PAIR:
-            return [g.real, g.imag]
-        if self.kind == BRANCH_POINT:
-            return [g, torch.linalg.solve(bordered.mT, end)[:n] @ (by_p * curve.width / self.scale)]
-        return [g]
+def critical(curve: SolutionCurve, kind: str, angle: float) -> complex:
+    """Return μ of a kind."""
+    if kind == PAIR:
+        return complex(np.exp(1j * angle)) if curve.is_map else 1j * angle
+    return -1.0 if kind == FLIP else curve.critical
 
 
-def _newton(system: _System, unknowns: Vector) -> tuple[Vector, Vector, Vector, int] | None:
-    """Return a root, the equations and their derivative there, and the iterations; None where none is reached."""
+def equations(curve: SolutionCurve, kind: str, border: tuple[Vectors, Vectors], unknowns: Vector) -> Bordered:
+    """Return the values and the derivatives of a kind's equations in its `unknowns`, with b and c in `border`."""
+    n, (b, c) = len(curve.scale), border
+    z, last = unknowns[: n + 1], float(unknowns[-1])
+    value, slope = curve.residual(z), curve.derivative(z)
+    mu = critical(curve, kind, last)
+    matrix = slope[:, :n] + (curve.critical - mu) * np.eye(n)
+    whole = np.block([[matrix, b[:, None]], [c.conj()[None], np.zeros((1, 1))]])
+    one = np.append(np.zeros(n), 1.0)
+    (*v, g), (*w, _) = np.linalg.solve(whole, one), np.linalg.solve(whole.conj().T, one)
+    by_z = -curve.second(z, np.array(w), np.append(v, 0.0))
+    if kind == PAIR:
+        turned = (1j * mu if curve.is_map else 1j) * np.vdot(w, v)
+        below = np.stack([np.append(part(by_z), part(turned)) for part in (np.real, np.imag)])
+        return Bordered(np.append(value, [g.real, g.imag]), np.vstack([np.column_stack([slope, np.zeros(n)]), below]))
+    if kind == BRANCH_POINT:
+        by_p = slope[:, n]
+        y = np.linalg.solve(whole, np.append(by_p, 0.0))[:n]
+        other = curve.second(z, np.array(w), np.append(-y, 1.0))
+        below = np.column_stack([np.stack([by_z.real, other.real]), np.zeros(2)])
+        return Bordered(np.append(value + last * b, [g, w @ by_p]), np.vstack([np.column_stack([slope, b]), below]))
+    return Bordered(np.append(value, g), np.vstack([slope, by_z.real]))
+
+
+def _newton(
+    curve: SolutionCurve, kind: str, border: tuple[Vectors, Vectors], unknowns: Vector
+) -> tuple[Vector, Bordered, int] | None:
+    """Return a regular root, the equations there, and the iterations; None where none is reached."""
     before = np.inf
     try:
         for iteration in range(1, MAX_NEWTON + 1):
-            value, slope = system(unknowns)
-            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+            at = equations(curve, kind, border, unknowns)
+            if not (np.isfinite(at.slope).all() and np.isfinite(at.value).all()):
                 return None
-            step = np.linalg.solve(slope, value)
+            step = np.linalg.solve(at.slope, at.value)
             unknowns, moved = unknowns - step, float(np.linalg.norm(step))
             size = max(1.0, float(np.linalg.norm(unknowns)))
             if moved <= SETTLED * size or 0.5 * before < moved <= ROUNDED * size:
-                value, slope = system(unknowns)
-                sizes = np.linalg.norm(slope, axis=1, keepdims=True)
-                rows = slope / np.where(sizes > 0, sizes, 1.0)
-                return (unknowns, value, slope, iteration) if np.linalg.cond(rows) < REGULAR else None
+                at = equations(curve, kind, border, unknowns)
+                sizes = np.linalg.norm(at.slope, axis=1, keepdims=True)
+                rows = at.slope / np.where(sizes > 0, sizes, 1.0)
+                return (unknowns, at, iteration) if np.linalg.cond(rows) < REGULAR else None
             before = moved
-    except (np.linalg.LinAlgError, torch.linalg.LinAlgError):  # singular: nothing simple is near
+    except np.linalg.LinAlgError:  # singular: nothing simple is near
         return None
     return None
 
 
-def _scaled(curve: SolutionCurve, z: Vector) -> Vector:
-    """Return the Jacobian in the units of the curve; its eigenvalues are the same."""
-    return curve.jacobian(z) * (curve.scale / curve.scale[:, None])
-
-
-def _rounding(
-    curve: SolutionCurve,
-    z: Vector,
-    matrix: Vector,
-    mu: complex,
-    left: NDArray[np.generic],
-    right: NDArray[np.generic],
-    count: int,
-) -> Vector:
-    """Return the rounding of each equation, shape (count,): of G_i that of J h, of g that of wᴴ J v."""
-    n, by_p = len(matrix), np.abs(curve.derivative(z)[:, -1]) / curve.scale
+def _rounding(curve: SolutionCurve, z: Vector, matrix: Vector, count: int) -> Vector:
+    """Return a bound on the rounding of each of `count` equations: of G_i that of J h, of g that of ‖J‖."""
+    n, by_p = len(matrix), np.abs(curve.derivative(z)[:, -1])
     unit = ROUNDINGS * curve.period * n * np.finfo(np.float64).eps
-    of_g = np.abs(left) @ (np.abs(matrix) + abs(mu) * np.eye(n)) @ np.abs(right)
     of_residual = np.abs(matrix) @ np.abs(z[:-1]) + np.abs(z[:-1]) + by_p * abs(curve.parameter(z) / curve.width)
-    return unit * np.append(of_residual, np.full(count - n, of_g + np.abs(left) @ by_p * (count > n + 1)))
-
-
-def _on_border(curve: SolutionCurve, z: Vector, errors: Vector, matrix: Vector) -> int:
-    """Return how many eigenvalues are not told from the border of stability at z, whose state is known to `errors`."""
-    beside = _scaled(curve, np.append(z[:-1] + errors, z[-1]))
-    wrong = np.abs(beside - matrix) + len(matrix) * curve.period * np.finfo(np.float64).eps * np.abs(matrix)
-    if not np.isfinite(wrong).all():
-        return 0
-    values, bounds, _ = eigenvalues(matrix, wrong)
-    excess = beyond(values, curve.is_map)
-    return int((np.abs(excess) <= np.maximum(bounds, AT_BORDER * np.abs(values).max())).sum())
-
-
-def beyond(values: NDArray[np.complex128], is_map: bool) -> Vector:
-    """Return how far eigenvalues lie beyond the border of stability, negative inside."""
-    return np.abs(values) - 1 if is_map else values.real
-
-
-def _first_guess(values: NDArray[np.complex128], kind: str, is_map: bool) -> complex | None:
-    """Return the critical eigenvalue to start with: of a pair the one nearest to the border, put on it."""
-    if kind != PAIR:
-        return _critical(kind, 0.0, is_map)
-    upper = values[values.imag > 0]
-    if len(upper) == 0:
-        return None
-    nearest = upper[np.abs(beyond(upper, is_map)).argmin()]
-    return complex(nearest / abs(nearest)) if is_map else 1j * float(nearest.imag)
-
-
-def _critical(kind: str, angle: float, is_map: bool) -> complex:
-    if kind == PAIR:
-        return complex(np.exp(1j * angle)) if is_map else 1j * angle
-    return (-1.0 if kind == FLIP else 1.0) if is_map else 0.0
+    size = 1 + np.linalg.norm(matrix, 2) + np.linalg.norm(by_p)
+    return unit * np.append(of_residual, np.full(count - n, size))

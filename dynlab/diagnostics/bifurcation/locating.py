@@ -3,22 +3,18 @@
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import extended
-from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector
+from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, Vectors
 from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, FOLD, PAIR, Refined
 from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, Coefficient
 from dynlab.numerics import continuation
 from dynlab.numerics.continuation import Point
-from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 
 SEVERAL = "several"
 TINY = 1e-100  # a state of 0 is known as well as one of that size: beside a kink there the Jacobian is another
 FARTHEST = 1e-3  # of arclength: the error of a state is at most taken to be that
-JUMP = 1e-6  # times ‖J‖: where it changes by more within the error of the state, it has a kink there
 SURE = 2.0  # times the first-order estimate of the error of a state: where a kink lies within, its slopes differ
 BORDER_COLLISION = "border collision"
 PARTS = (0.4571, 0.6183)  # of an interval: a second part where the branch is not solved for at the first
@@ -36,28 +32,22 @@ class Solution(NamedTuple):
 
     Attributes
     ----------
-    z, tangent : ndarray, shape (n + 1,)
-    orientation : float
-        As in `dynlab.numerics.continuation.Point`.
-    iterations : int
+    point : Point
     residual : float
-        ‖G‖₂.
+        ‖G‖₂ in the units of the state.
     eigenvalues, errors : ndarray, shape (n,)
     kind : Kind
     flip : int
         The sign of det (J + 1) of a map; where its error does not tell that of the solution before, at first 0.
     unstable : int
-        How many eigenvalues lie beyond the border of stability, in the same way, at first −1.
+        Number of eigenvalues beyond the border of stability, in the same way, at first −1.
     bifurcation : int
         The number of the bifurcation that it is, or −1.
     """
 
-    z: Vector
-    tangent: Vector
-    orientation: float
-    iterations: int
+    point: Point
     residual: float
-    eigenvalues: NDArray[np.complex128]
+    eigenvalues: Vectors
     errors: Vector
     kind: Kind
     flip: int
@@ -65,9 +55,9 @@ class Solution(NamedTuple):
     bifurcation: int = -1
 
     @property
-    def point(self) -> Point:
-        """The point of the curve."""
-        return Point(self.z, self.tangent, self.orientation, self.iterations)
+    def z(self) -> Vector:
+        """Return the point's coordinates, shape (n + 1,)."""
+        return self.point.z
 
 
 class Bifurcation(NamedTuple):
@@ -83,7 +73,7 @@ class Bifurcation(NamedTuple):
     refined : Refined or None
         None where no extended system has a regular root here.
     error : float
-        Of the parameter: over the last interval where nothing is refined.
+        Error of the parameter: over the last interval where nothing is refined.
     period, branch : int
         The period, and the number, of the branch on which it was found first.
     coefficient : Coefficient or None
@@ -105,38 +95,18 @@ def solution(curve: SolutionCurve, point: Point, before: Solution | None = None,
 
     `error` is what its Jacobian is wrong by beside rounding and what the error of the state makes of it.
     """
-    is_map, eps = curve.is_map, float(np.finfo(np.float64).eps)
-    residual = curve.residual(point.z)
+    eps, n, value = float(np.finfo(np.float64).eps), len(curve.scale), curve.residual(point.z)
+    known = SURE * max(float(np.linalg.norm(value)), eps * max(TINY, float(np.linalg.norm(point.z[:-1]))))
     _, sigma, right = np.linalg.svd(np.vstack([curve.derivative(point.z), point.tangent]))
-    state, p = curve.tensors(point.z)
-    known = max(float(np.linalg.norm(residual)), eps * max(TINY, float(state.norm())))
-    known *= SURE
-    critical = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
-    away = torch.from_numpy(curve.scale * np.stack([critical, np.linspace(1, 2, len(critical)) * min(known, FARTHEST)]))
-    places = torch.cat([state[None], state + away, state - away])
-    matrix, *beside = curve.matrix(places, p).numpy()
-    size, changes = float(np.linalg.norm(matrix)), [float(np.linalg.norm(each - matrix)) for each in beside]
-    values, errors, _ = eigenvalues(matrix, error + max(changes) + curve.period * len(matrix) * eps * size)
-    if max(changes[1::2]) > JUMP * size:  # as of a ReLU at its kink
-        errors = np.full_like(errors, np.inf)
-    kind = (kind_of_map if is_map else kind_of_flow)(values, errors)
-    sign = (
-        0
-        if not is_map or (np.abs(values + 1) <= errors).any()
-        else 1 - 2 * int(((values.imag == 0) & (values.real < -1)).sum() % 2)
-    )
-    return Solution(
-        point.z,
-        point.tangent,
-        point.orientation,
-        point.iterations,
-        float(np.linalg.norm(residual)),
-        values,
-        errors,
-        kind,
-        sign or (before.flip if before else 0),
-        kind.unstable if not kind.undecided else before.unstable if before else -1,
-    )
+    weakest = right[-1][:-1] * min(known / max(sigma[-1], eps), FARTHEST)
+    offsets = np.stack([weakest, np.linspace(1, 2, n) * min(known, FARTHEST)])
+    values, errors = curve.spectrum(point.z, offsets, error)
+    kind = (kind_of_map if curve.is_map else kind_of_flow)(values, errors)
+    flip, unstable = (before.flip, before.unstable) if before else (0, -1)
+    if curve.is_map and (np.abs(values + 1) > errors).all():
+        flip = 1 - 2 * int(((values.imag == 0) & (values.real < -1)).sum() % 2)
+    unstable = unstable if kind.undecided else kind.unstable
+    return Solution(point, float(np.linalg.norm(value * curve.scale)), values, errors, kind, flip, unstable)
 
 
 def happened(left: Solution, right: Solution) -> list[str]:
@@ -145,20 +115,14 @@ def happened(left: Solution, right: Solution) -> list[str]:
     A fold turns p around, a branch point changes the orientation, a flip det (J + 1). Where more or fewer eigenvalues
     have crossed the border of stability than these explain, by two, a complex pair has.
     """
-    turns, meets = bool(left.tangent[-1] * right.tangent[-1] < 0), left.orientation != right.orientation
+    one, other = left.point, right.point
+    turns, meets = bool(one.tangent[-1] * other.tangent[-1] < 0), one.orientation != other.orientation
     flips = left.flip * right.flip < 0
     found = [BRANCH_POINT] * meets + [FOLD] * turns + [FLIP] * flips
     if min(left.unstable, right.unstable) >= 0:
         rest = abs(right.unstable - left.unstable) - (turns != meets) - flips
         found += [PAIR] * (abs(rest) == 2) + [SEVERAL] * (abs(rest) not in (0, 2))
     return found
-
-
-def between(curve: SolutionCurve, left: Solution, right: Solution) -> Solution | None:
-    """Return a solution of the branch between two neighbouring ones."""
-    points = (continuation.between(curve, left.point, right.point, part) for part in PARTS)
-    found = next((each for each in points if each is not None), None)
-    return None if found is None else solution(curve, found, left)
 
 
 def without_critical(solutions: list[Solution]) -> list[Solution]:
@@ -168,32 +132,35 @@ def without_critical(solutions: list[Solution]) -> list[Solution]:
     return solutions[:1] + inner + solutions[1:][-1:]
 
 
-def bifurcations(curve: SolutionCurve, left: Solution, right: Solution, tried: float = np.inf) -> list[Bifurcation]:
-    """Return the bifurcations between two solutions, in their order.
+def between(
+    curve: SolutionCurve, left: Solution, right: Solution, tried: float = np.inf
+) -> list[Bifurcation | Solution]:
+    """Return the bifurcations between two solutions in their order, with a solution between each two of them.
 
     `tried` is the length of the last interval around this one in which nothing was solved for.
     """
-    events = happened(left, right)
+    events, length = happened(left, right), float(np.linalg.norm(right.z - left.z))
     if not events:
         return []
-    length = _length(left, right)
     if events == [BRANCH_POINT, FOLD] and length < AT_ONCE:
         events = events[:1]
     if len(events) == 1 and events[0] != SEVERAL and length <= AGAIN * tried:
         tried = length
         refined = extended.refine(curve, events[0], 0.5 * (left.z + right.z))
-        if refined is not None and not refined.splits and _inside(refined, left, right):
-            kind = DEGENERATE if refined.degenerate else events[0]
-            return [Bifurcation(kind, refined.z, left.tangent, None if refined.degenerate else refined, refined.error)]
-    middle = between(curve, left, right) if length > SHORTEST else None
-    if middle is not None:
-        parts = bifurcations(curve, left, middle, tried) + bifurcations(curve, middle, right, tried)
-        if parts:
-            return parts
-    steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both ends
+        if refined is not None and not refined.splits and _inside(refined.z - left.z, right.z - left.z):
+            kind, root = (DEGENERATE, None) if refined.degenerate else (events[0], refined)
+            return [Bifurcation(kind, refined.z, left.point.tangent, root, refined.error)]
+    points = (continuation.between(curve, left.point, right.point, part) for part in PARTS if length > SHORTEST)
+    found = next((each for each in points if each is not None), None)
+    if found is not None:
+        middle = solution(curve, found, left)
+        parts = between(curve, left, middle, tried), between(curve, middle, right, tried)
+        if any(parts):
+            return [*parts[0], *([middle] if all(parts) else []), *parts[1]]
+    steep = max(abs(one.point.tangent[-1]) for one in (left, right))  # where p turns, it goes on beyond both ends
     error = curve.width * (abs(float(right.z[-1] - left.z[-1])) + float(steep) * length)
     kind = BORDER_COLLISION if _jumps(curve, left.z, right.z) else DEGENERATE
-    return [Bifurcation(kind, 0.5 * (left.z + right.z), left.tangent, None, error)]
+    return [Bifurcation(kind, 0.5 * (left.z + right.z), left.point.tangent, None, error)]
 
 
 def _jumps(curve: SolutionCurve, left: Vector, right: Vector) -> bool:
@@ -204,14 +171,10 @@ def _jumps(curve: SolutionCurve, left: Vector, right: Vector) -> bool:
     return bool(np.linalg.norm(last - first) > beside)
 
 
-def _inside(refined: Refined, left: Solution, right: Solution) -> bool:
-    chord, length = right.z - left.z, _length(left, right)
-    offset = refined.z - left.z
+def _inside(offset: Vector, chord: Vector) -> bool:
+    """Return whether a root, `offset` from the beginning of an interval, belongs to it."""
+    length = float(np.linalg.norm(chord))
     along = float(offset @ chord) / length
     aside = float(np.linalg.norm(offset - along * chord / length))
     slack = BEYOND * length + SAME
     return -slack <= along <= length + slack and aside <= ASIDE * length + SAME
-
-
-def _length(left: Solution, right: Solution) -> float:
-    return float(np.linalg.norm(right.z - left.z))

@@ -6,16 +6,11 @@ Keller, "Numerical solution of bifurcation and nonlinear eigenvalue problems" (1
 Kuznetsov, Elements of Applied Bifurcation Theory, sections 5.4 (Hopf, flip, Neimark–Sacker) and 7.4 (pitchfork).
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
-from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, derivative_along
+from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, Vectors
 from dynlab.diagnostics.bifurcation.extended import Refined
 
 PITCHFORK, TRANSCRITICAL, DEGENERATE = "pitchfork", "transcritical", "degenerate"
@@ -26,8 +21,6 @@ SUPERCRITICAL, SUBCRITICAL, UNDECIDED = "supercritical", "subcritical", "undecid
 ROUNDINGS = 100  # times (n ε + the point's own error) · condition: what the terms of a coefficient are wrong by
 ASIDE = 1e-6  # of the parameter's range: so far away the terms are computed too, for how they change with it
 RESONANT = 1e-6  # a pair whose third or fourth power is so near 1 has another normal form
-
-Vectors = NDArray[np.complex128]
 
 
 class Coefficient(NamedTuple):
@@ -53,35 +46,38 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     flow ν = 1, λ = 0 and μ₂ = 2μ. Of a pitchfork μ = λ, and λ − A is bordered by w and q. It is NaN in a strong
     resonance, μ³ or μ⁴ = 1, and where w and q are orthogonal.
     """
-    mu = refined.eigenvalue
-    matrix, is_map = curve.jacobian(refined.z), curve.is_map
-    q, along = refined.null, np.vdot(refined.left, refined.null)
-    if along == 0 or (mu.imag and is_map and min(abs(mu**3 - 1), abs(mu**4 - 1)) < RESONANT):
+    mu, is_map, n = refined.eigenvalue, curve.is_map, len(curve.scale)
+    q = refined.null / np.linalg.norm(curve.scale * refined.null)
+    along = np.vdot(refined.left, q)
+    if along == 0 or (np.imag(mu) and is_map and min(abs(mu**3 - 1), abs(mu**4 - 1)) < RESONANT):
         return Coefficient(np.nan, np.inf, UNDECIDED)
-    w = refined.left / np.conj(along)
-    at_rest, condition = _solver(matrix, curve.critical, q, w, bordered=mu == curve.critical)
-    doubled, other = _solver(matrix, mu**2 if is_map else 2 * mu, q, w) if mu.imag else (at_rest, 0.0)
-    condition = max(condition, other)
+    w, matrix = refined.left / np.conj(along), curve.jacobian(refined.z)
+    whole = curve.critical * np.eye(n) - matrix
+    if mu == curve.critical:
+        whole = np.block([[whole, q[:, None]], [w.conj()[None], np.zeros((1, 1))]])
+    doubled = (mu**2 if is_map else 2 * mu) * np.eye(n) - matrix
+    condition = max(np.linalg.cond(whole), np.linalg.cond(doubled) if np.imag(mu) else 0.0)
 
-    def parts_at(p: float) -> Vectors:
-        derivative = _derivative(curve, np.append(refined.z[:-1], p))
-        if mu.imag:
-            terms = [
-                derivative(q, q, q.conj()) / 2,
-                derivative(q, at_rest(derivative(q, q.conj()))),
-                derivative(q.conj(), doubled(derivative(q, q))) / 2,
-            ]
+    def at_rest(right: Vectors) -> Vectors:
+        return np.asarray(np.linalg.solve(whole, np.append(right, np.zeros(len(whole) - n)))[:n], dtype=complex)
+
+    def terms(p: float) -> Vectors:
+        def D(*vectors: Vectors) -> Vectors:
+            return curve.multilinear(np.append(refined.z[:-1], p), *(np.append(one, 0.0) for one in vectors))
+
+        if np.imag(mu):
+            other = np.asarray(np.linalg.solve(doubled, D(q, q)), dtype=complex)
+            found = [D(q, q, q.conj()) / 2, D(q, at_rest(D(q, q.conj()))), D(q.conj(), other) / 2]
         else:
-            terms = [derivative(q, q, q) / 6, derivative(q, at_rest(derivative(q, q))) / 2]
-        turned = np.conj(mu) if is_map else 1.0
-        return np.array([turned * np.vdot(w, term) for term in terms], dtype=complex)
+            found = [D(q, q, q) / 6, D(q, at_rest(D(q, q))) / 2]
+        return np.array([(np.conj(mu) if is_map else 1.0) * np.vdot(w, one) for one in found], dtype=complex)
 
-    parts = parts_at(refined.z[-1])
-    value = float(parts.sum().real)
-    aside = [float(parts_at(refined.z[-1] + side).sum().real) for side in (-ASIDE, ASIDE)]
-    off = max(refined.error / curve.width, float(np.finfo(np.float64).eps))
-    rounding = ROUNDINGS * (len(matrix) * float(np.finfo(np.float64).eps) + off) * condition / float(abs(along))
-    error = rounding * float(np.abs(parts).sum()) + off * abs(aside[1] - aside[0]) / (2 * ASIDE)
+    parts, z = terms(refined.z[-1]), refined.z[-1]
+    value, eps = float(parts.sum().real), float(np.finfo(np.float64).eps)
+    changes = float((terms(z + ASIDE) - terms(z - ASIDE)).sum().real) / (2 * ASIDE)
+    off = max(refined.error / curve.width, eps)
+    size = float(np.linalg.norm(w) * np.linalg.norm(q))
+    error = ROUNDINGS * (n * eps + off) * condition * size * float(np.abs(parts).sum()) + off * abs(changes)
     if not abs(value) > error:
         return Coefficient(value, error, UNDECIDED)
     return Coefficient(value, error, SUPERCRITICAL if value < 0 else SUBCRITICAL)
@@ -106,14 +102,7 @@ def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector) -> Meeting:
     does is not seen.
     """
     basis = np.linalg.svd(curve.derivative(refined.z))[2][-2:]
-    w, origin, directions = (torch.from_numpy(each.copy()) for each in (refined.left.real, refined.z, basis))
-
-    def along(alpha: torch.Tensor) -> torch.Tensor:
-        z = origin + alpha @ directions
-        state, p = z[:-1] * torch.from_numpy(curve.scale), curve.start + curve.width * z[-1]
-        return w @ curve.value(state, p)
-
-    a = torch.autograd.functional.hessian(along, torch.zeros(2, dtype=torch.float64)).numpy()
+    a = np.stack([basis @ curve.second(refined.z, refined.left, one).real for one in basis])
     discriminant, curved = a[0, 1] ** 2 - a[0, 0] * a[1, 1], np.abs(np.linalg.eigvalsh(a))
     if discriminant <= 0 or curved.min() <= FLAT * curved.max():
         return Meeting(DEGENERATE, None)
@@ -123,47 +112,3 @@ def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector) -> Meeting:
     other, known = sorted(tangents, key=lambda one: abs(float(one @ tangent)))
     kind = PITCHFORK if min(abs(other[-1]), abs(known[-1])) <= UPRIGHT else TRANSCRITICAL
     return Meeting(kind, other if abs(float(known @ tangent)) > SAME else None)
-
-
-def _solver(
-    matrix: NDArray[np.float64], shift: complex, q: Vectors, w: Vectors, bordered: bool = False
-) -> tuple[Callable[[Vectors], Vectors], float]:
-    """Return the solver of (shift − A) x = y, bordered where that is singular, and its condition."""
-    n = len(matrix)
-    whole = shift * np.eye(n) - matrix
-    if bordered:
-        whole = np.block([[whole, q[:, None]], [w.conj()[None, :], np.zeros((1, 1))]])
-    condition = float(np.linalg.cond(whole))
-
-    def solve(right: Vectors) -> Vectors:
-        return np.asarray(np.linalg.solve(whole, np.append(right, np.zeros(len(whole) - n)))[:n], dtype=complex)
-
-    return solve, condition
-
-
-def _derivative(curve: SolutionCurve, z: NDArray[np.float64]) -> Callable[..., Vectors]:
-    """Return the second, or third, derivative at `z` as a function of two, or three, complex vectors.
-
-    What is multilinear over the reals is so over the complex numbers by its real and imaginary parts.
-    """
-    state, p = curve.tensors(z)
-
-    def residual(at: Tensor) -> Tensor:
-        return curve.value(at, p)
-
-    def real(*directions: NDArray[np.float64]) -> Vectors:
-        function: Callable[[Tensor], Tensor] = residual
-        for one in directions:
-            function = partial(derivative_along, function, along=torch.from_numpy(np.ascontiguousarray(one)))
-        return function(state).numpy().astype(complex)
-
-    def applied(*vectors: Vectors) -> Vectors:
-        found = np.zeros(len(state), dtype=complex)
-        for number in range(2 ** len(vectors)):
-            imaginary = [bool(number >> k & 1) for k in range(len(vectors))]
-            parts = [one.imag if is_i else one.real for one, is_i in zip(vectors, imaginary, strict=True)]
-            if all(part.any() for part in parts):
-                found += 1j ** sum(imaginary) * real(*parts)
-        return found
-
-    return applied

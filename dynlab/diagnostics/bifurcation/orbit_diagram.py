@@ -7,7 +7,6 @@ import torch
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation.branches import Branch, Diagram
-from dynlab.diagnostics.bifurcation.extended import beyond
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
 from dynlab.progress import through
@@ -19,7 +18,6 @@ from dynlab.trajectories.following import orbit
 
 ORBITS = 4  # at each value of the parameter
 OFF, OFF_STABLE = 1e-2, 1e-4  # times the branches' size: so far orbits start from a branch, and from a stable one
-NEAR_BIRTH = 0.05  # of the parameter's range: so near its birth a closed curve is predicted
 STEPS, FEWER_STEPS, SMALL = 8192, 2048, 8  # that an orbit is followed, fewer in more dimensions
 KEPT = 128  # points of a map's orbit, or extrema of a solution
 COLLECTED = 1024  # steps of a solution that is undecided, over which its extrema are collected
@@ -27,7 +25,7 @@ SETTLED, UNSETTLED, LEFT = 1, 0, -1
 
 
 class Visited(NamedTuple):
-    """Where orbits end.
+    """The ends of the orbits.
 
     Attributes
     ----------
@@ -37,7 +35,7 @@ class Visited(NamedTuple):
     settled : ndarray of int, shape (value, ORBITS)
         `SETTLED`, `UNSETTLED` where no attractor was reached, or `LEFT`.
     period, multiplier : ndarray, shape (value, ORBITS)
-        Of a cycle its period, in steps or seconds, and the largest modulus of its multipliers; NaN of others.
+        Period of a cycle, in steps or seconds, and the largest modulus of its multipliers; NaN of others.
     """
 
     states: Real
@@ -47,7 +45,7 @@ class Visited(NamedTuple):
 
     @property
     def moves(self) -> Real:
-        """How much of each coordinate is visited at a value of the parameter, on average."""
+        """Return how much of each coordinate is visited at a value of the parameter, on average."""
         one = np.nan_to_num(self.states, nan=-np.inf).max(axis=(1, 2))
         other = np.nan_to_num(self.states, nan=np.inf).min(axis=(1, 2))
         return np.where(np.isfinite(one - other), one - other, 0.0).mean(axis=0)
@@ -60,29 +58,31 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
     ----------
     diagram : Diagram
     values : ndarray, shape (value,)
-        Of the parameter.
+        Values of the parameter.
     bound : float
         An orbit has left where some abs(h_i) exceeds it.
     seed : int
         Seed of the starts.
     """
-    n, varied = len(diagram.curve.scale), diagram.curve.varied
-    begin = starts(diagram, values, np.random.default_rng(seed))
+    curve, n, generator = diagram.curve, len(diagram.curve.scale), np.random.default_rng(seed)
     states = np.full((len(values), ORBITS, KEPT, n), np.nan)
     settled, repeating = np.zeros((len(values), ORBITS), dtype=np.int8), np.full((2, len(values), ORBITS), np.nan)
     for number, p in through(list(enumerate(values.tolist()))):
-        held, steps = varied.fixed(p), STEPS if n <= SMALL else FEWER_STEPS
-        points = cycles(held, diagram.curve.critical, begin[number], 0.0)
+        held, steps = curve.varied.fixed(p), STEPS if n <= SMALL else FEWER_STEPS
+        near = [one for branch in diagram.branches for one in _beside(diagram, branch, p)] or [(np.zeros(n), OFF)]
+        begin, off = (np.array([near[each % len(near)][part] for each in range(ORBITS)]) for part in (0, 1))
+        begin = begin + off[:, None] * curve.scale / np.sqrt(n) * generator.standard_normal((ORBITS, n))
+        points = cycles(held, curve.critical, begin, 0.0)
         known = [one for one in points if one is not None and one.stable == 1]
-        ends = classify(held, begin[number], steps=steps, known=known, bound=bound, seed=seed, compile=True)
+        ends = classify(held, begin, steps=steps, known=known, bound=bound, seed=seed, compile=True)
         for each, label in enumerate(ends.labels.tolist()):
-            comes = label >= 0 and (ends.attractors[label].stable == 1 or ends.attractors[label].form == REST)
+            one = ends.attractors[label] if label >= 0 else None
+            comes = one is not None and (one.stable == 1 or one.form == REST)
             settled[number, each] = SETTLED if comes else LEFT if label == LEAVES else UNSETTLED
             if label != LEAVES:
                 seen = _points(held, ends, each)[-KEPT:]
                 states[number, each, : len(seen)] = seen
-            if label >= 0 and ends.attractors[label].form == CYCLE:
-                one = ends.attractors[label]
+            if one is not None and one.form == CYCLE:
                 repeating[:, number, each] = one.period, np.abs(one.multipliers).max(initial=0.0)
     return Visited(states, settled, *repeating)
 
@@ -92,38 +92,15 @@ def check_memory(count: int, n: int, max_memory: float) -> None:
     blocks(1, 1.0, max_memory, 8.0 * count * ORBITS * KEPT * n)
 
 
-def starts(diagram: Diagram, values: Real, generator: np.random.Generator) -> Real:
-    """Return where orbits begin at each value, (value, ORBITS, n): beside each branch in turn, else beside 0."""
-    n = len(diagram.curve.scale)
-    aside = diagram.curve.scale / np.sqrt(n) * generator.standard_normal((len(values), ORBITS, n))
-    for number, z in enumerate((values - diagram.curve.start) / diagram.curve.width):
-        near = [one for index, branch in enumerate(diagram.branches) for one in _beside(diagram, index, branch, z)]
-        for each in range(ORBITS):
-            state, off = near[each % len(near)] if near else (np.zeros(n), OFF)
-            aside[number, each] = state + off * aside[number, each]
-    return aside
-
-
-def _beside(diagram: Diagram, index: int, branch: Branch, z: float) -> list[tuple[Real, float]]:
-    """Return states on a branch, or on a closed curve born on it, where the parameter is z, and how far off to start.
-
-    Beyond a bifurcation with the cubic coefficient d < 0 and the critical vector q, with a pair that lies g outside the
-    border of stability, the curve is h + 2 √(−g/d) Re(q e^{iφ}) to leading order.
-    """
-    at, curve = np.array([one.z[-1] for one in branch.solutions]), diagram.curve
-    born = [one for one in diagram.bifurcations if one.branch == index and one.refined and one.refined.eigenvalue.imag]
+def _beside(diagram: Diagram, branch: Branch, p: float) -> list[tuple[Real, float]]:
+    """Return states on a branch at a value of the parameter, and how far off orbits start from each."""
+    at, curve = np.array([diagram.curve.parameter(one.z) for one in branch.solutions]), diagram.curve
     found = []
-    for left in np.flatnonzero((at[:-1] - z) * (at[1:] - z) <= 0):
+    for left in np.flatnonzero((at[:-1] - p) * (at[1:] - p) <= 0):
         first, second = branch.solutions[left], branch.solutions[left + 1]
-        part = (z - at[left]) / (at[left + 1] - at[left]) if at[left + 1] != at[left] else 0.5
-        state = curve.state(first.z + part * (second.z - first.z))
-        grown = [float(beyond(one.eigenvalues, curve.is_map).max()) for one in (first, second)]
-        growth = grown[0] + part * (grown[1] - grown[0])
-        birth = min(born, key=lambda one: abs(one.z[-1] - z), default=None)
-        if birth and birth.refined and birth.coefficient and abs(birth.z[-1] - z) < NEAR_BIRTH:
-            reach = max(-growth / birth.coefficient.value, 0.0)
-            state = state + 2 * np.sqrt(reach if growth > 0 else 0.0) * birth.refined.null.real
-        found.append((state, OFF_STABLE if first.kind.stable == second.kind.stable == 1 or growth <= 0 else OFF))
+        part = (p - at[left]) / (at[left + 1] - at[left]) if at[left + 1] != at[left] else 0.5
+        is_stable = first.kind.stable == second.kind.stable == 1
+        found.append((curve.state(first.z + part * (second.z - first.z)), OFF_STABLE if is_stable else OFF))
     return found
 
 

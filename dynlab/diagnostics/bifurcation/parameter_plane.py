@@ -25,15 +25,16 @@ OFF = 1e-2  # times ‖h‖: so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
-    f"Newton's method goes on from one state until ‖G‖₂ ≤ {plane_of_points.SETTLED:g} ‖h‖. The fixed point nearest to "
-    "that state is followed over the grid, from each point to its neighbours and back. Each of Newton's steps is at "
-    f"most {plane_of_points.SHORTER:g} times the one before. All eigenvalues have the error of rounding. Of a map an "
+    "The fixed point to which Newton's method leads from one state, the nearest to it, is followed over the grid, from "
+    "each point to its neighbours and back. All eigenvalues have the error of rounding. Of a map an "
     f"orbit is followed too, which starts {OFF:g} ‖h‖ off the fixed point, for {plane_of_points.TRANSIENT} steps. One "
-    f"that then comes back within {plane_of_points.RETURNS:g} ‖h‖ after m steps repeats, and Newton's method says the "
-    f"least period of its cycle. One that stays {plane_of_points.STAYS_AWAY:g} ‖h‖ away has none; between the two it "
-    "is undecided."
+    f"that then comes back within {plane_of_points.RETURNS:g} ‖h‖ after m steps, and stays "
+    f"{plane_of_points.STAYS_AWAY:g} ‖h‖ away before, has the period m. One that stays away has none; all else is "
+    "undecided."
 )
 LOST = "NaN where no fixed point was followed to"
+FLAGS = {"fixed_point_state": LOST, "residual": LOST}
+FLAGS["leading"] = f"{LOST}, or it lies at a kink, where no one Jacobian says"
 
 
 @checked
@@ -84,8 +85,8 @@ def parameter_plane(
     -------
     xarray.Dataset
         ``fixed_point_state(y, x, state)``. ``leading(y, x)`` is the largest modulus of a map's multipliers, of a flow
-        the largest real part. ``stable(y, x)`` is 1, 0, or −1 undecided, beside ``unstable_directions``, ``residual``,
-        ``iterations`` and ``converged``. Of a map ``period(y, x)`` is 0 where there is none, −1 where the orbit left
+        the largest real part. ``stable(y, x)`` is 1, 0, or −1 undecided, beside ``unstable_directions``, ``residual``
+        and ``converged``. Of a map ``period(y, x)`` is 0 where there is none, −1 where the orbit left
         the bound or was no number, and −2 undecided.
 
     Raises
@@ -101,23 +102,22 @@ def parameter_plane(
     [1, 1, 2, 2, 4]
     """
     _check(parameters, lowest, highest, grid, max_period, largest_state, max_memory, system.state_size)
-    middle = tuple((low + high) / 2 for low, high in zip(lowest, highest, strict=True))
-    varied = varied_system(system, inputs, tuple(parameters), at, at_step, middle)
+    varied = varied_system(system, inputs, tuple(parameters), at, at_step, lowest, highest)
     start = _start(state, system.state_size)
     x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
-    values = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     is_map = isinstance(system, Map)
     with one_torch_thread():
-        plane = plane_of_points.Plane(varied, values, max_memory)
+        plane = plane_of_points.Plane(varied, grid, max_memory)
         fixed, first = plane.fixed_point(start)
         period = plane.periods(_beside(fixed, start, seed), max_period, largest_state) if is_map else None
     settings = {"parameters": list(parameters), "lowest": [*map(float, lowest)], "highest": [*map(float, highest)]}
-    settings |= held_settings(system, at, varied.held) | {"state": start.tolist(), "grid": grid, "seed": seed}
+    settings |= held_settings(system, at, varied.original) | {"state": start.tolist(), "grid": grid, "seed": seed}
     settings |= {"max_period": max_period, "largest_state": largest_state, "max_memory": max_memory}
-    said = _verdict(fixed, values[first], first, period, parameters, is_map, largest_state)
+    found = _variables(fixed, period, grid, is_map)
+    said = _verdict(fixed, (x[first % grid], y[first // grid]), first, period, parameters, is_map, largest_state)
     is_held = system.network_input_size and not any(name.startswith("input") for name in parameters)
     return schema.dataset(
-        _variables(fixed, period, grid, is_map),
+        found,
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": "float64", "device": "cpu"},
@@ -127,15 +127,8 @@ def parameter_plane(
             schema.X: schema.variable((schema.X,), x, described(parameters[0])),
             schema.Y: schema.variable((schema.Y,), y, described(parameters[1])),
         },
-        flags=_flags(fixed),
+        flags=schema.not_finite(found, FLAGS),
     )
-
-
-def _flags(fixed: plane_of_points.Fixed) -> dict[str, str]:
-    found = {} if fixed.converged.all() else dict.fromkeys(("fixed_point_state", "residual"), LOST)
-    if np.isnan(fixed.leading).any():
-        found["leading"] = f"{LOST}, or it lies at a kink, where no one Jacobian says"
-    return found
 
 
 def _start(state: ArrayLike | None, size: int) -> NDArray[np.float64]:
@@ -197,7 +190,6 @@ def _variables(
         "stable": over(fixed.stable, "1 stable, 0 unstable, −1 undecided"),
         "unstable_directions": over(fixed.unstable, "directions that grow"),
         "residual": over(fixed.residual, "residual ‖G‖₂"),
-        "iterations": over(fixed.iterations, "iterations of Newton's method"),
         "converged": over(fixed.converged, "converged"),
     }
     if period is not None:
@@ -207,7 +199,7 @@ def _variables(
 
 def _verdict(
     fixed: plane_of_points.Fixed,
-    there: NDArray[np.float64],
+    there: tuple[float, float],
     first: int,
     period: NDArray[np.int64] | None,
     parameters: Sequence[str],

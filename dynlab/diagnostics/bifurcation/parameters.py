@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from dynlab.errors import UserError, lookup, unknown
-from dynlab.program.differentiation import STATED
 from dynlab.systems import SYSTEMS, Euler, Flow, Map, System, frozen
 from dynlab.systems.copied import copied
 from dynlab.systems.held import Held, held_input, step_number
@@ -22,8 +21,6 @@ INPUT = "input"
 FORM = re.compile(r"(?P<name>[\w.]+)(?P<part>\*|\[[\d,\s]+\])?")
 LARGEST = 1e100  # of a parameter: squares are still numbers
 NARROWEST = 1e-7  # times the ends of a range, where it is at least so wide
-
-Changed = tuple[dict[str, Tensor], Tensor]  # the weights that differ by their full names, and the held input
 
 
 class Parameter(NamedTuple):
@@ -38,7 +35,7 @@ class Parameter(NamedTuple):
     entry : tuple of int or None
         The entry of the weight or input that it is; None for all of them.
     scale : bool
-        Whether it is a factor on the weight or input.
+        True of a factor on the weight or input.
     """
 
     name: str
@@ -85,107 +82,115 @@ def named(system: System, name: str) -> Parameter:
         )
     path, part = form["name"], form["part"] or ""
     index = tuple(int(number) for number in re.findall(r"\d+", part)) or None
-    numbers = {place: value for place, value in _numbers(system) if f".{place}".endswith(f".{path}")}
-    tensors = {full: one for full, one in _tensors(system) if f".{_shown(full)}".endswith(f".{path}")}
-    several = list(numbers) if len(set(numbers.values())) > 1 else [*map(_shown, tensors)] * (len(tensors) > 1)
-    if numbers and not part and not several:
-        return Parameter(name, tuple(numbers))
-    places: tuple[str, ...] = ()
-    shape: tuple[int, ...] = (system.input_size,)
-    if several and path != INPUT:
-        what = "numbers" if numbers else "weights"
-        raise UserError(f"{path} means several {what} of {system.name}: {', '.join(several)}; name one in full.")
-    if tensors and path != INPUT:
-        places, shape = tuple(tensors), tuple(next(iter(tensors.values())).shape)
-    elif path != INPUT:
+    every = dict(_tensors(system)) | {place: torch.tensor(value) for place, value in _numbers(system)}
+    found = {full: value for full, value in every.items() if f".{_shown(full)}".endswith(f".{path}")}
+    found = {"": torch.empty(system.input_size)} if path == INPUT else found
+    if not found:
         raise unknown("parameter", name, _all_names(system))
+    shape = next(iter(found.values())).shape
+    if len(found) > 1 and (len(shape) or len({float(value) for value in found.values()}) > 1):
+        places = ", ".join(map(_shown, found))
+        raise UserError(f"{path} means several weights of {system.name}: {places}; name one in full.")
     inside = index is None or (len(index) == len(shape) and all(i < size for i, size in zip(index, shape, strict=True)))
     if not inside or (path == INPUT and not (part and system.input_size)):
         entries = " × ".join(map(str, shape))
         raise UserError(f"{name} of {system.name} has {entries} entries, counted from 0: write W[0,1], W* or input[0].")
-    return Parameter(name, places, index, part == "*")
+    return Parameter(name, () if path == INPUT else tuple(found), index, part == "*")
 
 
 class Varied(nn.Module):
-    """A system whose methods are called with some parameters at other values, differentiably in those.
+    """A system with some parameters p = p₀ + w y free; `held` is that of the states (h, y), in which y stays.
+
+    Everything that is derived of a system serves its dependence on parameters so: ∂F/∂p is a part of the Jacobian of
+    `held`, and one compiled step serves all their values.
 
     Parameters
     ----------
-    held : Held
-        Of a system that is frozen.
+    original : Held
+        A frozen system with its input held.
     parameters : tuple of Parameter
+    lowest, width : Tensor, shape (parameter,)
+        p₀ and w.
     """
 
-    def __init__(self, held: Held, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, original: Held, parameters: tuple[Parameter, ...], lowest: Tensor, width: Tensor) -> None:
         super().__init__()
-        self.parameters_varied, self.original = parameters, held
-        self.system = copied(held.system)
-        self.held = replace(held, system=self.system)
+        self.parameters_varied, self.original, self.lowest, self.width = parameters, original, lowest, width
+        self.system = copied(original.system)
         for place in (place for one in parameters for place in one.places):
             module, attribute = _owner(self.system, place)
             value = getattr(module, attribute)
             if not isinstance(value, Tensor):  # a number, which becomes a buffer
                 delattr(module, attribute)
-                module.register_buffer(attribute, torch.tensor(float(value), dtype=held.input.dtype))
+                module.register_buffer(attribute, torch.tensor(float(value), dtype=original.input.dtype))
         self.weights = dict(_tensors(self.system))
+        extended = (VariedFlow if original.is_flow else VariedMap)(self)
+        self.held = Held(extended, original.input.new_zeros(0), original.t)
 
-    @property
-    def method(self) -> str:
-        """What moves a state: ``step`` of a map, ``velocity`` of a flow."""
-        return "velocity" if self.held.is_flow else "step"
+    def forward(self, states: Tensor, input: Tensor) -> Tensor:
+        """Return the step, or velocity, at `states` under an input; for `functional_call`."""
+        return replace(self.original, system=self.system, input=input).moved(states)
 
-    def forward(self, method: str, states: Tensor, input: Tensor) -> Tensor:
-        """Call `method` of the system at `states` (..., n); for `functional_call`."""
-        held = replace(self.held, input=input)
-        if method != "jacobian":
-            return held.moved(states)
-        stated = getattr(self.system, STATED, None)
-        if stated is not None:
-            found: Tensor = stated(*held.given(states), "state")
-            return found
-        matrices = torch.func.jacrev(held.moved)  # not of the program, in which numbers are constants
-        for _ in states.shape[:-1]:
-            matrices = torch.func.vmap(matrices)
-        jacobian: Tensor = matrices(states)
-        return jacobian
+    def moved(self, state: Tensor, values: Iterable[Tensor]) -> Tensor:
+        """Return the step, or velocity, at one state (n,) and values of the parameters, differentiably in both."""
+        weights, input = self.changed(values)
+        given = {f"system.{name}": value for name, value in weights.items()}
+        found: Tensor = torch.func.functional_call(self, given, (state, input))
+        return found
 
-    def at(self, values: Tensor, method: str, states: Tensor) -> Tensor:
-        """Return ``step``, ``velocity`` or ``jacobian`` at `states` (..., n) and parameters `values` (parameter,)."""
-        return self.using(self.changed(values), method, states)
+    def extended(self, states: Tensor) -> Tensor:
+        """Return the step of (h, y), or their velocity, at `states` (..., n + parameter)."""
+        if states.ndim > 1:
+            rows = torch.func.vmap(self.extended)(states.reshape(-1, states.shape[-1]))
+            return rows.reshape(states.shape)
+        n = self.system.state_size
+        moved = self.moved(states[:n], (self.lowest + self.width * states[n:]).unbind())
+        return torch.cat([moved, 0 * states[n:] if self.original.is_flow else states[n:]])
 
-    def batched(self, values: Tensor, method: str, states: Tensor) -> Tensor:
-        """Do as `at` for each of `values` (k, parameter) and `states` (k, ..., n)."""
-        return torch.func.vmap(lambda one, h: self.at(one, method, h))(values, states)
-
-    def changed(self, values: Tensor) -> Changed:
-        """Return what is different at `values` (parameter,)."""
-        weights: dict[str, Tensor] = {}
-        input = self.held.input
-        for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True):
+    def changed(self, values: Iterable[Tensor]) -> tuple[dict[str, Tensor], Tensor]:
+        """Return the weights that differ at values of the parameters, by their full names, and the held input."""
+        weights, input = dict[str, Tensor](), self.original.input
+        for parameter, value in zip(self.parameters_varied, values, strict=True):
             for full in parameter.places:
                 weights[full] = parameter.put(weights.get(full, self.weights[full]), value)
             input = input if parameter.places else parameter.put(input, value)
         return weights, input
 
-    def using(self, changed: Changed, method: str, states: Tensor) -> Tensor:
-        """Do as `at` with what `changed` returned: for many steps at the same values."""
-        weights, input = changed
-        given = {f"system.{name}": value for name, value in weights.items()}
-        found: Tensor = torch.func.functional_call(self, given, (method, states, input))
-        return found
-
     def fixed(self, *values: float) -> Held:
         """Return a copy of what is held, with the parameters at `values` for good."""
         system = copied(self.original.system)
-        weights, input = self.changed(torch.tensor(values, dtype=self.held.input.dtype))
+        weights, input = self.changed(torch.tensor(values, dtype=self.original.input.dtype).unbind())
         for full, value in weights.items():
             module, attribute = _owner(system, full)
             if isinstance(getattr(module, attribute), Tensor):
-                with torch.no_grad():
-                    getattr(module, attribute).copy_(value)
+                getattr(module, attribute).detach().copy_(value)
             else:
                 setattr(module, attribute, float(value))
         return replace(self.original, system=system, input=input)
+
+
+class VariedMap(Map):
+    """The map (h, y) → (F(h, p₀ + w y), y)."""
+
+    def __init__(self, varied: Varied) -> None:
+        super().__init__(varied.system.state_size + len(varied.parameters_varied), 0)
+        self.varied = varied
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """Return the next (h, y)."""
+        return self.varied.extended(state)
+
+
+class VariedFlow(Flow):
+    """The flow h' = f(h, p₀ + w y), y' = 0."""
+
+    def __init__(self, varied: Varied) -> None:
+        super().__init__(varied.system.state_size + len(varied.parameters_varied), 0)
+        self.varied = varied
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """Return the velocity of (h, y)."""
+        return self.varied.extended(state)
 
 
 def varied_system(
@@ -194,15 +199,15 @@ def varied_system(
     parameters: tuple[str, ...],
     at: str | ArrayLike,
     at_step: int,
-    values: tuple[float, ...],
+    lowest: Sequence[float],
+    highest: Sequence[float] | None = None,
 ) -> Varied:
-    """Return a frozen copy with these parameters free; the other arguments are those of `dynlab.bifurcation`.
+    """Return a frozen copy with these parameters free from `lowest` on; the others are those of `dynlab.bifurcation`.
 
     Raises
     ------
     UserError
-        For a parameter that the system lacks, that changes nothing, or that it does not compute with as a tensor at
-        these `values`.
+        For a parameter that the system lacks, that changes nothing, or that it does not compute with as a tensor.
     """
     if not isinstance(system, Flow | Map):
         raise UserError(f"Branches are those of a Map or a Flow, got {type(system).__name__}.")
@@ -210,58 +215,45 @@ def varied_system(
     step = Euler(analysed, 1.0) if isinstance(analysed, Flow) else analysed
     given = np.zeros((1, step.network_input_size)) if inputs is None else inputs
     prepared, driving, _ = simulation.prepare(step, given)
-    held = Held(
-        analysed, held_input(system, at, prepared.drive(driving), inputs is not None), step_number(system, at_step)
-    )
-    varied = Varied(held, tuple(named(analysed, name) for name in parameters))
-    _check_tensors(varied, torch.tensor(values, dtype=torch.float64))
-    for number, parameter in enumerate(varied.parameters_varied):
-        if not _acts(varied, number, torch.tensor(values, dtype=torch.float64)):
-            hint = "; the held input is zero: give another with --at (at=)." if parameter.name == "input*" else "."
-            raise UserError(f"{parameter.name} changes nothing in {system.name}{hint}")
+    input = held_input(system, at, prepared.drive(driving), inputs is not None)
+    low = torch.tensor(lowest, dtype=torch.float64)
+    width = torch.ones_like(low) if highest is None else torch.tensor(highest, dtype=torch.float64) - low
+    found = tuple(named(analysed, name) for name in parameters)
+    varied = Varied(Held(analysed, input, step_number(system, at_step)), found, low, width)
+    for number, parameter in enumerate(found):
+        if not _acts(varied, number):
+            raise UserError(
+                f"{parameter.name} changes nothing in {system.name}, which may compute with it as a number of Python's "
+                f"(take torch.cos in place of math.cos, torch.where in place of if), or scales what is zero (give "
+                f"another held input with --at, at=)."
+            )
     return varied
 
 
 def check_range(name: str, lowest: float, highest: float) -> None:
     """Raise where a parameter's range is empty, reversed, beyond `LARGEST`, or relatively narrower than `NARROWEST`."""
-    if not (np.isfinite([lowest, highest]).all() and lowest < highest):
-        raise UserError(
-            f"The range of {name} must go from a number to a larger one, got {lowest:g} to {highest:g}: exchange them, "
-            f"or give another end."
-        )
     size = max(abs(lowest), abs(highest))
-    if size > LARGEST or highest - lowest < NARROWEST * size:
+    if not (size <= LARGEST and highest - lowest >= max(NARROWEST * size, np.finfo(float).tiny)):
         raise UserError(
-            f"The range of {name} must lie within ±{LARGEST:g} and be wider than {NARROWEST:g} of its ends, got "
-            f"{lowest!r} to {highest!r}: give other ends."
+            f"The range of {name} must go from a number to a larger one, within ±{LARGEST:g} and wider than "
+            f"{NARROWEST:g} of its ends, got {lowest!r} to {highest!r}: exchange them, or give other ends."
         )
 
 
-def _check_tensors(varied: Varied, values: Tensor) -> None:
-    """Raise where a system computes with a parameter as a number of Python's, and not as a tensor of several values."""
-    try:
-        varied.batched(torch.stack([values] * 2), varied.method, values.new_zeros(2, varied.system.state_size))
-    except UserError:
-        raise
-    except (RuntimeError, TypeError, ValueError) as error:
-        names = " and ".join(parameter.name for parameter in varied.parameters_varied)
-        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
-        raise UserError(
-            f"{varied.system.name} does not compute with {names} as a tensor ({reason}): take torch.cos in place of "
-            f"math.cos or numpy.cos, torch.where in place of if, and self.w itself in place of torch.tensor(self.w)."
-        ) from error
-
-
-def _acts(varied: Varied, number: int, values: Tensor) -> bool:
-    """Return whether a step depends on a parameter, and not only the system's making; a factor on 0 does nothing."""
+def _acts(varied: Varied, number: int) -> bool:
+    """Return whether a step depends on a parameter, as a tensor; a factor on 0 does nothing."""
     parameter = varied.parameters_varied[number]
-    scaled = [varied.weights[full] for full in parameter.places] or [varied.held.input]
+    scaled = [varied.weights[full] for full in parameter.places] or [varied.original.input]
     if parameter.scale and not any(bool(whole.any()) for whole in scaled):
         return False
-    with torch.enable_grad():
-        free = values[number].clone().requires_grad_()
-        each = torch.stack([free if index == number else one for index, one in enumerate(values.unbind())])
-        return varied.at(each, varied.method, values.new_zeros(1, varied.system.state_size)).requires_grad
+    values, state = list((varied.lowest + varied.width / 2).unbind()), varied.lowest.new_zeros(varied.system.state_size)
+    try:
+        varied.held.moved(torch.zeros(2, varied.held.system.state_size, dtype=torch.float64))
+        with torch.enable_grad():
+            values[number] = values[number].clone().requires_grad_()
+            return varied.moved(state, values).requires_grad
+    except (RuntimeError, TypeError, ValueError):  # what computes with a number takes no tensor of several values
+        return False
 
 
 def _shown(full: str) -> str:

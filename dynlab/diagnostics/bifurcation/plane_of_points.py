@@ -1,41 +1,42 @@
 """One fixed point followed over a grid of two parameters, and the periods of what orbits beside it settle to."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.bifurcation.locating import JUMP, TINY
+from dynlab.diagnostics.bifurcation.equation import spectra
+from dynlab.diagnostics.bifurcation.locating import TINY
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.numerics.roots import solve
 from dynlab.progress import through
+from dynlab.systems.held_jacobians import displacement_matrices, held_matrices
+from dynlab.trajectories.following import followed, orbit, scalar_code
 
-MAX_NEWTON = 50
-SETTLED = 1e-11  # times the size of the state: the residual ‖G‖₂ up to which it is a fixed point
 PARTS = 8  # of the way between two values, where one step leads elsewhere
-SHORTER = 0.5  # times the step of Newton's method before: so short it is where the way leads to the nearest fixed point
 MISSED = 1e-6  # times the way and the size: so near Newton's method leads back to where it came from
 TRANSIENT = 2000  # steps before an orbit is looked at
 RETURNS = 1e-7  # times the size: an orbit that comes back so near repeats
-STAYS_AWAY = 1e-3  # likewise: one that never comes so near has no period up to the longest
+STAYS_AWAY = 1e-3  # likewise: one that comes so near, and no nearer, after fewer steps may be on its way to a cycle
 APERIODIC, CUT, UNDECIDED = 0, -1, -2  # in place of a period
 COPIES = 8  # of a Jacobian and a state that a step holds at once
+NEIGHBOURS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 class Fixed(NamedTuple):
-    """The fixed point at each value: the state, ‖G‖₂, Newton's iterations, and what its eigenvalues say.
+    """The fixed point at each value: the state, ‖G‖₂, and what its eigenvalues say.
 
     `leading` is the largest modulus of a map's multipliers, of a flow's eigenvalues the largest real part, NaN where no
     fixed point was reached or it lies at a kink; `stable` is 1, 0, or −1 where that is not told.
     """
 
     states: Real
-    iterations: Index
     converged: NDArray[np.bool_]
     residual: Real
     leading: Real
@@ -44,171 +45,125 @@ class Fixed(NamedTuple):
 
 
 class Plane:
-    """A system at values (value, 2) of two parameters on a square grid, in blocks that fit the memory."""
+    """A system at places (place, 2) of two parameters on a square grid, in blocks that fit the memory.
 
-    def __init__(self, varied: Varied, values: Real, max_memory: float) -> None:
-        self.varied, self.values, n = varied, torch.from_numpy(values), varied.system.state_size
-        weights = sum(weight.numel() for weight in varied.changed(self.values[0])[0].values())
-        self.blocks = blocks(
-            len(values), 8 * (COPIES * (n * n + n) + 2 * weights), max_memory, 8 * len(values) * (n + 8)
-        )
+    States are those of the extended system of `Varied`, (h, y), with y in the unit square.
+    """
 
-    def moved(self, values: Tensor, states: Tensor) -> Tensor:
-        """Return the step, or velocity, at states (k, n), each at a value of its own, (k, 2)."""
-        return self.varied.batched(values, self.varied.method, states)
+    def __init__(self, varied: Varied, side: int, max_memory: float) -> None:
+        self.held, self.n, self.side = varied.held, varied.system.state_size, side
+        line = np.linspace(0, 1, side)
+        self.places = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+        size, count = (self.n + 2) ** 2 + self.n, len(self.places)
+        self.blocks = blocks(count, 8 * COPIES * size, max_memory, 8 * count * (self.n + 8))
 
-    def jacobian(self, values: Tensor, states: Tensor) -> Tensor:
-        """Return the Jacobians there, (k, n, n)."""
-        return self.varied.batched(values, "jacobian", states)
+    def _blocked(self, function: Callable[..., tuple[Any, ...]], states: Real) -> list[Any]:
+        """Return the arrays that a function returns for each block of rows of `states`, joined."""
+        parts = [part for part in self.blocks if part.start < len(states)]
+        found = [function(torch.from_numpy(states[part].copy())) for part in parts]
+        return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def fixed_point(self, start: Real) -> tuple[Fixed, int]:
-        """Return one fixed point at each value, and at which it is followed from.
+        """Return one fixed point at each place, and at which it is followed from.
 
-        Newton's method from `start` (n,) finds one at every value that it can. The one that is nearest to `start` is
-        followed over the grid, from each value to its neighbours: a step is believed where Newton's method goes
-        straight there and straight back.
+        Newton's method from `start` (n,) finds one at every place that it can. The one that is nearest to `start` is
+        followed over the grid, from each place to its neighbours: a step is believed where Newton's method goes there
+        and back.
         """
-        count, side = len(self.values), int(np.sqrt(len(self.values)))
-        every = np.arange(count)
-        states, iterations, reached, _ = self.newton(self.values, np.tile(start, (count, 1)))
-        first = int(np.where(reached, np.linalg.norm(states - start, axis=1), np.inf).argmin())
+        every = np.arange(len(self.places))
+        states, reached = self._blocked(self._newton, self._at(np.tile(start, (len(every), 1)), every))
+        away = np.linalg.norm(states[:, : self.n] - start, axis=1)
+        first = int(np.where(reached, away, np.inf).argmin())
         reached &= every == first
-        row, column = np.divmod(every, side)
-        for _ in through(range(2 * side)):
-            new = 0
-            for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-                inside = (row - down >= 0) & (row - down < side) & (column - right >= 0) & (column - right < side)
-                known = np.clip(every - side * down - right, 0, count - 1)
+        row, column = np.divmod(every, self.side)
+        for _ in through(range(2 * self.side)):
+            before = reached.sum()
+            for down, right in NEIGHBOURS:
+                beside = np.stack([row - down, column - right])
+                inside = ((beside >= 0) & (beside < self.side)).all(axis=0)
+                known = np.clip(every - self.side * down - right, 0, len(every) - 1)
                 some = np.flatnonzero(~reached & inside & reached[known])
-                if not len(some):
-                    continue
-                found, taken, straight = self.followed(self.values[known[some]], self.values[some], states[known[some]])
-                some = some[straight]
-                states[some], iterations[some], reached[some] = found[straight], taken[straight], True
-                new += len(some)
-            if not new:
+                if len(some):
+                    states[some], reached[some] = self._followed(states[known[some]], some)
+            if reached.sum() == before:
                 break
-        states = np.where(reached[:, None] | ~reached.any(), states, np.nan)
-        judged = [self.judged(self.values[part], states[part], reached[part]) for part in self.blocks]
-        told = (np.concatenate(each) for each in zip(*judged, strict=True))
-        return Fixed(states, np.where(reached, iterations, 0), reached, *told), first
+        states[~reached, : self.n] = np.nan
+        return Fixed(states[:, : self.n], reached, *self._blocked(self._judged, states)), first
 
-    def followed(self, known: Tensor, new: Tensor, states: Real) -> tuple[Real, Index, NDArray[np.bool_]]:
-        """Return where fixed points at `known` values are at `new` ones, the iterations, and whether that is certain.
+    def _at(self, states: Real, places: Index) -> Real:
+        return np.concatenate([states[:, : self.n], self.places[places]], axis=1)
+
+    def _followed(self, states: Real, new: Index) -> tuple[Real, NDArray[np.bool_]]:
+        """Return where fixed points (k, n + 2) are at `new` places, and whether that is certain.
 
         Where one step is not, `PARTS` are tried.
         """
-        found, iterations, certain = self._there_and_back(known, new, states)
+        found, certain = self._there_and_back(states, self._at(states, new))
         lost = np.flatnonzero(~certain)
         if len(lost):
-            ahead, way, sure = states[lost], (new - known)[lost] / PARTS, np.ones(len(lost), dtype=bool)
-            for part in range(PARTS):
-                before = known[lost] + part * way
-                ahead, _, each = self._there_and_back(before, before + way, ahead)
+            ahead, sure = states[lost], np.ones(len(lost), dtype=bool)
+            way = np.pad((self.places[new] - states[:, self.n :])[lost], ((0, 0), (self.n, 0))) / PARTS
+            for _ in range(PARTS):
+                ahead, each = self._there_and_back(ahead, ahead + way)
                 sure &= each
             found[lost], certain[lost] = ahead, sure
-        return found, iterations, certain
+        return found, certain
 
-    def _there_and_back(self, known: Tensor, new: Tensor, states: Real) -> tuple[Real, Index, NDArray[np.bool_]]:
-        there, iterations, converged, direct = self.newton(new, states)
-        there = np.where(converged[:, None], there, states)
-        back, _, returned, straight = self.newton(known, there)
-        moved, missed = (np.linalg.norm(each - states, axis=1) for each in (there, back))
-        returned &= missed <= MISSED * np.maximum(moved, np.linalg.norm(states, axis=1))
-        return there, iterations, converged & returned & direct & straight
+    def _there_and_back(self, states: Real, begin: Real) -> tuple[Real, NDArray[np.bool_]]:
+        there, converged = self._blocked(self._newton, begin)
+        returning = np.concatenate([there[:, : self.n], states[:, self.n :]], axis=1)
+        back, returned = self._blocked(self._newton, returning)
+        moved, missed = (np.linalg.norm((each - states)[:, : self.n], axis=1) for each in (there, back))
+        near = missed <= MISSED * np.maximum(moved, np.linalg.norm(states[:, : self.n], axis=1))
+        return there, near & converged & returned
 
-    def newton(
-        self, values: Tensor, starts: Real, period: int = 1
-    ) -> tuple[Real, Index, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return where Newton's method leads from (k, n), its iterations, and where it converges, and directly."""
-        parts = [part for part in self.blocks if part.start < len(starts)]
-        ends = [self._newton(values[part], starts[part], period) for part in parts]
-        return tuple(np.concatenate(each) for each in zip(*ends, strict=True))  # type: ignore[return-value]
+    def _newton(self, states: Tensor) -> tuple[Real, NDArray[np.bool_]]:
+        """Return where Newton's method leads from states (k, n + 2) with their places held, and whether to a root."""
+        n, places = self.n, states[:, self.n :]
 
-    def _newton(self, values: Tensor, starts: Real, period: int) -> tuple[Real, ...]:
-        is_map, states = not self.varied.held.is_flow, torch.from_numpy(starts.copy())
-        size, identity = states.norm(dim=-1), float(is_map) * torch.eye(starts.shape[1], dtype=torch.float64)
-        iterations, before = torch.zeros(len(values), dtype=torch.int64), torch.full((len(values),), torch.inf)
-        direct = torch.ones(len(values), dtype=torch.bool)
-        for number in range(MAX_NEWTON + 1):
-            orbit = [states]
-            for _ in range(period):
-                orbit.append(self.moved(values, orbit[-1]))
-            value = orbit.pop() - states * is_map
-            live = ~(value.norm(dim=-1) <= SETTLED * torch.maximum(states.norm(dim=-1), size).clamp_min(TINY))
-            if number == MAX_NEWTON or not live.any():
-                break
-            matrix = self.jacobian(values, orbit[0])
-            for each in orbit[1:]:
-                matrix = self.jacobian(values, each) @ matrix
-            step, info = torch.linalg.solve_ex(matrix - identity, value.unsqueeze(-1))
-            usable, length = live & (info == 0), step[..., 0].norm(dim=-1)
-            direct &= ~live | ~(length > SHORTER * before)
-            before = torch.where(usable, length, before)
-            states = torch.where(usable[:, None], states - step[..., 0], states)
-            iterations += live
-        return tuple(each.numpy() for each in (states, iterations, ~live & torch.isfinite(states).all(-1), direct))
+        def value(h: Tensor, rows: Tensor) -> Tensor:
+            return self.held.displacement(torch.cat([h, places[rows]], dim=1))[:, :n]
+
+        def matrix(h: Tensor, rows: Tensor) -> Tensor:
+            return displacement_matrices(self.held, torch.cat([h, places[rows]], dim=1))[:, :n, :n]
+
+        found = solve(value, matrix, states[:, :n], most=0)
+        return torch.cat([found.states, places], dim=1).numpy(), found.converged.numpy()
 
     def periods(self, starts: Real, longest: int, largest: float) -> Index:
-        """Return the period, up to `longest`, of what the orbit from each of `starts` (value, n) settles to, or a code.
+        """Return the period, up to `longest`, of what the orbit from each of `starts` (place, n) settles to, or a code.
 
-        An orbit that repeats is refined by Newton's method, whose root says the period: just before a flip an orbit
-        still goes to and fro about the fixed point that it comes to.
+        An orbit that nearly comes back after fewer steps, as beside a flip, is undecided.
         """
-        found = np.empty(len(starts), dtype=np.int64)
-        for part in through(self.blocks):
-            values, states = self.values[part], torch.from_numpy(starts[part])
-            for _ in range(TRANSIENT):
-                states = self._inside(values, states, largest)
-            orbit = [states]
-            for _ in range(longest):
-                orbit.append(self._inside(values, orbit[-1], largest))
-            size = torch.stack(orbit).norm(dim=-1).amax(dim=0).clamp_min(TINY)
-            away = torch.stack([(each - states).norm(dim=-1) / size for each in orbit[1:]]).numpy()
+        code = scalar_code(self.held)
+
+        def period(states: Tensor) -> tuple[Index]:
+            size = states[:, : self.n].norm(dim=-1).clamp_min(TINY)
+            settled = followed(self.held, states, TRANSIENT, largest, 0 * size, code)
+            last, moved = settled.states[:, : self.n], orbit(self.held, settled.states, longest, code)[0][..., : self.n]
+            size = torch.maximum(last.norm(dim=-1), moved.norm(dim=-1).amax(dim=0)).clamp_min(TINY)
+            away = ((moved - last).norm(dim=-1) / size).numpy()
             near = away <= RETURNS
-            period = np.where(near.any(axis=0), near.argmax(axis=0) + 1, APERIODIC)
-            period[(period == APERIODIC) & (np.nan_to_num(away, nan=np.inf).min(axis=0) < STAYS_AWAY)] = UNDECIDED
-            period[np.isnan(away).any(axis=0)] = CUT
-            for m in np.unique(period[period > 1]).tolist():
-                some = np.flatnonzero(period == m)
-                sizes = np.linalg.norm(starts[part][some], axis=1)
-                period[some] = self._least_period(values[some], states.numpy()[some], m, sizes)
-            found[part] = period
-        return found
+            found = np.where(near.any(axis=0), near.argmax(axis=0) + 1, APERIODIC)
+            earlier = np.arange(1, longest + 1)[:, None] < np.where(found > 0, found, longest + 1)
+            found[(earlier & (away < STAYS_AWAY)).any(axis=0)] = UNDECIDED
+            gone = settled.gone | ~(moved.abs() <= largest).all(dim=-1).all(dim=0)
+            return (np.where(gone.numpy(), CUT, found),)
 
-    def _inside(self, values: Tensor, states: Tensor, largest: float) -> Tensor:
-        """Return the next states, NaN where they have left the bound, and so from there on."""
-        moved = self.moved(values, states)
-        return torch.where((moved.abs() <= largest).all(dim=-1, keepdim=True), moved, torch.nan)
+        periods: Index = self._blocked(period, self._at(starts, np.arange(len(starts))))[0]
+        return periods
 
-    def _least_period(self, values: Tensor, states: Real, period: int, sizes: Real) -> Index:
-        """Return the least period of the cycles of `period` steps that Newton's method finds from states (k, n)."""
-        ends, _, converged, _ = self.newton(values, states, period)
-        at = moved = torch.from_numpy(ends)
-        found = np.where(converged, period, UNDECIDED)
-        for m in range(1, period):
-            moved = self.moved(values, moved)
-            back = ((moved - at).norm(dim=-1).numpy() <= MISSED * sizes) & (found == period) & (period % m == 0)
-            found = np.where(back, m, found)
-        return found
-
-    def judged(
-        self, values: Tensor, found: Real, reached: NDArray[np.bool_]
-    ) -> tuple[Real, Real, NDArray[np.int8], Index]:
-        """Return ‖G‖₂ at states (k, n), and what their eigenvalues say: leading, stable and unstable directions."""
-        is_map, (count, n), eps = not self.varied.held.is_flow, found.shape, float(np.finfo(np.float64).eps)
-        states = torch.from_numpy(found)
-        residual = (self.moved(values, states) - states * is_map).norm(dim=-1).numpy()
-        aside = eps * states.norm(dim=-1, keepdim=True).clamp_min(TINY) * torch.linspace(1, 2, n, dtype=torch.float64)
+    def _judged(self, states: Tensor) -> tuple[Real, Real, NDArray[np.int8], Index]:
+        """Return ‖G‖₂ at states (k, n + 2), and what their eigenvalues say: leading, stable and unstable directions."""
+        n, eps, is_flow = self.n, float(np.finfo(np.float64).eps), self.held.is_flow
+        residual = self.held.displacement(states)[:, :n].norm(dim=-1).numpy()
+        size = states[:, :n].norm(dim=-1, keepdim=True).clamp_min(TINY)
+        aside = torch.cat([eps * size * torch.linspace(1, 2, n, dtype=torch.float64), 0 * states[:, n:]], dim=1)
         three = torch.stack([states, states + aside, states - aside], dim=1).nan_to_num(0.0)
-        matrices = self.jacobian(values, three).numpy()
-        change = np.linalg.norm(matrices[:, 1:] - matrices[:, :1], axis=(2, 3)).max(axis=1)
-        norms = np.linalg.norm(matrices[:, 0], axis=(1, 2))
-        leading, stable, unstable = np.full(count, np.nan), np.full(count, -1, np.int8), np.zeros(count, np.int64)
-        some = np.flatnonzero(reached & (change <= JUMP * norms) & np.isfinite(norms))
-        if len(some):
-            told, errors, _ = eigenvalues(matrices[some, 0], change[some] + n * eps * norms[some])
-            kinds = [(kind_of_map if is_map else kind_of_flow)(*each) for each in zip(told, errors, strict=True)]
-            leading[some] = np.abs(told).max(axis=1) if is_map else told.real.max(axis=1)
-            stable[some], unstable[some] = [one.stable for one in kinds], [one.unstable for one in kinds]
-        return residual, leading, stable, unstable
+        values, errors = spectra(held_matrices(self.held, three)[..., :n, :n].numpy())
+        errors[~np.isfinite(residual)] = np.inf
+        kinds = [(kind_of_flow if is_flow else kind_of_map)(*each) for each in zip(values, errors, strict=True)]
+        leading = values.real.max(axis=1) if is_flow else np.abs(values).max(axis=1)
+        leading = np.where(np.isfinite(errors).all(axis=1), leading, np.nan)
+        stable = np.array([one.stable for one in kinds], dtype=np.int8)
+        return residual, leading, stable, np.array([one.unstable for one in kinds])

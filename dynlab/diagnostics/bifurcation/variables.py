@@ -1,4 +1,4 @@
-"""The variables of a bifurcation diagram: branches point by point, branches, and bifurcations."""
+"""The variables of a bifurcation diagram: branches point by point, branches, bifurcations, and orbits."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,28 +8,38 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.bifurcation.branches import Diagram
-from dynlab.diagnostics.bifurcation.equation import Vector
+from dynlab.diagnostics.bifurcation.orbit_diagram import Visited
 from dynlab.diagnostics.bifurcation.parameters import described
+from dynlab.diagnostics.bifurcation.verdict import stability_changes
 
 Row = tuple[str, Callable[[Any], Any], Any, str]  # name, of one item, type, and words
 SECOND = {"branch_state": schema.STATE, "state": schema.STATE, "eigenvalue": schema.MODE}
 SECOND |= {"eigenvalue_error": schema.MODE}
+BRACKETED = "bracketed where no smooth system has a root"
+NO_CUBIC = "NaN where no cubic term decides what is born: of folds, transcritical and bracketed points"
+NO_CYCLE = "NaN where an orbit ends on no cycle"
+FLAGS = {
+    "branch_orbit": "NaN beyond the orbit's period",
+    "bifurcation_coefficient": NO_CUBIC,
+    "bifurcation_coefficient_error": NO_CUBIC,
+    "bifurcation_residual": BRACKETED,
+    "bifurcation_eigenvalue": BRACKETED,
+    "eigenvalue_error": "inf: at a kink, where the Jacobian is that of one side",
+    "cycle_period": NO_CYCLE,
+    "cycle_multiplier": NO_CYCLE,
+    "visited": "NaN where an orbit left the bound or was no number, or a solution has no more extrema",
+}
 
 
-def orbits_of(diagram: Diagram) -> list[Vector]:
-    """Return the orbit (period, n) at each solution of each branch, in their order."""
-    every = [(branch.period, one) for branch in diagram.branches for one in branch.solutions]
-    return [diagram.curve.of_period(period).orbit(one.z) for period, one in every]
-
-
-def variables(diagram: Diagram, orbits: list[Vector], name: str, observed: int) -> dict[str, xr.Variable]:
-    """Return the variables along `point`, `branch` and `bifurcation`; `name` is the parameter's."""
+def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) -> dict[str, xr.Variable]:
+    """Return all variables; `name` is the parameter's, and `observed` the coordinate of the orbits."""
     curve, n = diagram.curve, len(diagram.curve.scale)
     solutions = [one for branch in diagram.branches for one in branch.solutions]
     numbers = [number for number, branch in enumerate(diagram.branches) for _ in branch.solutions]
-    phases = np.full((len(orbits), max([1, *map(len, orbits)])), np.nan)
-    for number, orbit in enumerate(orbits):
-        phases[number, : len(orbit)] = orbit[:, observed]
+    phases = np.full((len(solutions), max([1, *(branch.period for branch in diagram.branches)])), np.nan)
+    for row, one, number in zip(phases, solutions, numbers, strict=True):
+        period = diagram.branches[number].period
+        row[:period] = curve.of_period(period).orbit(one.z)[:, observed]
     what, unit = ("multiplier μ", schema.ONE) if curve.is_map else ("eigenvalue λ", schema.PER_SECOND)
     units = {"eigenvalue": unit, "eigenvalue_error": unit, "branch_period": schema.STEP, "period": schema.STEP}
     words = f"state h_{observed + 1} at each point of the orbit"
@@ -41,7 +51,7 @@ def variables(diagram: Diagram, orbits: list[Vector], name: str, observed: int) 
         ("branch_parameter", lambda one: curve.parameter(one.z), float, described(name)),
         ("branch_state", lambda one: curve.state(one.z), float, "state h"),
         ("residual", lambda one: one.residual, float, "residual ‖G‖₂"),
-        ("iterations", lambda one: one.iterations, np.int64, "iterations of the corrector"),
+        ("iterations", lambda one: one.point.iterations, np.int64, "iterations of the corrector"),
         ("eigenvalue", lambda one: one.eigenvalues, complex, what),
         ("eigenvalue_error", lambda one: one.errors, float, f"error of the {what}"),
         ("stable", lambda one: one.kind.stable, np.int8, "1 stable, 0 unstable, −1 undecided"),
@@ -60,7 +70,10 @@ def variables(diagram: Diagram, orbits: list[Vector], name: str, observed: int) 
         (schema.BIFURCATION, "bifurcation_", diagram.bifurcations, _of_bifurcations(diagram, name, observed)),
     ):
         found |= {prefix + row[0]: _variable(dim, items, row, n, units.get(row[0], schema.ONE)) for row in rows}
-    return found
+    changes = {number: change for _, _, number, change in stability_changes(diagram, name)}
+    told = np.array([changes.get(number, "") for number in range(len(diagram.bifurcations))], dtype=object)
+    found["bifurcation_change"] = schema.variable((schema.BIFURCATION,), told, "change of stability of fixed points")
+    return found | ({} if seen is None else _of_orbits(seen, observed, not curve.is_map))
 
 
 def _of_bifurcations(diagram: Diagram, name: str, observed: int) -> list[Row]:
@@ -81,6 +94,18 @@ def _of_bifurcations(diagram: Diagram, name: str, observed: int) -> list[Row]:
         ("criticality", lambda one: one.coefficient.criticality if one.coefficient else "", str, "criticality"),
         ("converged", lambda one: one.refined is not None, bool, "converged"),
     ]
+
+
+def _of_orbits(seen: Visited, coordinate: int, is_flow: bool) -> dict[str, xr.Variable]:
+    what, each = f"h_{coordinate + 1}", (schema.PARAMETER, schema.SAMPLE)
+    states, units = seen.states[..., coordinate], schema.SECOND if is_flow else schema.STEP
+    words = f"extremum of {what}" if is_flow else f"state {what}"
+    return {
+        "visited": schema.variable((*each, schema.ITERATION), states, words),
+        "settled": schema.variable(each, seen.settled, "1 on an attractor, 0 on none yet, −1 left the bound"),
+        "cycle_period": schema.variable(each, seen.period, "period of the cycle that the orbit ends on", units),
+        "cycle_multiplier": schema.variable(each, seen.multiplier, "largest |μ| of that cycle, but for a flow's own 1"),
+    }
 
 
 def _variable(dim: str, items: Sequence[Any], row: Row, n: int, units: str) -> xr.Variable:

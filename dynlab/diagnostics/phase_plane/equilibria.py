@@ -53,9 +53,9 @@ def equilibria(held: Held, half_width: float, step_size: float | None, origin: O
     held : Held
         In float64 on the CPU: the flow, or a map that is no Euler step.
     half_width : float
-        Of the window.
+        Half the width of the window.
     step_size : float or None
-        Of Euler's map, where there is one beside the flow.
+        Step of Euler's map, where there is one beside the flow.
     origin : Origin or None
     """
     line = half_width * torch.linspace(-1, 1, STARTS, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Where the orbits of a planar system end: at rest, on a limit cycle of a flow, on a cycle or a curve of a map."""
+"""The ends of a planar system's orbits: at rest, on a limit cycle of a flow, on a cycle or a curve of a map."""
 
 import numpy as np
 import torch
@@ -84,7 +84,7 @@ def _limit_cycles(reached: list[Attractor | None]) -> dict[str, xr.Variable]:
 
 
 def _moving(path: Real, equilibria: Real) -> str:
-    """Whether an orbit (step, 2) reaches ever farther from the equilibrium nearest to it, or ever less far."""
+    """Return whether an orbit (step, 2) reaches ever farther from the equilibrium nearest to it, or ever less far."""
     if not (np.abs(path) <= BOUND).all():
         return GONE
     away = np.linalg.norm(equilibria - path[-KEPT:].mean(axis=0), axis=1)

@@ -18,16 +18,16 @@ BORDER = (CENTER, "equilibria", "period-2")  # words of the kinds that a nonline
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known exactly of the origin.
+    """The exact Jacobian at the origin.
 
     Attributes
     ----------
     matrix : sequence of two rows of two Fractions
         A, the Jacobian there.
     is_linear : bool
-        Whether the system is A itself.
+        True where the system is A itself.
     is_tanh : bool
-        Whether it is the flow h' = tanh(A h).
+        True of the flow h' = tanh(A h).
     """
 
     matrix: Matrix

@@ -29,7 +29,7 @@ def phase_panels(
     dtype: str = "float64",
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Phase portraits of planar systems, by default of the paper's panels (a) to (h).
+    """Draw up phase portraits of planar systems, by default of the paper's panels (a) to (h).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def phase_panels(
 
 
 def planar_portrait(name: str, kind: str, seed: int = 0, step_size: float = STEP_SIZE, **settings: Any) -> xr.Dataset:
-    """The phase portrait of a planar system by its matrix's name or entries, which are classified exactly.
+    """Return the phase portrait of a planar system by its matrix's name or entries, which are classified exactly.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def planar_portrait(name: str, kind: str, seed: int = 0, step_size: float = STEP
 
 
 def _padded(one: xr.Dataset, name: str, portraits: Sequence[xr.Dataset], most: int) -> xr.Variable:
-    """The variable of one panel, with the fill value where it has fewer equilibria or no such variable."""
+    """Return the variable of one panel, with the fill value where it has fewer equilibria or no such variable."""
     pattern = next(portrait[name].variable for portrait in portraits if name in portrait)
     sizes = {dim: most if dim == schema.FIXED_POINT else pattern.sizes[dim] for dim in pattern.dims}
     values = np.full(tuple(sizes.values()), FILL[pattern.dtype.kind], dtype=pattern.dtype)
@@ -116,7 +116,7 @@ def _stacked(parts: Sequence[xr.Variable], dim: str | None = None) -> xr.Variabl
 
 
 def _verdict(portraits: Sequence[xr.Dataset], step_size: float) -> str:
-    """What the panels are of, and what the last two show: the paper's point and what it leaves out."""
+    """Return the equations of the panels, and what the last two show: the paper's point and what it leaves out."""
     center, diffusion = portraits[-2], portraits[-1]
     ends = set(diffusion["outcome"].values.tolist())
     curve = ", and the orbits end on an invariant closed curve" if ends == {orbit_ends.CLOSED_CURVE} else ""
@@ -125,6 +125,6 @@ def _verdict(portraits: Sequence[xr.Dataset], step_size: float) -> str:
 
 
 def _first(portrait: xr.Dataset) -> str:
-    """The first sentence on a panel, as part of another one."""
+    """Return the first sentence on a panel, as part of another one."""
     sentence: str = portrait.attrs["verdict"].partition(". ")[0]
     return sentence[:1].lower() + sentence[1:]

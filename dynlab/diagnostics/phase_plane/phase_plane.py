@@ -64,7 +64,7 @@ def phase_plane(
     starts : array_like, shape (sample, 2)
         Initial states. Those by default are times the `extent` where that is given below 1.
     steps : int
-        Of the orbits.
+        Length of the orbits.
     step_size : float
         In seconds; of a `Flow` alone, whose solution is given at ``steps + 1`` times so far apart.
     extent : float, optional
@@ -76,7 +76,7 @@ def phase_plane(
         The Jacobian at the origin (of the flow where there is one, else of the map) as entered by hand: the origin is
         then classified exactly. The entries of a linear system are exact without it.
     dtype, device : str
-        Of the computation.
+        Number type and device of the computation.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def phase_plane(
         ``trajectory(sample, time, state)``. ``velocity(y, x, state)`` with its ``divergence(y, x)``; for a map that is
         no Euler step it is the displacement in one step, and ``area_factor(y, x)`` = |det J| is by what a step
         multiplies a small area. ``equilibrium(fixed_point, state)`` with its ``residual``.
-        Where there is a flow, ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``. Where there
+        A flow has ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``. Where there
         is a map, ``map_eigenvalue`` and ``map_kind``. ``flow_stable`` and ``map_stable`` are 1, 0, or −1 undecided.
         ``outcome(sample)`` is where the orbits end, with ``orbit_period(sample)``. Of a map ``long_orbit(sample,
         iteration, state)`` are the last of 4,800 steps. Of a flow that is not linear ``limit_cycle(sample, point,
@@ -184,7 +184,7 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
 
 
 def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None:
-    """What is known of the origin exactly: by the matrix entered by hand, or the entries of a linear system."""
+    """Return the exact Jacobian at the origin: the matrix entered by hand, or the entries of a linear system."""
     is_linear = is_affine(exact) and not field(exact, np.zeros(2)).any()
     if matrix is None and is_linear and isinstance(exact.system, Linear | LinearMap):
         matrix = [[Fraction(entry) for entry in row] for row in exact.system.A.tolist()]

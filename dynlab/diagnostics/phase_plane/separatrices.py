@@ -1,6 +1,7 @@
-"""What leads to the saddles of a plane, and orbits backward in time.
+"""The stable manifolds of the saddles of a plane, and orbits backward in time.
 
-A flow is followed against its velocity; a map by solving F(h) = h_t for the state h_{t−1} before, with Newton's method.
+A flow is followed by steps of negative time; a map by solving F(h) = h_t for the state h_{t−1} before, with Newton's
+method.
 """
 
 import numpy as np
@@ -10,17 +11,18 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, eigenvectors
-from dynlab.diagnostics.phase_plane.field import field
 from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
+from dynlab.trajectories.following import orbit, time_step
 
 OFF = 0.01  # of half the window: where a flow's separatrix starts on the eigenvector, which it leaves by the square
 NEAR = 1e-3  # likewise of a map's
 BEYOND = 1.2  # times half the window: where curves end
-ARC, MOST_ARCS = 0.02, 750  # of half the window, and how many of them: a flow's paths are polygons of such sides
+FLOW_STEPS, FINER, AT_ONCE = 8192, 8, 128  # of a flow's separatrix: parts of the usual step; before each look
+MOST_PARTS = 1000  # of the time between two states of a flow's backward orbit
 WIDEST = 0.02  # of half the window: neighbours on a map's separatrix that are farther apart are not joined
 LONGEST = 15.0  # half windows of a separatrix
 STARTS, NEAREST = 2000, 1e-9  # on a part of a map's eigenvector, from its end to the preimage of that, or as near
@@ -45,9 +47,11 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_wid
     orbits : Dataset
         ``trajectory(sample, time, state)``, whose starts are followed backward through as much time.
     half_width : float
-        Of the window.
+        Half the width of the window.
     """
     curves = np.full((len(found), len(SIDES), POINTS, 2), np.nan)
+    line = torch.linspace(-half_width, half_width, 11).to(held.input)
+    dt = time_step(held, torch.cartesian_prod(line, line)) / FINER if held.is_flow else 0.0
     for place, one in enumerate(found):
         kind, rates = (one.flow.name, one.flow_values.real) if held.is_flow else (one.map.name, np.abs(one.map_values))
         vector = eigenvectors(one)[rates.argmin()]
@@ -55,13 +59,18 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_wid
             continue
         ways = half_width * SIDES[:, None] * vector
         if held.is_flow:
-            sides = list(_upstream(held, one.state + OFF * ways, half_width)[0])
+            sides = list(_upstream(held, one.state + OFF * ways, dt, FLOW_STEPS, half_width))
         else:
             sides = [_preimages(held, one.state, NEAR * way, rates.min(), half_width) for way in ways]
         for side, path in enumerate(sides):
-            curves[place, side] = _evenly(np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]]))
+            path = np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]])
+            curves[place, side] = _evenly(path, LONGEST * half_width)
     starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
-    before = (_against_flow if held.is_flow else _against_map)(held, starts, times, half_width)
+    if held.is_flow:
+        parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
+        before = _upstream(held, starts, times[1] / parts, parts * (len(times) - 1), half_width)[:, ::parts]
+    else:
+        before = _against_map(held, starts, times, half_width)
     dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
     said, past = "separatrix: states whose orbits end at the saddle", "state h as long before the start"
     return {
@@ -70,49 +79,23 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_wid
     }
 
 
-def _upstream(held: Held, starts: Real, half_width: float, duration: float = np.inf) -> tuple[Real, Real]:
-    """Paths against a flow, (start, k, 2), and how long before the start each state is, (start, k).
-
-    Runge and Kutta's method of order 4 in the arc's length. A path is NaN from where it leaves the window, from where
-    it turns back on itself, since it has come to a point at rest, and beyond the `duration`.
-    """
-    arc, h = ARC * half_width, starts
-    paths, elapsed, ahead = [h], [np.zeros(len(h))], _against(held, h)
-    for _ in range(MOST_ARCS):
-        second = _against(held, h + arc / 2 * ahead)
-        third = _against(held, h + arc / 2 * second)
-        moved = h + arc / 6 * (ahead + 2 * second + 2 * third + _against(held, h + arc * third))
-        then = _against(held, moved)
-        outside = ~(np.abs(moved).max(axis=1) <= BEYOND * half_width)
-        ended = outside | ((then * ahead).sum(axis=1) <= 0) | ~(elapsed[-1] <= duration)
-        speeds = np.linalg.norm(field(held, (h + moved) / 2), axis=1)
-        h, ahead = np.where(ended[:, None], np.nan, moved), then
-        paths.append(h)
-        elapsed.append(elapsed[-1] + np.where(ended | (speeds == 0), np.nan, arc / np.where(speeds == 0, 1.0, speeds)))
-        if ended.all():
+def _upstream(held: Held, starts: Real, dt: float, count: int, half_width: float) -> Real:
+    """Return the states of a flow at each of `count` steps before the starts, (start, count + 1, 2), NaN outside."""
+    paths = np.full((len(starts), count + 1, 2), np.nan)
+    paths[:, 0] = starts
+    for begin in range(0, count, AT_ONCE):
+        h = torch.as_tensor(paths[:, begin]).to(held.input)
+        with torch.no_grad():
+            some = orbit(held, h, min(AT_ONCE, count - begin), dt=-dt)[0].double().cpu().numpy().swapaxes(0, 1)
+        inside = np.logical_and.accumulate((np.abs(some) <= BEYOND * half_width).all(axis=2), axis=1)
+        paths[:, begin + 1 : begin + 1 + some.shape[1]] = np.where(inside[..., None], some, np.nan)
+        if not inside[:, -1].any():
             break
-    return np.stack(paths, axis=1), np.stack(elapsed, axis=1)
-
-
-def _against(held: Held, states: Real) -> Real:
-    """The unit vector against the velocity, 0 where that vanishes."""
-    velocity = -field(held, states)
-    speed = np.linalg.norm(velocity, axis=1, keepdims=True)
-    return np.divide(velocity, speed, out=np.zeros_like(velocity), where=speed > 0)
-
-
-def _against_flow(held: Held, starts: Real, times: Real, half_width: float) -> Real:
-    """The states of a flow (start, time, 2) as long before each start."""
-    orbits = np.full((len(starts), len(times), 2), np.nan)
-    for orbit, path, age in zip(orbits, *_upstream(held, starts, half_width, times[-1]), strict=True):
-        known = np.isfinite(age)
-        for coordinate in range(2):
-            orbit[:, coordinate] = np.interp(times, age[known], path[known, coordinate], right=np.nan)
-    return orbits
+    return paths
 
 
 def _against_map(held: Held, starts: Real, times: Real, half_width: float) -> Real:
-    """The states of a map (start, time, 2) as many steps before each start."""
+    """Return the states of a map (start, time, 2) as many steps before each start."""
     orbits = np.full((len(starts), len(times), 2), np.nan)
     h = torch.as_tensor(starts).to(held.input)
     for step in range(min(len(times), MOST_STEPS + 1)):
@@ -122,7 +105,7 @@ def _against_map(held: Held, starts: Real, times: Real, half_width: float) -> Re
 
 
 def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, half_width: float) -> Real:
-    """One side of a map's separatrix: a part of the eigenvector and all its preimages, (k, 2).
+    """Return one side of a map's separatrix: a part of the eigenvector and all its preimages, (k, 2).
 
     An even number of steps takes the far end of that part to its near one, as one step changes sides where μ < 0.
     """
@@ -137,13 +120,12 @@ def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, half_widt
         if not np.ptp(pieces[-1], axis=0).max() > NEAREST * half_width:  # outside the window, or at another point
             break
     curve = np.concatenate(pieces)
-    gaps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
-    ended = ~(gaps <= WIDEST * half_width) | (np.cumsum(gaps) > LONGEST * half_width)
+    ended = ~(np.linalg.norm(np.diff(curve, axis=0), axis=1) <= WIDEST * half_width)
     return curve[: max(1, np.flatnonzero(ended)[0] - 1)] if ended.any() else curve
 
 
 def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
-    """A state that one step takes to each of `states` (k, 2); NaN where Newton's method finds none in the window."""
+    """Return a state that one step takes to each of `states` (k, 2); NaN where none is found in the window."""
     before = torch.full_like(states, torch.nan)
     known = torch.isfinite(states).all(dim=1)
     wanted = begin = states[known]
@@ -163,8 +145,8 @@ def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
     return before
 
 
-def _evenly(curve: Real) -> Real:
-    """`POINTS` points at even distances along a polygon (k, 2)."""
+def _evenly(curve: Real, longest: float) -> Real:
+    """Return `POINTS` points at even distances along a polygon (k, 2), up to a length."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    wanted = np.linspace(0, along[-1], POINTS)
+    wanted = np.linspace(0, min(along[-1], longest), POINTS)
     return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)

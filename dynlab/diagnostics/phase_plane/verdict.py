@@ -28,7 +28,6 @@ from dynlab.wording import agree, article, counted, joined, near_one, number, of
 
 ROUNDED = 4 * float(np.finfo(np.float64).eps)  # of the larger coordinate
 LISTED = 3  # equilibria that are described one by one; more are counted
-NEAR = 1e-6  # of the window: an orbit at rest is at an equilibrium that is so near
 # The only equilibrium, by the first word of its flow's kind, and by whether it is stable for the flow and Euler's map.
 PAIRS = {
     ("stable", 1, 0): "The flow's {noun} is stable, Euler's map at {step} is not{critical}",
@@ -37,7 +36,7 @@ PAIRS = {
 }
 OTHERS = "The flow has {flow}, Euler's map at {step} has {map}{critical}"
 ENDINGS = {
-    FIXED_POINT: "at rest{rests}",
+    FIXED_POINT: "at rest",
     EQUILIBRIUM: "at rest",
     PERIODIC: "on {cycles} of {periods} steps",
     LIMIT_CYCLE: "on a limit cycle of period {periods} s (Floquet multiplier {floquet})",
@@ -61,7 +60,7 @@ def verdict(ds: xr.Dataset, equation: str = "", about: str = "") -> str:
     equation : str
         The system's.
     about : str
-        What else is to be known: a sentence, or nothing.
+        A further sentence, or nothing.
     """
     alone = ds.sizes[schema.FIXED_POINT] == 1 and not ds["continuum"].values.any()
     told = _one(ds, equation and f" {equation}") if alone else _several(ds)
@@ -74,7 +73,7 @@ def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float])
     Parameters
     ----------
     portraits : sequence of Dataset
-        Of `phase_plane`.
+        Results of `phase_plane`.
     name : str
         The parameter's.
     values : sequence of float
@@ -83,18 +82,10 @@ def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float])
     found = []
     for frame, (before, after) in enumerate(itertools.pairwise(portraits), 1):
         if change := _change(before, after):
-            where = _between(before, name, *values[frame - 1 : frame + 1])
-            found.append(f"{change} between frames {frame:,} and {frame + 1:,} ({where})")
+            ends = f"{name} {number(values[frame - 1])} to {number(values[frame])}"
+            found.append(f"{change} between frames {frame:,} and {frame + 1:,} ({ends})")
     more = [f"{len(found) - LISTED} more changes follow"] if len(found) > LISTED else []
     return f"{told}: {joined(found[:LISTED] + more) or 'no stability changes'}."
-
-
-def _between(ds: xr.Dataset, name: str, low: float, high: float) -> str:
-    """The value at which something changes: the critical step where that is the parameter, else both sides of it."""
-    critical = ds["critical_step"].values if "critical_step" in ds else np.empty(0)
-    if name == "step_size" and critical.size == 1 and min(low, high) <= critical[0] <= max(low, high):
-        return f"ε = {number(float(critical[0]), 3)}"
-    return f"{name} {number(low)} to {number(high)}"
 
 
 def _change(before: xr.Dataset, after: xr.Dataset) -> str:
@@ -119,7 +110,7 @@ def state(values: NDArray[np.float64]) -> str:
 
 
 def _several(ds: xr.Dataset) -> str:
-    """The sentence on none or several equilibria, or on a continuum of them."""
+    """Return the sentence on none or several equilibria, or on a continuum of them."""
     noun, one = ("equilibria", "equilibrium") if "flow_kind" in ds else ("fixed points", "fixed point")
     alone, many = (np.flatnonzero(ds["continuum"].values == flag).tolist() for flag in (0, 1))
     if not alone and not many:
@@ -132,7 +123,7 @@ def _several(ds: xr.Dataset) -> str:
 
 
 def _one(ds: xr.Dataset, equation: str) -> str:
-    """The sentences on the only equilibrium, with the critical step where it is one of a flow."""
+    """Return the sentences on the only equilibrium, with the critical step where it is one of a flow."""
     where = state(ds["equilibrium"].values[0])
     if "flow_kind" not in ds:
         return f"The map{equation} has {_kind(ds, 0)} at {where}, with {_multipliers(ds)}."
@@ -152,7 +143,7 @@ def _one(ds: xr.Dataset, equation: str) -> str:
 
 
 def _kind(ds: xr.Dataset, i: int) -> str:
-    """The equilibrium's kind for the flow, and for the map where that differs."""
+    """Return the equilibrium's kind for the flow, and for the map where that differs."""
     if "flow_kind" not in ds:
         return _article(of_map(str(ds["map_kind"].values[i])), "fixed point")
     flow = str(ds["flow_kind"].values[i])
@@ -169,7 +160,7 @@ OF_EULER = (
 
 
 def _critical(ds: xr.Dataset, words: tuple[str, str]) -> str:
-    """Up to which step Euler's method is stable at an equilibrium that the flow does not move away from."""
+    """Say up to which step Euler's method is stable at an equilibrium that the flow does not move away from."""
     value, leaves = float(ds["critical_step"].values[0]), int(ds["flow_stable"].values[0]) == 0
     if not np.isfinite(value) or (value == 0 and leaves):
         return ""
@@ -182,7 +173,7 @@ def _multipliers(ds: xr.Dataset) -> str:
 
 
 def _values(values: NDArray[np.complex128], noun: str) -> str:
-    """Both eigenvalues: a conjugate pair as a ± bi, a double one once."""
+    """Return both eigenvalues: a conjugate pair as a ± bi, a double one once."""
     first, second = values
     if first.imag:
         real = "" if first.real == 0 else f"{number(first.real)} "
@@ -194,7 +185,7 @@ def _values(values: NDArray[np.complex128], noun: str) -> str:
 
 
 def _article(kind: str, noun: str = "equilibrium") -> str:
-    """The kind with its article; `noun` stands for one that is undecided."""
+    """Return the kind with its article; `noun` stands for one that is undecided."""
     if kind.startswith("linear "):
         return f"{article(noun)} of undecided kind (linearly {article(kind[7:].removesuffix(', undecided'))})"
     if not kind.startswith("undecided"):
@@ -205,7 +196,7 @@ def _article(kind: str, noun: str = "equilibrium") -> str:
 
 
 def _ends(ds: xr.Dataset) -> str:
-    """The sentence on where the orbits end."""
+    """Return the sentence on where the orbits end."""
     if "outcome" not in ds:
         return ""
     counts, total = Counter(ds["outcome"].values.tolist()).most_common(), ds.sizes[schema.SAMPLE]
@@ -218,29 +209,18 @@ def _ends(ds: xr.Dataset) -> str:
 
 
 def _ending(ds: xr.Dataset, name: str) -> str:
-    """Where the orbits with one outcome are."""
+    """Return where the orbits with one outcome are."""
     here = ds["outcome"].values == name
     periods = sorted({number(float(each)) for each in ds["orbit_period"].values[here]}, key=float)
     words = {"periods": joined(periods), "cycles": "a periodic orbit" if len(periods) == 1 else "periodic orbits"}
     if "floquet_multiplier" in ds:
         words["floquet"] = joined(sorted({number(float(each), 2) for each in ds["floquet_multiplier"].values[here]}))
-        return ENDINGS[name].format(**words, rests="", far="")
-    equilibria, states = ds["equilibrium"].values, ds["long_orbit"].values[here]
-    rests = sorted({state(_rest(ds, orbit[-1])) for orbit in states}) if name == FIXED_POINT else []
-    centres = equilibria if len(equilibria) else np.zeros((1, 2))
-    away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in states]
+        return ENDINGS[name].format(**words, far="")
+    point = "the equilibrium" if "flow_kind" in ds else "the fixed point"
+    point, centres = (point, ds["equilibrium"].values) if len(ds["equilibrium"]) else ("0", np.zeros((1, 2)))
+    orbits = ds["long_orbit"].values[here]
+    away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in orbits]
     last = [each if name == CLOSED_CURVE else each[-1:] for each in away]
-    near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(last), np.max(last)))
-    point = "0" if not len(equilibria) else "the equilibrium" if "flow_kind" in ds else "the fixed point"
-    words["distances"] = f"{near if near == far else f'{near} to {far}'} from {point}"
-    words["rests"] = f" at {joined(rests)}" if 0 < len(rests) <= LISTED else ""
+    span = dict.fromkeys(f"{end:#.3g}".rstrip(".").replace("-", "−") for end in (np.min(last), np.max(last)))
+    words["distances"] = f"{' to '.join(span)} from {point}"
     return ENDINGS[name].format(**words, far=f", at a distance of {words['distances']}")
-
-
-def _rest(ds: xr.Dataset, last: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where an orbit rests: at the equilibrium that it is near, or at its last state, without rounding."""
-    for one in ds["equilibrium"].values:
-        if np.abs(last - one).max() <= NEAR * schema.settings(ds)["extent"]:
-            return np.asarray(one)
-    size = float(np.abs(last).max()) or 1.0
-    return np.asarray(size * np.round(last / size, 6))
