@@ -14,8 +14,6 @@ from .analysis import CommandResult, Source, analysis, measured, named, over_ste
 from .movie import Movie
 from .options import ANYTHING, HELD
 
-WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
-
 
 @analysis(ANYTHING | HELD | {"starts"}, over=False, several=-1, output="movie")
 @click.option("--parameter", metavar="NAME", help="Parameter of a planar system: step_size, W[0,1], r …")
@@ -59,14 +57,15 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
     varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, (values[0],))
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
-    def portrait(value: float, extent: float | None = None) -> xr.Dataset:
-        ds = phase_plane(varied.fixed(value).system, extent=extent, **settings)
+    def portrait(value: float, window: list[list[float]] | None = None) -> xr.Dataset:
+        ds = phase_plane(varied.fixed(value).system, window=window, **settings)
         return ds if parameter.startswith("W[") else named(source, ds)  # whose title has the matrix
 
     with source.working("Following orbits"):
         both = [portrait(values[0]), portrait(values[-1])]
-        extent = WIDER * max(float(each["x"].values[-1]) for each in both)
-        each = [portrait(value, extent) for value in through(values)]
+        ends = [[[float(ds[axis][0]), float(ds[axis][-1])] for axis in ("x", "y")] for ds in both]
+        window = [[min(low), max(high)] for low, high in (zip(*axis, strict=True) for axis in zip(*ends, strict=True))]
+        each = [portrait(value, window) for value in through(values)]
     told = changes(each, parameter, values)
     drawn = phase_frames(each, parameter, values, both)
     return CommandResult(xr.Dataset(attrs={"verdict": told}), None, f"{found.name}-{parameter}", movie=Movie(drawn, 1))

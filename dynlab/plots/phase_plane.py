@@ -16,7 +16,6 @@ from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE, WIDTHS = (10.4, 6.0), (1.75, 1.0)  # inches; of the portrait and of what stands beside it
-SMALL, ROOM = 0.25, 0.12  # of the window: an axis on which all lies nearer together ends near it, with room beside it
 FLAT = 2.0  # how many times longer one axis may be on one scale
 LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
 
@@ -56,23 +55,10 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
 
 
 def _set_window(ds: xr.Dataset, ax: Axes) -> None:
-    x, y = view(ds, 0), view(ds, 1)
+    x, y = (ds[axis].values[[0, -1]] for axis in (schema.X, schema.Y))
     alike = max(np.ptp(x), np.ptp(y)) < FLAT * min(np.ptp(x), np.ptp(y))
     ax.set(xlim=x, ylim=y, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
     ax.set_aspect("equal" if alike else "auto")
-
-
-def view(ds: xr.Dataset, axis: int) -> tuple[float, float]:
-    """Return the ends of an axis: the window's, or closer if orbits and equilibria fill a small part of it."""
-    first, last = (float(end) for end in ds[(schema.X, schema.Y)[axis]].values[[0, -1]])
-    names = [name for name in ("trajectory", "long_orbit", "equilibrium") if name in ds]
-    seen = np.concatenate([ds[name].values[..., axis].ravel() for name in names])
-    seen = seen[(seen >= first) & (seen <= last)]
-    low, high = float(seen.min(initial=last)), float(seen.max(initial=first))
-    if low < high and (high - low < SMALL * (last - first) or low >= 0 or high <= 0):
-        room = ROOM * (high - low)
-        return max(first, low - room), min(last, high + room)
-    return first, last
 
 
 def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:

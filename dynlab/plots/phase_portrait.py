@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import of_map, subscript
+from dynlab.wording import of_map
 
 ARROWS_PER_INCH, MOST_ARROWS = 3.5, 20  # in each direction; more of them hide the orbits
 LONGEST_ARROW, LENGTHS = 0.85, 0.3  # of the distance between arrows; a length is the speed to that power
@@ -74,10 +74,15 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
     """Draw the curves on which one component of the velocity, or of a map's displacement, vanishes."""
     x, y = (np.linspace(*ends, FINE * ds.sizes[schema.X]) for ends in (ax.get_xlim(), ax.get_ylim()))
     looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
-    for i, (component, (colour, dashes)) in enumerate(zip(_on_grid(ds, x, y), looks, strict=True)):
+    for axis, component, (colour, dashes) in zip((schema.X, schema.Y), _on_grid(ds, x, y), looks, strict=True):
         if component.min() < 0 < component.max():
             ax.contour(x, y, component, levels=[0.0], zorder=2, colors=[colour], linestyles=[dashes], linewidths=1.3)
-            ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of h{subscript(i + 1)}")
+            ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of {named(ds, axis)}")
+
+
+def named(ds: xr.Dataset, axis: str) -> str:
+    """Return the name of the state on an axis, as h₁ or x."""
+    return str(ds[axis].attrs["long_name"]).removeprefix("state ")
 
 
 def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:

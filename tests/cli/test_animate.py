@@ -49,7 +49,7 @@ def test_a_checkpoint_moves_among_its_fixed_points_and_a_run_has_a_frame_each(fo
 def test_portraits_have_one_window_and_the_kind_of_their_parameter():
     values = [0.02, 0.2]
     portraits = [
-        dl.phase_plane(planar_system(planar_matrix("diff"), "feedback", value), extent=2.0) for value in values
+        dl.phase_plane(planar_system(planar_matrix("diff"), "feedback", value), window=2.0) for value in values
     ]
     drawn = list(phase_frames(portraits, "step_size", values, portraits))
     assert [figure.get_suptitle() for figure in drawn] == [

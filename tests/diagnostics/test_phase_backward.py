@@ -39,7 +39,7 @@ def separatrix(ds):
     [(Bent(), 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.98, 0.01)]],
 )
 def test_a_separatrix_is_the_stable_manifold_on_both_sides_and_to_the_window_s_edge(system, c):
-    curves = separatrix(phase_plane(system, starts=[[0.3, 0.2]], extent=1.0, steps=5))
+    curves = separatrix(phase_plane(system, starts=[[0.3, 0.2]], window=1.0, steps=5))
     x, y = np.moveaxis(curves, -1, 0)
     # it starts at a hundredth of the window, or of a map at a thousandth, on the eigenvector
     assert np.abs(y - c * x**2).max() < (2e-3 if isinstance(system, Flow) else 2e-4)
@@ -61,7 +61,7 @@ def quadratic(a):
     ],
 )
 def test_orbits_of_a_map_from_all_of_a_separatrix_come_to_its_saddle(system, extent):
-    ds = phase_plane(system, starts=[[0.1, 0.1]], extent=extent, steps=5)
+    ds = phase_plane(system, starts=[[0.1, 0.1]], window=extent, steps=5)
     curves, saddles = ds["separatrix"].values, ds["equilibrium"].values
     known = np.isfinite(curves).all(axis=(1, 2, 3))
     assert known.any()
@@ -85,7 +85,7 @@ def test_the_separatrix_of_a_system_of_two_parts_is_an_axis(kind):
 @pytest.mark.parametrize("system", [create("henon"), bent_map(0.5)])
 def test_steps_lead_from_a_backward_orbit_to_the_start_and_along_it(system):
     starts = [[0.1, 0.1], [-0.3, 0.2]]
-    before = phase_plane(system, starts=starts, extent=1.5, steps=20)["backward_orbit"].values
+    before = phase_plane(system, starts=starts, window=1.5, steps=20)["backward_orbit"].values
     np.testing.assert_array_equal(before[:, 0], starts)
     known = torch.as_tensor(before)
     ahead = system.double().step(known[:, 1:], known.new_zeros(2, 20, 0)).detach().numpy()
@@ -96,7 +96,7 @@ def test_steps_lead_from_a_backward_orbit_to_the_start_and_along_it(system):
 
 def test_a_flow_is_followed_against_its_velocity():
     """x(−t) = x e^t, and y − x²/3 shrinks backward in time."""
-    ds = phase_plane(Bent(), starts=[[0.2, 0.0]], extent=2.0, steps=20, step_size=0.1)
+    ds = phase_plane(Bent(), starts=[[0.2, 0.0]], window=2.0, steps=20, step_size=0.1)
     t = ds["time"].values
     x = 0.2 * np.exp(t)
     exact = np.stack([x, x**2 / 3 - 0.2**2 / 3 * np.exp(-t)], axis=-1)

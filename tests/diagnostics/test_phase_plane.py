@@ -192,7 +192,7 @@ class Planar(Flow):
 @pytest.mark.parametrize("extent, count", [(7, 25)])
 def test_every_equilibrium_of_a_grid_of_them_is_in_the_window(extent, count):
     """sin vanishes at the multiples of π: (2 ⌊extent/π⌋ + 1)² are in the window."""
-    ds = phase_plane(Planar(torch.sin), extent=extent)
+    ds = phase_plane(Planar(torch.sin), window=extent)
     states = ds["equilibrium"].values / np.pi
     assert len(states) == count == len(np.unique(states.round(), axis=0))
     assert np.abs(states - states.round()).max() < 1e-12
@@ -200,14 +200,14 @@ def test_every_equilibrium_of_a_grid_of_them_is_in_the_window(extent, count):
 
 
 def test_a_circle_of_equilibria_is_no_number_of_them():
-    ds = phase_plane(Planar(lambda h: h * (1 - (h * h).sum(-1, keepdim=True))), extent=2)
+    ds = phase_plane(Planar(lambda h: h * (1 - (h * h).sum(-1, keepdim=True))), window=2)
     assert ds["continuum"].values.tolist() == [0, 1]
     np.testing.assert_allclose(np.linalg.norm(ds["equilibrium"].values, axis=1), [0, 1], atol=1e-9)
 
 
 def test_an_equilibrium_at_a_kink_has_no_critical_step():
     """−h + 2 relu(h): the origin repels for h > 0, and attracts for h < 0."""
-    ds = phase_plane(Planar(lambda h: -h + 2 * torch.relu(h)), extent=2)
+    ds = phase_plane(Planar(lambda h: -h + 2 * torch.relu(h)), window=2)
     assert ds["flow_stable"].values.tolist() == [-1]
     assert np.isnan(ds["critical_step"].values).all()
     assert "critical step" not in ds.attrs["verdict"]

@@ -152,7 +152,7 @@ def test_equilibria_away_from_the_origin(in_node):
     for state, points in zip(cases, made, strict=True):
         W, b = torch.tensor(array(state)), torch.tensor(state["bias"], dtype=torch.float64)
         flow = dl.from_function(lambda h, x, W=W, b=b: torch.tanh(h @ W.mT + b), state_size=2)
-        ds = dl.phase_plane(flow, starts=state["starts"], steps=2, extent=4.0)
+        ds = dl.phase_plane(flow, starts=state["starts"], steps=2, window=4.0)
         inside = np.array([point["state"] for point in points])
         assert len(inside) == ds.sizes["fixed_point"]
         for truth, kind in zip(ds["equilibrium"].values, ds["map_kind"].values, strict=True):

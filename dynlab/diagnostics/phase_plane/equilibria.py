@@ -16,6 +16,7 @@ from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.verification import Record, records
 from dynlab.diagnostics.phase_plane.field import matrices
 from dynlab.diagnostics.phase_plane.origin import Origin
+from dynlab.diagnostics.phase_plane.window import Window
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
@@ -45,27 +46,28 @@ class Equilibrium(NamedTuple):
     flag: str
 
 
-def equilibria(held: Held, half_width: float, step_size: float | None, origin: Origin | None) -> list[Equilibrium]:
+def equilibria(held: Held, window: Window, step_size: float | None, origin: Origin | None) -> list[Equilibrium]:
     """Return the equilibria in the window, the nearest to the origin first; one of each set that is not isolated.
 
     Parameters
     ----------
     held : Held
         In float64 on the CPU: the flow, or a map that is no Euler step.
-    half_width : float
-        Half the width of the window.
+    window : Window
     step_size : float or None
         Step of Euler's map, where there is one beside the flow.
     origin : Origin or None
     """
-    line = half_width * torch.linspace(-1, 1, STARTS, dtype=torch.float64)
-    points = search(held, given=torch.cartesian_prod(line, line)).points
+    x, y = (torch.from_numpy(line) for line in window.axes(STARTS))
+    points = search(held, given=torch.cartesian_prod(x, y)).points
     found = []
     for point, row in zip(points, records(held, points, SIDEWAYS), strict=True):
         roots = [layer.root for layer in point.layers]
-        wide = row.dimension > 0 and any(root.dimension or root.spread > CONTINUUM * half_width for root in roots)
-        if (np.abs(row.state) <= half_width).all():
-            state = np.where(np.abs(row.state) < NOTHING * half_width, 0.0, row.state)
+        wide = row.dimension > 0 and any(
+            root.dimension or root.spread > CONTINUUM * window.half.max() for root in roots
+        )
+        if window.holds(row.state):
+            state = np.where(np.abs(row.state) < NOTHING * window.half, 0.0, row.state)
             found.append(_described(held, row._replace(state=state), wide, step_size, origin))
     return sorted(found, key=lambda one: (float(np.linalg.norm(one.state)), *one.state))
 

@@ -1,12 +1,12 @@
 """The phase portrait of a planar system: velocity, orbits, and its equilibria with their kinds."""
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.affine import is_affine
@@ -18,22 +18,39 @@ from dynlab.diagnostics.phase_plane.orbit_ends import STEPS as LONGEST
 from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.diagnostics.phase_plane.separatrices import REASONS, come_from
 from dynlab.diagnostics.phase_plane.verdict import verdict
+from dynlab.diagnostics.phase_plane.window import (
+    LARGEST,
+    MARGIN,
+    NARROWEST,
+    Window,
+    box_of,
+    square,
+    starts_in,
+    window_about,
+    window_of,
+)
 from dynlab.errors import UserError
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
+from dynlab.systems.equations import Equations
 from dynlab.systems.held import Held, number_type
 from dynlab.systems.held_jacobians import check_seconds
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
 from dynlab.systems.textbook import Linear, LinearMap
 from dynlab.trajectories import simulation
 
-MARGIN = 1.12  # the window is this much wider than what is drawn in it
-NARROWEST, SMALL_UNITS = 1.0, 10.0  # half the width of the smallest window, and that in parts of the largest start
+SMALL_UNITS = 10.0  # half the width of the smallest window in parts of the largest start, where that is below 1
 FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
+SEARCHED = (
+    10.0,
+    100.0,
+    1000.0,
+)  # half windows about the origin: equilibria are looked for in the next where it is empty
+TURNS, DRAWN = 4.0, 500  # of an eigenvalue of an equilibrium: how long orbits are by default, in so many steps
 MOST_STEPS = 1_000_000  # half a minute; more is no picture
-LARGEST = 1e100  # of a start's coordinates, a window and a matrix's entries: their squares and sums are still numbers
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
     "Equilibria are found by Newton's method from a grid of starts, and verified by scipy.optimize.fsolve. Kinds come "
@@ -46,10 +63,10 @@ METHOD_BY_HAND = METHOD + ", and at the origin from trace, determinant and discr
 def phase_plane(
     system: System,
     *,
-    starts: ArrayLike = STARTS,
-    steps: int = STEPS,
-    step_size: float = STEP_SIZE,
-    extent: float | None = None,
+    starts: ArrayLike | None = None,
+    steps: int | None = None,
+    step_size: float | None = None,
+    window: ArrayLike | None = None,
     grid: int = 41,
     matrix: Matrix | None = None,
     dtype: str = "float64",
@@ -61,15 +78,17 @@ def phase_plane(
     ----------
     system : System
         With two states: an `Euler` step (which is seen as a flow and as a map), another `Map`, or a `Flow`.
-    starts : array_like, shape (sample, 2)
-        Initial states. Those by default are times the `extent` where that is given below 1.
-    steps : int
-        Length of the orbits.
-    step_size : float
-        In seconds; of a `Flow` alone, whose solution is given at ``steps + 1`` times so far apart.
-    extent : float, optional
-        Half the width of the window around the origin. Where it is not given the window holds the orbits, and reaches
-        to at least 1, or ten times as far as the starts where these are smaller than 0.1.
+    starts : array_like, shape (sample, 2), optional
+        Initial states. By default the paper's three for systems of a 2×2 matrix (times half the `window`'s width where
+        that is below 1), for any other four among its equilibria.
+    steps : int, optional
+        Of the orbits: by default 50, of other flows 500.
+    step_size : float, optional
+        In seconds; of a `Flow` alone, whose solution is given at ``steps + 1`` times so far apart. By default 0.1, of
+        other flows such that orbits last for four turns of the middle eigenvalue at its equilibria.
+    window : float or array_like, shape (2, 2), optional
+        Half the width of a square about the origin, or ((low, high), (low, high)) of both states. By default it holds
+        the equilibria and the orbits near them; of a 2×2 matrix the orbits and the origin.
     grid : int
         Points of the window in each direction.
     matrix : sequence of two rows of two Fractions, optional
@@ -111,38 +130,49 @@ def phase_plane(
     Examples
     --------
     >>> from dynlab.systems import create
-    >>> ds = phase_plane(create("henon"), starts=[[0.1, 0.1]], extent=1.5)
+    >>> ds = phase_plane(create("henon"), starts=[[0.1, 0.1]], window=1.5)
     >>> sorted(ds["map_kind"].values.tolist())
     ['flip saddle', 'saddle']
     """
-    initial = _check(system, starts, steps, grid, extent)
+    if system.state_size != 2:
+        raise UserError(f"A phase plane needs a system with two states, {system.name!r} has {system.state_size}.")
     flow = system.flow if isinstance(system, Euler) else system
     euler_step = system.step_size if isinstance(system, Euler) else None
     exact = without_input(frozen(flow))
+    asked = None if window is None else window_of(window)
+    usual = _usual(system, exact, asked)
+    initial = usual.starts if starts is None else _checked_starts(starts)
+    steps = _checked_steps(usual.steps if steps is None else steps, grid)
+    step_size = usual.step_size if step_size is None else step_size
     if isinstance(system, Flow):
         check_seconds(exact, torch.from_numpy(initial), steps * positive_step(step_size))
     orbits = _orbits(system, initial, steps, step_size, dtype, device)
-    half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
+    drawn = asked or _window(usual.box, initial, orbits["trajectory"].values)
     origin = _origin(system, exact, matrix)
     analysed = without_input(frozen(system, number_type(dtype), device))
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
-    line = np.linspace(-half_width, half_width, grid)
-    window = {axis: schema.variable((axis,), line, f"state {h}") for axis, h in ((schema.X, "h₁"), (schema.Y, "h₂"))}
-    found = equilibria(exact, half_width, euler_step, origin)
+    found = equilibria(exact, drawn, euler_step, origin)
     variables = {"trajectory": orbits["trajectory"].variable}
-    variables |= field_variables(held, np.stack(np.meshgrid(line, line), axis=-1), origin)
+    variables |= field_variables(held, drawn.grid(grid), origin)
     variables |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
     if not (analysed.is_flow and is_affine(exact)):  # a linear flow has no limit cycle
         variables |= orbit_ends(analysed, initial, variables["equilibrium"].values)
-    variables |= come_from(analysed, found, orbits, half_width)
+    variables |= come_from(analysed, found, orbits, drawn)
     settings: dict[str, Any] = {
         "starts": initial.tolist(),
         "steps": steps,
         "step_size": step_size if euler_step is None else euler_step,
+        "window": np.stack(drawn, axis=1).tolist(),
+        "grid": grid,
+        "longest_orbit": LONGEST,
+        "kept": KEPT,
+        "matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix],
+        "dtype": dtype,
+        "device": device,
+        "config": system.json_config,
     }
-    settings |= {"extent": half_width, "grid": grid, "longest_orbit": LONGEST, "kept": KEPT}
-    settings |= {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}
-    settings |= {"dtype": dtype, "device": device, "config": system.json_config}
+    names = flow.variables if isinstance(flow, Equations) else ("h₁", "h₂")
+    axes = zip((schema.X, schema.Y), drawn.axes(grid), names, strict=True)
     return schema.dataset(
         variables,
         system=system.name,
@@ -150,7 +180,8 @@ def phase_plane(
         settings=settings,
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
-        coords=window | {schema.TIME: orbits[schema.TIME].variable},
+        coords={axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
+        | {schema.TIME: orbits[schema.TIME].variable},
         flags=schema.flags(orbits) | _not_finite(variables, found),
     )
 
@@ -162,25 +193,53 @@ def _not_finite(variables: dict[str, xr.Variable], found: list[Equilibrium]) -> 
     return schema.not_finite(variables, REASONS) | schema.not_finite(variables, of_steps)
 
 
-def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: float | None) -> NDArray[np.float64]:
-    """The starts as an array, or the error that says what is wrong."""
-    if system.state_size != 2:
-        raise UserError(f"A phase plane needs a system with two states, {system.name!r} has {system.state_size}.")
+class _Usual(NamedTuple):
+    """What is drawn where it is not asked for: starts, steps and their size, and a box that the window holds."""
+
+    starts: Real
+    steps: int
+    step_size: float
+    box: Window | None
+
+
+def _usual(system: System, exact: Held, asked: Window | None) -> _Usual:
+    """Return the paper's settings for a system of a matrix, for another what its equilibria tell."""
+    if equation(system):
+        small = 1.0 if asked is None else min(1.0, float(asked.half.max()))
+        return _Usual(small * np.array(STARTS), STEPS, STEP_SIZE, None)
+    found: list[Equilibrium] = []
+    for searched in [square(half) for half in SEARCHED] if asked is None else [asked]:
+        found = found or equilibria(exact, searched, None, None)
+    box = box_of(np.array([one.state for one in found]))
+    rates = np.abs([one.flow_values for one in found])
+    rates = rates[rates > 0]
+    if not (isinstance(system, Flow) and rates.size):
+        return _Usual(starts_in(box), STEPS, STEP_SIZE, box)
+    return _Usual(starts_in(box), DRAWN, TURNS * 2 * np.pi / float(np.median(rates)) / DRAWN, box)
+
+
+def _window(box: Window | None, initial: Real, orbits: Real) -> Window:
+    """Return the window of a system of a matrix, a square about the origin, or of another."""
+    return square(_half_width(orbits)) if box is None else window_about(box.with_states(initial), orbits)
+
+
+def _checked_starts(starts: ArrayLike) -> Real:
+    """Return the starts as an array, or raise the error that says what is wrong."""
     initial = np.atleast_2d(np.asarray(starts, dtype=float))
     if initial.ndim != 2 or initial.shape[1] != 2 or not len(initial):
         raise UserError(f"The starts must be pairs of numbers, shape (sample, 2), got shape {initial.shape}.")
     if not (np.abs(initial) <= LARGEST).all():
         raise UserError(f"The starts must be finite numbers of at most {LARGEST:g}, got {initial.tolist()}.")
+    return initial
+
+
+def _checked_steps(steps: int, grid: int) -> int:
+    """Return the steps, or raise the error that says what is wrong with them or with the grid."""
     if not 1 <= steps <= MOST_STEPS:
         raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
     if grid < 2:
         raise UserError(f"The grid needs at least two points in each direction, got grid={grid}.")
-    if extent is not None and not 0 < extent <= LARGEST:
-        raise UserError(
-            f"The extent is half the width of the window, a positive number of at most {LARGEST:g}, got {extent}."
-        )
-    in_small_units = starts is STARTS and extent is not None
-    return min(1.0, float(extent or 1)) * initial if in_small_units else initial
+    return steps
 
 
 def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None:
@@ -202,15 +261,13 @@ def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None
     return origin
 
 
-def _orbits(
-    system: System, initial: NDArray[np.float64], steps: int, step_size: float, dtype: str, device: str
-) -> xr.Dataset:
+def _orbits(system: System, initial: Real, steps: int, step_size: float, dtype: str, device: str) -> xr.Dataset:
     if isinstance(system, Flow):
         return simulation.simulate(system, initial_state=initial, times=step_size * np.arange(steps + 1))
     return simulation.simulate(system, initial_state=initial, steps=steps, dtype=dtype, device=device)
 
 
-def _half_width(states: NDArray[np.float64]) -> float:
+def _half_width(states: Real) -> float:
     """A window that holds the orbits, as far as they stay within reach of their starts."""
     started = float(np.abs(states[:, 0]).max())
     reach = FARTHEST * max(1.0, started)

@@ -12,6 +12,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, eigenvectors
 from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
+from dynlab.diagnostics.phase_plane.window import Window
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
@@ -36,7 +37,7 @@ REASONS = {
 }
 
 
-def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_width: float) -> dict[str, xr.Variable]:
+def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: Window) -> dict[str, xr.Variable]:
     """Return ``separatrix`` and ``backward_orbit`` of a phase portrait.
 
     Parameters
@@ -46,31 +47,30 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_wid
     found : list of Equilibrium
     orbits : Dataset
         ``trajectory(sample, time, state)``, whose starts are followed backward through as much time.
-    half_width : float
-        Half the width of the window.
+    window : Window
     """
     curves = np.full((len(found), len(SIDES), POINTS, 2), np.nan)
-    line = torch.linspace(-half_width, half_width, 11).to(held.input)
-    dt = time_step(held, torch.cartesian_prod(line, line)) / FINER if held.is_flow else 0.0
+    grid = torch.from_numpy(window.grid(11).reshape(-1, 2)).to(held.input)
+    dt = time_step(held, grid) / FINER if held.is_flow else 0.0
     for place, one in enumerate(found):
         kind, rates = (one.flow.name, one.flow_values.real) if held.is_flow else (one.map.name, np.abs(one.map_values))
         vector = eigenvectors(one)[rates.argmin()]
         if "saddle" not in kind or not np.isfinite(vector).all():
             continue
-        ways = half_width * SIDES[:, None] * vector
+        ways = SIDES[:, None] * vector / np.abs(vector / window.half).max()
         if held.is_flow:
-            sides = list(_upstream(held, one.state + OFF * ways, dt, FLOW_STEPS, half_width))
+            sides = list(_upstream(held, one.state + OFF * ways, dt, FLOW_STEPS, window))
         else:
-            sides = [_preimages(held, one.state, NEAR * way, rates.min(), half_width) for way in ways]
+            sides = [_preimages(held, one.state, NEAR * way, rates.min(), window) for way in ways]
         for side, path in enumerate(sides):
             path = np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]])
-            curves[place, side] = _evenly(path, LONGEST * half_width)
+            curves[place, side] = _evenly(path, window)
     starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
     if held.is_flow:
         parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
-        before = _upstream(held, starts, times[1] / parts, parts * (len(times) - 1), half_width)[:, ::parts]
+        before = _upstream(held, starts, times[1] / parts, parts * (len(times) - 1), window)[:, ::parts]
     else:
-        before = _against_map(held, starts, times, half_width)
+        before = _against_map(held, starts, times, window)
     dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
     said, past = "separatrix: states whose orbits end at the saddle", "state h as long before the start"
     return {
@@ -79,7 +79,7 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, half_wid
     }
 
 
-def _upstream(held: Held, starts: Real, dt: float, count: int, half_width: float) -> Real:
+def _upstream(held: Held, starts: Real, dt: float, count: int, window: Window) -> Real:
     """Return the states of a flow at each of `count` steps before the starts, (start, count + 1, 2), NaN outside."""
     paths = np.full((len(starts), count + 1, 2), np.nan)
     paths[:, 0] = starts
@@ -87,24 +87,24 @@ def _upstream(held: Held, starts: Real, dt: float, count: int, half_width: float
         h = torch.as_tensor(paths[:, begin]).to(held.input)
         with torch.no_grad():
             some = orbit(held, h, min(AT_ONCE, count - begin), dt=-dt)[0].double().cpu().numpy().swapaxes(0, 1)
-        inside = np.logical_and.accumulate((np.abs(some) <= BEYOND * half_width).all(axis=2), axis=1)
+        inside = np.logical_and.accumulate(window.scaled(BEYOND).holds(some), axis=1)
         paths[:, begin + 1 : begin + 1 + some.shape[1]] = np.where(inside[..., None], some, np.nan)
         if not inside[:, -1].any():
             break
     return paths
 
 
-def _against_map(held: Held, starts: Real, times: Real, half_width: float) -> Real:
+def _against_map(held: Held, starts: Real, times: Real, window: Window) -> Real:
     """Return the states of a map (start, time, 2) as many steps before each start."""
     orbits = np.full((len(starts), len(times), 2), np.nan)
     h = torch.as_tensor(starts).to(held.input)
     for step in range(min(len(times), MOST_STEPS + 1)):
         orbits[:, step] = h.double().cpu().numpy()
-        h = _before(held, h, half_width)
+        h = _before(held, h, window)
     return orbits
 
 
-def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, half_width: float) -> Real:
+def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, window: Window) -> Real:
     """Return one side of a map's separatrix: a part of the eigenvector and all its preimages, (k, 2).
 
     An even number of steps takes the far end of that part to its near one, as one step changes sides where μ < 0.
@@ -115,16 +115,16 @@ def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, half_widt
     pieces = [h.double().cpu().numpy()]
     for _ in range(MOST_STEPS // steps):
         for _ in range(steps):
-            h = _before(held, h, half_width)
+            h = _before(held, h, window)
         pieces.append(h.double().cpu().numpy())
-        if not np.ptp(pieces[-1], axis=0).max() > NEAREST * half_width:  # outside the window, or at another point
+        if not (np.ptp(pieces[-1], axis=0) / window.half).max() > NEAREST:  # outside the window, or at another point
             break
     curve = np.concatenate(pieces)
-    ended = ~(np.linalg.norm(np.diff(curve, axis=0), axis=1) <= WIDEST * half_width)
+    ended = ~(np.linalg.norm(np.diff(curve, axis=0) / window.half, axis=1) <= WIDEST)
     return curve[: max(1, np.flatnonzero(ended)[0] - 1)] if ended.any() else curve
 
 
-def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
+def _before(held: Held, states: Tensor, window: Window) -> Tensor:
     """Return a state that one step takes to each of `states` (k, 2); NaN where none is found in the window."""
     before = torch.full_like(states, torch.nan)
     known = torch.isfinite(states).all(dim=1)
@@ -137,7 +137,8 @@ def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
         rows = torch.isnan(before[known]).any(dim=1).nonzero()[:, 0]
         if len(rows):
             found = solve(value, lambda h, _: held_matrices(held, h), begin[rows], most=0)
-            inside = found.converged & (found.states.abs() <= BEYOND * half_width).all(dim=1)
+            near = torch.from_numpy(window.scaled(BEYOND).holds(found.states.double().cpu().numpy()))
+            inside = found.converged & near.to(found.converged.device)
             before[known.nonzero()[rows, 0]] = torch.where(inside[:, None], found.states, torch.nan)
         # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
         step = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
@@ -145,8 +146,8 @@ def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
     return before
 
 
-def _evenly(curve: Real, longest: float) -> Real:
-    """Return `POINTS` points at even distances along a polygon (k, 2), up to a length."""
-    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    wanted = np.linspace(0, min(along[-1], longest), POINTS)
+def _evenly(curve: Real, window: Window) -> Real:
+    """Return `POINTS` points at even distances along a polygon (k, 2), up to `LONGEST`."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0) / window.half, axis=1))])
+    wanted = np.linspace(0, min(along[-1], LONGEST), POINTS)
     return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)

@@ -40,7 +40,7 @@ ENDINGS = {
     EQUILIBRIUM: "at rest",
     PERIODIC: "on {cycles} of {periods} steps",
     LIMIT_CYCLE: "on a limit cycle of period {periods} s (Floquet multiplier {floquet})",
-    CLOSED: "closed, among others",
+    CLOSED: "closed, each beside others as around a center",
     CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
     CHAOTIC: "on a chaotic attractor",
     QUASIPERIODIC: "on a quasiperiodic attractor",

@@ -49,7 +49,7 @@ flow = Cell()`;
 }
 
 const withOrbits = ({ starts, steps, half }) => `starts = [${starts.map((start) => `[${start.join(", ")}]`).join(", ")}]
-ds = dl.phase_plane(system, starts=starts, steps=${steps}, extent=${half})
+ds = dl.phase_plane(system, starts=starts, steps=${steps}, window=${half})
 print(ds.attrs["verdict"])
 dl.plot_phase_plane(ds).figure.savefig("phase-plane.png")
 `;
@@ -59,7 +59,7 @@ from dynlab.plots.phase_portrait import draw_conserved, draw_equilibria, draw_fi
 `;
 
 const withoutOrbits = ({ half }) => `# phase_plane needs a start: the orbit from the origin is neither drawn nor told
-ds = dl.phase_plane(system, starts=[[0, 0]], steps=1, extent=${half})
+ds = dl.phase_plane(system, starts=[[0, 0]], steps=1, window=${half})
 for place, of_flow, of_map in zip(ds["equilibrium"].values, ds["flow_kind"].values, ds["map_kind"].values):
     print(f"At ({place[0]:.4g}, {place[1]:.4g}) the flow has: {of_flow}; the map: {of_map}.")
 figure, ax = plt.subplots()
