@@ -143,10 +143,8 @@ def phase_plane(
     usual = _usual(system, exact, asked)
     initial = usual.starts if starts is None else _checked_starts(starts)
     steps = _checked_steps(usual.steps if steps is None else steps, grid)
-    step_size = usual.step_size if step_size is None else step_size
-    if isinstance(system, Flow):
-        check_seconds(exact, torch.from_numpy(initial), steps * positive_step(step_size))
-    orbits = _orbits(system, initial, steps, step_size, dtype, device)
+    step_size = euler_step or (usual.step_size if step_size is None else step_size)
+    orbits = _orbits(system, exact, initial, steps, step_size, dtype, device)
     drawn = asked or _window(usual.box, initial, orbits["trajectory"].values)
     origin = _origin(system, exact, matrix)
     analysed = without_input(frozen(system, number_type(dtype), device))
@@ -158,21 +156,10 @@ def phase_plane(
     if not (analysed.is_flow and is_affine(exact)):  # a linear flow has no limit cycle
         variables |= orbit_ends(analysed, initial, variables["equilibrium"].values)
     variables |= come_from(analysed, found, orbits, drawn)
-    settings: dict[str, Any] = {
-        "starts": initial.tolist(),
-        "steps": steps,
-        "step_size": step_size if euler_step is None else euler_step,
-        "window": np.stack(drawn, axis=1).tolist(),
-        "grid": grid,
-        "longest_orbit": LONGEST,
-        "kept": KEPT,
-        "matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix],
-        "dtype": dtype,
-        "device": device,
-        "config": system.json_config,
-    }
-    names = flow.variables if isinstance(flow, Equations) else ("h₁", "h₂")
-    axes = zip((schema.X, schema.Y), drawn.axes(grid), names, strict=True)
+    settings: dict[str, Any] = {"starts": initial.tolist(), "steps": steps, "step_size": step_size}
+    settings |= {"window": np.stack(drawn, axis=1).tolist(), "grid": grid, "longest_orbit": LONGEST, "kept": KEPT}
+    settings |= {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}
+    settings |= {"dtype": dtype, "device": device, "config": system.json_config}
     return schema.dataset(
         variables,
         system=system.name,
@@ -180,8 +167,7 @@ def phase_plane(
         settings=settings,
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
-        coords={axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
-        | {schema.TIME: orbits[schema.TIME].variable},
+        coords=_axes(flow, drawn, grid) | {schema.TIME: orbits[schema.TIME].variable},
         flags=schema.flags(orbits) | _not_finite(variables, found),
     )
 
@@ -261,8 +247,18 @@ def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None
     return origin
 
 
-def _orbits(system: System, initial: Real, steps: int, step_size: float, dtype: str, device: str) -> xr.Dataset:
+def _axes(flow: System, window: Window, grid: int) -> dict[str, xr.Variable]:
+    """Return the coordinates of the window, named as the equations name their states."""
+    names = flow.variables if isinstance(flow, Equations) else ("h₁", "h₂")
+    axes = zip((schema.X, schema.Y), window.axes(grid), names, strict=True)
+    return {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
+
+
+def _orbits(
+    system: System, exact: Held, initial: Real, steps: int, step_size: float, dtype: str, device: str
+) -> xr.Dataset:
     if isinstance(system, Flow):
+        check_seconds(exact, torch.from_numpy(initial), steps * positive_step(step_size))
         return simulation.simulate(system, initial_state=initial, times=step_size * np.arange(steps + 1))
     return simulation.simulate(system, initial_state=initial, steps=steps, dtype=dtype, device=device)
 
