@@ -9,12 +9,12 @@ References
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dynlab.tasks import official
+from dynlab.tasks.task import Split
 from dynlab.tasks.uci_har import digest
 
 ARCHIVE = "daily+and+sports+activities.zip"
@@ -39,31 +39,19 @@ CHANNELS = 45
 SEGMENT = re.compile(r"(?:^|/)a(\d\d)/p(\d)/s(\d\d)\.txt$")
 
 
-@dataclass(frozen=True)
-class SportsSignals:
-    """All segments, by activity, then by subject, then in time.
-
-    Attributes
-    ----------
-    inputs : ndarray, shape (sample, time, input), float32
-        Accelerations in m/s², angular velocities in rad/s, magnetic fields in the earth's.
-    activities, subjects : ndarray, shape (sample,), int64
-        1 to 19 and 1 to 8.
-    source : dict
-        ``origin`` and ``sha256``, of the bytes of `inputs`.
-    """
-
-    inputs: np.ndarray
-    activities: np.ndarray
-    subjects: np.ndarray
-    source: dict[str, str]
-
-
-def load(data_dir: str | Path | None = None, *, download: bool = True) -> SportsSignals:
-    """The data set: the zip file of either address, or the folder ``data`` that it unpacks to.
+def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[Split, dict[str, str]]:
+    """Read the data set from the zip file of either address, or the folder ``data`` that it unpacks to.
 
     Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``daily_sports`` first, in dynlab's cache, and at its
     public home.
+
+    Returns
+    -------
+    signals : Split
+        All segments, by activity, then by subject, then in time: accelerations in m/s², angular velocities in rad/s,
+        magnetic fields in the earth's; the activities counted from 0, the subjects from 1.
+    source : dict
+        ``origin`` and ``sha256``, of the bytes of the inputs.
 
     Raises
     ------
@@ -77,7 +65,7 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> Sports
         return parse(official.members(path), path.name)
 
 
-def parse(files: Iterable[official.Member], origin: str) -> SportsSignals:
+def parse(files: Iterable[official.Member], origin: str) -> tuple[Split, dict[str, str]]:
     """Read the official text files ``aXX/pY/sZZ.txt``: a row a step, a column a channel, separated by commas.
 
     Raises
@@ -105,4 +93,4 @@ def parse(files: Iterable[official.Member], origin: str) -> SportsSignals:
         raise ValueError(f"it lacks {lacks}, one of {np.sum(~found)} of {found.size} segments")
     activities, subjects, _ = np.indices(shape).reshape(3, -1).astype(np.int64)
     rows = inputs.reshape(-1, STEPS, CHANNELS)
-    return SportsSignals(rows, activities + 1, subjects + 1, {"origin": origin, "sha256": digest(rows)})
+    return Split(rows, activities, subjects + 1), {"origin": origin, "sha256": digest(rows)}

@@ -58,9 +58,9 @@ def dsa19(
     UserError
         Where the data set is not to be had.
     """
-    signals = daily_sports.load(data_dir, download=download)
-    everything = Split(np.arange(len(signals.inputs)), signals.activities - 1, signals.subjects)
-    tests = np.isin(signals.subjects, TEST_SUBJECTS)
+    signals, source = daily_sports.load(data_dir, download=download)
+    everything = Split(np.arange(len(signals)), signals.targets, signals.subjects)
+    tests = np.isin(np.asarray(signals.subjects), TEST_SUBJECTS)
     train, validation = hold_out(everything[~tests], HELD_OUT_SHARE, seed, retrain)
     return recordings.make(
         "dsa19",
@@ -69,5 +69,5 @@ def dsa19(
         daily_sports.ACTIVITIES,
         DESCRIPTION,
         {"seed": seed, "retrain": retrain, "standardise": standardise},
-        signals.source,
+        source,
     )
