@@ -78,10 +78,11 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
     Parameters
     ----------
     name : str
-        A key of `MATRICES`, or the paper's W with what it has below: ``W+``, ``W_0``, ``Wdiff``; ``orthogonal``, uniform over rotations and reflections; ``random``, with independent
-        standard normal entries; or the entries themselves.
+        A key of `MATRICES`, or the paper's W with what it has below: ``W+``, ``W_0``, ``Wdiff``; ``orthogonal``,
+        uniform over rotations and reflections; ``random``, with independent standard normal entries; or the entries
+        themselves.
     seed : int
-        Of the last two.
+        The seed of the last two.
 
     Raises
     ------

@@ -54,9 +54,9 @@ class Foreign(dict[Any, Any]):
     ----------
     arguments : tuple
     state : object
-        What the pickle sets on the object, None if it sets nothing.
+        Set on the object by the pickle, None if it sets nothing.
     listed : list
-        What it appends.
+        The items that it appends.
     """
 
     arguments: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Where an orbit that nothing drives goes: its attractor on a plane, or, of one state, the cobweb of its map."""
+"""The attractor of an orbit that nothing drives: on a plane, or, of one state, as the cobweb of its map."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.lyapunov`, of a system with one to three states that nothing drives.
+        Made by `dynlab.lyapunov`, of a system with one to three states that nothing drives.
     ax : Axes, optional
     **artist
         For the states.

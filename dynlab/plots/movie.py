@@ -37,7 +37,7 @@ def phase_frames(
     Parameters
     ----------
     portraits : iterable of Dataset
-        Of `dynlab.phase_plane`, all of one window.
+        Made by `dynlab.phase_plane`, all of one window.
     name : str
         The parameter's.
     values : sequence of float
@@ -71,7 +71,7 @@ def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.over_training` of `dynlab.spectrum`.
+        Made by `dynlab.over_training` of `dynlab.spectrum`.
     frames : int
         At most; checkpoints are left out where there are more.
     """
@@ -94,7 +94,7 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.geometry`.
+        Made by `dynlab.geometry`.
     frames : int
         At most; steps are left out where there are more.
     """
@@ -119,7 +119,7 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
 
 
 def _kinds(ds: xr.Dataset) -> str:
-    """Of the equilibria, of the flow and of the map: "; flow: stable focus, Euler's map: unstable focus"."""
+    """The kinds of equilibria, of the flow and of the map: "; flow: stable focus, Euler's map: unstable focus"."""
     told = []
     if "flow_kind" in ds and len(kinds := ds["flow_kind"].values.tolist()):
         told += [f"flow: {count_kinds(kinds)}"]

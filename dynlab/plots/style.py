@@ -207,7 +207,7 @@ def legend_below(ax: Axes, columns: int = 2, **options: Any) -> Legend:
 
 
 def entries(*drawn: Axes) -> dict[str, Any]:
-    """What a legend of several axes has: the words, and what they stand for."""
+    """Return the entries of a legend of several axes: the words, and what they stand for."""
     both = [zip(*ax.get_legend_handles_labels(), strict=True) for ax in drawn]
     return {words: handle for each in both for handle, words in each}
 
@@ -252,7 +252,7 @@ def ground(ax: Axes) -> dict[str, Any]:
 
 
 def label(array: object) -> str:
-    """What an axis says of a variable: its long name, and its units where it has some that the name does not say."""
+    """Return the label of an axis: a variable's long name, and its units where its name does not say them."""
     attrs = getattr(array, "attrs", {})
     name, units = attrs.get("long_name", ""), attrs.get("units", "1")
     if name in PARAMETERS:

@@ -56,9 +56,9 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     Raises
     ------
     NotAtHand
-        Where nothing is found and nothing is to be downloaded.
+        If nothing is found and nothing is to be downloaded.
     UserError
-        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+        If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
     (path,) = official.find(DATASET, data_dir, download=download)
     with official.damage_is_named(DATASET, path):
@@ -71,7 +71,7 @@ def parse(files: Iterable[official.Member], origin: str) -> tuple[Split, dict[st
     Raises
     ------
     ValueError
-        Where a segment is missing, is not numbers of its size, or is none of the data set's.
+        If a segment is missing, is not numbers of its size, or is none of the data set's.
     """
     shape = (ACTIVITIES, SUBJECTS, SEGMENTS)
     inputs, found = np.empty((*shape, STEPS, CHANNELS), np.float32), np.zeros(shape, bool)

@@ -39,7 +39,7 @@ def dsa19(
     Parameters
     ----------
     seed : int
-        Which training subject is held out for validation.
+        Chooses the training subject held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
@@ -47,7 +47,7 @@ def dsa19(
     standardise : {"feature", "channel", "global"}
         Each (step, feature), each channel over all steps, or all values together.
     download : bool
-        Whether to fetch the data set where it is not at hand.
+        Fetch the data set where it is not at hand.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def dsa19(
     Raises
     ------
     UserError
-        Where the data set is not to be had.
+        If the data set is not to be had.
     """
     signals, source = daily_sports.load(data_dir, download=download)
     everything = Split(np.arange(len(signals)), signals.targets, signals.subjects)
