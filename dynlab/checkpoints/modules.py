@@ -49,8 +49,8 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
         One of several: the submodule's name, then ``:1`` or ``:1r`` for a layer or its reverse direction.
     batch : Tensor or tuple, optional
         The argument that the model is called with (a tuple: its arguments). The model's copy is run on it in eval
-        mode. What the layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in float64. Every
-        diagnostic takes these where it is given no other inputs.
+        mode. What the layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in
+        float64. Every diagnostic takes these where it is given no other inputs.
     **step
         For a module that is itself one step: what `dynlab.from_function` takes, `state_size`, `input_size`, `order` and
         `complex_state`. Its `batch` is the inputs, shape (sample, time, input).
