@@ -233,7 +233,10 @@ def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -
     if not names or any("_packed_params" in name for name in names):
         fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
     if contents.format == "numpy":
-        fix = f"torch's state_dict calls its arrays weight_ih_l0, weight_hh_l0, bias_ih_l0 and bias_hh_l0; else {fix}"
+        fix = (
+            "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 "
+            "and bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function"
+        )
     raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 

@@ -59,13 +59,6 @@ def test_every_system_returns_bit_for_bit(name, suffix, dtype, tmp_path):
     assert bits(read(again).system.state_dict()) == bits(system.state_dict())
 
 
-def test_what_a_file_of_weights_gave_can_be_written(tmp_path):
-    torch.save(nn.LSTM(3, 4, 2, proj_size=2).state_dict(), tmp_path / "a.pt")
-    system = read(tmp_path / "a.pt").system
-    again = read(write(tmp_path / "b.pt", document(system))).system
-    assert bits(again.state_dict()) == bits(system.state_dict())
-
-
 def test_the_document_in_a_lightning_checkpoint_is_read(tmp_path):
     system, readout = made("antisymmetric"), nn.Linear(4, 2)
     content = {

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from dynlab.checkpoints import describe, read
-from dynlab.errors import UserError
 from dynlab.trajectories.simulation import simulate
 from dynlab.wording import joined
 
@@ -195,13 +194,6 @@ def test_what_read_and_describe_say_of_the_file(tagger, tmp_path):
     assert listed["decoder"]["parameters"] == sum(p.numel() for p in tagger.decoder.parameters())
     assert (listed["decoder"]["state_size"], listed["decoder"]["input_size"]) == (10, 8)
     assert listed["cell"]["config"]["nonlinearity"] is None
-
-
-def test_of_packed_weights_it_is_said_which_ones_to_save(tmp_path):
-    """A quantised LSTM keeps its weights in objects of torch's own, which are not read."""
-    torch.save({"0._packed_weights": {"packed": (1, "weights")}}, tmp_path / "quantised.pt")
-    with pytest.raises(UserError, match="as it was before"):
-        describe(tmp_path / "quantised.pt")
 
 
 def test_a_learned_initial_state_beside_a_layer_is_not_read_in_silence(tmp_path):

@@ -62,7 +62,6 @@ def test_the_module_is_not_changed(batch):
 
 
 FORMS = {
-    "batch first": ({"batch_first": True}, lambda x: x),
     "packed": ({"batch_first": True}, lambda x: pack_sequence(list(x))),
     "packed out of order": ({}, lambda x: pack_sequence(list(x), enforce_sorted=False)),
     "a tuple of arguments": ({"batch_first": True}, lambda x: (x, torch.ones(1, 5, 4, dtype=x.dtype))),
