@@ -8,6 +8,7 @@ arXiv 1902.09689, section 5.
 
 import math
 import re
+import unicodedata
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +26,7 @@ MATRICES = {
     "diff": "-0.15,-2;2,-0.15",
     "identity": "1,0;0,1",
 }
+SIGNS = {"+": "plus", "-": "minus", "0": "zero"}  # as the paper has them, below a W
 SEEDED = ("orthogonal", "random")
 
 # A decimal or a fraction; three digits of exponent are more than a float holds, and keep the fraction's integers small.
@@ -76,8 +78,9 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
     Parameters
     ----------
     name : str
-        A key of `MATRICES`; ``orthogonal``, uniform over rotations and reflections; ``random``, with independent
-        standard normal entries; or the entries themselves.
+        A key of `MATRICES`, or the paper's W with what it has below: ``W+``, ``W_0``, ``Wdiff``; ``orthogonal``,
+        uniform over rotations and reflections; ``random``, with independent standard normal entries; or the entries
+        themselves.
     seed : int
         Seed of the last two.
 
@@ -86,6 +89,10 @@ def named_matrix(name: str, seed: int = 0) -> Matrix:
     UserError
         For an unknown name, and for entries that are not a square matrix.
     """
+    written = unicodedata.normalize("NFKC", name).replace("−", "-")  # subscripts as the signs that they are
+    below = re.fullmatch(r"W_?\{?([-+0]|[a-z]+)\}?", written, re.IGNORECASE)
+    spelled = SIGNS.get(below[1], below[1].lower()) if below else name
+    name = spelled if spelled in MATRICES else name
     if name in SEEDED:
         gaussian = np.random.default_rng(seed).standard_normal((2, 2))
         entries = gaussian if name == "random" else _orthogonal(gaussian)

@@ -47,13 +47,13 @@ class Checkpoint:
         From `System.output` to the classes or targets, where the file says so, or holds one linear layer of that width
         and nothing else beside the recurrent one.
     readout_name : str
-        Of that linear layer, ``net.fc``; empty where the file itself says what the read-out is.
+        That linear layer's, ``net.fc``; empty where the file itself says what the read-out is.
     behind : str
         The linear layer that stands before the recurrent one and is not run, since nothing says with which activation.
     task : str or None
         The public name of the task it was trained on.
     facts : dict
-        What the file says about the training.
+        Facts of the training that the file has.
     layer : str or None
         The system's name in the file: ``encoder.rnn:1r``; None where the file holds just one system of dynlab's.
     format : str
@@ -96,7 +96,7 @@ def read(
     ----------
     path : str or Path
     layer : str, optional
-        Which of several recurrent layers: the module's prefix, then ``:1`` or ``:1r`` (`dynlab.checkpoints.naming`).
+        One of several recurrent layers: the module's prefix, then ``:1`` or ``:1r`` (`dynlab.checkpoints.naming`).
     system_factory : str, optional
         ``"package.module:factory"``: a class or function of the user's own that makes the model, imported and called
         with those of the file's hyper-parameters that it takes by name; the weights are loaded into what it returns.
@@ -233,7 +233,10 @@ def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -
     if not names or any("_packed_params" in name for name in names):
         fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
     if contents.format == "numpy":
-        fix = f"torch's state_dict calls its arrays weight_ih_l0, weight_hh_l0, bias_ih_l0 and bias_hh_l0; else {fix}"
+        fix = (
+            "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 "
+            "and bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function"
+        )
     raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 

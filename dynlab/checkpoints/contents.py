@@ -1,4 +1,4 @@
-"""What a file of any known format holds: tensors by name, dynlab's own document where there is one, and facts."""
+"""The contents of a file of any known format: tensors by name, dynlab's own document where there is one, and facts."""
 
 import hashlib
 import itertools

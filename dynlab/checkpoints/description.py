@@ -1,4 +1,4 @@
-"""What is in a checkpoint: systems with their names and sizes, and facts of the training; no analysis."""
+"""The contents of a checkpoint: systems with their names and sizes, and facts of the training; no analysis."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -150,7 +150,7 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
 
 
 def as_torch(content: Any) -> memoryview:
-    """What `torch.save` makes of it; the same bytes whatever the file is called."""
+    """Return what `torch.save` makes of it; the same bytes whatever the file is called."""
     buffer = BytesIO()
     torch.save(content, buffer)
     return buffer.getbuffer()
@@ -163,7 +163,7 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
     ----------
     document : mapping
     where : str
-        What an error names: the file.
+        The file, which an error names.
 
     Raises
     ------

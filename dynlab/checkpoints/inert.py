@@ -44,7 +44,7 @@ DTYPES = {
     "LongStorage": torch.int64,
 }
 
-KNOWN = {"collections.OrderedDict": OrderedDict, "torch.Size": tuple, "torch.device": torch.device}
+OF_TENSORS = ("torch._utils", "torch._tensor")  # whose functions make tensors
 
 
 class Foreign(dict[Any, Any]):
@@ -54,9 +54,9 @@ class Foreign(dict[Any, Any]):
     ----------
     arguments : tuple
     state : object
-        What the pickle sets on the object, None if it sets nothing.
+        Set on the object by the pickle, None if it sets nothing.
     listed : list
-        What it appends.
+        The items that it appends.
     """
 
     arguments: tuple[Any, ...]
@@ -106,14 +106,11 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
         module = _compat_pickle.IMPORT_MAPPING.get(module, module)
         if module.partition(".")[0] in REFUSED_MODULES or (module == "builtins" and name in REFUSED_BUILTINS):
             raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {REMEDY}")
-        found: Any = type(name, (Foreign,), {"__module__": module})
-        if module in ("torch", "torch.storage") and name in DTYPES:
-            found = DTYPES[name]
-        elif module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
-            found = REBUILT.get(name, _no_ordinary_tensor)
-        elif module == "torch" and isinstance(getattr(torch, name, None), torch.dtype):
-            found = getattr(torch, name)
-        return KNOWN.get(f"{module}.{name}", found)
+        if f"{module}.{name}" in KNOWN:
+            return KNOWN[f"{module}.{name}"]
+        if module in OF_TENSORS and name.startswith("_rebuild_"):
+            return _no_ordinary_tensor
+        return type(name, (Foreign,), {"__module__": module})
 
     def persistent_load(self, told: Any) -> Any:
         """Return the numbers that a tensor is made of; or the class of an old whole module, without its source."""
@@ -194,6 +191,15 @@ REBUILT: dict[str, Callable[..., Any]] = {
     "_rebuild_from_type_v2": _tensor_of_type,
     "_rebuild_parameter": _parameter,
     "_rebuild_parameter_with_state": _parameter,
+}
+# All that a pickle may name and get: plain containers, dtypes, and the functions of this file.
+KNOWN: dict[str, Any] = {
+    "collections.OrderedDict": OrderedDict,
+    "torch.Size": tuple,
+    "torch.device": torch.device,
+    **{f"torch.{name}": value for name, value in vars(torch).items() if isinstance(value, torch.dtype)},
+    **{f"{place}.{name}": dtype for place in ("torch", "torch.storage") for name, dtype in DTYPES.items()},
+    **{f"{place}.{name}": function for place in OF_TENSORS for name, function in REBUILT.items()},
 }
 
 

@@ -40,9 +40,9 @@ class Layer(NamedTuple):
     part : torch.nn.RNN, GRU, LSTM, one of their Cells, or a Map
         With the file's weights.
     names : frozenset of str
-        Of its own parameters, within its module.
+        Its own parameters, by their names within its module.
     beside : tuple of str
-        What the module holds beside them.
+        The other names in the module.
     """
 
     part: Any
@@ -110,7 +110,7 @@ def nonlinearity_of(module: Foreign | None) -> str | None:
 
 
 def _below(tensors: Mapping[str, Tensor], prefixes: Iterable[str]) -> dict[str, dict[str, Tensor]]:
-    """What stands below each prefix, by its name there."""
+    """Group what stands below each prefix, by its name there."""
     found: dict[str, dict[str, Tensor]] = {prefix: {} for prefix in prefixes}
     for full, value in tensors.items():
         parts = full.split(".", DEEPEST_NAME)

@@ -46,13 +46,13 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
         never changed: its hooks, training flag, gradients and device stay as they are, and no random number is drawn
         from the global generators.
     layer : str, optional
-        Which of several: the submodule's name, then ``:1`` or ``:1r`` for a layer or its reverse direction.
+        One of several: the submodule's name, then ``:1`` or ``:1r`` for a layer or its reverse direction.
     batch : Tensor or tuple, optional
-        What the model is called with (a tuple: its arguments). The model's copy is run on it in eval mode. What the
-        layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in float64. Every
-        diagnostic takes these where it is given no other inputs.
+        The argument that the model is called with (a tuple: its arguments). The model's copy is run on it in eval
+        mode. What the layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in
+        float64. Every diagnostic takes these where it is given no other inputs.
     **step
-        Of a module that is itself one step: what `dynlab.from_function` takes, `state_size`, `input_size`, `order` and
+        For a module that is itself one step: what `dynlab.from_function` takes, `state_size`, `input_size`, `order` and
         `complex_state`. Its `batch` is the inputs, shape (sample, time, input).
 
     Returns
@@ -63,8 +63,8 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     Raises
     ------
     UserError
-        Where the model has no recurrent layer, or one that overrides what torch's computes, or several and no `layer`.
-        Where the layer is not called with `batch`, or with sequences of different lengths. Where weights are NaN or
+        If the model has no recurrent layer, or one that overrides what torch's computes, or several and no `layer`.
+        If the layer is not called with `batch`, or with sequences of different lengths. Where weights are NaN or
         infinite.
 
     Examples
@@ -195,7 +195,7 @@ def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -
     Raises
     ------
     UserError
-        Where the factory cannot be imported, fails, or makes a model that the weights do not fit.
+        If the factory cannot be imported, fails, or makes a model that the weights do not fit.
     """
     check_finite(contents.tensors, str(path))
     module = _built(_imported(name), name, contents.facts.get("hyper_parameters"))

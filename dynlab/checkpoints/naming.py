@@ -1,4 +1,4 @@
-"""How a recurrent layer inside a larger model is named: the module's prefix, then ``:1`` or ``:1r``.
+"""Names of recurrent layers inside a larger model: the module's prefix, then ``:1`` or ``:1r``.
 
 ``encoder.rnn`` is a whole unidirectional stack as one system; ``encoder.rnn:1`` its second layer (torch counts from 0,
 and so do we), ``encoder.rnn:1r`` the reverse direction of the second layer. At the root of a file or model the prefix
@@ -52,7 +52,7 @@ def choose(parts: Mapping[str, System | RecurrentModule], layer: str | None) -> 
     Raises
     ------
     UserError
-        Where there are several and `layer` is not given, or it names none of them.
+        If there are several and `layer` is not given, or it names none of them.
     """
     choices = {each.name: each for prefix, part in parts.items() for each in system_choices(prefix, part)}
     shown = ", ".join(name or ROOT for name in list(choices)[:SHOWN])

@@ -24,7 +24,7 @@ class Snapshot:
     Attributes
     ----------
     step : int
-        How many batches it has learned from; where the files do not say, the number in the file's name.
+        The number of batches it has learned from; where the files do not say, the number in the file's name.
     checkpoint : Checkpoint
     path : Path
     """

@@ -1,4 +1,4 @@
-"""What networks are trained on and driven by: real data sets and generators, one a file. The table is `TASKS`."""
+"""Tasks that networks are trained on and driven by: real data sets and generators, one a file. The table is `TASKS`."""
 
 from typing import Any
 

@@ -33,9 +33,9 @@ def adding(
     length : int
         T, at least 2.
     train_size, test_size : int
-        How many sequences.
+        The number of sequences.
     seed : int
-        Of the training sequences and of which are held out.
+        Draws the training sequences and those held out.
     retrain : bool
         Hold out none.
     fresh : bool

@@ -55,7 +55,7 @@ def scifar(
     Parameters
     ----------
     seed : int
-        Which training images are held out for validation.
+        Chooses the training images held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
@@ -63,7 +63,7 @@ def scifar(
     standardise : {"none", "feature", "channel", "global"}
         Not at all, each colour of each pixel, each colour, or all values together; over the training examples.
     download : bool
-        Whether to fetch the data set where it is not at hand.
+        Fetch the data set where it is not at hand.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def scifar(
     Raises
     ------
     UserError
-        Where the data set is not to be had.
+        If the data set is not to be had.
     """
     return images.make(
         "scifar",
@@ -101,7 +101,7 @@ def noisy_cifar(
     seed, retrain, data_dir, standardise, download
         As in `scifar`.
     length : int
-        Of the whole sequence; 32 is without noise.
+        Steps of the whole sequence; 32 is without noise.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def noisy_cifar(
     Raises
     ------
     UserError
-        Where the data set is not to be had, and for a length below 32.
+        If the data set is not to be had, and for a length below 32.
     """
     return images.make(
         "noisy-cifar",

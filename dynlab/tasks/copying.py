@@ -47,11 +47,11 @@ def copying(
     delay : int
         L, how many steps lie between.
     convention : {"overlap", "after"}
-        Whether the first answer falls on the marker or after it.
+        The first answer falls on the marker, or after it.
     train_size, test_size : int
-        How many sequences.
+        The number of sequences.
     seed : int
-        Of the training sequences and of which are held out.
+        Draws the training sequences and those held out.
     retrain : bool
         Hold out none.
     fresh : bool

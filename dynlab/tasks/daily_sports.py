@@ -9,12 +9,12 @@ References
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dynlab.tasks import official
+from dynlab.tasks.task import Split
 from dynlab.tasks.uci_har import digest
 
 ARCHIVE = "daily+and+sports+activities.zip"
@@ -39,51 +39,39 @@ CHANNELS = 45
 SEGMENT = re.compile(r"(?:^|/)a(\d\d)/p(\d)/s(\d\d)\.txt$")
 
 
-@dataclass(frozen=True)
-class SportsSignals:
-    """All segments, by activity, then by subject, then in time.
-
-    Attributes
-    ----------
-    inputs : ndarray, shape (sample, time, input), float32
-        Accelerations in m/s², angular velocities in rad/s, magnetic fields in the earth's.
-    activities, subjects : ndarray, shape (sample,), int64
-        1 to 19 and 1 to 8.
-    source : dict
-        ``origin`` and ``sha256``, of the bytes of `inputs`.
-    """
-
-    inputs: np.ndarray
-    activities: np.ndarray
-    subjects: np.ndarray
-    source: dict[str, str]
-
-
-def load(data_dir: str | Path | None = None, *, download: bool = True) -> SportsSignals:
-    """The data set: the zip file of either address, or the folder ``data`` that it unpacks to.
+def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[Split, dict[str, str]]:
+    """Read the data set from the zip file of either address, or the folder ``data`` that it unpacks to.
 
     Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``daily_sports`` first, in dynlab's cache, and at its
     public home.
 
+    Returns
+    -------
+    signals : Split
+        All segments, by activity, then by subject, then in time: accelerations in m/s², angular velocities in rad/s,
+        magnetic fields in the earth's; the activities counted from 0, the subjects from 1.
+    source : dict
+        ``origin`` and ``sha256``, of the bytes of the inputs.
+
     Raises
     ------
     NotAtHand
-        Where nothing is found and nothing is to be downloaded.
+        If nothing is found and nothing is to be downloaded.
     UserError
-        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+        If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
     (path,) = official.find(DATASET, data_dir, download=download)
     with official.damage_is_named(DATASET, path):
         return parse(official.members(path), path.name)
 
 
-def parse(files: Iterable[official.Member], origin: str) -> SportsSignals:
+def parse(files: Iterable[official.Member], origin: str) -> tuple[Split, dict[str, str]]:
     """Read the official text files ``aXX/pY/sZZ.txt``: a row a step, a column a channel, separated by commas.
 
     Raises
     ------
     ValueError
-        Where a segment is missing, is not numbers of its size, or is none of the data set's.
+        If a segment is missing, is not numbers of its size, or is none of the data set's.
     """
     shape = (ACTIVITIES, SUBJECTS, SEGMENTS)
     inputs, found = np.empty((*shape, STEPS, CHANNELS), np.float32), np.zeros(shape, bool)
@@ -105,4 +93,4 @@ def parse(files: Iterable[official.Member], origin: str) -> SportsSignals:
         raise ValueError(f"it lacks {lacks}, one of {np.sum(~found)} of {found.size} segments")
     activities, subjects, _ = np.indices(shape).reshape(3, -1).astype(np.int64)
     rows = inputs.reshape(-1, STEPS, CHANNELS)
-    return SportsSignals(rows, activities + 1, subjects + 1, {"origin": origin, "sha256": digest(rows)})
+    return Split(rows, activities, subjects + 1), {"origin": origin, "sha256": digest(rows)}

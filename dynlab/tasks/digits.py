@@ -24,7 +24,7 @@ def digits(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None 
     Parameters
     ----------
     seed : int
-        Which training images are held out for validation.
+        Chooses the training images held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional

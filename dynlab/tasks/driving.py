@@ -1,4 +1,4 @@
-"""What drives a network under analysis: its task's data, a file, noise, or nothing."""
+"""Inputs that drive a network under analysis: its task's data, a file, noise, or nothing."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Driving:
     ----------
     inputs : ndarray, shape (sample, time, input)
     targets : ndarray or None
-        Where the inputs are a task's.
+        Those of a task's inputs, else None.
     description : str
         One phrase, for a verdict or a caption.
     real : bool
-        Whether they are data, not made up.
+        They are data, not made up.
     """
 
     inputs: np.ndarray
@@ -69,16 +69,16 @@ def driving_inputs(
         taken, but of a ``.npz`` all.
     system : System
     samples : int
-        How many sequences at most, drawn with `seed` where there are more.
+        The most sequences, drawn with `seed` where there are more.
     steps : int
-        How long inputs are that are made up.
+        The length of inputs that are made up.
     seed : int
     skip : int, optional
         In place of a draw the `samples` sequences after the first `skip`, of a file, a task or what was recorded.
     data_dir : str or Path, optional
-        Where data sets lie, besides DYNLAB_DATA.
+        A folder with data sets, besides DYNLAB_DATA.
     shipped : bool
-        Of HAR only the sequences that ship with dynlab, even where the data set is at hand: the same everywhere.
+        For HAR take only the sequences that ship with dynlab, even where the data set is at hand: the same everywhere.
 
     Returns
     -------

@@ -39,7 +39,7 @@ def dsa19(
     Parameters
     ----------
     seed : int
-        Which training subject is held out for validation.
+        Chooses the training subject held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
@@ -47,7 +47,7 @@ def dsa19(
     standardise : {"feature", "channel", "global"}
         Each (step, feature), each channel over all steps, or all values together.
     download : bool
-        Whether to fetch the data set where it is not at hand.
+        Fetch the data set where it is not at hand.
 
     Returns
     -------
@@ -56,11 +56,11 @@ def dsa19(
     Raises
     ------
     UserError
-        Where the data set is not to be had.
+        If the data set is not to be had.
     """
-    signals = daily_sports.load(data_dir, download=download)
-    everything = Split(np.arange(len(signals.inputs)), signals.activities - 1, signals.subjects)
-    tests = np.isin(signals.subjects, TEST_SUBJECTS)
+    signals, source = daily_sports.load(data_dir, download=download)
+    everything = Split(np.arange(len(signals)), signals.targets, signals.subjects)
+    tests = np.isin(np.asarray(signals.subjects), TEST_SUBJECTS)
     train, validation = hold_out(everything[~tests], HELD_OUT_SHARE, seed, retrain)
     return recordings.make(
         "dsa19",
@@ -69,5 +69,5 @@ def dsa19(
         daily_sports.ACTIVITIES,
         DESCRIPTION,
         {"seed": seed, "retrain": retrain, "standardise": standardise},
-        signals.source,
+        source,
     )

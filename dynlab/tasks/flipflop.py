@@ -35,15 +35,15 @@ def flipflop(
     Parameters
     ----------
     bits : int
-        How many, each with its own input and output.
+        The number of bits, each with its own input and output.
     length : int
-        Of a sequence.
+        Steps of a sequence.
     pulse_probability : float
         That a bit gets a pulse, +1 or −1, at a step after the first; at the first each gets one.
     train_size, test_size : int
-        How many sequences.
+        The number of sequences.
     seed : int
-        Of the training sequences and of which are held out.
+        Draws the training sequences and those held out.
     retrain : bool
         Hold out none.
     fresh : bool

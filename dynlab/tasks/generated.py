@@ -1,4 +1,4 @@
-"""What a task that draws its sequences is trained on: a fixed number of them, or new ones in every epoch."""
+"""Training sequences of a task that draws them: a fixed number of them, or new ones in every epoch."""
 
 from collections.abc import Callable
 from functools import partial
@@ -42,7 +42,7 @@ def make(
     draw : callable
         From a size, the settings `asked` and ``generator=`` to so many sequences.
     asked : dict
-        What the sequences are like.
+        The settings of the sequences.
     how : dict
         ``train_size``: how many sequences, a fifth of which is held out unless ``retrain``, are drawn by ``seed``.
         With ``fresh`` so many new ones for every epoch: sequence number n is a function of (seed, n) alone, made when

@@ -40,9 +40,9 @@ class Silence(NamedTuple):
     Attributes
     ----------
     noise, start : int
-        Which recording, and where in it the second begins.
+        The recording, and the sample in it at which the second begins.
     volume : float
-        What its samples are multiplied by.
+        The factor of its samples.
     """
 
     noise: int
@@ -74,7 +74,7 @@ def google30(
     standardise : {"feature", "channel", "global"}
         Each (step, feature), each filter over all steps, or all values together.
     download : bool
-        Whether to fetch the data set where it is not at hand.
+        Fetch the data set where it is not at hand.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def google30(
     Raises
     ------
     UserError
-        Where the data set is not to be had, and without the extra ``speech``.
+        If the data set is not to be had, and without the extra ``speech``.
     """
     found = _catalogue(data_dir, download)
     return _make(
@@ -118,7 +118,7 @@ def google12(
     Raises
     ------
     UserError
-        Where the data set is not to be had, and without the extra ``speech``.
+        If the data set is not to be had, and without the extra ``speech``.
     """
     found = _catalogue(data_dir, download)
     return _make(

@@ -83,7 +83,7 @@ def har2(
     Parameters
     ----------
     seed : int
-        Which training subjects are held out for validation.
+        Chooses the training subjects held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
@@ -91,7 +91,7 @@ def har2(
     standardise : {"feature", "channel", "global"}
         Each (step, feature), each channel over all steps, or all values together.
     download : bool
-        Whether to fetch the data set where it is not at hand.
+        Fetch the data set where it is not at hand.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def har2(
     Raises
     ------
     UserError
-        Where the data set is not to be had.
+        If the data set is not to be had.
     """
     settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
     return _make("har2", settings, uci_har.load(data_dir, download=download))
@@ -128,7 +128,7 @@ def har6(
     Raises
     ------
     UserError
-        Where the data set is not to be had.
+        If the data set is not to be had.
     """
     settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
     return _make("har6", settings, uci_har.load(data_dir, download=download))

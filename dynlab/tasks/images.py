@@ -74,11 +74,11 @@ def shown(
     order : ndarray or None
         In which order the steps come.
     scaling : Scaling
-        Of the arranged pixels in their order.
+        That of the arranged pixels in their order.
     length : int or None
         Up to which standard normal noise follows, drawn for each image anew.
     stream : int
-        Of the noise.
+        The stream of the noise.
     numbers : ndarray, shape (sample,)
     """
     made = scaling.apply(ordered(arrange(pixels[numbers]), order))

@@ -67,7 +67,7 @@ def smnist(
     Parameters
     ----------
     seed : int
-        Which training images are held out for validation.
+        Chooses the training images held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
@@ -75,7 +75,7 @@ def smnist(
     standardise : {"none", "feature", "channel", "global"}
         Not at all, each pixel, or all values together; over the training examples.
     download : bool
-        Whether to fetch the data set where it is not at hand.
+        Fetch the data set where it is not at hand.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def smnist(
     Raises
     ------
     UserError
-        Where the data set is not to be had.
+        If the data set is not to be had.
     """
     return images.make(
         "smnist",
@@ -121,7 +121,7 @@ def pmnist(
     Raises
     ------
     UserError
-        Where the data set is not to be had, and for a seed outside 0 to 2³² − 1.
+        If the data set is not to be had, and for a seed outside 0 to 2³² − 1.
     """
     if not 0 <= permutation_seed < 2**32:
         raise UserError(f"permutation_seed must be at least 0 and below 2**32, got {permutation_seed}.")
@@ -154,7 +154,7 @@ def noisy_mnist(
     seed, retrain, data_dir, standardise, download
         As in `smnist`.
     length : int
-        Of the whole sequence; 28 is without noise.
+        Steps of the whole sequence; 28 is without noise.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def noisy_mnist(
     Raises
     ------
     UserError
-        Where the data set is not to be had, and for a length below 28.
+        If the data set is not to be had, and for a length below 28.
     """
     return images.make(
         "noisy-mnist",

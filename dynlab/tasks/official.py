@@ -55,7 +55,7 @@ class DataSet:
     files : mapping of str to str
         Official name, unpacked, to the SHA-256 of its content; empty where `read` is not used.
     downloads : mapping of str to (address, checksum)
-        What is published, by file name: the files, each packed, or one archive of them.
+        The published files, by name: the files, each packed, or one archive of them.
     unpacked : str
         The folder that an archive unpacks to.
     marker : str
@@ -63,7 +63,7 @@ class DataSet:
     forms : tuple of str
         Files beside the archive that is published that hold the whole set, the quickest to read first.
     terms : str
-        What its home asks for before it gives the files, as a clause: then they cannot be downloaded from here.
+        The condition of its home for giving the files, as a clause: then they cannot be downloaded from here.
     """
 
     title: str
@@ -172,9 +172,9 @@ def find(dataset: DataSet, data_dir: str | Path | None = None, *, download: bool
     Raises
     ------
     NotAtHand
-        Where nothing is found and nothing is to be downloaded, or can be.
+        If nothing is found and nothing is to be downloaded, or can be.
     UserError
-        Where a download fails, and where `data_dir` is no folder.
+        If a download fails, and where `data_dir` is no folder.
     """
     for folder in folders(dataset, data_dir):
         if found := dataset.held(folder):

@@ -20,11 +20,11 @@ class OnDemand:
     make : callable
         From the sequences' own numbers.
     numbers : ndarray, shape (sample,)
-        Which sequences there are.
+        The sequences that there are.
     length, width : int
         Steps and inputs of a sequence; without a width they are of shape (sample, time), as classes at each step are.
     dtype : dtype
-        Of what is made.
+        The type of what is made.
 
     Examples
     --------

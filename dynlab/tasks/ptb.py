@@ -113,7 +113,7 @@ def ptb_char(
     Parameters
     ----------
     length : int
-        Of the windows that the streams are cut into, in their order and without overlap.
+        Steps of the windows that the streams are cut into, in their order and without overlap.
     seed : int
         Taken by every task; here nothing is drawn.
     retrain : bool
@@ -121,7 +121,7 @@ def ptb_char(
     data_dir : str or Path, optional
         A folder with the official files, see `official.read`.
     download : bool
-        Whether to fetch the data set where it is not at hand.
+        Fetch the data set where it is not at hand.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def ptb_char(
     Raises
     ------
     UserError
-        Where the data set is not to be had, and for a length that is not positive or more than a stream has.
+        If the data set is not to be had, and for a length that is not positive or more than a stream has.
     """
     return _make("char", length, seed, retrain, data_dir, download)
 
@@ -157,7 +157,7 @@ def ptb_word(
     Raises
     ------
     UserError
-        Where the data set is not to be had, and for a length that is not positive or more than a stream has.
+        If the data set is not to be had, and for a length that is not positive or more than a stream has.
     """
     return _make("word", length, seed, retrain, data_dir, download)
 

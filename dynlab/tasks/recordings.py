@@ -1,4 +1,4 @@
-"""What the tasks on recordings share: the raw sequences in memory, standardised only when they are asked for."""
+"""The part that tasks on recordings share: the raw sequences in memory, standardised only when they are asked for."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -36,7 +36,7 @@ def make(
     Parameters
     ----------
     raw : (ndarray, ndarray), each of shape (sample, time, input), float32
-        Where training and validation, and where the test, are taken from; they may be one.
+        The source of training and validation, and that of the test; they may be one.
     splits : (Split, Split or None, Split)
         Training, validation and test; their inputs are numbers of rows of `raw`.
     settings : dict

@@ -32,7 +32,7 @@ def sine(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None = 
     Parameters
     ----------
     seed : int
-        Which training windows are held out for validation.
+        Chooses the training windows held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional

@@ -45,7 +45,7 @@ LISTS = ("validation_list.txt", "testing_list.txt")  # which clips are for what;
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What a copy of the data set has.
+    """The contents of a copy of the data set.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Catalogue:
 
 
 def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> Catalogue:
-    """What there is: the archive, whose checksum is compared, or the folder ``speech_commands_v0.01`` with its files.
+    """List the clips in the archive, whose checksum is compared, or in the folder ``speech_commands_v0.01``.
 
     Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``speech_commands`` first, in dynlab's cache, and at
     its public home.
@@ -73,9 +73,9 @@ def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> C
     Raises
     ------
     NotAtHand
-        Where nothing is found and nothing is to be downloaded.
+        If nothing is found and nothing is to be downloaded.
     UserError
-        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+        If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
     (path,) = official.find(DATASET, data_dir, download=download)
     names, lists, noises = [], {}, {}
@@ -119,7 +119,7 @@ def samples(name: str, content: bytes) -> np.ndarray:
     Raises
     ------
     ValueError
-        Where it is none of one channel of 16 bits at 16 kHz.
+        If it is none of one channel of 16 bits at 16 kHz.
     """
     try:
         with wave.open(io.BytesIO(content)) as sound:

@@ -1,4 +1,4 @@
-"""What a task is: three splits, what is asked of the network, and how that is scored."""
+"""A task: three splits, what is asked of the network, and how that is scored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Split:
     Attributes
     ----------
     inputs : ndarray, shape (sample, time, input), float32
-        Of a task of tokens their numbers, one a step. Or an `OnDemand` of that shape, which is an array only once it
+        In a task of tokens their numbers, one a step. Or an `OnDemand` of that shape, which is an array only once it
         is indexed.
     targets : ndarray
         Classes, shape (sample,) or (sample, time), int64; or values, shape (sample, output) or (sample, time, output),
@@ -69,7 +69,7 @@ class Task:
     name : str
         The public name in `TASKS`.
     settings : dict
-        What it was made with, JSON-able.
+        The settings it was made with, JSON-able.
     train, validation, test : Split
         `validation` is None where nothing was held out.
     renew : callable or None
@@ -78,9 +78,9 @@ class Task:
         Classes, or values to be predicted.
     loss : {"cross-entropy", "mse"}
     every_step : bool
-        Whether each step is answered, or the last alone.
+        Each step is answered, not the last alone.
     description : str
-        What it is, and what its source leaves open.
+        Words on what it is, and on what its source leaves open.
     source : dict
         ``origin`` and ``sha256`` of the data.
     scaling : Scaling or None
@@ -88,10 +88,10 @@ class Task:
     augmentations : mapping of str to (function, default strength)
         Random changes of raw training inputs that leave their targets right.
     tokens : int or None
-        How many tokens there are where the inputs are tokens by their numbers, which a network reads through an
+        The number of tokens where the inputs are tokens by their numbers, which a network reads through an
         embedding.
     unit : str
-        Of a task that says the next token at each step of a stream, what a token is: ``character``, ``word``. The
+        A token of a task that says the next one at each step of a stream: ``character``, ``word``. The
         sequences of each split then are consecutive windows of one stream, in its order.
     """
 
@@ -117,12 +117,12 @@ class Task:
 
     @property
     def length(self) -> int:
-        """How many steps a sequence has."""
+        """The number of steps of a sequence."""
         return self.train.inputs.shape[1]
 
     @property
     def metric(self) -> str:
-        """What is reported beside the loss: ``accuracy`` (0 to 1), ``mse``, ``bits_per_character``, …."""
+        """The name of what is reported beside the loss: ``accuracy`` (0 to 1), ``mse``, ``bits_per_character``, …."""
         if self.unit:
             return f"bits_per_{self.unit}"
         return "accuracy" if self.loss == "cross-entropy" else "mse"

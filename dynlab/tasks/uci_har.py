@@ -79,9 +79,9 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     Raises
     ------
     NotAtHand
-        Where nothing is found and nothing is to be downloaded.
+        If nothing is found and nothing is to be downloaded.
     UserError
-        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+        If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
     (path,) = official.find(DATASET, data_dir, download=download)
     with official.damage_is_named(DATASET, path):
@@ -114,7 +114,7 @@ def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:
     Raises
     ------
     ValueError, LookupError
-        Where a file is no table of numbers, or is missing.
+        If a file is no table of numbers, or is missing.
     """
     tables: dict[str, np.ndarray] = {}
     for full, opened in files:

@@ -34,16 +34,16 @@ def walk(
     Parameters
     ----------
     length : int
-        Of a walk.
+        Steps of a walk.
     variance : float
-        Of its normal increments, the first of which leads from 0 to the first input. Figure 1 of the source has 10,
-        over 1,000 steps.
+        That of its normal increments, the first of which leads from 0 to the first input. Figure 1 of the source has
+        10, over 1,000 steps.
     delay : int
         0 asks for the input itself. Up to step `delay` the answer is 0, where the walk began.
     train_size, test_size : int
-        How many sequences.
+        The number of sequences.
     seed : int
-        Of the training sequences and of which are held out.
+        Draws the training sequences and those held out.
     retrain : bool
         Hold out none.
     fresh : bool

@@ -45,9 +45,9 @@ class Reviews:
     Attributes
     ----------
     tokens : ndarray, shape (time,), int16
-        Of all reviews, by their places in the vocabulary.
+        The words of all reviews, by their places in the vocabulary.
     ends : ndarray, shape (sample,), int64
-        Where in `tokens` each review ends.
+        The place in `tokens` at which each review ends.
     stars : ndarray, shape (sample,), int64
         1 to 5.
     vocabulary : tuple of str
@@ -71,20 +71,20 @@ def load(data_dir: str | Path | None, *, count: int, train: int, words: int, voc
     data_dir : str or Path, optional
         A folder with ``yelp_dataset.tar`` or what is in it, besides DYNLAB_DATA and dynlab's cache.
     count : int
-        How many.
+        The number of reviews.
     train : int
-        Of how many the words are counted for the vocabulary.
+        The number of reviews whose words are counted for the vocabulary.
     words : int
-        How many of each review are kept, the first ones.
+        The number of words of each review that are kept, the first ones.
     vocabulary : int
         Its size.
 
     Raises
     ------
     NotAtHand
-        Where it is in none of the folders.
+        If it is in none of the folders.
     UserError
-        Where `data_dir` is no folder, and where a copy is damaged or has fewer reviews.
+        If `data_dir` is no folder, and where a copy is damaged or has fewer reviews.
     """
     (path,) = official.find(DATASET, data_dir)
     numbers: dict[str, int] = {}

@@ -47,7 +47,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     length : int
         Words of a review.
     seed : int
-        Which training reviews are held out for validation.
+        Chooses the training reviews held out for validation.
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
@@ -60,7 +60,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     Raises
     ------
     UserError
-        Where the data set is not to be had, and for a length that is not positive.
+        If the data set is not to be had, and for a length that is not positive.
     """
     check_at_least(1, length=length)
     reviews = yelp.load(data_dir, count=TRAIN + TEST, train=TRAIN, words=length, vocabulary=VOCABULARY)

@@ -28,7 +28,7 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
     path_or_zoo_name : str or Path
         A name that `entries` lists goes before a file of the same name, which ``./name`` still means.
     layer : str, optional
-        Which of several recurrent layers in the file: the module's prefix, then ``:1`` or ``:1r``.
+        One of several recurrent layers in the file: the module's prefix, then ``:1`` or ``:1r``.
     nonlinearity : str, optional
         ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell.
 
@@ -42,7 +42,7 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
     Warns
     -----
     UserWarning
-        Where the file does not tell the nonlinearity, and neither does the caller: tanh is assumed.
+        If the file does not tell the nonlinearity, and neither does the caller: tanh is assumed.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def locate(path_or_zoo_name: str | Path) -> Path:
     Raises
     ------
     UserError
-        Where there is neither such a file nor such a name.
+        If there is neither such a file nor such a name.
     """
     names = {entry["name"]: Path(entry["file"]) for entry in entries()}
     path = Path(path_or_zoo_name)
@@ -82,7 +82,7 @@ def locate(path_or_zoo_name: str | Path) -> Path:
 
 
 def entries() -> list[dict[str, Any]]:
-    """What ships with the package, in the order of names.
+    """List what ships with the package, in the order of names.
 
     Returns
     -------

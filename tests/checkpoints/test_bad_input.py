@@ -57,7 +57,7 @@ FILES = {
     "truncated, before 1.6": (cut_old, "copy it again"),
     "truncated safetensors": (cut_safetensors, "copy it again"),
     "another zip": (other_zip, "not one that torch.save wrote"),
-    "arrays with other names": (numpy_archive, "it holds a.*calls its arrays weight_ih_l0"),
+    "arrays with other names": (numpy_archive, "it holds a.*such as a leaky one, is given as its step"),
     "a plain pickle": (lambda path: path.write_bytes(pickle.dumps(np.eye(9))), "a plain pickle, which torch.save"),
     "an archive of others": (stable_baselines, "unzip it, and give 'policy.pth' alone"),
     "no recurrent layer": (lambda path: torch.save(nn.Linear(2, 3).state_dict(), path), r"no RNN.*weight, bias.*--sys"),

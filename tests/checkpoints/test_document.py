@@ -59,22 +59,6 @@ def test_every_system_returns_bit_for_bit(name, suffix, dtype, tmp_path):
     assert bits(read(again).system.state_dict()) == bits(system.state_dict())
 
 
-def test_what_a_file_of_weights_gave_can_be_written(tmp_path):
-    torch.save(nn.LSTM(3, 4, 2, proj_size=2).state_dict(), tmp_path / "a.pt")
-    system = read(tmp_path / "a.pt").system
-    again = read(write(tmp_path / "b.pt", document(system))).system
-    assert bits(again.state_dict()) == bits(system.state_dict())
-
-
-def test_the_file_is_plain_tensors_and_facts(tmp_path):
-    path = write(tmp_path / "a.pt", document(made("ernn"), nn.Linear(4, 2), "har2", {"epoch": 1}))
-    stored = torch.load(path, weights_only=True)
-    assert list(stored) == ["format", "version", "system", "config", "state_dict", "readout", "task", "training"]
-    assert (stored["format"], stored["version"], stored["system"]) == ("dynlab", 1, "ernn")
-    assert list(stored["readout"]) == ["bias", "weight"]
-    json.dumps([stored["config"], stored["task"], stored["training"]], allow_nan=False)
-
-
 def test_the_document_in_a_lightning_checkpoint_is_read(tmp_path):
     system, readout = made("antisymmetric"), nn.Linear(4, 2)
     content = {
@@ -143,9 +127,3 @@ def test_what_cannot_be_written(tmp_path):
         document(made("gru"), training={"loss": float("nan")})
     with pytest.raises(UserError, match="does not exist"):
         write(tmp_path / "no" / "a.pt", document(made("gru")))
-
-
-def test_a_layer_of_a_file_with_one_system_is_refused(tmp_path):
-    path = write(tmp_path / "a.pt", document(made("gru")))
-    with pytest.raises(UserError, match="holds one system"):
-        read(path, layer="rnn")

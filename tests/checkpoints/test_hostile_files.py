@@ -1,5 +1,6 @@
 """Files that are made to hang, crash or swell their reader: each is read, or refused in a sentence, within seconds."""
 
+import copy
 import json
 import os
 import pickle
@@ -18,7 +19,6 @@ from dynlab.checkpoints import describe, read
 from dynlab.errors import UserError
 
 QUICK = 10.0  # seconds of the processor, on which other programs may run
-MEBIBYTE = 2**20
 
 
 def outcome(use, path):
@@ -109,7 +109,6 @@ PICKLES = {
         + b"s",
     ),
     "many facts": entry(text("hyper_parameters"), b"}" + text("x") + b"](" + b"K\x01" * 300_000 + b"es"),
-    "long facts": entry(text("hyper_parameters"), text("x" * 5_000_000)),
     "a great number": entry(text("epoch"), b"\x8b" + struct.pack("<I", 100_000) + b"\x01" * 100_000),
     "much room": entry(text("a"), call("builtins.bytearray", number(2**33))),
     "an unknown size": entry(text("weight_hh_l0"), tensor(2**40, [2**20, 2**20], [2**20, 1])),
@@ -132,29 +131,6 @@ def test_a_pickle_that_is_made_to_harm_does_none(content, form, tmp_path):
 NETWORK = nn.LSTM(2, 3).state_dict()
 
 
-def odd(make):
-    return NETWORK | {"weight_hh_l0": make(NETWORK["weight_hh_l0"])}
-
-
-TENSORS = {
-    "sparse": lambda w: w.to_sparse(),
-    "meta": lambda w: w.to("meta"),
-    "quantised": lambda w: torch.quantize_per_tensor(w, 0.1, 0, torch.qint8),
-    "nested": lambda w: torch.nested.nested_tensor([w, w[:2]]),
-    "of eight bits": lambda w: w.to(torch.float8_e4m3fn),
-    "complex": lambda w: w.to(torch.complex64),
-    "repeated": lambda w: torch.zeros(1).expand(12, 3),
-}
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("use", [read, describe])
-@pytest.mark.parametrize("make", TENSORS.values(), ids=TENSORS)
-def test_weights_that_are_no_ordinary_tensors_are_refused_in_a_sentence(make, use, tmp_path):
-    torch.save(odd(make), tmp_path / "a.pt")
-    assert refused(use, tmp_path / "a.pt")
-
-
 def document(**changes):
     made = checkpoints.document(create("lstm", input_size=2, hidden_size=3), nn.Linear(3, 2), "sine", {"epochs": 1})
     return made | changes
@@ -167,26 +143,45 @@ DOCUMENTS = {
     "a text for a size": {"config": {"input_size": "2", "hidden_size": 3}},
     "a state that is a list": {"state_dict": [1, 2]},
     "a state without tensors": {"state_dict": {"cell.weight_ih_l0": 3}},
-    "a read-out of another rank": {"readout": {"weight": torch.ones(3), "bias": None}},
     "a sparse read-out": {"readout": {"weight": torch.ones(2, 3).to_sparse(), "bias": None}},
     "a task without a text": {"task": {"name": 3}},
     "training that is text": {"training": "x"},
-    "a version that is a list": {"version": [1]},
     "a system that is none": {"system": "nothing"},
 }
 
 
-@pytest.mark.parametrize("use", [read, describe])
 @pytest.mark.parametrize("changes", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_a_document_that_says_something_else_is_refused_in_a_sentence(changes, use, tmp_path):
+def test_a_document_that_says_something_else_is_refused_in_a_sentence(changes, tmp_path):
     torch.save(document(**changes), tmp_path / "a.pt")
-    outcome(use, tmp_path / "a.pt")
+    assert refused(describe, tmp_path / "a.pt")
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to(path)])
 def test_what_is_no_file_to_read_is_refused_in_a_sentence(make, tmp_path):
     make(tmp_path / "a.pt")
     assert refused(describe, tmp_path / "a.pt")
+
+
+def test_parts_that_overlap_are_refused(tmp_path):
+    """Many names for one place in the file would make a small file a large one."""
+    torch.save(NETWORK, tmp_path / "a.pt")
+    whole = (tmp_path / "a.pt").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.pt") as archive:
+        entries = archive.infolist()
+    with zipfile.ZipFile(tmp_path / "b.pt", "w") as archive:
+        archive.fp.write(whole[: archive_end(whole)])
+        for number in range(100):
+            for entry in entries:
+                copied = copy.copy(entry)
+                copied.filename = f"{entry.filename}{number or ''}"
+                archive.filelist.append(copied)
+        archive._didModify, archive.start_dir = True, archive.fp.tell()
+    assert "overlap" in outcome(read, tmp_path / "b.pt")
+
+
+def archive_end(whole):
+    """The place where a zip's list of its parts begins."""
+    return whole.index(b"PK\x01\x02")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
@@ -218,7 +213,7 @@ def test_no_small_file_takes_more_memory_than_a_file_may(tmp_path):
     old(tmp_path / "4.pt", PICKLES["an unknown size"])
     torch.save(document(**DOCUMENTS["many of each"]), tmp_path / "5.pt")
     files = [str(path) for path in sorted(tmp_path.iterdir())]
-    assert sum(os.path.getsize(file) for file in files) < 2 * MEBIBYTE
+    assert sum(os.path.getsize(file) for file in files) < 2**21
     done = subprocess.run([sys.executable, "-c", MEASURED, *files], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 600  # mebibytes, of which 512 are allowed
 

@@ -29,7 +29,6 @@ SAVERS = {
     "before 1.6": functools.partial(torch.save, _use_new_zipfile_serialization=False),
     "protocol 4": functools.partial(torch.save, pickle_protocol=4),
     "a bare pickle": lambda content, path: path.write_bytes(pickle.dumps(content, protocol=4)),
-    "a bare old pickle": lambda content, path: path.write_bytes(pickle.dumps(content, protocol=2)),
 }
 
 
@@ -138,8 +137,11 @@ def test_a_tensor_with_attributes_of_its_own_has_its_numbers(tmp_path):
         lambda w: torch.quantize_per_tensor(w, 0.1, 0, torch.qint8),
         lambda w: torch.complex(w, w).conj().imag,
         lambda w: w.to_sparse(),
+        lambda w: w.to("meta"),
+        lambda w: torch.nested.nested_tensor([w, w[:2]]),
+        lambda w: w.to(torch.float8_e4m3fn),
     ],
-    ids=["quantised", "negated", "sparse"],
+    ids=["quantised", "negated", "sparse", "meta", "nested", "of eight bits"],
 )
 def test_tensors_that_are_no_plain_numbers_are_said_to_be_none(odd, tmp_path):
     odd = odd(torch.ones(9, 3))

@@ -7,7 +7,6 @@ from safetensors.torch import save_file
 from torch import nn
 
 from dynlab import checkpoints
-from dynlab.checkpoints.normalised import normalised
 from dynlab.errors import UserError
 
 NORMS = {
@@ -51,22 +50,6 @@ def test_what_another_parametrization_computes_is_not_guessed(tmp_path):
     torch.save(layer.state_dict(), tmp_path / "rnn.pt")
     with pytest.raises(UserError, match="remove_parametrizations"):
         checkpoints.read(tmp_path / "rnn.pt")
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"w_g": torch.ones(2), "w_v": torch.ones(3, 3)},
-        {"w_g": torch.ones(2, 1), "w_v": torch.ones(3, 3)},
-        {"w_g": torch.ones(3, 1, dtype=torch.int64), "w_v": torch.ones(3, 3, dtype=torch.int64)},
-        {"w_g": torch.ones(3, 1)},
-        {"w_orig": torch.ones(3, 3), "w_u": torch.ones(2), "w_v": torch.ones(3)},
-        {"w_orig": torch.ones(3), "w_u": torch.ones(3), "w_v": torch.ones(3)},
-        {"parametrizations.w.original": torch.ones(3, 3), "parametrizations.w.0.base": torch.ones(3, 3)},
-    ],
-)
-def test_what_does_not_fit_stays_as_it_is(parts):
-    assert list(normalised(parts)) == list(parts)
 
 
 class WeightDrop(nn.Module):

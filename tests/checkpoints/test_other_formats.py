@@ -33,10 +33,6 @@ def scripted(model, path):
     torch.jit.save(torch.jit.script(model), path)
 
 
-def traced(model, path):
-    torch.jit.save(torch.jit.trace(model, torch.zeros(2, 1, 3)), path)
-
-
 def exported(model, path):
     torch.export.save(torch.export.export(model, (torch.zeros(2, 1, 3),)), path)
 
@@ -51,7 +47,6 @@ def by_export(path, new_path):
 
 WAYS = {
     "TorchScript": (scripted, by_jit, "torch.save(torch.jit.load(path).state_dict(), new_path)"),
-    "TorchScript, traced": (traced, by_jit, "torch.save(torch.jit.load(path).state_dict(), new_path)"),
     "torch.export": (exported, by_export, "torch.save(torch.export.load(path).state_dict, new_path)"),
 }
 
@@ -96,7 +91,6 @@ OTHERS = {
         "a.bin",
         f"is an ONNX model: save the state_dict of the network that it was made of, or {BY_NUMPY}.",
     ),
-    "ONNX by its name": (lambda path: path.write_bytes(b":\x20\x12\x01g*\x1b...."), "a.onnx", "is an ONNX model"),
     "one array": (lambda path: np.save(path, np.eye(2)), "a.npy", "is one array: a checkpoint of arrays is"),
 }
 

@@ -41,11 +41,6 @@ def test_samples_are_drawn_with_the_seed_in_their_order_with_their_targets():
     assert np.array_equal(one.targets, everything.targets[rows])
 
 
-def test_the_scaling_is_that_of_the_training():
-    driving = driving_inputs(None, network(task="har2", standardise="global"), samples=32)
-    assert np.array_equal(driving.inputs, har.sample("har2", "global").inputs)
-
-
 def test_a_generated_task_is_made_as_for_the_training():
     settings = {"symbols": 2, "delay": 4, "train_size": 5, "test_size": 6}
     driving = driving_inputs(None, network(10, "copying", **settings), samples=6)

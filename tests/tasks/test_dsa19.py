@@ -87,11 +87,11 @@ def test_the_whole_set_is_split_by_subjects(monkeypatch, tmp_path):
 @pytest.mark.parametrize("form", ["folder", "inner", "direct", "outer"])
 def test_every_form_is_read_alike(form, few, tmp_path):
     put(tmp_path / "daily_sports", form, few)
-    found = daily_sports.load(tmp_path, download=False)
+    found, _ = daily_sports.load(tmp_path, download=False)
     steps = np.arange(125)
     expected = [first_value(a, p, s, steps) for a in (1, 2) for p in range(1, 9) for s in (1, 2, 3)]
     assert np.array_equal(found.inputs[:, :, 0], np.array(expected, np.float32))
-    assert np.array_equal(found.activities, np.repeat([1, 2], 24))
+    assert np.array_equal(found.targets, np.repeat([0, 1], 24))
     assert np.array_equal(found.subjects, np.tile(np.repeat(np.arange(1, 9), 3), 2))
 
 

@@ -61,11 +61,3 @@ def test_the_seed_decides_what_is_trained_on_and_never_what_is_tested_on(name):
     assert np.array_equal(one.test.inputs, other.test.inputs)
     assert one.source == same.source != other.source
     assert np.array_equal(one.test.inputs, fresh(name, fresh=False).test.inputs)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_what_is_held_out_is_not_in_what_is_trained_on_and_can_be_left_out(name):
-    held, whole = fresh(name), fresh(name, retrain=True)
-    assert whole.validation is None
-    assert np.array_equal(held.train.inputs, whole.train.inputs)
-    assert held.validation.inputs.shape == (4, *held.train.inputs.shape[1:])

@@ -126,12 +126,6 @@ def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(tmp_path):
         read(None)
 
 
-def test_some_of_the_files_are_not_the_set(folder):
-    put(folder, ".gz", {"a.bin": CONTENT["a.bin"]})
-    with pytest.raises(official.NotAtHand):
-        read(folder)
-
-
 class Server(http.server.BaseHTTPRequestHandler):
     """Serves `content`, and counts how often."""
 

@@ -71,15 +71,6 @@ def test_windows_follow_each_other_and_ask_for_what_comes_next(level, tokens, le
     assert f"windows of {length}" in task.description
 
 
-@pytest.mark.parametrize("level", ["char", "word"])
-def test_retraining_trains_on_the_validation_stream_too(level, folder):
-    corpus = ptb.load(level, folder)
-    task = create(f"ptb-{level}", data_dir=folder, length=2, retrain=True)
-    assert task.validation is None
-    together = np.concatenate([corpus.train, corpus.validation])
-    assert np.array_equal(task.train.inputs[:].ravel(), together[: len(task.train) * 2])
-
-
 @pytest.mark.parametrize("level, length, most", [("char", 0, 6), ("word", 3, 2)])
 def test_a_length_that_a_stream_does_not_have_is_named(level, length, most, folder):
     with pytest.raises(UserError, match=rf"at least 1 and at most {most}, the shortest stream's; got {length}"):

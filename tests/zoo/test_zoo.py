@@ -90,15 +90,6 @@ def test_what_python_saves_is_loaded(suffix, tmp_path):
     assert checkpoints.read(path).facts == {"epochs": 5}
 
 
-def test_a_flow_becomes_a_map_as_the_errors_say():
-    lorenz = dl.create("lorenz")
-    assert isinstance(lorenz, dl.Flow)
-    with pytest.raises(UserError, match=r"dynlab\.Euler"):
-        dl.simulate(lorenz, steps=3)
-    orbit = dl.simulate(dl.Euler(lorenz, 0.01), initial_state=[1.0, 1.0, 1.0], steps=1).trajectory.values[0]
-    assert orbit[1] == pytest.approx([1.0, 1 + 0.01 * (28 - 1 - 1), 1 + 0.01 * (1 - 8 / 3)], abs=1e-15)
-
-
 UNKNOWN = {
     "a typo": (
         "lstm-har",
