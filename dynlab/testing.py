@@ -1,11 +1,10 @@
-"""What users' own test suites import: bounds on a network's eigenvalues, gradients and exponents, asserted.
+"""Bounds on a network's eigenvalues, gradients and exponents, asserted in users' own test suites.
 
 Importing this module imports no torch; the functions do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +94,7 @@ def measure_bounds(
     seed: int = 0,
     **bounds: Any,
 ) -> xr.Dataset:
-    """What `assert_eigenvalue_bounds` judges, and nothing is asserted."""
+    """Measure what `assert_eigenvalue_bounds` judges."""
     from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 
     system = _system(network, layer, batch)
@@ -116,30 +115,15 @@ def hold(measured: xr.Dataset, *, strict: bool = False) -> None:
         raise AssertionError(f"{measured.attrs['verdict']}\n\n{table(measured)}")
 
 
-def table(measured: xr.Dataset, width: int | None = None) -> str:
-    """The bounds as text: one row each, and below them why any is undecided.
-
-    Parameters
-    ----------
-    measured : Dataset
-        Of `dynlab.eigenvalue_bounds`.
-    width : int, optional
-        In letters, of where it is printed: a wider table is printed row by row, a heading and its cell a line.
-    """
+def table(measured: xr.Dataset) -> str:
+    """Return the bounds of a Dataset of `dynlab.eigenvalue_bounds` as text: one row each, and why any is undecided."""
     ones = [measured.isel(bound=index) for index in range(measured.sizes["bound"])]
     rows = [HEADINGS, *map(_row, ones)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     lines.insert(1, "  ".join("─" * widest for widest in widths))
-    if width is not None and width < max(map(len, lines)):
-        lines = [line for row in rows[1:] for line in ["", *_list(HEADINGS, row)]][1:]
     notes = [f"{_text(one, 'bound')}: {_text(one, 'reason')}" for one in ones if _text(one, "reason")]
     return "\n".join(lines + (["", *notes] if notes else []))
-
-
-def _list(headings: Sequence[str], row: Sequence[str]) -> list[str]:
-    widest = max(map(len, headings))
-    return [f"{heading:{widest}}  {cell}" for heading, cell in zip(headings, row, strict=True)]
 
 
 def describe(one: xr.Dataset) -> str:

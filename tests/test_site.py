@@ -3,7 +3,6 @@
 import re
 import runpy
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -45,15 +44,6 @@ def test_the_command_reference_has_every_command():
     page = CONF["commands"]()
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == list(COMMANDS)
     assert page.count("Usage: dynlab ") == len(COMMANDS)
-
-
-def test_the_reports_of_a_first_build_are_made_where_there_is_no_folder_yet(tmp_path, monkeypatch):
-    make_reports, ran = CONF["make_reports"], []
-    monkeypatch.setitem(make_reports.__globals__, "REPORTS", tmp_path / "build" / "reports")
-    monkeypatch.setattr("subprocess.run", lambda command, check: ran.append(Path(command[-1])))
-    make_reports(SimpleNamespace(config=SimpleNamespace(nb_execution_mode="cache")))
-    assert [path.stem for path in ran] == list(CONF["REPORTED"])
-    assert all(path.parent.is_dir() for path in ran)
 
 
 def test_the_reference_has_every_public_name_once():

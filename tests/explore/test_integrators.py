@@ -88,17 +88,6 @@ def followed(in_node):
     return of
 
 
-def test_the_page_has_dynlabs_integrators(in_node):
-    found = in_node("methods.METHODS", None, "methods")
-    assert {name: each["title"] for name, each in found.items()} == {
-        name: method.title for name, method in METHODS.items()
-    }
-    for name, method in METHODS.items():
-        below = found[name]["denominator"]
-        for mine, theirs in ((found[name]["numerator"], method.numerator), (below, method.denominator)):
-            assert np.allclose(np.array(mine) / (below or [1])[0], theirs, rtol=1e-16)
-
-
 def padded(rows, width):
     """Rows of numbers or states, NaN where an orbit has ended."""
     shape = np.array(rows[0], dtype=float).shape[1:]
@@ -125,23 +114,6 @@ def test_orbits(name, followed):
         reached = np.fmax.accumulate(np.exp(np.fmax(0, logs[chosen])), axis=1)
         bounds = ORBIT * np.maximum(reached, np.linalg.norm(truth, axis=2))
         assert not (np.linalg.norm(orbits[chosen] - truth, axis=2) > bounds).any()
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_gradients(name, followed):
-    """Norms of products of dynlab's Jacobians at the page's own states."""
-    cases, found = followed(name)
-    orbits, logs = (padded([each[key] for each in found], STEPS + 1) for key in ("orbit", "growth"))
-    for chosen in alike(cases):
-        system, given = steps_of(name, [cases[i] for i in chosen])
-        whole, largest = torch.eye(2).double(), torch.ones(len(chosen)).double()
-        for t in range(STEPS):
-            jacobians = jacobian(system, torch.tensor(orbits[chosen, t]), given)
-            factors = jacobians.dense().nan_to_num()
-            whole, largest = factors @ whole, largest * torch.linalg.matrix_norm(factors, 2)
-            norms, growth = torch.linalg.matrix_norm(whole, 2).numpy(), np.exp(logs[chosen, t + 1])
-            # where the product cancels, what is left of it is rounding of its factors
-            assert not (np.abs(growth - norms) > 1e-9 * norms + 1e-12 * largest.numpy()).any()
 
 
 def test_exponential_euler_is_dynlabs(followed):

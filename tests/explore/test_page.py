@@ -10,20 +10,13 @@ import pytest
 from dynlab import io
 from dynlab.cli.main import run
 from dynlab.explore import explorer_page
-from dynlab.explore.page import FOLDER, WORKER, planar_fragment
-from dynlab.javascript import in_order
+from dynlab.explore.page import planar_fragment
 
 LARGEST = 400_000  # bytes
 STATE = (
     "W=0,-2,2,0&gamma=0.15&leak=0.5&step=0.2&bias=0.1,0&input=0,0.2"
     "&gateBias=-1&steps=30&half=2&activation=relu&integrator=rk4&past=1&gated=0&starts=0.5,0;1,1"
 )
-
-
-def test_every_module_is_in_the_page():
-    assert sorted({*in_order(FOLDER, "explorer.mjs"), *in_order(FOLDER, WORKER)}) == sorted(
-        path.name for path in FOLDER.glob("*.mjs")
-    )
 
 
 def test_it_is_one_small_file_that_asks_for_no_other():
@@ -123,13 +116,6 @@ def test_a_network_opens_at_its_first_memory(in_node):
     read, without = in_node(expression, None, "state", "network_state")
     assert (read["start"], read["pulses"], read["step"], read["running"]) == (["fixed", 1], [], 5, 0)
     assert without == ["plane", 0, 0]
-
-
-@pytest.mark.parametrize("link", ["networkStart=fixed,0", "networkStep=3&networkPulses=0,1,1,1"])
-@pytest.mark.parametrize("held", [None, (0, 0)])
-def test_a_link_names_nothing_that_a_page_does_not_hold(link, held, in_node):
-    given = "null" if held is None else "{ points: 0, inputs: 0, atFirst: network_state.atFirst([]) }"
-    assert in_node(f"state.fromFragment(given, {{}}, {given}).problem", link, "state", "network_state")
 
 
 def test_a_link_holds_a_past_of_bounded_length(in_node):
