@@ -3,9 +3,11 @@
 import json
 import re
 import shlex
+import subprocess
 
 import numpy as np
 import pytest
+from node import NODE
 
 from dynlab import io
 from dynlab.cli.main import run
@@ -206,3 +208,15 @@ def test_what_no_other_command_has_is_a_state_of_this_one(name, in_node):
     program, name, option, fragment = shlex.split(command)
     assert (program, name, option) == ("dynlab", "explore", "--state")
     assert in_node("state.fromFragment(given, {}).problem", fragment, "state") == ""
+
+
+def test_its_scripts_are_javascript(tmp_path):
+    if NODE is None:
+        pytest.skip("node is not installed: the pages' own code is not run")
+    for kind, script in re.findall(
+        r'<script type="(module|text/plain)"[^>]*>(.*?)</script>', explorer_page(), re.DOTALL
+    ):
+        file = tmp_path / "script.mjs"
+        file.write_text(script, encoding="utf-8")
+        subprocess.run([NODE, "--check", str(file)], check=True)
+        assert kind == "text/plain" or len(script) > 100_000
