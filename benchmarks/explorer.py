@@ -1,4 +1,4 @@
-"""How long the explorer takes to its first picture and to redraw after a slider moves, in headless Chromium.
+"""Time that the explorer takes to its first picture and to redraw after a slider moves, in headless Chromium.
 
     python benchmarks/explorer.py
 

@@ -1,4 +1,4 @@
-"""How Sphinx builds the site (`make docs`): the repository's own pages, and those that are written here at each build.
+"""Settings by which Sphinx builds the site (`make docs`): the repository's own pages, and those that are written here at each build.
 
 The source folder is the repository itself, so that a link between pages leads to the same place on the site and in the
 repository. What is written at the build goes to docs/generated/, which git ignores.
@@ -190,7 +190,7 @@ def formula(display: str) -> tuple[Any, None]:
 
 
 def setup(app: Any) -> None:
-    """What Sphinx calls."""
+    """Set Sphinx up."""
     app.add_html_math_renderer("mathml", formula("inline"), formula("block"))
     app.connect("builder-inited", make_reports, priority=400)  # before the page that shows them
     app.connect("builder-inited", write_pages)

@@ -41,17 +41,17 @@ def assert_eigenvalue_bounds(
         A system of dynlab's; a module of torch's, or a larger model that holds one; a checkpoint's path, or a name that
         `dynlab list zoo` prints. It is never changed.
     inputs : array_like or str, optional
-        Of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``, ``task:har2`` or a
+        An array of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``, ``task:har2`` or a
         file's name, as the commands take them. Without it: what `batch` shows of the layer's inputs, else the
         checkpoint's own task where its data are at hand, else white noise.
     strict : bool
         A value within its own error of its bound fails as well.
     layer : str, optional
-        Which of several recurrent layers.
+        One of several recurrent layers.
     batch : Tensor or tuple, optional
-        What a larger model is called with: the real inputs of its recurrent layer are recorded.
+        Arguments of a larger model: the real inputs of its recurrent layer are recorded.
     samples, steps, seed : int
-        Of inputs that are given in words.
+        Size and seed of inputs that are given in words.
     **bounds
         Those of `dynlab.eigenvalue_bounds`: ``max_modulus=``, ``max_real=``, ``min_log_gradient=``,
         ``max_log_gradient=``, ``max_exponent=``; and ``times=``, ``initial_state=``, ``dtype=``, ``device=``.
@@ -59,12 +59,12 @@ def assert_eigenvalue_bounds(
     Returns
     -------
     xarray.Dataset
-        Of `dynlab.eigenvalue_bounds`.
+        The result of `dynlab.eigenvalue_bounds`.
 
     Raises
     ------
     AssertionError
-        Where a bound is violated, or its number or that number's error is not known; with a table of all of them.
+        If a bound is violated, or its number or that number's error is not known; with a table of all of them.
     UserError
         For bad arguments.
 
@@ -132,7 +132,7 @@ def describe(one: xr.Dataset) -> str:
     Parameters
     ----------
     one : Dataset
-        Of `dynlab.eigenvalue_bounds`, at one index of ``bound``.
+        The result of `dynlab.eigenvalue_bounds`, at one index of ``bound``.
     """
     bound, measured, error, margin, where, verdict = _row(one)
     said = f"{bound}: {_text(one, 'quantity')} measured {measured} (error {error}, margin {margin}; {where}): {verdict}"

@@ -1,4 +1,4 @@
-"""What is written is whole, in its own place, and nothing else is touched: links, folders, kills, full disks."""
+"""Written files are whole, in its own place, and nothing else is touched: links, folders, kills, full disks."""
 
 import contextlib
 import os

@@ -47,7 +47,7 @@ PHRASES = {"degenerate"}  # a sentence says what it is
 
 @pytest.fixture(scope="module")
 def said():
-    """What dynlab says: docstrings and sentences of its sources, and the text of pages and notebooks."""
+    """Return all that dynlab says: docstrings and sentences of its sources, and the text of pages and notebooks."""
     sources = [*(ROOT / "dynlab").rglob("*.py"), *(ROOT / "cli").glob("*.py"), *(ROOT / "figures").glob("*.*")]
     sources = [path for path in sources if path.suffix in (".py", ".toml")]
     pages = [page for page in PAGES if page.name != "glossary.md"]

@@ -1,4 +1,4 @@
-"""What is installed is what is in the folders, and nothing in it names the machine it was made on."""
+"""The installed package is what is in the folders, and nothing in it names the machine it was made on."""
 
 import importlib.metadata
 import re
@@ -57,7 +57,7 @@ def sources():
 
 
 def tracked():
-    """What git has, or would have at the next `git add`."""
+    """Return what git has, or would have at the next `git add`."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: which files belong to the project is not known")
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -93,7 +93,7 @@ def test_requirements_are_pinned_within_their_bounds():
 
 
 def test_the_stub_has_every_public_name():
-    """What an editor completes after `dl.` is what there is: one line a name, in the tables' words."""
+    """All that an editor completes after `dl.` is what there is: one line a name, in the tables' words."""
     places = {name: place.split(":") for name, place in dynlab._places().items()}
     lines = {f"from {module} import {attribute} as {name}" for name, (module, attribute) in places.items()}
     stub = (ROOT / "dynlab" / "__init__.pyi").read_text().splitlines()

@@ -175,7 +175,6 @@ def test_inspect_lists_the_names_that_layer_takes(folder, capsys, printed_json):
     assert run(["inspect", "a.pt"]) == 0
     out = capsys.readouterr().out
     assert "encoder:1r" in out
-    assert "The state of an LSTM is h and c together." in out
     assert "epoch=12" in out
 
 

@@ -1,4 +1,4 @@
-"""What is refused: one sentence names the fix, the exit code is 2, and nothing is written."""
+"""Refusals: one sentence names the fix, the exit code is 2, and nothing is written."""
 
 import pytest
 import torch
@@ -46,7 +46,7 @@ def network(folder):
         (["gradient", *GRU, "--save", "a.txt"], "--save takes a file that ends in .nc, .zarr, .csv"),
         (["gradient", *GRU, "-o", "a.png", "--no-figure"], "leave one of the two out"),
         (["gradient", *GRU, "--arrays"], "--arrays goes with --json"),
-        (["gradient", *GRU, "--size", "huge"], "'huge' is not a valid float range"),
+        (["gradient", *GRU, "--size", "huge", "5"], "'huge' is not a valid float range"),
         (["explore", "--certify"], "--certify and --system are of a network in a file"),
     ],
 )

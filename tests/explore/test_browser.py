@@ -59,7 +59,7 @@ def value(page, label):
 
 
 def place(page, canvas, x, y):
-    """Where (x, y) of a plane lies on the screen: the frame's borders are those of the module axes."""
+    """Return the place of (x, y) of a plane on the screen: the frame's borders are those of the module axes."""
     box = page.locator(canvas).bounding_box()
     half = value(page, "window ±")
     inner = (box["width"] - 58, box["height"] - 58)

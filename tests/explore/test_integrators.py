@@ -42,7 +42,7 @@ def flow_of(state):
 
 @pytest.fixture(scope="module")
 def followed(in_node):
-    """Of each integrator the cases, and what the page makes of them; computed once."""
+    """Return the cases of an integrator, and what the page makes of them; computed once."""
     kept = {}
 
     def of(name):
@@ -194,7 +194,7 @@ def test_the_border_of_the_region_of_stability(name, in_node):
 
 @pytest.mark.parametrize("rate", [3.0, 1.5])
 def test_fixed_points_of_the_map_alone(rate, in_node):
-    """Of h' = −tanh(w h) the midpoint's step also stays where h = (ε/2) tanh(w h), in each coordinate by itself."""
+    """For h' = −tanh(w h) the midpoint's step also stays where h = (ε/2) tanh(w h), in each coordinate by itself."""
     state = random_states(9, seed=0, integrator="midpoint")[0] | {"W": [-rate, 0, 0, -rate], "step": 1.0}
     found = in_node("fixed_points_alone.fixedPointsAlone(portrait.portrait(given))", state, *PARTS)
     away = 0.5 * rate > 1

@@ -1,4 +1,4 @@
-"""What the explorer computes in the browser is what dynlab computes in Python: the page's own modules, under node."""
+"""The numbers of the explorer are what dynlab computes in Python: the page's own modules, under node."""
 
 from fractions import Fraction
 

@@ -33,7 +33,7 @@ def surviving(kept: Real, n: int) -> str:
     Parameters
     ----------
     kept : ndarray, shape (sample,)
-        How many are, in each sample; NaN where that is undecided.
+        Number of those, in each sample; NaN where that is undecided.
     n : int
 
     Examples
