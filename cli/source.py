@@ -106,7 +106,7 @@ class Source(SimpleNamespace):
 
     @property
     def warning(self) -> str:
-        """Return the warning that comes first where a layer of the model stands before the network, and its outputs are made up."""
+        """Return the warning of made-up inputs of a network that stands behind another layer of its model."""
         if self.found is None or not self.found.behind or Path(self.inputs or "").suffix:
             return ""
         return (

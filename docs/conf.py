@@ -1,4 +1,4 @@
-"""Settings by which Sphinx builds the site (`make docs`): the repository's own pages, and those that are written here at each build.
+"""Settings by which Sphinx builds the site (`make docs`): the repository's pages, and those written at each build.
 
 The source folder is the repository itself, so that a link between pages leads to the same place on the site and in the
 repository. What is written at the build goes to docs/generated/, which git ignores.

@@ -41,8 +41,8 @@ def assert_eigenvalue_bounds(
         A system of dynlab's; a module of torch's, or a larger model that holds one; a checkpoint's path, or a name that
         `dynlab list zoo` prints. It is never changed.
     inputs : array_like or str, optional
-        An array of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``, ``task:har2`` or a
-        file's name, as the commands take them. Without it: what `batch` shows of the layer's inputs, else the
+        An array of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``,
+        ``task:har2`` or a file's name, as the commands take them. Without it: what `batch` shows of the layer's inputs, else the
         checkpoint's own task where its data are at hand, else white noise.
     strict : bool
         A value within its own error of its bound fails as well.

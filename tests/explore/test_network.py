@@ -68,7 +68,7 @@ def flipflop():
 
 @pytest.fixture(scope="module")
 def geometry(flipflop):
-    """Return what the page needs of `dynlab.geometry`: driven trajectories, their principal plane, and two fixed points."""
+    """Return a result of `dynlab.geometry`: driven trajectories, their principal plane, and two fixed points."""
     inputs = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3)))
     exact, state, states = frozen(flipflop), torch.zeros(4, 64).double(), []
     for x in inputs.unbind(1):
