@@ -205,7 +205,7 @@ class Source(SimpleNamespace):
     @property
     def driven(self) -> dict[str, Any]:
         """The arguments of a driven trajectory: from --start, or the system's own start."""
-        from dynlab.wording import counted
+        from dynlab.words import counted
 
         described = self.driving.description
         if self.starts and not self.takes_inputs:

@@ -42,8 +42,8 @@ def assert_eigenvalue_bounds(
         `dynlab list zoo` prints. It is never changed.
     inputs : array_like or str, optional
         An array of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``,
-        ``task:har2`` or a file's name, as the commands take them. Without it: what `batch` shows of the layer's inputs, else the
-        checkpoint's own task where its data are at hand, else white noise.
+        ``task:har2`` or a file's name, as the commands take them. Without it: what `batch` shows of the layer's
+        inputs, else the checkpoint's own task where its data are at hand, else white noise.
     strict : bool
         A value within its own error of its bound fails as well.
     layer : str, optional
@@ -161,7 +161,7 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:
-    from dynlab.wording import digits_against, number, unit_after
+    from dynlab.words import digits_against, number, unit_after
 
     side, limit, measured = "≤" if one["is_upper"] else "≥", float(one["limit"]), float(one["measured"])
     error = float(one["error"])

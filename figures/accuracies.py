@@ -16,7 +16,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.training import PRESETS
-from dynlab.wording import capital, counted
+from dynlab.words import capital, counted
 
 from .har2 import DIVERGED, LEAST_SEEDS, UNKNOWN, compared, meaning, with_deviations
 from .kept import told, trainings

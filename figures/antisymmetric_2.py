@@ -22,7 +22,7 @@ from dynlab.plots import style
 from dynlab.systems import Map, create
 from dynlab.tasks import driving_inputs
 from dynlab.trajectories.driven import chosen_steps
-from dynlab.wording import joined, power
+from dynlab.words import joined, power
 
 from .kept import Results
 from .scripts import Drawn, Script

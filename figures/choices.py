@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.wording import joined
+from dynlab.words import joined
 
 from .har2 import DIVERGED, UNKNOWN
 from .kept import trainings

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dynlab import schema
-from dynlab.wording import number, percent, power, share
+from dynlab.words import number, percent, power, share
 
 from . import accuracies
 from .kept import Results, keep, kept, told, trainings

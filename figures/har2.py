@@ -11,7 +11,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
-from dynlab.wording import agree, joined
+from dynlab.words import agree, joined
 
 from .kept import trainings
 from .scripts import Table

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import counted
+from dynlab.words import counted
 
 from .har2 import (
     DIVERGED,

@@ -20,7 +20,7 @@ from dynlab.plots.gradient import plot_gradient
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.progress import through
 from dynlab.tasks import driving_inputs
-from dynlab.wording import joined, of_map, power
+from dynlab.words import joined, of_map, power
 
 from .kept import Results
 from .scripts import Drawn, Script

@@ -25,7 +25,7 @@ from dynlab.errors import UserError, entry, one_line
 from dynlab.systems import Map, System
 from dynlab.systems.embedding import ACTIVATIONS, Encoder
 from dynlab.systems.torch_layers import torch_layer
-from dynlab.wording import article, joined
+from dynlab.words import article, joined
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
 # How a learned initial state is named beside a layer, after the last dot.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from dynlab.checkpoints.naming import Choice, Extent
 from dynlab.errors import UserError
-from dynlab.wording import agree, article, counted
+from dynlab.words import agree, article, counted
 
 _PARAMETER = re.compile(
     r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d{1,18})(?P<reverse>_reverse)?)?)"

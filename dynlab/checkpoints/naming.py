@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dynlab.errors import UserError, unknown
-from dynlab.wording import counted
+from dynlab.words import counted
 
 _PATTERN = re.compile(r"(?P<prefix>.*?)(?::(?P<index>\d{1,18})(?P<reverse>r?))?", re.DOTALL)
 

@@ -13,7 +13,7 @@ from torch import nn
 from dynlab.checkpoints import describe, read
 from dynlab.errors import UserError
 from dynlab.trajectories.simulation import simulate
-from dynlab.wording import joined
+from dynlab.words import joined
 
 
 def outputs(system, inputs):

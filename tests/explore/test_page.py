@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from node import NODE
 
+import dynlab as dl
 from dynlab import io
 from dynlab.cli.main import run
 from dynlab.explore import explorer_page
@@ -148,22 +149,19 @@ def test_a_planar_system_is_the_pages_cell(kind, in_node):
     "name, changed",
     [
         ("a", {}),
-        ("h", {"integrator": "rk4"}),
+        ("ernn", {"integrator": "rk4"}),
         ("gated", {"integrator": "implicit-midpoint", "activation": "sigmoid"}),
         ("fastrnn", {"integrator": "exponential-euler", "step": 0.8}),
     ],
 )
-def test_its_python_lines_run_and_make_the_same_orbits(name, changed, in_node, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
+def test_its_python_lines_make_the_same_orbits(name, changed, in_node):
     state = f"{{ ...presets.presetNamed('{name}').state, steps: 20, ...{json.dumps(changed)} }}"
     lines = in_node(f"exports.pythonLines({state})", None, "exports", "presets")
-    ends = in_node(f"portrait.portrait({state}).orbits.map((orbit) => orbit.map[20])", None, "portrait", "presets")
+    orbits = in_node(f"portrait.portrait({state}).orbits.map((orbit) => orbit.map)", None, "portrait", "presets")
     made = {}
-    exec(compile(lines, "lines", "exec"), made)
-    assert np.allclose(made["ds"]["trajectory"].values[:, -1], ends, atol=1e-12)
-    assert capsys.readouterr().out.strip() == made["ds"].attrs["verdict"]
-    assert (tmp_path / "phase-plane.png").is_file()
+    exec(compile(lines.partition("ds = ")[0], "lines", "exec"), made)
+    ds = dl.simulate(made["system"], initial_state=made["starts"], steps=20)
+    assert np.allclose(ds["trajectory"].values, orbits, atol=1e-12)
 
 
 def test_its_python_lines_add_no_orbit(in_node, tmp_path, monkeypatch, capsys):

@@ -26,7 +26,7 @@ from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 from dynlab.trajectories.driven import drive
-from dynlab.wording import over
+from dynlab.words import over
 
 COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there

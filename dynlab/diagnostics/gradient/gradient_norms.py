@@ -22,7 +22,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, drive
-from dynlab.wording import counted, number, over
+from dynlab.words import counted, number, over
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]

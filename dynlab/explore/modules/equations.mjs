@@ -64,6 +64,7 @@ export function readEquations(text) {
       if (!Object.hasOwn(FUNCTIONS, name)) throw new Error(`“${name}” is none of ${Object.keys(FUNCTIONS).join(", ")}`);
       return { call: FUNCTIONS[name], kinked: name === "abs" || name === "relu", of: closed(sum()) };
     }
+    if (Object.hasOwn(FUNCTIONS, name)) throw new Error(`${name} needs brackets`);
     if (VARIABLES.includes(name)) return { variable: VARIABLES.indexOf(name) };
     if (Object.hasOwn(CONSTANTS, name)) return { number: CONSTANTS[name] };
     names.add(name);
