@@ -211,7 +211,7 @@ class Command(click.Command):
         place = {each.opts[0]: title for title, options in SECTIONS.items() for each in options.values()}
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
         for param in self.get_params(ctx):
-            if (record := param.get_help_record(ctx)) is not None:
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
                 rows[place.get(param.opts[0], "Options")].append(record)
         for title, records in rows.items():
             if records:

@@ -79,15 +79,11 @@ class Source(SimpleNamespace):
 
     def check(self, *, optional: bool) -> None:
         """Refuse none or several subjects, and options that the subject does not have."""
-        subject = self.subject
+        if not self.subject and not optional:
+            raise UserError("Name what to analyse: CKPT, --system NAME, --matrix MATRIX, --flow or --map EQUATIONS.")
+        subject = self.subject or "matrix"
         if not self.checkpoints and self.kind not in (None, "feedback") and self.step_size is not None:
             raise UserError(f"--kind {self.kind} has no step ε: leave out --step-size or --kind.")
-        if not subject:
-            if not optional:
-                raise UserError(
-                    "Name what to analyse: CKPT, --system NAME, --matrix MATRIX, --flow or --map EQUATIONS."
-                )
-            return
         if subject == "system" and ":" in str(self.factory):
             raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
         if subject == "system" and self.takes_inputs:

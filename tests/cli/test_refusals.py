@@ -26,6 +26,7 @@ def network(folder):
         (["compare", "gru.pt"], "takes 2 values"),
         (["spectrum", "--matrix", "diff", "--inputs", "noise:1.0"], "--inputs does not apply to diff"),
         (["lyapunov", "--system", "lorenz", "--kind", "flow"], "--kind does not apply to lorenz"),
+        (["phase", "--set", "a=1"], "--set does not apply to matrix"),
         (["phase", "--kind", "vanilla", "--step-size", "0.2"], "has no step ε"),
         (["phase", "--matrix", "1,2,3"], "1,2,3"),
         (["phase", "--start", "1,2,3"], "--start takes 2 numbers"),
