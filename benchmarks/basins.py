@@ -11,7 +11,7 @@ from dynlab import basins, create
 from dynlab.matrices import planar_matrix
 from dynlab.systems import System
 from dynlab.systems.planar import planar_system
-from dynlab.wording import counted
+from dynlab.words import counted
 
 GRID, STEPS, EXTENT = 1000, 500, 3.0
 GONE, SETTLED = 1e6, 1e-12  # a start that is farther away, or has moved less in one step, is not followed on

@@ -1,4 +1,4 @@
-"""How long the explorer takes to its first picture and to redraw after a slider moves, in headless Chromium.
+"""Time that the explorer takes to its first picture and to redraw after a slider moves, in headless Chromium.
 
     python benchmarks/explorer.py
 
@@ -15,7 +15,7 @@ import click
 from playwright.sync_api import Page, sync_playwright
 
 from dynlab.explore import explorer_page
-from dynlab.explore.states import planar_fragment
+from dynlab.explore.page import planar_fragment
 
 MOVES = 61
 # what is shown, and the slider with the ends of the range it is moved over

@@ -159,13 +159,13 @@ def measured(
     name : str
         The diagnostic's name.
     doing : str
-        What standard error says while it computes.
+        Words on standard error while it computes.
     arguments : iterable
         The system, and what drives it or is held.
     options : mapping
         The diagnostic's other arguments.
     suffix : str
-        Of the figure's name.
+        End of the figure's name.
     """
     from dynlab.diagnostics import DIAGNOSTICS
     from dynlab.errors import lookup

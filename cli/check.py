@@ -72,7 +72,7 @@ def write_junit(ds: xr.Dataset, path: Path, name: str, *, strict: bool, seconds:
     strict : bool
         Count a value at its bound as undecided.
     seconds : float
-        How long it took.
+        Time that it took.
     """
     from dynlab.testing import describe
 

@@ -79,12 +79,9 @@ def figure(
             movie = path if path.suffix in MOVIE_SUFFIXES else path.with_suffix(".gif")
             dpi = files.dpi or (GIF_DPI if movie.suffix == ".gif" else MP4_DPI)
             save_movie(Movie(frames(), RATE, HOLD), movie, dpi, files.theme)
-            files.log(f"Movie: {movie}")
         if path.suffix in FIGURE_SUFFIXES:
             save_figure(made[each].figure, path, files.dpi, files.theme, small=output is None)
         echo(f"{made[each].title}. {made[each].measured}")
-        if path.suffix in FIGURE_SUFFIXES:
-            files.log(f"Figure: {path}")
+        files.log(f"Figure: {path}")
     if name == "all":
         write_text(FOLDER / "README.md", gallery_page(made))
-        files.log(f"Page: {FOLDER / 'README.md'}")

@@ -32,7 +32,7 @@ class Movie(NamedTuple):
     rate : float
         Frames a second.
     hold : int
-        How many frames long the last one stands.
+        Length of the last one, in frames.
     """
 
     frames: "Iterable[Figure]"

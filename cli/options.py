@@ -2,7 +2,6 @@
 
 import copy
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -66,19 +65,6 @@ class Setting(click.ParamType):
             return key, WORDS[text.lower()] if text.lower() in WORDS else json.loads(text)
         except ValueError:
             return key, text
-
-
-class Size(click.ParamType):
-    """Width and height in inches, as in 8x5."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
-        """Parse it."""
-        sides = [SIDE(side, param, ctx) for side in re.split(" ?[xX×] ?", value)]
-        if len(sides) != 2:
-            self.fail(f"{value!r} is not a size such as 8x5.", param, ctx)
-        return sides[0], sides[1]
 
 
 def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -194,7 +180,7 @@ OUTPUT: Options = table(
     click.Option(["--overwrite"], is_flag=True, help="Replace the files that --output and --save name."),
     click.Option(["--no-figure"], is_flag=True, help="Draw no figure."),
     click.Option(["--quiet"], is_flag=True, help="Print no progress."),
-    click.Option(["--size"], type=Size(), metavar="WxH", help="Width and height of the figure in inches: 8x5."),
+    click.Option(["--size"], type=(SIDE, SIDE), metavar="W H", help="Width and height of the figure in inches: 8 5."),
     click.Option(["--dpi"], type=click.IntRange(20, 600), help="Pixels per inch.  [default: 150]"),
     click.Option(["--theme"], type=click.Choice(["light", "dark"]), default="light", help="Ground."),
 )
@@ -225,7 +211,7 @@ class Command(click.Command):
         place = {each.opts[0]: title for title, options in SECTIONS.items() for each in options.values()}
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
         for param in self.get_params(ctx):
-            if (record := param.get_help_record(ctx)) is not None:
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
                 rows[place.get(param.opts[0], "Options")].append(record)
         for title, records in rows.items():
             if records:

@@ -1,4 +1,4 @@
-"""What a command gives: verdict and table on standard output, figure and data in files, progress on standard error."""
+"""Results of a command: verdict and table on standard output, figure and data in files, progress on standard error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FEW = 16  # values that a summary lists
 
 
 class CommandResult(NamedTuple):
-    """What a command returns.
+    """Result of a command.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class CommandResult(NamedTuple):
     plot : callable or None
         Draws the Dataset and returns its axes or figure.
     name : str
-        What was analysed, for the default file name.
+        Name of the subject, for the default file name.
     table : pandas.DataFrame or None
         Printed below the verdict, and saved as CSV.
     code : int
@@ -158,7 +158,7 @@ def _in_few_colours(png: bytes) -> bytes:
 
 
 class Output(SimpleNamespace):
-    """What the options of `dynlab.cli.options.OUTPUT` say, by their names; `suffixes` are those of --output."""
+    """Values of the options of `dynlab.cli.options.OUTPUT`, by their names; `suffixes` are those of --output."""
 
     def __init__(self, command: str, suffixes: tuple[str, ...] = FIGURE_SUFFIXES, **said: Any) -> None:
         """Refuse what cannot be written before anything is computed."""

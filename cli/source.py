@@ -1,4 +1,4 @@
-"""What a command looks at: a checkpoint, a system by name, equations or a matrix; what drives it and what is held."""
+"""Subjects of commands: a checkpoint, a system by name, equations or a matrix; what drives it and what is held."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DEFAULTS |= {
 
 
 class Source(SimpleNamespace):
-    """What the shared options say, by their names; an option that a command does not have is at its default.
+    """Values of the shared options, by their names; an option that a command does not have is at its default.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Source(SimpleNamespace):
     checkpoints : tuple of str
         The files or names of the zoo.
     found : Checkpoint or None
-        What was read, where a checkpoint was named.
+        Contents of the checkpoint, where one was named.
     first : Source or None
         The first one of a run, whose inputs all others are driven by.
     """
@@ -62,12 +62,12 @@ class Source(SimpleNamespace):
 
     @functools.cached_property
     def subject(self) -> str:
-        """What is named: checkpoint, system, equations, matrix, or nothing.
+        """Return the kind of what is named: checkpoint, system, equations, matrix, or nothing.
 
         Raises
         ------
         UserError
-            Where several are.
+            If several are named.
         """
         equations = [text for text in (self.flow, self.map_) if text is not None]
         named = ["checkpoint"] * bool(self.checkpoints) + ["equations"] * len(equations)
@@ -79,15 +79,11 @@ class Source(SimpleNamespace):
 
     def check(self, *, optional: bool) -> None:
         """Refuse none or several subjects, and options that the subject does not have."""
-        subject = self.subject
+        if not self.subject and not optional:
+            raise UserError("Name what to analyse: CKPT, --system NAME, --matrix MATRIX, --flow or --map EQUATIONS.")
+        subject = self.subject or "matrix"
         if not self.checkpoints and self.kind not in (None, "feedback") and self.step_size is not None:
             raise UserError(f"--kind {self.kind} has no step ε: leave out --step-size or --kind.")
-        if not subject:
-            if not optional:
-                raise UserError(
-                    "Name what to analyse: CKPT, --system NAME, --matrix MATRIX, --flow or --map EQUATIONS."
-                )
-            return
         if subject == "system" and ":" in str(self.factory):
             raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
         if subject == "system" and self.takes_inputs:
@@ -100,13 +96,13 @@ class Source(SimpleNamespace):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How checkpoints are read."""
+        """Return the arguments with which checkpoints are read."""
         names = "layer", "nonlinearity", "encoder", "readout"
         return {"system_factory": self.factory} | {name: getattr(self, name) for name in names}
 
     @property
     def warning(self) -> str:
-        """What is said first where a layer of the model stands before the network, and its outputs are made up."""
+        """Return the warning of made-up inputs of a network that stands behind another layer of its model."""
         if self.found is None or not self.found.behind or Path(self.inputs or "").suffix:
             return ""
         return (
@@ -184,7 +180,7 @@ class Source(SimpleNamespace):
 
     @functools.cached_property
     def driving(self) -> Driving:
-        """What drives it: read when it is first asked for, so that a command that needs none reads none."""
+        """Return what drives it, read when it is first asked for, so that a command that needs none reads none."""
         from dynlab.tasks import driving_inputs
 
         if self.first is not None:
@@ -205,7 +201,7 @@ class Source(SimpleNamespace):
     @property
     def driven(self) -> dict[str, Any]:
         """The arguments of a driven trajectory: from --start, or the system's own start."""
-        from dynlab.wording import counted
+        from dynlab.words import counted
 
         described = self.driving.description
         if self.starts and not self.takes_inputs:

@@ -107,7 +107,7 @@ def cell_dataset(
         Its name.
     arguments : list of str
     before : mapping of str to str
-        What stands before a value of that name on the command line.
+        Words before a value of that name on the command line.
     begun : tuple of str
         The version of dynlab that began the sweep, and the working folder, from which names of files are told: a
         worker takes the same one, if it has it.
@@ -198,7 +198,7 @@ def _summary(command: str, store: Store, ready: int, as_json: bool) -> int:
     Raises
     ------
     UserError
-        Where every cell fails, and none by a fault of dynlab's own.
+        If every cell fails, and none by a fault of dynlab's own.
     """
     from dynlab import sweep
 

@@ -1,4 +1,4 @@
-"""What a sweep may go over: options of the command that take one value, settings of its system, and checkpoints."""
+"""Axes of a sweep: options of the command that take one value, settings of its system, and checkpoints."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def grid_of(
     arguments : sequence of str
         Its checkpoints and options, those of every cell.
     texts : sequence of str
-        Of ``--grid``.
+        Values of ``--grid``.
 
     Raises
     ------

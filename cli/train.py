@@ -211,7 +211,7 @@ def train(
 
 
 def score(key: str) -> bool:
-    """Whether a fact of a training is a score of its network."""
+    """Tell whether a fact of a training is a score of its network."""
     return key.endswith(("_accuracy", "_mse", "_bits_per_character", "_bits_per_word", "_perplexity"))
 
 
@@ -224,7 +224,7 @@ def run_of(
     retrain: bool,
     **settings: Any,
 ) -> Run:
-    """What the options say, over what the preset says."""
+    """Return the run that the options describe, over that of the preset."""
     import dataclasses
 
     from dynlab.training import PRESETS, Preset, Run, Settings

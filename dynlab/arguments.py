@@ -33,7 +33,7 @@ def _kinds(annotation: Any) -> list[Any]:
     """Return the annotations that a union joins, each once; from Python 3.12 on a name may stand for one."""
     annotation = getattr(annotation, "__value__", annotation)
     if get_origin(annotation) not in (Union, UnionType):
-        return [get_origin(annotation) or annotation]
+        return [annotation]
     return list(dict.fromkeys(each for part in get_args(annotation) for each in _kinds(part)))
 
 
@@ -68,7 +68,8 @@ def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str,
     for key, value in given.items():
         is_array, kinds = _split(_kinds(takes[key].annotation))
         if not (is_array and _is_array(value)) and not any(_is(value, each) for each in kinds):
-            words = ["numbers"] * is_array + [WORDS[each][0] for each in kinds if each is not str or Path not in kinds]
+            said = [each for each in kinds if each is not str or Path not in kinds]
+            words = ["numbers"] * is_array + [WORDS[get_origin(each) or each][0] for each in said]
             raise UserError(f"{start}: {key} must be {' or '.join(words)}, got {repr(value)[:LONGEST_SHOWN]}.")
         if isinstance(value, int) and abs(value) > LARGEST:
             raise UserError(f"{start}: {key} must be a whole number of at most {LARGEST:,} in size.")
@@ -93,9 +94,13 @@ def _is_array(value: Any) -> bool:
 
 
 def _is(value: object, kind: Any) -> bool:
-    if kind not in WORDS:
+    origin = get_origin(kind) or kind
+    if origin not in WORDS:
         return True
-    return isinstance(value, WORDS[kind][1]) and not isinstance(value, NOT_OF.get(kind, ()))
+    fits = isinstance(value, WORDS[origin][1]) and not isinstance(value, NOT_OF.get(origin, ()))
+    if isinstance(value, Mapping) and fits and get_args(kind):
+        return all(isinstance(each, get_args(kind)[1]) for each in value.values())
+    return fits
 
 
 def check_at_least(least: int, **counts: int) -> None:

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from dynlab.errors import UserError, unknown
-from dynlab.wording import counted
+from dynlab.words import counted
 
 Matrix = list[list[Fraction]]
 

@@ -22,7 +22,7 @@ def through(items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
     ----------
     items : iterable
     total : int, optional
-        How many there are, for items without a length.
+        Number of items, for those without a length.
 
     Notes
     -----

@@ -1,11 +1,10 @@
-"""Assertions for users' own test suites: bounds on a network's eigenvalues, gradients and exponents.
+"""Bounds on a network's eigenvalues, gradients and exponents, asserted in users' own test suites.
 
 Importing this module imports no torch; the functions do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,17 +41,17 @@ def assert_eigenvalue_bounds(
         A system of dynlab's; a module of torch's, or a larger model that holds one; a checkpoint's path, or a name that
         `dynlab list zoo` prints. It is never changed.
     inputs : array_like or str, optional
-        Sequences, shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``,
-        ``task:har2`` or a file's name, as the commands take them. Without it: what `batch` shows of the
-        layer's inputs, else the checkpoint's own task if its data are at hand, else white noise.
+        An array of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``,
+        ``task:har2`` or a file's name, as the commands take them. Without it: what `batch` shows of the layer's
+        inputs, else the checkpoint's own task where its data are at hand, else white noise.
     strict : bool
         A value within its own error of its bound fails as well.
     layer : str, optional
-        Recurrent layer, if there are several.
+        One of several recurrent layers.
     batch : Tensor or tuple, optional
-        Arguments of a call of a larger model: the real inputs of its recurrent layer are recorded.
+        Arguments of a larger model: the real inputs of its recurrent layer are recorded.
     samples, steps, seed : int
-        Number, length and seed of inputs that are given in words.
+        Size and seed of inputs that are given in words.
     **bounds
         Those of `dynlab.eigenvalue_bounds`: ``max_modulus=``, ``max_real=``, ``min_log_gradient=``,
         ``max_log_gradient=``, ``max_exponent=``; and ``times=``, ``initial_state=``, ``dtype=``, ``device=``.
@@ -60,12 +59,12 @@ def assert_eigenvalue_bounds(
     Returns
     -------
     xarray.Dataset
-        Result of `dynlab.eigenvalue_bounds`.
+        The result of `dynlab.eigenvalue_bounds`.
 
     Raises
     ------
     AssertionError
-        Where a bound is violated, or its number or that number's error is not known; with a table of all of them.
+        If a bound is violated, or its number or that number's error is not known; with a table of all of them.
     UserError
         For bad arguments.
 
@@ -95,7 +94,7 @@ def measure_bounds(
     seed: int = 0,
     **bounds: Any,
 ) -> xr.Dataset:
-    """Measure what `assert_eigenvalue_bounds` judges, without asserting it."""
+    """Measure what `assert_eigenvalue_bounds` judges."""
     from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 
     system = _system(network, layer, batch)
@@ -116,30 +115,15 @@ def hold(measured: xr.Dataset, *, strict: bool = False) -> None:
         raise AssertionError(f"{measured.attrs['verdict']}\n\n{table(measured)}")
 
 
-def table(measured: xr.Dataset, width: int | None = None) -> str:
-    """Return the bounds as text: one row each, and below them why any is undecided.
-
-    Parameters
-    ----------
-    measured : Dataset
-        Result of `dynlab.eigenvalue_bounds`.
-    width : int, optional
-        In letters, of where it is printed: a wider table is printed row by row, a heading and its cell a line.
-    """
+def table(measured: xr.Dataset) -> str:
+    """Return the bounds of a Dataset of `dynlab.eigenvalue_bounds` as text: one row each, and why any is undecided."""
     ones = [measured.isel(bound=index) for index in range(measured.sizes["bound"])]
     rows = [HEADINGS, *map(_row, ones)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     lines.insert(1, "  ".join("─" * widest for widest in widths))
-    if width is not None and width < max(map(len, lines)):
-        lines = [line for row in rows[1:] for line in ["", *_list(HEADINGS, row)]][1:]
     notes = [f"{_text(one, 'bound')}: {_text(one, 'reason')}" for one in ones if _text(one, "reason")]
     return "\n".join(lines + (["", *notes] if notes else []))
-
-
-def _list(headings: Sequence[str], row: Sequence[str]) -> list[str]:
-    widest = max(map(len, headings))
-    return [f"{heading:{widest}}  {cell}" for heading, cell in zip(headings, row, strict=True)]
 
 
 def describe(one: xr.Dataset) -> str:
@@ -148,7 +132,7 @@ def describe(one: xr.Dataset) -> str:
     Parameters
     ----------
     one : Dataset
-        Result of `dynlab.eigenvalue_bounds` at one index of ``bound``.
+        The result of `dynlab.eigenvalue_bounds`, at one index of ``bound``.
     """
     bound, measured, error, margin, where, verdict = _row(one)
     said = f"{bound}: {_text(one, 'quantity')} measured {measured} (error {error}, margin {margin}; {where}): {verdict}"
@@ -177,7 +161,7 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:
-    from dynlab.wording import digits_against, number, unit_after
+    from dynlab.words import digits_against, number, unit_after
 
     side, limit, measured = "≤" if one["is_upper"] else "≥", float(one["limit"]), float(one["measured"])
     error = float(one["error"])

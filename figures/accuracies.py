@@ -14,7 +14,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.training import PRESETS
-from dynlab.wording import capital, counted
+from dynlab.words import capital, counted
 
 from .measurements import told, trainings
 from .scores import ACCURACY, BEST, BYTES, CHOSEN, LAST, NOT_RUN, PERPLEXITY, Row, measured, with_deviations

@@ -20,7 +20,7 @@ from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.plots import style
 from dynlab.systems import Map, create
 from dynlab.tasks import driving_inputs
-from dynlab.wording import joined, power
+from dynlab.words import joined, power
 
 from .measurements import Results
 from .scripts import Drawn, Script

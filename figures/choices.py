@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.wording import joined
+from dynlab.words import joined
 
 from .measurements import Results, trainings
 from .scores import DIVERGED, NOT_RUN

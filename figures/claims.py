@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dynlab import schema
-from dynlab.wording import number, percent, power, share
+from dynlab.words import number, percent, power, share
 
 from .accuracies import Accuracies
 from .measurements import Results, told, trainings

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number, percent
+from dynlab.words import number, percent
 
 from .measurements import Results
 from .scripts import Drawn, Script

@@ -18,7 +18,7 @@ from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 from dynlab.tasks.copying import baseline
-from dynlab.wording import capital
+from dynlab.words import capital
 
 from .measurements import Results, kept, trainings
 from .scripts import Drawn, Script, Table, TableScript

@@ -19,7 +19,7 @@ from dynlab.plots import style
 from dynlab.systems import Map
 from dynlab.tasks import create
 from dynlab.trajectories.driven import drive
-from dynlab.wording import power
+from dynlab.words import power
 
 from .copying import NAMES
 from .measurements import Results

@@ -6,7 +6,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.systems.planar import Panel
-from dynlab.wording import capital
+from dynlab.words import capital
 
 from .measurements import Results
 from .portraits import draw_portraits, matrix_in_words, size_of

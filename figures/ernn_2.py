@@ -13,7 +13,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.over_training import plot_over_training
-from dynlab.wording import percent, power
+from dynlab.words import percent, power
 
 from .measurements import Results
 from .scripts import Drawn, Script

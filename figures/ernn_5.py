@@ -20,7 +20,7 @@ from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.tasks import create as create_task
 from dynlab.trajectories.driven import Driven, drive
-from dynlab.wording import percent
+from dynlab.words import percent
 
 from .measurements import Results, kept
 from .scripts import Drawn, Script

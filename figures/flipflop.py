@@ -9,7 +9,7 @@ from dynlab import zoo
 from dynlab.diagnostics.geometry import geometry
 from dynlab.plots.geometry import plot_geometry
 from dynlab.tasks import driving_inputs
-from dynlab.wording import counted, joined, number
+from dynlab.words import counted, joined, number
 
 from .measurements import Results
 from .scripts import Drawn, Script

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.training import PRESETS
-from dynlab.wording import agree, joined
+from dynlab.words import agree, joined
 
 from .accuracies import number, published_size
 from .measurements import Results, told, trainings

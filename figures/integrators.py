@@ -20,7 +20,7 @@ from dynlab.systems import Euler
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
-from dynlab.wording import at_most, capital, number
+from dynlab.words import at_most, capital, number
 
 from .measurements import Results
 from .scripts import Drawn, Script

@@ -14,7 +14,7 @@ from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.vanilla import Vanilla
 from dynlab.tasks import driving_inputs
 from dynlab.trajectories.driven import chosen_steps
-from dynlab.wording import capital
+from dynlab.words import capital
 
 from . import collapsed_rule, copying, copying_modes, movie
 from .ernn_5 import along

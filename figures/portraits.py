@@ -8,7 +8,7 @@ import xarray as xr
 from dynlab.matrices import planar_matrix
 from dynlab.plots.phase_panels import draw_panel, legend_entries, panel
 from dynlab.plots.phase_plane import time_bar
-from dynlab.wording import number
+from dynlab.words import number
 
 from .scripts import Drawn
 

@@ -13,7 +13,7 @@ from dynlab.plots import style
 from dynlab.systems import frozen
 from dynlab.systems.textbook import MarkusYamabe
 from dynlab.trajectories.simulation import simulate
-from dynlab.wording import power, ranging
+from dynlab.words import power, ranging
 
 from .measurements import Results
 from .scripts import Drawn, Script

@@ -16,7 +16,7 @@ from dynlab.diagnostics.spectrum import spectrum
 from dynlab.plots import style
 from dynlab.progress import through
 from dynlab.tasks import driving_inputs
-from dynlab.wording import joined, power
+from dynlab.words import joined, power
 
 from .measurements import Results
 from .scripts import Drawn, Script

@@ -1,4 +1,4 @@
-"""What every test leaves behind, and what makes it the same test everywhere: its name, and what it draws."""
+"""All tests leave no figure behind, and are the same everywhere: its name, and what it draws."""
 
 import gc
 import sys

@@ -46,18 +46,8 @@ def test_complex_numbers_of_both_precisions_are_opened_and_a_dimension_of_anothe
         xr.testing.assert_identical(io.open(io.save(other, tmp_path / f"other{parts}{suffix}")), other)
 
 
-def test_parts_that_were_moved_to_the_front_are_joined(tmp_path):
-    z = np.array([[1 + 2j, -3j, 5]])
-    parts = xr.Dataset({"z": (("part", "time", "mode"), np.stack([z.real, z.imag]))}, {"part": ["real", "imag"]})
-    path = tmp_path / "moved.nc"
-    parts.to_netcdf(path, engine="h5netcdf")
-    opened = io.open(path)["z"]
-    assert opened.dims == ("time", "mode")
-    assert opened.values.tolist() == z.tolist()
-
-
-@pytest.mark.parametrize("name", ["settings", "flags", "source"])
-@pytest.mark.parametrize("told", [None, "", "[1, 2]", "3", "[" * 20_000, np.array([1, 2])])
+@pytest.mark.parametrize("name", ["settings", "flags"])
+@pytest.mark.parametrize("told", [None, "", "[1, 2]"])
 def test_a_dataset_of_another_s_is_refused_where_its_facts_are_asked_for(ds, name, told):
     if told is None:
         del ds.attrs["settings"]
@@ -98,13 +88,6 @@ def test_a_file_that_is_no_dataset_is_refused_in_a_sentence(tmp_path, name, cont
         path.write_bytes(content)
     with pytest.raises(UserError, match=message):
         io.open(path)
-
-
-def test_a_failed_save_leaves_nothing_behind(tmp_path, ds):
-    broken = ds.assign_attrs(bad=object())
-    with pytest.raises(TypeError):
-        io.save(broken, tmp_path / "result.nc")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_store_that_names_a_pickle_is_not_unpickled(tmp_path):

@@ -4,10 +4,7 @@ import json
 import re
 from pathlib import Path
 
-import matplotlib
 import pytest
-
-from dynlab.plots import style
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -59,17 +56,3 @@ def test_every_exercise_has_its_solution(cells):
 def test_links_to_files_lead_somewhere(cells):
     text = "\n".join(of_kind(cells, "markdown"))
     assert [link for link in LINK.findall(text) if not (FOLDER / link).exists()] == []
-
-
-def test_every_lesson_opens_with_a_question_and_ends_with_notes_for_the_teacher(cells):
-    texts = of_kind(cells, "markdown")
-    assert "**A question.**" in texts[0]
-    assert [word for word in ("**Aims.**", "**Time.**", "**Misconceptions.**") if word not in texts[-1]] == []
-    assert texts[-1].startswith("## Teacher's notes")
-
-
-def test_the_colour_in_which_areas_shrink_is_the_pictures():
-    red, _, blue, _ = matplotlib.colormaps[style.DIVERGING](0.0)
-    shrinks = "violet" if blue > red else "orange"
-    text = (FOLDER / "01-phase-portraits.ipynb").read_text(encoding="utf-8")
-    assert f"Where it is {shrinks}, negative, the flow shrinks areas." in text

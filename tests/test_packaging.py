@@ -1,4 +1,4 @@
-"""What is installed is what is in the folders, and nothing in it names the machine it was made on."""
+"""The installed package is what is in the folders, and nothing in it names the machine it was made on."""
 
 import re
 import shutil
@@ -55,7 +55,7 @@ def sources():
 
 
 def tracked():
-    """What git has, or would have at the next `git add`."""
+    """Return what git has, or would have at the next `git add`."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: which files belong to the project is not known")
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -66,21 +66,6 @@ def tracked():
 def test_packages_are_the_folders():
     folders = {file.parent for file in sources() if file.suffix == ".py"}
     assert sorted(listed("options", "packages")) == sorted(package_of(folder) for folder in folders)
-
-
-def test_every_package_folder_has_an_init():
-    folders = {file.parent for file in sources() if file.suffix == ".py"}
-    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
-
-
-@pytest.mark.parametrize(
-    "package, pattern",
-    [(package, line) for package in SETUP["options.package_data"] for line in listed("options.package_data", package)],
-)
-def test_package_data_exist(package, pattern):
-    top, _, rest = package.removeprefix("dynlab.").partition(".")
-    folder = ROOT / (package if top not in INSTALLED_AS else f"{top}/{rest}").replace(".", "/")
-    assert list(folder.glob(pattern)), f"setup.cfg promises {pattern} in {package}, and there is no such file"
 
 
 def canonical(name):
@@ -106,7 +91,7 @@ def test_requirements_are_pinned_within_their_bounds():
 
 
 def test_the_stub_has_every_public_name():
-    """What an editor completes after `dl.` is what there is: one line a name, in the tables' words."""
+    """All that an editor completes after `dl.` is what there is: one line a name, in the tables' words."""
     places = {name: place.split(":") for name, place in dynlab._places().items()}
     lines = {f"from {module} import {attribute} as {name}" for name, (module, attribute) in places.items()}
     stub = (ROOT / "dynlab" / "__init__.pyi").read_text().splitlines()
@@ -125,16 +110,6 @@ def test_files_of_the_other_package_of_that_name_are_said(tmp_path):
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (silent.returncode, silent.stderr, said.returncode) == (0, "", 0)
     assert "pip uninstall dynlab, then pip install --force-reinstall --no-deps dynlab-rnn" in said.stderr
-
-
-def test_the_oldest_versions_allowed_are_those_that_the_tests_run_with():
-    lines = (ROOT / "constraints-oldest.txt").read_text().splitlines()
-    oldest = {canonical(name): version for name, _, version in (line.partition("==") for line in lines)}
-    needed = listed("options", "install_requires")
-    for extra in ("train", "zarr", "certify", "speech", "sweep"):
-        needed += listed("options.extras_require", extra)
-    bounds = {canonical(Requirement(text).name): str(Requirement(text).specifier) for text in needed}
-    assert {name: f">={oldest.get(name)}" for name in bounds} == bounds
 
 
 def test_import_contract_knows_every_module():

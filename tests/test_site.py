@@ -49,7 +49,7 @@ def test_the_reference_has_every_public_name_once():
 
 @pytest.mark.parametrize("page", SAYING, ids=lambda page: page.name)
 def test_commands_in_the_text_have_their_options(page):
-    """Of `dynlab sweep COMMAND` the options are the other command's too."""
+    """The options of `dynlab sweep COMMAND` are the other command's too."""
     found = [
         (name, re.findall(r"--[a-z][\w-]*", rest)) for name, rest in CALL.findall(page.read_text(encoding="utf-8"))
     ]

@@ -52,19 +52,6 @@ def test_the_bound_is_shown_as_typed_and_the_number_told_from_it(slope, bound, s
     assert found.splitlines()[2].split("  ")[:2] == shown
 
 
-def test_a_table_wider_than_where_it_is_printed_is_printed_row_by_row():
-    network = dl.from_function(lambda h, x: 0.5 * h, state_size=1)
-    measured = testing.measure_bounds(network, np.zeros((5, 0)), max_modulus=1, max_log_gradient=0)
-    wide = testing.table(measured).splitlines()
-    assert testing.table(measured, len(wide[1])).splitlines() == wide
-    narrow = testing.table(measured, len(wide[1]) - 1).split("\n\n")
-    assert [rows.splitlines()[0] for rows in narrow] == ["bound     max_modulus ≤ 1", "bound     max_log_gradient ≤ 0"]
-    headings = re.split("  +", wide[0])
-    cells = [[line.split("  ", 1)[1].strip() for line in rows.splitlines()] for rows in narrow]
-    assert [[line.split()[0] for line in rows.splitlines()] for rows in narrow] == [headings] * 2
-    assert cells == [re.split("  +", row) for row in wide[2:]]
-
-
 def test_a_larger_module_is_driven_by_the_real_inputs_of_its_layer_and_not_changed():
     class Model(nn.Module):
         def __init__(self):

@@ -29,7 +29,7 @@ from dynlab.errors import UserError, entry, one_line
 from dynlab.systems import Map, System
 from dynlab.systems.embedding import ACTIVATIONS, Encoder
 from dynlab.systems.torch_layers import torch_layer
-from dynlab.wording import joined
+from dynlab.words import joined
 
 # How a learned initial state is named beside a layer, after the last dot.
 STARTS = frozenset({"h0", "c0", "h_0", "c_0", "hx", "cx", "h_init", "c_init", "init_hidden", "initial_state"})

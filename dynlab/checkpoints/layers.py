@@ -12,7 +12,7 @@ from dynlab.checkpoints.inert import Foreign
 from dynlab.checkpoints.naming import Choice
 from dynlab.errors import UserError, one_line
 from dynlab.systems import Map, create
-from dynlab.wording import joined
+from dynlab.words import joined
 
 _PARAMETER = re.compile(r"(?:(?P<prefix>.+)\.)?(?:weight|bias)_(?:ih|hh|hr)(?:_l\d{1,18}(?:_reverse)?)?")
 _RECURRENT = re.compile(r"(?:(?P<prefix>.+)\.)?weight_hh(?:_l\d{1,18}(?:_reverse)?)?")

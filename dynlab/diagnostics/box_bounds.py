@@ -15,7 +15,7 @@ from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, step_number
 from dynlab.trajectories.simulation import prepare
-from dynlab.wording import at_most, interval, near_one, number, place
+from dynlab.words import at_most, interval, near_one, number, place
 
 if TYPE_CHECKING:
     from dynlab.proofs.over_box import BoxBound

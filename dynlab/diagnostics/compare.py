@@ -19,7 +19,7 @@ from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive, in_float64
-from dynlab.wording import at_least, counted, number
+from dynlab.words import at_least, counted, number
 
 DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates

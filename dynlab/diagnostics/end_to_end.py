@@ -21,7 +21,7 @@ from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
-from dynlab.wording import over, ranged
+from dynlab.words import over, ranged
 
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
 SINGULAR = "-inf where a Jacobian is exactly singular"

@@ -22,7 +22,7 @@ from dynlab.systems.held import Held, held_input
 from dynlab.systems.held_jacobians import check_seconds, held_matrices
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.trajectories.simulation import orbit, prepare, prepare_flow, simulate
-from dynlab.wording import at_most, interval, joined, number, ranging
+from dynlab.words import at_most, interval, joined, number, ranging
 
 ENERGY = "energy H = Σᵢ log cosh((M h + q)ᵢ)"
 STEPS = 500

@@ -16,7 +16,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
-from dynlab.wording import at_most, counted, near_one, number, ranged, ranging, share, some_of
+from dynlab.words import at_most, counted, near_one, number, ranged, ranging, share, some_of
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"

@@ -14,7 +14,7 @@ from dynlab.program import NoProgram, Program
 from dynlab.program.derived import derived
 from dynlab.program.operations import OPERATIONS
 from dynlab.systems import System, frozen
-from dynlab.wording import at_most
+from dynlab.words import at_most
 
 MOST_NUMBERS = 40_000  # of the weights: half a megabyte in the page
 MOST_ORBITS = 12  # of the driven trajectories, drawn faintly

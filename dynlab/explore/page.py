@@ -29,7 +29,7 @@ def explorer_page(fragment: str = "", network: dict[str, Any] | None = None) -> 
         The state that it opens with, as one of its own links writes it after ``#``; its first preset where empty. The
         page itself says what is wrong with another.
     network : dict, optional
-        What `dynlab.explore.network.embedded` gives of a trained network.
+        A trained network, as `dynlab.explore.network.embedded` gives it.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def planar_fragment(
     kind : {"feedback", "vanilla", "linear", "flow"}
         As `dynlab.systems.planar.planar_system` has them; a flow and its Euler step stand side by side.
     seed : int
-        Of a matrix drawn at random.
+        Seed of a matrix drawn at random.
     integrator : str
         As `dynlab.systems.integrators.INTEGRATORS` names it; of a feedback system or a flow.
     step_size : float

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import subscript
+from dynlab.words import subscript
 
 SIZE = (5.4, 4.6)  # inches
 COBWEB = 40  # the last steps of an orbit, which are drawn as stairs

@@ -12,7 +12,7 @@ from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import of_map, share
+from dynlab.words import of_map, share
 
 NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
 MOST_NAMED = 10  # attractors in the legend

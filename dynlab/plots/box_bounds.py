@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import at_most, number
+from dynlab.words import at_most, number
 
 SIZE = (7.6, 5.8)  # inches
 HEIGHTS = 20  # the seed of heights that keep dots apart: another than that of the states that the dots are of

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style, unit_circle
-from dynlab.wording import number
+from dynlab.words import number
 
 SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))

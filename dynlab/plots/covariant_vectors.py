@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import counted
+from dynlab.words import counted
 
 SIZE = (9.8, 3.9)  # inches
 MOST_DRAWN = 6  # orbits whose angles are drawn

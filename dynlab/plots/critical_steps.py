@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import at_most, share
+from dynlab.words import at_most, share
 
 DECADES = 4.0  # at most below the step that is used: at a state where no step is small enough the band just ends
 MODULI = (1.0, 1.001, 1.01, 1.1, 2.0)  # where the colours of the plane change

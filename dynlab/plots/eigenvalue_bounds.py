@@ -9,7 +9,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import digits_against, number, unit_after
+from dynlab.words import digits_against, number, unit_after
 
 WIDTH, ROW = 8.6, 0.62  # inches
 LOOK = {  # colour and marker, so that grey print tells them apart

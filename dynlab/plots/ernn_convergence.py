@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import counted
+from dynlab.words import counted
 
 NEEDS = ("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status")
 SIZE = (9.6, 4.8)  # inches

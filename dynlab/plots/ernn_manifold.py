@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
-from dynlab.wording import subscript
+from dynlab.words import subscript
 
 SAMPLE = 0  # the sequence that is drawn
 SIZE, ALONE = (11.0, 6.6), (11.0, 4.6)  # inches, of several networks and of one

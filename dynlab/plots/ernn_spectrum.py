@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import share
+from dynlab.words import share
 
 BINS = 80
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.unit_circle import draw_circle
-from dynlab.wording import of_map
+from dynlab.words import of_map
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZES = ((6.0, 6.2), (9.4, 5.4))  # inches, of one panel and of two

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number, share, with_error
+from dynlab.words import number, share, with_error
 
 NEEDS = (
     "trajectory",

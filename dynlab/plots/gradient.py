@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import READABLE, counted, number
+from dynlab.words import READABLE, counted, number
 
 SIZE = (7.2, 4.2)  # inches
 STATE = r"$\ln\,\|\partial h_T/\partial h_t\|_2$"

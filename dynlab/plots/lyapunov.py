@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.numerics.statistics import WRONG
 from dynlab.plots import style
 from dynlab.plots.attractor import plot_attractor
-from dynlab.wording import percent
+from dynlab.words import percent
 
 SIZE = (9.8, 4.4)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most

@@ -9,7 +9,7 @@ from matplotlib.colors import TwoSlopeNorm
 
 from dynlab import schema
 from dynlab.plots import style, unit_circle
-from dynlab.wording import number
+from dynlab.words import number
 
 SIZE, EIGENVALUES = (10.3, 4.8), (5.4, 4.6)  # inches; where nothing is proved
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number, of_map
+from dynlab.words import number, of_map
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
 HEIGHT, ROW, FRAME = 5.2, 0.36, 1.9  # inches of a figure at least, of a table's row, and around the tables

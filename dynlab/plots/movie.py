@@ -17,7 +17,7 @@ from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.plots.stability_disc import SIDES, needs_close_up, plot_stability_disc
 from dynlab.progress import through
-from dynlab.wording import agree, counted, number, of_map
+from dynlab.words import agree, counted, number, of_map
 
 Place = tuple[float, float, float, float]  # of axes, in parts of the figure
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from dynlab import schema
 from dynlab.plots import phase_portrait, style
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
-from dynlab.wording import number
+from dynlab.words import number
 
 SIZE, COLUMNS = (11.0, 7.6), 4  # inches
 OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium

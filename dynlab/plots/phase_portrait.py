@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import of_map
+from dynlab.words import of_map
 
 ARROWS_PER_INCH, MOST_ARROWS = 3.5, 20  # in each direction; more of them hide the orbits
 LONGEST_ARROW, LENGTHS = 0.85, 0.3  # of the distance between arrows; a length is the speed to that power

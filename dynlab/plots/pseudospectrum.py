@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.unit_circle import CIRCLE
-from dynlab.wording import at_least, at_most, number
+from dynlab.words import at_least, at_most, number
 
 SIZE, TALLER = (10.3, 5.2), 9.4  # inches, and the height with a close-up
 MOST_LEVELS, FEWEST_LEVELS = 8, 3

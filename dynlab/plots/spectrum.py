@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.plots import style, unit_circle
 from dynlab.plots.gradient import BANDS, draw_samples
-from dynlab.wording import share
+from dynlab.words import share
 
 FEW, MANY = 500, 5_000  # points, which are drawn larger; of which it is drawn how many lie in a cell of the window
 CELLS = 100  # in each direction

@@ -11,7 +11,7 @@ from dynlab.plots import style
 from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
 from dynlab.plots.energy import LOOKS
 from dynlab.plots.theory_bounds import plot_theory_bounds
-from dynlab.wording import capital, share
+from dynlab.words import capital, share
 
 PANEL = (4.9, 4.6)  # inches
 MOST_POINTS = 20_000

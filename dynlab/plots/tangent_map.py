@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number
+from dynlab.words import number
 
 SIZE = (6.6, 5.4)  # inches
 MOST_ARROWS = 15  # in each direction

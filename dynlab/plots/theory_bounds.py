@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import interval, number
+from dynlab.words import interval, number
 
 WIDTH, ROW = 9.0, 0.62  # inches
 LOOK = {  # colour and sign, so that grey print tells them apart

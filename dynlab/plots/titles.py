@@ -6,7 +6,7 @@ from fractions import Fraction
 import xarray as xr
 
 from dynlab.errors import shown
-from dynlab.wording import number
+from dynlab.words import number
 
 FORMULAS = {"LinearMap": "h ↦ W h", "vanilla": "h ↦ tanh(W h)", "feedback": "h′ = tanh(W h)"}  # of a matrix
 DIGITS_OF_W, MOST_OF_W = 4, 40  # of an entry, and letters of a matrix in a title

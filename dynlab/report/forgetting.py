@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from dynlab.wording import counted
+from dynlab.words import counted
 
 
 def memory(gradient: xr.Dataset, fixed_points: xr.Dataset) -> str:

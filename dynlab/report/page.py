@@ -9,11 +9,12 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from dynlab import __version__, schema, wording
+from dynlab import __version__, schema
 from dynlab.javascript import inlined
 from dynlab.report.parts import Left, Part, ReportedNetwork
 from dynlab.report.proofs import MOST_UNITS, packed
 from dynlab.report.tables import tables
+from dynlab.words import counted, number
 
 FOLDER = Path(__file__).parent / "modules"
 MOST_CHARACTERS = 4_800_000  # of the page
@@ -125,8 +126,8 @@ def _facts(network: ReportedNetwork) -> dict[str, Any]:
     for entry in found["systems"]:
         where = f" {entry['layer']}" if entry["layer"] else ""
         facts[f"system{where}"] = (
-            f"{entry['system']}: {wording.counted(entry['state_size'], 'number')} of state, {_inputs(entry)}, "
-            f"{wording.counted(entry['parameters'], 'parameter')}, {entry['dtype'] or 'no dtype'}"
+            f"{entry['system']}: {counted(entry['state_size'], 'number')} of state, {_inputs(entry)}, "
+            f"{counted(entry['parameters'], 'parameter')}, {entry['dtype'] or 'no dtype'}"
         )
         facts[f"settings{where}"] = _setting(entry["config"])
     if found["readout"]:
@@ -145,7 +146,7 @@ def _inputs(entry: Mapping[str, Any]) -> str:
     """How many numbers drive the network, and how many a step of it where that is another count."""
     inputs, of_step = entry["input_size"], entry["step_input_size"]
     more = f" of the network and {of_step:,} of a step" if of_step != inputs else ""
-    return wording.counted(inputs, "input") + more
+    return counted(inputs, "input") + more
 
 
 def first_said(verdict: str) -> str:
@@ -182,5 +183,5 @@ def _setting(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_setting, value))}]"
     if isinstance(value, float):
-        return wording.number(value, DIGITS)
+        return number(value, DIGITS)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dynlab import schema, wording
+from dynlab import schema
+from dynlab.words import number
 
 MOST_ROWS = 200
 MOST_COLUMNS = 14
@@ -79,4 +80,4 @@ def _cell(value: Any) -> TableCell:
         return TableCell(
             "—" if math.isnan(value) else "∞" if value > 0 else "−∞", -math.inf if math.isnan(value) else value
         )
-    return TableCell(wording.number(value, 0) if isinstance(value, int) else wording.number(value), float(value))
+    return TableCell(number(value, 0) if isinstance(value, int) else number(value), float(value))

@@ -13,7 +13,7 @@ import numpy as np
 from dynlab.arguments import check_at_least
 from dynlab.errors import UserError, lookup
 from dynlab.tasks.array_files import Choice, read_sequences
-from dynlab.wording import NO_INPUT, agree, counted
+from dynlab.words import NO_INPUT, agree, counted
 
 if TYPE_CHECKING:
     from dynlab.systems import System

@@ -11,7 +11,7 @@ from torch import nn
 
 from dynlab.checkpoints import describe, read
 from dynlab.trajectories.simulation import simulate
-from dynlab.wording import joined
+from dynlab.words import joined
 
 
 def outputs(system, inputs):

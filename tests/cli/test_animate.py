@@ -25,10 +25,8 @@ def frames_of(path):
         return film.n_frames, film.size
 
 
-def test_a_sweep_is_a_gif_of_as_many_frames_and_the_same_bytes_each_time(folder, capsys):
-    for name in ("a.gif", "b.gif"):
-        assert run([*SWEEP, "-o", name, *SMALL]) == 0
-    assert (folder / "a.gif").read_bytes() == (folder / "b.gif").read_bytes()
+def test_a_sweep_is_a_gif_of_as_many_frames(folder, capsys):
+    assert run([*SWEEP, "-o", "a.gif", *SMALL]) == 0
     assert frames_of("a.gif") == (3, (288, 240))
     assert "between frames 1 and 2 (ε = 0.0746)" in capsys.readouterr().out
 

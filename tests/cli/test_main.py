@@ -30,6 +30,7 @@ def test_help_of_a_command_has_its_own_options_first(name, capsys):
     sections = [line[:-1] for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
     order = ["Options", "What to analyse", "What drives it", "Computing", "Output"]
     assert sections == [each for each in order if each in sections]
+    assert "CKPT]\n" not in out.partition("Options:")[2]
 
 
 def test_one_name_has_one_meaning():

@@ -1,4 +1,4 @@
-"""What a command writes and prints: nothing is overwritten in silence, JSON is strict, text is plain."""
+"""Files and text of a command: nothing is overwritten in silence, JSON is strict, text is plain."""
 
 import subprocess
 import sys
@@ -60,7 +60,7 @@ def test_json_is_a_summary_and_with_arrays_has_all_numbers(printed_json):
 def test_sizes_and_themes(folder):
     from PIL import Image
 
-    assert run([*PHASE, "--size", "6x4", "--theme", "dark", "-o", "a.png"]) == 0
+    assert run([*PHASE, "--size", "6", "4", "--theme", "dark", "-o", "a.png"]) == 0
     with Image.open("a.png") as picture:
         assert picture.size == (180, 120)
         assert sum(picture.convert("RGB").getpixel((0, 0))) < 200

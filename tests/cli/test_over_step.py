@@ -46,7 +46,7 @@ COMMANDS = {
     "energy": (["energy", "--steps", "20", "--integrator", "euler"], "antisymmetric"),
     "ernn-convergence": (["ernn-convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
     "bifurcation": (
-        ["bifurcation", "--parameter", "weight_hh*", "--from", "0.5", "--to", "1.5", "--values", "3", *SEARCH],
+        ["bifurcation", "--parameter", "weight_hh*", "--from", "0.9", "--to", "1.0", "--values", "0", *SEARCH],
         "gru",
     ),
 }

@@ -1,4 +1,4 @@
-"""What is refused: one sentence names the fix, the exit code is 2, and nothing is written."""
+"""Refusals: one sentence names the fix, the exit code is 2, and nothing is written."""
 
 import pytest
 import torch
@@ -26,6 +26,7 @@ def network(folder):
         (["compare", "gru.pt"], "takes 2 values"),
         (["spectrum", "--matrix", "diff", "--inputs", "noise:1.0"], "--inputs does not apply to diff"),
         (["lyapunov", "--system", "lorenz", "--kind", "flow"], "--kind does not apply to lorenz"),
+        (["phase", "--set", "a=1"], "--set does not apply to matrix"),
         (["phase", "--kind", "vanilla", "--step-size", "0.2"], "has no step ε"),
         (["phase", "--matrix", "1,2,3"], "1,2,3"),
         (["phase", "--start", "1,2,3"], "--start takes 2 numbers"),
@@ -46,7 +47,7 @@ def network(folder):
         (["gradient", *GRU, "--save", "a.txt"], "--save takes a file that ends in .nc, .zarr, .csv"),
         (["gradient", *GRU, "-o", "a.png", "--no-figure"], "leave one of the two out"),
         (["gradient", *GRU, "--arrays"], "--arrays goes with --json"),
-        (["gradient", *GRU, "--size", "huge"], "'huge' is not a valid float range"),
+        (["gradient", *GRU, "--size", "huge", "5"], "'huge' is not a valid float range"),
         (["explore", "--certify"], "--certify and --system are of a network in a file"),
     ],
 )

@@ -59,7 +59,7 @@ def value(page, label):
 
 
 def place(page, canvas, x, y):
-    """Where (x, y) of a plane lies on the screen: the frame's borders are those of the module axes."""
+    """Return the place of (x, y) of a plane on the screen: the frame's borders are those of the module axes."""
     box = page.locator(canvas).bounding_box()
     half = value(page, "window ±")
     inner = (box["width"] - 58, box["height"] - 58)
@@ -77,23 +77,6 @@ def test_it_opens_with_the_papers_system_and_says_what_it_shows(opened):
     controls = "[...document.querySelectorAll('canvas, input, button, select')]"
     bare = "(each) => !each.ariaLabel && !each.labels?.length && !each.textContent"
     assert page.evaluate(f"{controls}.filter({bare}).map((each) => each.id)") == []
-
-
-def test_a_slider_changes_the_sentence(opened):
-    page = opened()
-    page.get_by_label("step size ε, slider").fill("0.05")
-    rest(page)
-    assert "for Euler’s map at ε = 0.05 it is a stable focus" in page.locator("#verdict").inner_text()
-    assert "ε is below it" in page.locator("#verdict").inner_text()
-
-
-def test_a_number_that_is_none_is_said(opened):
-    page = opened()
-    field = page.get_by_label("step size ε", exact=True)
-    field.fill("-1")
-    field.press("Enter")
-    assert "step size ε is -1, which is not between" in page.locator("#problem").inner_text()
-    assert "ε = 0.1" in page.locator("#verdict").inner_text()
 
 
 def test_a_click_starts_an_orbit_a_drag_moves_it_and_a_double_click_removes_it(opened):
@@ -151,25 +134,6 @@ def test_a_click_in_the_stability_map_sets_diffusion_and_step(opened):
     assert "it is a stable focus" in page.locator("#verdict").inner_text()
 
 
-def test_another_integrator_changes_the_map_alone(opened):
-    page = opened("#step=1&half=1&W=-3,0,0,-3&gamma=0")
-    page.get_by_label("integrator").select_option("midpoint")
-    rest(page)
-    assert page.locator("#map-name").inner_text() == "The explicit midpoint map"
-    assert page.locator("#verdict").inner_text() == (
-        "At (0, 0) the flow has a stable star; for the explicit midpoint map at ε = 1 it is an unstable star. "
-        "The critical step is 0.6667, and ε is above it."
-    )
-    assert page.locator("#alone").inner_text().startswith("The map alone stays at 8 more points: ")
-    assert "from dynlab.systems import ExplicitMidpoint" in page.locator("#python").text_content()
-    other = opened(page.evaluate("location.hash"))
-    assert other.locator("#verdict").inner_text() == page.locator("#verdict").inner_text()
-    other.get_by_label("integrator").select_option("implicit-midpoint")
-    rest(other)
-    assert "it is a stable flip star. No step is too large" in other.locator("#verdict").inner_text()
-    assert other.locator("#alone").inner_text() == ""
-
-
 def test_a_preset_and_its_link(opened):
     page = opened()
     page.get_by_label("Preset").select_option("memories")
@@ -180,18 +144,6 @@ def test_a_preset_and_its_link(opened):
     other = opened("#" + link.partition("#")[2])
     assert other.locator("#points li").count() == 9
     assert other.evaluate("location.hash") == page.evaluate("location.hash")
-
-
-def test_a_broken_link_says_so_and_shows_the_preset(opened):
-    page = opened("#gamma=abc")
-    assert "gamma is “abc”, which is not a number" in page.locator("#problem").inner_text()
-    assert "0.07458" in page.locator("#verdict").inner_text()
-
-
-def test_it_opens_with_what_the_command_was_given(opened):
-    page = opened(page_text=explorer_page("W=-1,0,0,-2&gamma=0&starts=1,1"))
-    assert "the flow has a stable node" in page.locator("#verdict").inner_text()
-    assert starts(page) == [(1, 1)]
 
 
 def test_pictures_and_code_are_exported(opened):
@@ -242,89 +194,6 @@ def test_what_a_person_types_is_taken_as_it_stands_or_refused(opened):
     rest(page)
     assert page.locator("#problem").is_hidden()
     assert "#W=0.51,-2,2,0&" in page.evaluate("location.hash")
-
-
-def test_a_sentence_about_a_number_goes_when_it_no_longer_holds(opened):
-    page = opened()
-    field = page.get_by_label("step size ε", exact=True)
-    field.fill("-1")
-    field.press("Enter")
-    assert field.get_attribute("aria-invalid") == "true"
-    page.get_by_label("Preset").select_option("g")
-    rest(page)
-    assert page.locator("#problem").is_hidden()
-    assert (field.input_value(), field.get_attribute("aria-invalid")) == ("0.1", "false")
-
-
-def test_the_longest_orbits_are_drawn(opened):
-    page = opened("#steps=20000&starts=" + ";".join(f"{i / 20},0.3" for i in range(40)))
-    assert page.locator("#verdict").inner_text().startswith("At (0, 0) the flow has a stable focus")
-    assert page.locator("#problem").is_hidden()
-
-
-def test_the_chosen_equilibrium_is_followed_and_is_in_the_link(opened):
-    page = opened()
-    page.get_by_label("Preset").select_option("memories")
-    rest(page)
-    page.locator("#points button").nth(4).focus()
-    page.keyboard.press("Enter")
-    rest(page)
-    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
-    said = page.locator("#verdict").inner_text()
-    place_of = said.partition(" the flow")[0]
-    page.get_by_label("window ±", exact=True).fill("2")  # more equilibria may be seen: another order
-    page.keyboard.press("Enter")
-    page.locator("#spectrum").focus()
-    page.keyboard.press("ArrowLeft")
-    rest(page)
-    assert page.locator("#verdict").inner_text().startswith(place_of)
-    other = opened(page.evaluate("location.hash"))
-    assert other.locator("#verdict").inner_text() == page.locator("#verdict").inner_text()
-
-
-def test_the_keyboard_moves_either_eigenvalue(opened):
-    page = opened("#W=-1,0,0,-3&gamma=0")
-    page.locator("#spectrum").focus()
-    for key in ("Enter", *["ArrowLeft"] * 3):
-        page.keyboard.press(key)
-        rest(page)
-    assert "λ = −3 and −1.15 at" in page.locator("#spectrum").get_attribute("aria-label")
-
-
-def test_a_drag_at_the_edge_of_a_view_does_not_run_away(opened):
-    page = opened()
-    box = page.locator("#stability").bounding_box()
-    x, y = box["x"] + 46 + 0.9 * (box["width"] - 58), box["y"] + 24 + 0.1 * (box["height"] - 58)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    for i in range(6):
-        page.mouse.move(x + i % 2, y)
-        rest(page)
-    page.mouse.up()
-    rest(page)
-    assert (value(page, "diffusion γ"), value(page, "step size ε")) == pytest.approx((0.9, 0.27), abs=0.01)
-
-
-def test_a_star_stays_in_the_plane_and_the_right_button_starts_none(opened):
-    page = opened()
-    page.mouse.move(*place(page, "#flow", 0, 0.5))
-    page.mouse.down()
-    page.mouse.move(3, 3, steps=3)
-    page.mouse.up()
-    page.mouse.click(*place(page, "#flow", 1, 1), button="right")
-    rest(page)
-    assert starts(page)[0][1] == pytest.approx(1.5)
-    assert len(starts(page)) == 3
-
-
-def test_a_preset_leaves_the_textbook_system_alone(opened):
-    page = opened()
-    page.locator("#textbook-system").select_option("lorenz")
-    rest(page)
-    assert page.get_by_label("Preset").input_value() == "h"
-    page.get_by_label("Preset").select_option("g")
-    rest(page)
-    assert page.locator("#textbook-system").input_value() == "lorenz"
 
 
 def test_it_runs_within_another_page(opened):
@@ -389,28 +258,6 @@ NETWORK_VIEW = """(() => {
 })()"""
 
 
-def test_a_link_shows_a_network_where_it_was(opened, page_of_network):
-    page = opened(page_text=page_of_network)
-    page.get_by_label("steps for each picture").fill("3")
-    page.locator("#network-plane").focus()
-    for key in ("Shift+ArrowRight", "ArrowUp", "Enter", "Space"):
-        page.keyboard.press(key)
-    page.locator("#network-size").fill("0.5")
-    page.locator("#network-length").fill("4")
-    for name in ("x2 −", "x1 +"):
-        page.get_by_role("button", name=name, exact=True).click()
-        page.get_by_role("button", name="Pause").click()
-        page.get_by_role("button", name="One step").click()
-    rest(page)
-    link = page.evaluate("location.hash")
-    said = r"networkStart=plane,[^&]*&networkPulses=\d+,2,-0\.5,4;\d+,1,0\.5,4&networkStep=\d+&"
-    assert re.search(said, link)
-    other = opened(link, page_of_network)
-    assert other.evaluate(NETWORK_VIEW) == page.evaluate(NETWORK_VIEW)
-    assert other.evaluate("location.hash") == link
-    assert other.locator("#command").text_content() == page.locator("#command").text_content()
-
-
 def test_a_state_of_a_network_is_pythons(opened, page_of_network, network):
     system, found = network
     pulse = {"at": 5, "input": 1, "size": -0.75, "length": 3}
@@ -426,42 +273,6 @@ def test_a_state_of_a_network_is_pythons(opened, page_of_network, network):
     told = re.fullmatch(r"Step 7: the state is (\S+) from fixed point (\d+), .*\. A pulse drives input 2\.", said)
     assert int(told[2]) == np.argmin(distances)
     assert float(told[1]) == pytest.approx(min(distances), rel=5e-3)
-
-
-def test_a_network_that_runs_is_let_run(opened, page_of_network):
-    page = opened("#networkStart=fixed,2&networkStep=7&networkSpeed=5&networkRunning=1", page_of_network)
-    assert page.locator("#network-run").inner_text() == "Pause"
-    assert page.locator("#network-point").inner_text().startswith("Fixed point 2 is a ")
-    page.wait_for_function("Number(/^Step (\\d+)/.exec(document.getElementById('network-said').textContent)[1]) > 30")
-    page.get_by_role("button", name="Pause").click()
-    page.get_by_label("Preset").select_option("g")  # of the plane alone
-    rest(page)
-    assert "networkStart=fixed,2&" in page.evaluate("location.hash")
-    assert "networkRunning=0" in page.evaluate("location.hash")
-
-
-def test_a_link_says_how_far_it_leads(opened, page_of_network):
-    page = opened("#networkStep=20000", page_of_network)
-    assert page.locator("#network-link").inner_text() == ""
-    page.get_by_role("button", name="One step").click()
-    rest(page)
-    assert page.locator("#network-link").inner_text() == (
-        "A link holds at most 20,000 steps and 40 pulses: the one to this page leads to step 20,000."
-    )
-    assert "networkStep=20000&" in page.evaluate("location.hash")
-
-
-@pytest.mark.parametrize("broken", ["networkStart=fixed,999", "networkStep=1e9", "networkStep=1&networkPulses=0,4,1,1"])
-def test_a_broken_link_of_a_network_says_so_and_shows_a_memory(opened, page_of_network, broken):
-    page = opened(f"#{broken}", page_of_network)
-    assert "which is not between" in page.locator("#problem").inner_text()
-    assert page.locator("#network-said").inner_text().startswith("Step 0: the state is at fixed point ")
-    assert page.locator("#network-run").inner_text() == "Run"
-
-
-def test_a_link_of_a_network_is_refused_by_a_page_that_holds_none(opened):
-    page = opened("#networkStep=3")
-    assert "of a trained network, and this page holds none" in page.locator("#problem").inner_text()
 
 
 def test_its_command_makes_the_page_of_a_network_anew(opened, tmp_path, monkeypatch):
@@ -488,3 +299,31 @@ def test_dark_and_light(opened):
     rest(page)
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
     assert page.get_by_role("button", name="Light").count() == 1
+
+
+def test_equations_are_typed_and_their_numbers_get_sliders(opened):
+    page = opened()
+    page.locator("#system").select_option("typed")
+    rest(page)
+    assert page.locator("#verdict").inner_text().startswith("At (0, 0) the flow has an unstable focus")
+    page.get_by_label("mu, slider").fill("-1")
+    rest(page)
+    assert page.locator("#verdict").inner_text().startswith("At (0, 0) the flow has a stable focus")
+    page.locator("#equation-y").fill("f(x)")
+    page.locator("#equation-y").press("Enter")
+    assert "“f” is none of sin, cos" in page.locator("#problem").inner_text()
+    page.locator("#equation-y").fill("-y")
+    page.locator("#equation-y").press("Enter")
+    rest(page)
+    assert "flow=y%2C%20-y&set=&" in page.evaluate("location.hash")
+    assert page.locator("#equation-numbers input").count() == 0
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_nothing_is_wider_than_a_phone(opened, typed):
+    page = opened("#flow=y%2C%20-x%20%2B%20mu*y*(1%20-%20x%5E2)&set=mu:1" if typed else "")
+    page.set_viewport_size({"width": 390, "height": 844})
+    rest(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for button in page.locator("button:visible").all():
+        assert button.bounding_box()["height"] >= 24

@@ -12,7 +12,6 @@ from certificates import fixed_point
 from dynlab import zoo
 from dynlab.checkpoints import read
 from dynlab.errors import UserError
-from dynlab.explore import explorer_page
 from dynlab.explore import network as explorer_network
 from dynlab.explore.network import embedded, written
 from dynlab.program import NoProgram
@@ -69,7 +68,7 @@ def flipflop():
 
 @pytest.fixture(scope="module")
 def geometry(flipflop):
-    """What the page needs of `dynlab.geometry`: driven trajectories, their principal plane, and two fixed points."""
+    """Return a result of `dynlab.geometry`: driven trajectories, their principal plane, and two fixed points."""
     inputs = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3)))
     exact, state, states = frozen(flipflop), torch.zeros(4, 64).double(), []
     for x in inputs.unbind(1):
@@ -103,15 +102,6 @@ def page_of_flipflop(flipflop, geometry):
     return embedded(flipflop, geometry, "gru-flipflop")
 
 
-def test_fixed_points_stay_where_they_are_in_the_browser(page_of_flipflop, geometry, in_node):
-    states = [unpacked(point["state"]).tolist() for point in page_of_flipflop["points"]]
-    assert np.array_equal(states, geometry["fixed_point_state"].values)
-    given = [{key: page_of_flipflop[key] for key in ("operations", "functions")}]
-    given[0] |= {"input": page_of_flipflop["held"], "states": states}
-    (moved,) = in_node(RUN, given, "program")
-    assert np.abs(np.array(moved) - states).max() <= 1e-12
-
-
 def test_an_orbit_of_the_browser_is_pythons(flipflop, page_of_flipflop, in_node):
     """Under an input that is not the one that is held."""
     exact, state = frozen(flipflop), torch.zeros(64).double()
@@ -134,17 +124,6 @@ def test_the_plane_is_that_of_the_principal_components(page_of_flipflop, geometr
     onto, back = in_node(expression, given, "program")
     assert np.allclose(onto, geometry["fixed_point_position"].values[0], atol=1e-10)
     assert np.allclose(back, [0.3, -0.2, 0.1], atol=1e-12)
-
-
-def test_the_page_holds_it_within_a_megabyte(page_of_flipflop):
-    assert len(explorer_page(network=page_of_flipflop).encode()) <= LARGEST
-
-
-def test_long_trajectories_are_thinned(flipflop, geometry):
-    longer = geometry.isel(time=[0] * 5000)
-    made = embedded(flipflop, longer, "gru-flipflop")
-    assert {len(orbit) for orbit in made["orbits"]} == {556}  # every ninth of 5,000
-    assert len(explorer_page(network=made).encode()) <= LARGEST
 
 
 def test_what_is_proved_is_said(flipflop, geometry):

@@ -1,4 +1,4 @@
-"""What the explorer computes in the browser is what dynlab computes in Python: the page's own modules, under node."""
+"""The numbers of the explorer are what dynlab computes in Python: the page's own modules, under node."""
 
 from fractions import Fraction
 
@@ -143,28 +143,6 @@ def test_solutions_of_the_flow(cases, found):
         other = dl.simulate(flow_of(state), initial_state=beside, times=times)["trajectory"].values[0]
         growth = np.maximum.accumulate(np.maximum(1, np.linalg.norm(other - truth, axis=1) / 1e-6))
         assert (np.linalg.norm(truth - each["flow_orbit"], axis=1) <= 1e-9 * growth).all(), state
-
-
-def test_equilibria_away_from_the_origin(in_node):
-    """With a leak and a bias, where no formula gives them: states, kinds, eigenvalues, critical steps."""
-    cases = random_states(24, seed=2, leak=1.0, bias=[0.3, -0.2])[1::2]
-    made = in_node("given.map((state) => portrait.portrait(state).points)", cases, "portrait")
-    for state, points in zip(cases, made, strict=True):
-        W, b = torch.tensor(array(state)), torch.tensor(state["bias"], dtype=torch.float64)
-        flow = dl.from_function(lambda h, x, W=W, b=b: torch.tanh(h @ W.mT + b), state_size=2)
-        ds = dl.phase_plane(flow, starts=state["starts"], steps=2, window=4.0)
-        inside = np.array([point["state"] for point in points])
-        assert len(inside) == ds.sizes["fixed_point"]
-        for truth, kind in zip(ds["equilibrium"].values, ds["map_kind"].values, strict=True):
-            nearest = points[int(np.argmin(np.linalg.norm(inside - truth, axis=1)))]
-            assert np.linalg.norm(nearest["state"] - truth) <= 1e-10
-            # of the map with ε = 1, which the function is
-            jacobian = (1 - truth**2)[:, None] * array(state)
-            values = eigenvalues(jacobian - np.eye(2)).values
-            found = as_complex(nearest["eigenvalues"])
-            assert (np.abs(np.sort_complex(found) - np.sort_complex(values)) <= 1e-9).all()
-            stable = int(np.abs(1 + values).max() < 1)
-            assert ("unstable" not in kind and "saddle" not in kind) == bool(stable)
 
 
 def test_the_papers_panels_are_those_of_python(in_node):

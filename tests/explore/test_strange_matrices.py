@@ -61,13 +61,6 @@ def test_an_orthogonal_map_at_its_critical_step(in_node):
     assert [point["criticalStep"] for point in points] == pytest.approx([2] * 3, rel=1e-14)
 
 
-def test_what_is_rounded_decides_no_kind(in_node):
-    """Panel (d) is a reflection to 16 digits: whether its multipliers are ±1 is not seen in them."""
-    point = in_node("portrait.portrait(presets.presetNamed('d').state).points[0]", None, "portrait", "presets")
-    assert point["flow"]["name"].startswith("undecided")
-    assert point["map"]["name"].startswith("undecided")
-
-
 @pytest.mark.parametrize("W, bias", [([3, 0, 0, 3], [0, 0]), ([0.5, -0.8, 0.8, 0.5], [0, 0]), ([1, 0, 0, 0.5], [0, 1])])
 def test_no_kind_is_said_at_a_kink(W, bias, in_node):
     """At [3, 0, 0, 3] an orbit grows where it starts with positive coordinates, and falls to 0 elsewhere."""
@@ -77,33 +70,6 @@ def test_no_kind_is_said_at_a_kink(W, bias, in_node):
         ("undecided, at a kink of ReLU", "undecided, at a kink of ReLU")
     }
     assert {point["criticalStep"] for point in points} == {"NaN"}
-
-
-def test_away_from_a_kink_a_kind_is_said(in_node):
-    state = linear([0.5, 0, 0, 0.5], bias=[1, -1], leak=1, activation="relu", gated=False, gateBias=0)
-    (point,) = in_node("portrait.portrait(given).points", state, "portrait")
-    assert point["state"] == pytest.approx([2, 0])
-    assert point["flow"]["name"] == "stable node"
-
-
-def test_an_orbit_that_flies_far_is_drawn_in_its_direction(in_node):
-    """A state 10¹⁰ windows away, for which a canvas has no place."""
-    expression = """(() => {
-        const drawn = [];
-        const pen = { moveTo: (x, y) => drawn.push([x, y]), lineTo: (x, y) => drawn.push([x, y]) };
-        axes.path(pen, { toX: (x) => x, toY: (y) => y }, given);
-        return drawn;
-    })()"""
-    (first, last) = in_node(expression, [[5, 1], [5e12 + 5, 1e11 + 1]], "axes")
-    assert first == [5, 1]
-    assert max(last) <= 2e5
-    assert (last[1] - 1) / (last[0] - 5) == pytest.approx(0.02)
-
-
-def test_the_command_keeps_what_is_tiny(in_node):
-    state = linear([1e-13, -2, 2, 0.3], gamma=0.1, activation="tanh", leak=0, gated=False)
-    command = in_node("exports.commandLine(given)", state, "exports")
-    assert '--matrix="-0.0999999999999,-2;2,0.2"' in command
 
 
 @pytest.mark.parametrize("moved, index", [([-2.05, 0], 0), ([-1.9, 0], 1), ([-2, 0.3], 0)])

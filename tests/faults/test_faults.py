@@ -33,7 +33,18 @@ COMMANDS = {
     "d.nc": [*PHASE, "-o", "f.png", "--save", "d.nc"],
     "d.zarr": [*PHASE, "-o", "f.png", "--save", "d.zarr"],
     "p.html": ["explore", "--matrix", "diff", "--quiet", "--overwrite", "-o", "p.html"],
-    "r.html": ["report", "tiny.pt", "--inputs", "noise:1", "--budget", "4s", "--quiet", "--overwrite", "-o", "r.html"],
+    "r.html": [
+        "report",
+        "tiny.pt",
+        "--inputs",
+        "noise:1",
+        "--budget",
+        "0.07",
+        "--quiet",
+        "--overwrite",
+        "-o",
+        "r.html",
+    ],
     "run": [*TRAIN, "--quiet", "--overwrite"],
 }
 

@@ -6,7 +6,7 @@ import pytest
 from small_results import first_call
 
 from dynlab.plots.compare import plot_compare
-from dynlab.wording import number
+from dynlab.words import number
 
 
 @pytest.fixture(scope="module")

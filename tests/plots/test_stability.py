@@ -12,7 +12,7 @@ from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plan
 from dynlab.plots.stability import plot_step_region
 from dynlab.plots.theory_bounds import plot_theory_bounds
 from dynlab.systems import create
-from dynlab.wording import share
+from dynlab.words import share
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def test_a_cell_has_all_that_the_command_gives(name, networks):
 
 
 def there(coordinate):
-    """Whether a cell has a coordinate of its own."""
+    """Tell whether a cell has a coordinate of its own."""
     if coordinate is None:
         return False
     return (coordinate != NOT_THERE if coordinate.dtype.kind in "OUT" else coordinate.notnull()).any()

@@ -8,7 +8,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
-from dynlab.wording import agree, capital, counted, joined, number, of_map, share, with_error
+from dynlab.words import agree, capital, counted, joined, number, of_map, share, with_error
 
 SURE = 3.0  # standard errors
 FEW = 3  # starts, which are counted

@@ -26,7 +26,7 @@ from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_settings
 from dynlab.trajectories.simulation import prepare
-from dynlab.wording import number
+from dynlab.words import number
 
 SEARCHES = 3  # for fixed points, each at one value of the parameter
 MAX_PERIOD = 8

@@ -17,7 +17,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_settings
-from dynlab.wording import joined, number, place, share
+from dynlab.words import joined, number, place, share
 
 GRID, SMALLEST_GRID = 101, 2
 MAX_PERIOD = 16

@@ -11,7 +11,7 @@ from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, PITCHFORK, TR
 from dynlab.diagnostics.bifurcation.orbit_diagram import LEFT as ORBIT_LEFT
 from dynlab.diagnostics.bifurcation.orbit_diagram import UNSETTLED, Visited
 from dynlab.numerics.continuation import LEFT, LOST
-from dynlab.wording import article, at_most, capital, counted, joined, number, plural_of, to_error, with_error
+from dynlab.words import article, at_most, capital, counted, joined, number, plural_of, to_error, with_error
 
 AT_ZERO = 1e-9  # times the branches' size: a state so small is the origin
 MOST_CHANGES, MOST_VALUES = 3, 4  # changes of stability, and values of each kind, that are listed

@@ -15,7 +15,7 @@ from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Flow, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
-from dynlab.wording import over
+from dynlab.words import over
 
 SECONDS = 100.0
 TRANSIENT = 0.2  # of the whole, at each end

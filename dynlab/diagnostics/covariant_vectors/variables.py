@@ -14,7 +14,7 @@ from dynlab.diagnostics.lyapunov.variables import why_orbits_end
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK, standard_errors, sure
 from dynlab.systems import Flow, System
-from dynlab.wording import agree, at_most, number, ranged, subscript
+from dynlab.words import agree, at_most, number, ranged, subscript
 
 AGREE = 1e-6  # radians between the vectors of both runs, above which they are not determined
 # The gap between two exponents must explain half of the decades of that agreement over the shorter transient: vectors

@@ -13,7 +13,7 @@ from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive
-from dynlab.wording import capital, digits_against, number, over, unit_after, with_error
+from dynlab.words import capital, digits_against, number, over, unit_after, with_error
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "

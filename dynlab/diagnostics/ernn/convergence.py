@@ -29,7 +29,7 @@ from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.trajectories.simulation import orbit, prepare
-from dynlab.wording import counted, joined, number, share
+from dynlab.words import counted, joined, number, share
 
 METHOD = (
     "Equilibria come from Levenberg–Marquardt, and where that fails from pseudo-transient continuation. Both begin at "

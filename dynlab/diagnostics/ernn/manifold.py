@@ -16,7 +16,7 @@ from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.trajectories import simulation
-from dynlab.wording import at_most, counted, number
+from dynlab.words import at_most, counted, number
 
 CURVE_POINTS = 401
 NOT_EVERYWHERE = "NaN at the initial state, for a network that is no ERNN, and where no equilibrium was found"

@@ -17,7 +17,7 @@ from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.trajectories.driven import Driven, chosen_steps, drive, in_float64
-from dynlab.wording import interval, number, over, share
+from dynlab.words import interval, number, over, share
 
 ROUNDING = 4.0  # times ε ‖∇F‖_F: what rounding leaves in the entries of ∇F
 METHOD = f"{EIGENVALUES}. The entries of ∇F are known within {ROUNDING:g} ε ‖∇F‖_F. The rank counts σ above n ε σ_max"

@@ -16,7 +16,7 @@ from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
-from dynlab.wording import agree, at_most, joined
+from dynlab.words import agree, at_most, joined
 
 PROVED = "proved"  # the reason that stands where there is nothing left to give a reason for
 METHOD = (

@@ -9,7 +9,7 @@ from dynlab.diagnostics.fixed_points.rounds import Search
 from dynlab.diagnostics.fixed_points.verification import Record
 from dynlab.systems import Euler, Flow, System
 from dynlab.systems.base import Integrator
-from dynlab.wording import agree, at_most, counted, joined, number, of_map, place
+from dynlab.words import agree, at_most, counted, joined, number, of_map, place
 
 # What is said of points of each other status.
 OTHERS = {

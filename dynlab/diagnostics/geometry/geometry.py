@@ -29,8 +29,8 @@ from dynlab.systems.held import Held
 from dynlab.trajectories.driven import drive
 from dynlab.trajectories.following import orbit, time_step
 from dynlab.trajectories.simulation import prepare_flow
-from dynlab.wording import counted as count_of
-from dynlab.wording import number, over
+from dynlab.words import counted as count_of
+from dynlab.words import number, over
 
 COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there

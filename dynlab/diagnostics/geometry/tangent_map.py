@@ -19,7 +19,7 @@ from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
-from dynlab.wording import number, of_map, place, share
+from dynlab.words import number, of_map, place, share
 
 GRID = 21
 REACH = 0.5

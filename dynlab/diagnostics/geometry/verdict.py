@@ -7,7 +7,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.wording import agree, counted, joined, number, share, with_error
+from dynlab.words import agree, counted, joined, number, share, with_error
 
 MOST = 0.95  # of the variance, which the components named hold
 

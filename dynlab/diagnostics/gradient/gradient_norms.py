@@ -22,7 +22,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, drive
-from dynlab.wording import counted, number, over
+from dynlab.words import counted, number, over
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
@@ -85,11 +85,11 @@ def gradient(
         At how many t of 0 … T, evenly spaced, 0 and T among them, or at which. Where it is not given, at every t of a
         state of at most 256 dimensions, and of a larger one where T − t is 0, 1, 2, 4, … and T.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs, for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the trajectory and its Jacobians; they are multiplied in float64.
+        Precision of the trajectory and its Jacobians; they are multiplied in float64.
     seed : int
-        Of the random vectors that find norms or bounds, and recorded as what drew `inputs`.
+        Seed of the random vectors that find norms or bounds, and recorded as what drew `inputs`.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dynlab.numerics.arrays import Real
-from dynlab.wording import READABLE, agree, number, power, ranged
+from dynlab.words import READABLE, agree, number, power, ranged
 
 UNCHANGED = 0.05  # nats: a factor nearer to 1 is told as a power of e alone
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
@@ -33,7 +33,7 @@ def surviving(kept: Real, n: int) -> str:
     Parameters
     ----------
     kept : ndarray, shape (sample,)
-        How many are, in each sample; NaN where that is undecided.
+        Number of those, in each sample; NaN where that is undecided.
     n : int
 
     Examples

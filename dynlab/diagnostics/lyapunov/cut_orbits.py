@@ -10,12 +10,12 @@ def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, several: bool)
     Parameters
     ----------
     lost : ndarray of bool
-        Of each such orbit, whether it came to where nothing is known, and not beyond the bound.
+        True for each such orbit that came to where nothing is known, and not beyond the bound.
     largest : str
         The bound.
     is_flow : bool
     several : bool
-        Whether the verb is that of several orbits, or of a share of them.
+        True for the verb of several orbits, or of a share of them.
     """
     nowhere = "the solver finds no further step" if is_flow else "the step or its derivative is no number"
     left = [f"{'leave' if several else 'leaves'} {largest}"] if not lost.all() else []

@@ -23,7 +23,7 @@ from dynlab.systems import Flow, System
 from dynlab.systems.checked import checked
 from dynlab.trajectories import simulation
 from dynlab.trajectories.driven import Driven
-from dynlab.wording import over
+from dynlab.words import over
 
 SECONDS, MOST_SECONDS = 100.0, 10_000.0  # of a flow, and of one whose compiled steps are cheap
 CHEAP = 2**25  # steps times n² k: a few seconds of compiled steps

@@ -90,7 +90,7 @@ def dataset(
     units : str
         Unit of time.
     lost : ndarray, shape (sample,)
-        Whether an orbit was cut where it could not be followed.
+        True where an orbit was cut since it could not be followed.
     averaged, before : str
         Over what exponents are taken, and a sentence before all others, for the verdict.
     extra : mapping

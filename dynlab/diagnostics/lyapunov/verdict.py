@@ -12,7 +12,7 @@ from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, S
 from dynlab.numerics.arrays import Index
 from dynlab.numerics.statistics import signs, with_signs
 from dynlab.trajectories.cycles import CYCLE, REST, Attractor
-from dynlab.wording import (
+from dynlab.words import (
     agree,
     at_most,
     counted,

@@ -6,7 +6,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.modes.lasting import DECAYS, GROWS, UNDECIDED
 from dynlab.numerics.arrays import Real
-from dynlab.wording import agree, counted, joined, number, of_map, percent
+from dynlab.words import agree, counted, joined, number, of_map, percent
 
 DIGITS = 3  # of a time and of a frequency, as many as the picture's tables have
 ALIKE = 1e-9  # relative: times of modes that are the same mode to a reader

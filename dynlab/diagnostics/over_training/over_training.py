@@ -14,7 +14,7 @@ from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.diagnostics.over_training.panels import Course, Drawing, chosen, described, name_of, panels_of
 from dynlab.errors import UserError, lookup
 from dynlab.systems import System
-from dynlab.wording import article, number, plural_of
+from dynlab.words import article, number, plural_of
 
 PRESENT, NOT_THERE = "present", "not there"
 # Dimensions whose length may differ between checkpoints: things that are counted, and the points of curves.

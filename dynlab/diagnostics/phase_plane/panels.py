@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.phase_plane import orbit_ends, phase_plane
 from dynlab.matrices import SEEDED, planar_matrix
 from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, STEPS, Panel, planar_system
-from dynlab.wording import number
+from dynlab.words import number
 
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.
 OWN = {schema.X: "grid_x", schema.Y: "grid_y", schema.ITERATION: "long_orbit_step"}

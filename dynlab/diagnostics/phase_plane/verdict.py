@@ -24,7 +24,7 @@ from dynlab.diagnostics.phase_plane.orbit_ends import (
     UNSETTLED,
 )
 from dynlab.numerics.kinds import LINE
-from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
+from dynlab.words import agree, article, counted, joined, near_one, number, of_map
 
 ROUNDED = 4 * float(np.finfo(np.float64).eps)  # of the larger coordinate
 LISTED = 3  # equilibria that are described one by one; more are counted

@@ -7,7 +7,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.wording import at_least, at_most, near_one, number, place, power, with_error
+from dynlab.words import at_least, at_most, near_one, number, place, power, with_error
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 WIDE = 1e-3  # an error of an eigenvalue beyond this is told

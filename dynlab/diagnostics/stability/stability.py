@@ -28,7 +28,7 @@ from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
-from dynlab.wording import place
+from dynlab.words import place
 
 METHOD = (
     f"{EIGENVALUES}. A step multiplies the flow linearised at a state by R(ελ), exact at equilibria, and of Euler's "

@@ -7,7 +7,7 @@ from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIOLATED
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.theory import NO_BOUND
-from dynlab.wording import at_least, at_most, counted, interval, joined, near_one, number, ranged, share, some_of
+from dynlab.words import at_least, at_most, counted, interval, joined, near_one, number, ranged, share, some_of
 
 OUTCOME = {1: "is stable", 0: "is unstable", -1: "is on the border of stability within its error"}
 

@@ -1,7 +1,7 @@
 // The planar cell, of typed equations or of a matrix: h' = φ(p) − κ h with p = (W − γ I) h + x + b, or σ(p + b_z) φ(p) − κ h where it has a gate, and the
 // map that an integrator makes of it, h ← h + ε h' of Euler's. At ε = κ = 1 that is the vanilla RNN h ← φ(W h + x + b).
 
-import { parsed, slopesOf, valueOf } from "./equations.mjs";
+import { readEquations, slopesOf, valueOf } from "./equations.mjs";
 import { exactEigenvalues } from "./exact_eigenvalues.mjs";
 import { exactStep } from "./exact_steps.mjs";
 import { exponentialCriticalStep, exponentialWeights } from "./exponential_weights.mjs";
@@ -40,7 +40,7 @@ export const makeCell = (state) => (state.flow ? typedCell(state) : matrixCell(s
 
 /** The cell of typed equations. */
 function typedCell({ flow, set, integrator, step }) {
-  const { trees } = parsed(flow);
+  const { trees } = readEquations(flow);
   const field = (h) => trees.map((tree) => valueOf(tree, h, set));
   const both = (h) => trees.map((tree) => slopesOf(tree, h, set));
   const jacobian = (h) => both(h).flatMap(({ slopes }) => slopes);

@@ -2,7 +2,7 @@
 
 import { ACTIVATIONS } from "./cell.mjs";
 import { numberOf, refused } from "./decimals.mjs";
-import { numbersOf, parsed } from "./equations.mjs";
+import { parametersOf, readEquations } from "./equations.mjs";
 import { METHODS } from "./methods.mjs";
 import { PRESETS } from "./presets.mjs";
 import { capital, lineOf } from "./sentences.mjs";
@@ -52,10 +52,10 @@ const isPreset = (preset, state) => Object.keys(preset).every((name) => name ===
 /** Build the fields of x′ and y′ and the choice between them and a matrix; what is returned shows a new state. */
 function buildEquations(page) {
   const fields = [byId("equation-x"), byId("equation-y")];
-  const open = (flow) => page.change({ ...page.state, flow, set: numbersOf(flow, page.state.set) });
+  const open = (flow) => page.change({ ...page.state, flow, set: parametersOf(flow, page.state.set) });
   const take = () => {
     try {
-      open(parsed(fields.map((field) => field.value).join(", ")).texts.join(", "));
+      open(readEquations(fields.map((field) => field.value).join(", ")).texts.join(", "));
     } catch (error) {
       page.say(`The equations are not taken: ${error.message}.`);
       for (const field of fields) field.setAttribute("aria-invalid", "true");
@@ -72,7 +72,7 @@ function buildEquations(page) {
     document.documentElement.toggleAttribute("data-typed", Boolean(flow));
     byId("system").value = flow ? "typed" : "matrix";
     if (!flow) return;
-    parsed(flow).texts.forEach((text, i) => {
+    readEquations(flow).texts.forEach((text, i) => {
       fields[i].value = text;
       fields[i].setAttribute("aria-invalid", "false");
     });

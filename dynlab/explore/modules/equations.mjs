@@ -26,7 +26,7 @@ export const FUNCTIONS = {
 };
 
 /** The equations of a text: { trees, texts, names }, `names` those of its parameters. An error says what is not read. */
-export function parsed(text) {
+export function readEquations(text) {
   if (text.length > LONGEST) throw new Error(`the equations have ${text.length} characters, and ${LONGEST} is the most`);
   const tokens = tokensOf(text);
   const names = new Set();
@@ -64,6 +64,7 @@ export function parsed(text) {
       if (!Object.hasOwn(FUNCTIONS, name)) throw new Error(`“${name}” is none of ${Object.keys(FUNCTIONS).join(", ")}`);
       return { call: FUNCTIONS[name], kinked: name === "abs" || name === "relu", of: closed(sum()) };
     }
+    if (Object.hasOwn(FUNCTIONS, name)) throw new Error(`${name} needs brackets`);
     if (VARIABLES.includes(name)) return { variable: VARIABLES.indexOf(name) };
     if (Object.hasOwn(CONSTANTS, name)) return { number: CONSTANTS[name] };
     names.add(name);
@@ -147,4 +148,4 @@ function called({ call: [f, slope], kinked }, p) {
 }
 
 /** The numbers of the parameters of a text: those that are given, and 1 for the others. */
-export const numbersOf = (text, given) => Object.fromEntries(parsed(text).names.map((name) => [name, Object.hasOwn(given, name) ? given[name] : 1]));
+export const parametersOf = (text, given) => Object.fromEntries(readEquations(text).names.map((name) => [name, Object.hasOwn(given, name) ? given[name] : 1]));

@@ -2,7 +2,7 @@
 
 import { ACTIVATIONS } from "./cell.mjs";
 import { numberOf, numbersOf, refused } from "./decimals.mjs";
-import { numbersOf as parameters, parsed as readEquations } from "./equations.mjs";
+import { parametersOf, readEquations } from "./equations.mjs";
 import { METHODS } from "./methods.mjs";
 import { checkTogether, isOfNetwork, networkParts, withPart } from "./network_state.mjs";
 import { TEXTBOOK } from "./textbook.mjs";
@@ -66,7 +66,7 @@ export function fromFragment(fragment, otherwise, held = null) {
       else if (!held) throw new Error(`it says “${name}” of a trained network, and this page holds none`);
       else network = withPart(network ?? held.atFirst, name, text, held);
     }
-    if (state.flow) state.set = parameters(state.flow, state.set);
+    if (state.flow) state.set = parametersOf(state.flow, state.set);
     if (network) checkTogether((state.network = network));
     return { state, problem: "" };
   } catch (error) {

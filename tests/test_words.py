@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynlab.wording import over, with_error
+from dynlab.words import over, with_error
 
 
 @pytest.mark.parametrize(
