@@ -136,7 +136,7 @@ DRIVE: Options = {
     ),
     "at": (
         ("--at",),
-        {"default": "zero", "metavar": "zero|mean|VALUES", "help": "Input to hold; mean is that of --inputs."},
+        {"default": "zero", "metavar": "zero|rest|mean|VALUES", "help": "Input to hold; mean is that of --inputs."},
     ),
     "at_step": (
         ("--at-step",),

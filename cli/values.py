@@ -16,8 +16,8 @@ def numbers(option: str, text: str) -> list[float]:
 
 
 def held_input(text: str) -> str | list[float]:
-    """Parse --at: zero, mean, or values."""
-    return text if text in ("zero", "mean") else numbers("--at zero, --at mean or --at VALUES", text)
+    """Parse --at: zero, rest, mean, or values."""
+    return text if text in ("zero", "rest", "mean") else numbers("--at zero, rest, mean or VALUES", text)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, Any]:

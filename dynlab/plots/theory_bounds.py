@@ -26,7 +26,7 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.stability`.
+        The result of `dynlab.stability`.
     ax : Axes, optional
     **artist
         For the lines of what was measured.

