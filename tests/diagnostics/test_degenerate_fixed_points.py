@@ -9,7 +9,6 @@ from torch import nn
 from dynlab.checkpoints import from_module
 from dynlab.diagnostics.fixed_points import fixed_points, rounds
 from dynlab.systems import Euler, Flow, create, from_function
-from dynlab.systems.textbook import LinearMap
 from dynlab.zoo import load
 
 
@@ -32,19 +31,6 @@ def test_a_multiple_root_is_one_point_that_is_not_isolated(center, power):
     assert abs(ds["eigenvalue"].item() - 1) <= ds["eigenvalue_error"].item()
 
 
-@pytest.mark.parametrize("size, parts, dimensions", [(3, 1, {2})])
-def test_spheres_of_fixed_points_are_not_isolated(size, parts, dimensions):
-    def f(h, x):
-        spheres = h.chunk(parts, -1)
-        return torch.cat([p * (1 - 0.1 * (p.square().sum(-1, keepdim=True) - 1)) for p in spheres], dim=-1)
-
-    ds = fixed_points(from_function(f, state_size=size))
-    assert statuses(ds) == ["fixed point", "not isolated"]
-    assert not ds["fixed_point_state"].values[0].any()
-    assert ds["dimension"].values[1] in dimensions
-    assert (ds["stable"].values == [0, -1]).all()
-
-
 @pytest.mark.parametrize("beyond, count", [(0.0, 1), (1e-8, 3)])
 def test_the_pitchfork_of_lorenz(beyond, count):
     ds = fixed_points(Euler(create("lorenz", rho=1 + beyond), 1e-3))
@@ -59,15 +45,6 @@ def test_of_two_fixed_points_of_two_units_each_is_listed_once(near):
     assert statuses(fixed_points(step, starts=128)) == ["fixed point"] * 9
 
 
-def test_a_multiple_eigenvalue_0_leaves_a_saddle_decided():
-    """J = u vᵀ of ten dimensions has the eigenvalues v·u = 3 and nine times 0."""
-    generator = np.random.default_rng(0)
-    u, v = generator.standard_normal((2, 10))
-    ds = fixed_points(LinearMap((np.outer(u, v) * 3 / (u @ v)).tolist()))
-    assert ds["kind"].values.tolist() == ["saddle"]
-    assert ds["unstable_directions"].item() == 1
-
-
 # --- Kinks ---
 def relu_network(matrix):
     rnn = nn.RNN(1, len(matrix), nonlinearity="relu").double()
@@ -78,7 +55,7 @@ def relu_network(matrix):
     return from_module(rnn)
 
 
-@pytest.mark.parametrize("gain", [0.95, 1.5])
+@pytest.mark.parametrize("gain", [0.95, 5.0])
 def test_the_origin_of_a_bias_free_relu_network_is_at_a_kink_and_undecided(gain):
     W = np.random.default_rng(0).standard_normal((12, 12))
     W *= gain / np.abs(np.linalg.eigvals(np.abs(W))).max()

@@ -195,7 +195,7 @@ def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
     "arguments, words",
     [
         ({"components": 0}, "components must be at least 1"),
-        ({"transient": 5}, "from 0 to below 5 step, got 5"),
+        ({"transient": 5}, "at least 0 and below 5, got 5"),
         ({"transient": -1}, "got -1"),
         ({"at": "median"}, "'zero', 'rest', 'mean'"),
         ({"inputs": np.zeros((2, 5, 3))}, "inputs of shape"),

@@ -25,11 +25,6 @@ def linear(matrix, drive):
     return from_function(lambda h, x: h @ M.T.to(h) + x @ D.T.to(h), state_size=M.shape[0], input_size=D.shape[1])
 
 
-def product(ds, point=0):
-    """l_i r_j."""
-    return ds["left_eigenvector"].values[point] @ ds["right_eigenvector"].values[point].T
-
-
 # --- Closed forms ---
 @pytest.mark.parametrize("modulus, angle", [(0.5, 3.0), (1.2, 0.01)])
 def test_a_rotation_and_scaling(modulus, angle):
@@ -127,24 +122,6 @@ def network():
     return system
 
 
-def test_eigenvectors_are_biorthonormal_and_eigenvectors(network):
-    ds = modes(network, starts=32)
-    worst = []
-    for point, state in enumerate(torch.as_tensor(ds["fixed_point_state"].values)):
-        J = torch.func.jacrev(lambda h: network.step(h, torch.zeros(3).double()))(state).detach().numpy()
-        right, left, values = (
-            ds[name].values[point] for name in ("right_eigenvector", "left_eigenvector", "eigenvalue")
-        )
-        np.testing.assert_allclose(J @ right.T, right.T * values, atol=1e-13)
-        np.testing.assert_allclose(left @ J, values[:, None] * left, atol=1e-12)
-        np.testing.assert_allclose(np.linalg.norm(right, axis=1), 1, atol=1e-14)
-        np.testing.assert_allclose(ds["condition"][point], np.linalg.norm(left, axis=1), rtol=1e-12)
-        worst.append(np.abs(product(ds, point) - np.eye(20)).max())
-    assert max(worst) < 1e-12
-    by_input = torch.func.jacrev(lambda x: network.step(state, x))(torch.zeros(3).double())
-    np.testing.assert_allclose(ds["input_jacobian"].values[-1], by_input.detach(), atol=1e-14)
-
-
 def test_the_response_of_the_network_is_that_of_its_modes(network):
     """A small input for one step, and what is left of it m steps later: ε Σ_i r_i λ_i^m l_i B."""
     ds = modes(network, starts=16).isel(fixed_point=0)
@@ -178,14 +155,6 @@ def test_a_mode_that_is_not_told_from_another_is_not_interpreted(matrix):
         assert "without eigenvectors of its own" in schema.flags(ds)[name]
     assert (ds["fate"] == "decays").all()
     np.testing.assert_allclose(ds["time_constant"], 1 / np.log(2), rtol=1e-6)
-
-
-@pytest.mark.parametrize("factors", [np.full(64, 0.7), np.repeat([0.7, -0.7, 1.5], 5)], ids=["star", "three values"])
-def test_equal_modes_of_a_diagonal_matrix_are_decided(factors):
-    ds = modes(linear(np.diag(factors), np.eye(len(factors))), starts=4).isel(fixed_point=0)
-    assert ds["fate"].values.tolist() == np.where(np.sort(factors)[::-1] > 1, "grows", "decays").tolist()
-    np.testing.assert_allclose(ds["time_constant"], -1 / np.log(np.sort(np.abs(factors))[::-1]), rtol=1e-12)
-    assert "modes alike" in ds.attrs["verdict"]
 
 
 def test_the_bound_on_an_eigenvector_holds():
@@ -223,22 +192,6 @@ def test_the_read_out_of_an_lstm_sees_h_alone():
     np.testing.assert_array_equal(ds["output_jacobian"][0], expected)
     assert ds["output_read"].shape == (1, 3, 2)
     np.testing.assert_allclose(ds["output_read"][0], np.abs(ds["right_eigenvector"].values[0] @ expected.T), rtol=1e-12)
-
-
-def test_three_bits_are_read_where_they_are_written():
-    """At the saddles on the flip-flop's edges the growing mode is driven by one input and read as the same output."""
-    from dynlab import zoo
-    from dynlab.checkpoints import read
-
-    kept = read(zoo.locate("gru-flipflop"))
-    inputs = dl.driving_inputs(None, kept.system, samples=8).inputs
-    ds = modes(kept.system, inputs, starts=96, k=2, readout=kept.readout)
-    edges = ds.isel(fixed_point=((ds["fate"] == "grows").sum("mode") == 1).values)
-    assert edges.sizes["fixed_point"] == 12
-    share, read_as = edges["input_share"].values[:, 0], edges["output_read"].values[:, 0]
-    assert (share.max(axis=1) > 0.99).all()
-    np.testing.assert_array_equal(read_as.argmax(axis=1), share.argmax(axis=1))
-    assert np.bincount(share.argmax(axis=1)).tolist() == [4, 4, 4]
 
 
 def test_nothing_found_has_no_modes():

@@ -23,15 +23,6 @@ def diff(step=0.1):
     return planar_system(planar_matrix("diff"), step_size=step)
 
 
-def state_of_slopes(*slopes):
-    """The state of W_diff at which tanh has these slopes."""
-    return np.linalg.solve(problems.PLANAR["diff"], np.arctanh(np.sqrt(1 - np.array(slopes))))
-
-
-def at_state(system, state, **settings):
-    return dl.stability(system, np.zeros((1, 0)), initial_state=state, **settings)
-
-
 def row(ds, name):
     return ds.sel(bound=name)
 

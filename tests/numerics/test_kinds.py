@@ -152,16 +152,3 @@ def test_kind_of_flow_in_any_dimension(eigenvalues, name, stable, unstable, unde
 )
 def test_kind_of_map_in_any_dimension(eigenvalues, name, stable, unstable, undecided):
     assert kind_of_map(eigenvalues, 1e-12) == (name, stable, unstable, undecided)
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 20])
-def test_error_bounds_hold_for_normal_and_defective_matrices(size):
-    """Eigenvalues of S D S⁻¹ with S orthogonal, and of a Jordan block under a rotation, are known exactly."""
-    generator = np.random.default_rng(size)
-    rotation = np.linalg.qr(generator.normal(size=(size, size)))[0]
-    known = np.sort(generator.normal(size=size))
-    values, errors, _ = eigenvalues(rotation @ np.diag(known) @ rotation.T, error=1e-15 * size)
-    assert np.all(np.abs(np.sort(values.real) - known) <= errors.max())
-    jordan = rotation @ (2 * np.eye(size) + np.eye(size, k=1)) @ rotation.T
-    values, errors, _ = eigenvalues(jordan, error=1e-15 * size)
-    assert np.all(np.abs(values - 2) <= errors)

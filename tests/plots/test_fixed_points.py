@@ -1,6 +1,5 @@
 """The picture of fixed points: its markers are the Dataset's eigenvalues, its legend counts kinds."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
@@ -26,14 +25,6 @@ def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     texts = {text.get_text() for text in legend_of(ax).get_texts()}
     assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= texts
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re μ", "Im μ")
-
-
-def test_what_is_no_fixed_point_is_hollow_and_named():
-    ds = fixed_points(from_function(lambda h, x: h + 0.1 * (h.square() + 1e-3), 1), starts=16, slow_points=1e-6)
-    ax = plot_fixed_points(ds, ax=plt.subplots()[1])
-    (marker,) = ax.collections
-    assert len(marker.get_facecolors()) == 0
-    assert any("slow point" in text.get_text() for text in ax.get_legend().get_texts())
 
 
 def test_beside_the_circle_stands_the_largest_modulus_at_each_point_by_its_number():

@@ -24,14 +24,6 @@ def test_markers_stand_at_frequency_and_time_constant():
     plt.close("all")
 
 
-def test_an_undecided_mode_stands_at_infinity():
-    ax = plot_modes(modes(LinearMap(np.diag([1.0, 0.5]).tolist())))
-    assert "∞" in [text.get_text() for text in ax.texts]
-    assert any("undecided" in text.get_text() for text in ax.get_legend().get_texts())
-    assert "doubling" not in ax.get_ylabel()  # nothing grows
-    plt.close("all")
-
-
 def test_the_tables_hold_drives_and_read_outs():
     M = MATRIX[:2, :2]
     ds = modes(from_function(lambda h, x: h @ h.new_tensor(M).T + x, 2, 2), readout=lambda h: 3 * h[..., :1])

@@ -160,7 +160,7 @@ def fixed_points(
         said += proofs.verdict(rows)
     if certificates is not None:
         proofs.write_certificates(held, rows, certificates)
-    settings = {"starts": count if given is None else len(given), "given_starts": given is not None}
+    settings: dict[str, Any] = {"starts": count if given is None else len(given), "given_starts": given is not None}
     settings |= {"inputs": None if driven is None else list(driven.shape), "slow_points": slow_points}
     ds = schema.result(
         system,

@@ -176,10 +176,8 @@ def _rows(roots: DistinctRoots, ended: Roots, origin: str) -> Starts:
 
 def starts_table(assignment: Any, outcome: Any, origin: str, iterations: Any, residual: Any) -> Starts:
     """Return a table of starts of the first layer from its columns, or what all rows have."""
-    rows = np.empty(len(assignment), START)
-    for name, column in zip(START.names, (assignment, outcome, origin, iterations, residual, 1), strict=True):
-        rows[name] = column
-    return rows
+    columns = np.broadcast_arrays(assignment, outcome, origin, iterations, residual, 1)
+    return np.rec.fromarrays(columns, dtype=START)
 
 
 def outside(held: Held, states: Tensor) -> NDArray[np.bool_]:
