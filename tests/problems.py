@@ -796,7 +796,7 @@ PROBLEMS = [  # a row in three or four lines
     P("64 equal modes are decided", lambda: vanilla(0.7 * np.eye(64), activation="identity"), "modes", {"starts": 4},
       lambda ds: ds["time_constant"].values[0], -1 / math.log(0.7), "J = 0.7 I", 1e-9),
     P("leaky reservoir at ρ = 0", leaky_reservoir, "modes", {"starts": 4}, says("none is told"), 0.0,
-      "J = 0.7 I", 0.1, fails_today="A6"),
+      "J = 0.7 I", 0.1),
     P("participation ratio", lambda: made("rnn", gain=2.0, input_size=2, hidden_size=6), "geometry",
       {"inputs": noise(4, 40, 2), "starts": 4}, lambda ds: float(ds["participation_ratio"]),
       lambda s: participation(s, noise(4, 40, 2)), "(Σ λ)²/Σ λ² by NumPy", 1e-10),

@@ -107,6 +107,8 @@ def lyapunov_function(
     flow = _flow(system, kind)
     # equilibria of a flow are fixed points of an Euler step of any size, and the proof that they exist is the same
     stepped: Any = Euler(flow, 1.0) if flow is not None else system
+    for name in ("recorded_inputs", "rest_input", "embedding", "network_input_size"):
+        setattr(stepped, name, getattr(system, name))
     proving = stepped.state_size <= LARGEST_PROVED if prove is None else prove
     searched = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
     found = searched.isel({schema.FIXED_POINT: (searched["status"] == "fixed point").values})

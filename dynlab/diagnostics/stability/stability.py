@@ -178,7 +178,7 @@ def _step(system: Map) -> Euler | ERNN | None:
         return system
     if isinstance(system, FastRNN):
         step = Euler(FastRNNFlow(system), float(torch.sigmoid(system.alpha.detach().double())))
-        for name in ("config", "source", "recorded_inputs", "embedding", "network_input_size"):
+        for name in ("config", "source", "recorded_inputs", "rest_input", "embedding", "network_input_size"):
             setattr(step, name, getattr(system, name))
         return step
     if isinstance(system, ASRNN):
