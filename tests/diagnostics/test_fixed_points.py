@@ -354,7 +354,8 @@ def test_every_row_has_its_proof_or_the_reason_why_not():
     ],
 )
 def test_what_cannot_be_proved_is_data_with_its_reason(system, reason, tmp_path):
-    ds = fixed_points(system, starts=8, certify=True)
+    ds = fixed_points(system, starts=8, certificates=tmp_path / "proofs")
+    assert not (tmp_path / "proofs").exists()
     assert set(ds["certified"].values.tolist()) == {0}
     assert set(ds["proved_stable"].values.tolist()) == {-1}
     assert all(reason in text for text in ds["certificate_reason"].values.tolist())

@@ -81,20 +81,21 @@ def _contracts_about(program: Program, row: Record) -> bool:
             return False
         weights = best_weights(over, logarithmic=False)
         factor = proved_bound(over, weights, logarithmic=False)
-    return bool(np.linalg.cond(weights) * row.residual <= (1 - factor) * radius)
+    return bool(factor < 1 and np.linalg.cond(weights) * row.residual <= (1 - factor) * radius)
 
 
 def write_certificates(exact: Held, rows: list[Record], folder: str | Path) -> None:
     """Write ``fixed-point-<number>.json`` into a folder, which is made if missing, for each row that is proved."""
     from dynlab.proofs.document import document
 
-    program = exact.system.program(exact.input, exact.t)
     for number, certificate in enumerate(row.certificate for row in rows):
-        # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
-        if certificate.certified and (program.is_exact or not certificate.counts.undecided):
+        if certificate.certified:
             make_folder(Path(folder))
-            text = json.dumps(document(program, certificate, exact.system.name, exact.system.source))
-            write_text(Path(folder) / f"fixed-point-{number}.json", text)
+            program = exact.system.program(exact.input, exact.t)
+            # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
+            if program.is_exact or not certificate.counts.undecided:
+                text = json.dumps(document(program, certificate, exact.system.name, exact.system.source))
+                write_text(Path(folder) / f"fixed-point-{number}.json", text)
 
 
 def of_certificates(rows: list[Record], size: int) -> dict[str, xr.Variable]:
