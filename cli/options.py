@@ -158,10 +158,10 @@ DRIVE: Options = table(
     ),
     click.Option(
         ["--at"],
-        type=Numbers("zero", "mean"),
+        type=Numbers("zero", "rest", "mean"),
         default="zero",
-        metavar="zero|mean|VALUES",
-        help="Input to hold; mean is that of --inputs.",
+        metavar="zero|rest|mean|VALUES",
+        help="Input to hold: mean is that of --inputs, rest what the model feeds its layer for a zero.",
     ),
     click.Option(
         ["--at-step"], type=int, default=-1, help="Step to hold where parameters change with time; -1 is the last."

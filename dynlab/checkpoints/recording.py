@@ -1,4 +1,4 @@
-"""What a layer inside a larger model really receives, recorded by a hook on a copy of the model."""
+"""The inputs that a layer inside a larger model really receives, recorded by a hook on a copy of the model."""
 
 import functools
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def record(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray:
     Raises
     ------
     UserError
-        Where the layer is not called, or the sequences have different lengths.
+        If the layer is not called, or the sequences have different lengths.
     """
     sequences: list[list[Tensor]] = []
 

@@ -11,10 +11,9 @@ from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
-from dynlab.systems import Euler, Map, System
+from dynlab.systems import Euler, Map, System, frozen
 from dynlab.systems.checked import checked
-from dynlab.systems.held import held_input, step_number
-from dynlab.trajectories.simulation import prepare
+from dynlab.trajectories.constant_input import under_constant_input
 from dynlab.words import at_most, interval, near_one, number, place
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def box_bounds(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Inputs that define the mean input.
+        Inputs that define the mean input; by default those recorded with the system.
     box : float or array_like, shape (2,) or (2, state), optional
         abs(h_i) ≤ `box`, or the lower and the upper end of every coordinate, or of each. By default the bounds that the
         system gives for its states, such as 1 for tanh.
@@ -108,23 +107,21 @@ def box_bounds(
             f"them all the same; `dynlab spectrum` samples trajectories."
         )
     check_at_least(1, samples=samples)
-    empty = np.zeros((1, system.network_input_size))
-    analysed, driving, _ = prepare(system, empty if inputs is None else inputs, None, dtype, device)
-    held = held_input(analysed, at, analysed.drive(driving), inputs is not None)
-    t, ends = step_number(system, at_step), _box(system, box)
+    held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
+    ends, exact = _box(system, box), frozen(system)
     shares = np.random.default_rng(seed).uniform(size=(samples, system.state_size))
     shares[::CORNERS] = shares[::CORNERS] > 0.5
-    states, exact = ends[0] + shares * (ends[1] - ends[0]), prepare(system, driving.cpu())[0]
-    norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
-    flow, sampling = (each.flow if isinstance(each, Euler) else each for each in (exact, analysed))
-    rate = bound(flow, sampling, held, t, ends, states, logarithmic=True)
+    states = ends[0] + shares * (ends[1] - ends[0])
+    norm = bound(exact, held.system, held.input, held.t, ends, states, logarithmic=False)
+    flow, sampling = (each.flow if isinstance(each, Euler) else each for each in (exact, held.system))
+    rate = bound(flow, sampling, held.input, held.t, ends, states, logarithmic=True)
     said = _verdict(norm, rate, ends, isinstance(exact, Euler))
     return schema.result(
         system,
         _table(norm, rate, ends, isinstance(exact, Euler)),
-        settings={"box": None if box is None else np.asarray(box, dtype=float).tolist(), "input": held.tolist()}
-        | {"at": at if isinstance(at, str) else "values", "at_step": t, "samples": samples, "seed": seed}
-        | {"inputs": None if inputs is None else list(driving.shape), "dtype": dtype, "device": device},
+        settings={"box": None if box is None else np.asarray(box, dtype=float).tolist(), "input": held.input.tolist()}
+        | {"at": at if isinstance(at, str) else "values", "at_step": held.t, "samples": samples, "seed": seed}
+        | {"inputs": None if driven is None else list(driven.shape), "dtype": dtype, "device": device},
         verdict=under_input(said, at) if system.network_input_size else said,
         method=METHOD,
     )

@@ -60,8 +60,3 @@ def run(f: Function, jacobian: Function, start: Real) -> Real:
 def position_error(residual: float, smallest_singular_value: float) -> float:
     """Return how far from the true root a computed one may be: 10 ‖f‖/σ_min(∇f); inf where that is singular."""
     return RESIDUALS * residual / smallest_singular_value if smallest_singular_value > 0 else np.inf
-
-
-def allowed_distance(residual: float, smallest_singular_value: float) -> float:
-    """Return the distance beyond which two computed roots are different: max(1e-8, 10 ‖f‖/σ_min(∇f))."""
-    return max(SMALLEST_DISTANCE, position_error(residual, smallest_singular_value))

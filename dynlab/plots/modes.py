@@ -32,9 +32,9 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.modes`.
+        The result of `dynlab.modes`.
     ax : Axes, optional
-        Where only time constants and frequencies are drawn. Without it a figure is made that also has a table of what
+        Axes for time constants and frequencies alone. Without it a figure is made that also has a table of what
         drives each mode of `fixed_point`, and one of how it is read where there is a read-out.
     fixed_point : int, optional
         Its number in the Dataset; without it those of the slowest mode that decays and of the fastest that grows.
@@ -44,7 +44,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     Returns
     -------
     Axes
-        Of time constants and frequencies.
+        Those of time constants and frequencies.
     """
     schema.check(ds, needs=NEEDS)
     points = _told(ds) if fixed_point is None else [fixed_point]

@@ -16,7 +16,6 @@ LOOK = {  # colour and sign, so that grey print tells them apart
     "at the bound": (style.GREEN, "✓"),
     "violated": (style.VERMILION, "✗"),
     "undecided": (style.GREY, "?"),
-    "no bound": (style.GREY, "–"),
 }
 ROOM, HIGH = 0.18, 0.35  # of a row's range on each side, where an interval without an end goes on; of a row, its bar
 

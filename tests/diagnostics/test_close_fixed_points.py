@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.systems import from_function
@@ -24,11 +23,3 @@ def test_of_two_steep_roots_each_is_listed_once(apart, steep):
     wrong = np.abs(ds["eigenvalue"].values[order, 0] - [1 - steep * apart, 1 + steep * apart])
     assert (wrong <= ds["eigenvalue_error"].values[order, 0]).all()
     assert ds["stable"].values[order].tolist() == [1, 0]
-
-
-@pytest.mark.parametrize("steep", [1e3, 1e5])
-def test_a_steep_smooth_unit_is_at_no_kink(steep):
-    ds, states = listed(lambda h, x: AT + torch.tanh(steep * (h - AT)) / 2)
-    assert np.abs(np.sort(states[:, 0]) - [AT - 0.5, AT, AT + 0.5]).max() < 1e-12
-    assert sorted(ds["stable"].values.tolist()) == [0, 1, 1]
-    assert not any("kink" in str(kind) for kind in ds["kind"].values)

@@ -20,7 +20,7 @@ def listed(ds):
     return np.sort(ds["fixed_point_state"].values[ds["status"].values == "fixed point"][:, 0])
 
 
-@pytest.mark.parametrize("beyond", [3e-9, 1e-8, 1e-6, 1e-3])
+@pytest.mark.parametrize("beyond", [3e-9, 1e-3])
 def test_beside_a_pitchfork_there_are_three_points_however_close(beyond):
     ds = fixed_points(scalar(lambda h, x: torch.tanh((1 + beyond) * h)), starts=32)
     with mpmath.workdps(40):
@@ -29,20 +29,20 @@ def test_beside_a_pitchfork_there_are_three_points_however_close(beyond):
     np.testing.assert_allclose(listed(ds), [-root, 0, root], atol=1e-4 * root)
 
 
-@pytest.mark.parametrize("gap", [1e-11, 1e-9, 1e-5])
+@pytest.mark.parametrize("gap", [1e-11, 1e-5])
 def test_before_a_fold_there_is_no_point_however_small_the_residual(gap):
     ds = fixed_points(scalar(lambda h, x: h + 0.1 * ((h - 0.3).square() + gap)), starts=32)
     assert ds.sizes["fixed_point"] == 0
 
 
-@pytest.mark.parametrize("distance", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("distance", [1e-2, 1e-6])
 def test_beyond_a_fold_there_are_two(distance):
     half = distance / 2
     ds = fixed_points(scalar(lambda h, x: h + 0.1 * ((h - 0.3).square() - half**2)), starts=32)
     np.testing.assert_allclose(listed(ds), [0.3 - half, 0.3 + half], atol=0.01 * distance)
 
 
-@pytest.mark.parametrize("forget", [5.0, 15.0])
+@pytest.mark.parametrize("forget", [15.0])
 def test_an_lstms_far_points_are_found(forget):
     """i g/(1 − f) with f = σ(forget) is as large as e^forget: both stable points lie there, and a saddle between."""
     system = create("lstm", input_size=1, hidden_size=1).double()

@@ -13,11 +13,11 @@ import dynlab as dl
 from dynlab import io, schema
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
-from dynlab.systems import Euler, Map, create, from_function
+from dynlab.systems import create, from_function
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.systems.planar import planar_system
-from dynlab.systems.textbook import LinearMap, Lorenz
-from problems import PLANAR, eigenvalue_distance, henon_fixed_points, lorenz_equilibria
+from dynlab.systems.textbook import LinearMap
+from problems import PLANAR, eigenvalue_distance, henon_fixed_points
 
 
 def scalar(f):
@@ -86,23 +86,11 @@ def test_henon_and_logistic():
     assert logistic["kind"].values.tolist() == ["unstable node", "unstable flip node"]
 
 
-def test_eulers_lorenz_has_the_flows_three_equilibria():
-    flow, step = Lorenz(), 0.001
-    ds = fixed_points(Euler(flow, step))
-    expected = lorenz_equilibria()
-    np.testing.assert_allclose(sorted_states(ds), sorted(map(tuple, expected.tolist())), atol=1e-9)
-    for state, eigenvalues in zip(ds["fixed_point_state"].values, ds["eigenvalue"].values, strict=True):
-        rates = np.linalg.eigvals(torch.func.jacrev(lambda h: flow.velocity(h, h[:0]))(torch.as_tensor(state)).numpy())
-        assert eigenvalue_distance(eigenvalues, 1 + step * rates) < 1e-10
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_the_antisymmetric_nets_one_point_lies_far_outside_the_box(known, monkeypatch):
+def test_the_antisymmetric_nets_one_point_lies_far_outside_the_box(monkeypatch):
     """h* = −M⁻¹(Vx + b), where the Jacobian is I + ε M."""
     torch.manual_seed(3)
     system = create("antisymmetric", input_size=2, state_size=64, gamma=0.001)
-    if not known:
-        monkeypatch.setattr(AntisymmetricFlow, "known_equilibrium", lambda *_: None)
+    monkeypatch.setattr(AntisymmetricFlow, "known_equilibrium", lambda *_: None)
     ds = fixed_points(system, at=[1.0, -1.0], starts=64)
     flow = system.flow.double()
     M, V = flow.M.detach(), flow.V.detach()
@@ -130,17 +118,16 @@ def about(center, matrix, h, x):
     return center + (h - center) @ matrix.mT
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("dimension", [0, 1, 2, 3])
-def test_an_affine_map_has_one_affine_set_of_fixed_points(dimension, seed):
+@pytest.mark.parametrize("dimension", [0, 1, 3])
+def test_an_affine_map_has_one_affine_set_of_fixed_points(dimension):
     """h ← c + S diag(1, …, 1, μ, …) S⁻¹ (h − c): the points c + S e_1 … S e_d stay, whatever starts are drawn."""
-    generator = np.random.default_rng(100 * dimension + seed)
-    for _ in range(6):
+    generator = np.random.default_rng(100 * dimension)
+    for _ in range(2):
         S = generator.standard_normal((5, 5))
         multipliers = np.where(np.arange(5) < dimension, 1.0, generator.uniform(-1.5, 0.9, 5))
         W = torch.as_tensor(S @ np.diag(multipliers) @ np.linalg.inv(S))
         c = torch.as_tensor(generator.standard_normal(5))
-        ds = fixed_points(from_function(functools.partial(about, c, W), state_size=5), starts=32, seed=seed)
+        ds = fixed_points(from_function(functools.partial(about, c, W), state_size=5), starts=32)
         assert ds["status"].values.tolist() == ["not isolated" if dimension else "fixed point"]
         assert ds["dimension"].item() == dimension
         assert ds["starts"].item() == 32
@@ -148,19 +135,11 @@ def test_an_affine_map_has_one_affine_set_of_fixed_points(dimension, seed):
         assert np.abs(across).max() < 1e-9
 
 
-@pytest.mark.parametrize("shift", [1e-13, 1.0])
-@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("size, shift", [(1, 1e-13), (4, 1.0)])
 def test_a_shift_has_no_fixed_point_however_small_it_is(size, shift):
     ds = fixed_points(from_function(lambda h, x: h + shift, state_size=size))
     assert ds.sizes[schema.FIXED_POINT] == 0
     assert not ds["converged"].values.any()
-
-
-def test_a_unit_that_bends_far_away_is_seen():
-    """h clipped to ±1e3 has the Jacobian 1 near 0, and is not affine."""
-    ds = fixed_points(from_function(lambda h, x: 0.5 * h.clamp(-1e3, 1e3) + 1, state_size=2), starts=8)
-    np.testing.assert_allclose(ds["fixed_point_state"].values, [[2.0, 2.0]], atol=1e-12)
-    assert (ds["iterations"].values > 1).any()
 
 
 def test_a_ring_is_one_set_beside_the_origin():
@@ -199,13 +178,6 @@ def test_a_saturated_gate_makes_no_fixed_points():
     np.testing.assert_allclose(ds["fixed_point_state"].values, [[math.tanh(0.3)] * 4], atol=1e-12)
 
 
-def test_starts_where_a_gate_is_shut_end_at_the_true_root():
-    """Candidate 0.9; for h < −0.3 the gate 1 − z = σ(400 h) is below e⁻¹²⁰ and every h has a residual of rounding."""
-    system = gru(1, update_bias=0.0, candidate_bias=math.atanh(0.9), update_weight=-400.0)
-    ds = fixed_points(system, starts=np.linspace(-0.9, -0.3, 16)[:, None])
-    np.testing.assert_allclose(ds["fixed_point_state"].values, [[0.9]], atol=1e-14)
-
-
 def integrator(forget_bias):
     """An LSTM of 2 units without recurrence: i = σ(−40), f = σ(forget_bias), g = tanh(0.3), o = σ(1)."""
     system = create("lstm", input_size=1, hidden_size=2).double()
@@ -225,68 +197,10 @@ def test_an_integrators_one_point_is_told_from_all_that_stand_still():
     np.testing.assert_allclose(ds["fixed_point_state"].values, [[h, h, c, c]], atol=1e-12)
 
 
-class Bounded(Map):
-    """h ← h − 0.1 h (h − 2), which claims |h| ≤ 1."""
-
-    def __init__(self):
-        super().__init__(1, 0)
-
-    def step(self, state, input, t=0):
-        return state - 0.1 * state * (state - 2)
-
-    def state_bound(self):
-        return torch.ones(1, dtype=torch.float64)
-
-
-def test_a_root_outside_the_states_bounds_is_named():
-    ds = fixed_points(Bounded(), starts=np.array([[-0.5], [0.4], [1.8], [2.5]]))
-    np.testing.assert_allclose(ds["fixed_point_state"].values, [[0.0]], atol=1e-12)
-    assert ds["outcome"].values.tolist()[2:] == ["outside the state's bounds"] * 2
-    assert ds["assignment"].values.tolist()[2:] == [-1, -1]
-
-
-def test_roots_at_60_are_no_fixed_points_of_a_gru():
-    """For h = 60 the gate is 1 − e⁻⁶⁰: the residual is 0 there, and no state of a GRU is there."""
-    system = gru(1, update_bias=0.0, candidate_bias=math.atanh(-0.5), update_weight=1.0)
-    zero = torch.zeros(1, dtype=torch.float64)
-    planted = np.array([[60.0], [55.0], [0.1]])
-    residual = (system.step(torch.as_tensor(planted), zero).detach().numpy() - planted)[:, 0]
-    assert np.abs(residual[:2]).max() < 1e-11
-    ds = fixed_points(system, starts=planted)
-    np.testing.assert_allclose(ds["fixed_point_state"].values, [[-0.5]], atol=1e-13)
-    assert np.abs(ds["fixed_point_state"].values).max() <= 1
-
-
 @pytest.fixture(scope="module")
 def random_gru():
     torch.manual_seed(0)
     return create("gru", input_size=3, hidden_size=64).double()
-
-
-def test_descent_on_the_squared_speed_leaves_1024_points_outside_the_set(random_gru):
-    """Adam on q = ½‖F(h) − h‖² with a large step: 1,024 "unique fixed points", none of which is one."""
-    zero = torch.zeros(3, dtype=torch.float64)
-    generator = torch.Generator().manual_seed(1)
-    states = (2 * torch.rand(1024, 64, generator=generator, dtype=torch.float64) - 1).requires_grad_()
-    frozen = random_gru.requires_grad_(False)
-    optimiser = torch.optim.Adam([states], lr=10.0)
-    for _ in range(100):
-        optimiser.zero_grad()
-        (frozen.step(states, zero) - states).square().sum().mul(0.5).backward()
-        optimiser.step()
-    descended = states.detach()
-    assert torch.pdist(descended).min() > 1e-3  # what that tool merges
-    assert (descended.abs() > 1).any(dim=1).all()
-    assert (frozen.step(descended, zero) - descended).norm(dim=1).min() > 1e-3
-
-    ds = fixed_points(random_gru)
-    assert ds["status"].values.tolist() == ["fixed point"]
-    assert (ds["residual"].values <= allowed_residual(ds)).all()
-    # from where the descent ended, too, nothing but that point is counted
-    from_there = fixed_points(random_gru, starts=descended[:64].numpy())
-    assert set(from_there["assignment"].values) <= {-1, 0}
-    found = from_there["fixed_point_state"].values
-    np.testing.assert_allclose(found, ds["fixed_point_state"].values[: len(found)], atol=1e-12)
 
 
 def test_a_random_gru_has_the_point_that_its_orbit_tends_to(random_gru):
@@ -341,18 +255,6 @@ def test_every_point_of_a_chaotic_net_is_verified(chaotic):
     )
 
 
-def test_the_order_of_the_starts_changes_nothing(chaotic):
-    generator = np.random.default_rng(4)
-    starts = generator.uniform(-1, 1, (200, 10))
-    shuffled = generator.permutation(200)
-    first, second = fixed_points(chaotic, starts=starts), fixed_points(chaotic, starts=starts[shuffled])
-    np.testing.assert_allclose(first["fixed_point_state"], second["fixed_point_state"], atol=1e-12)
-    for name in ("kind", "status", "stable", "unstable_directions", "undecided_directions", "starts"):
-        assert first[name].values.tolist() == second[name].values.tolist()
-    for name in ("assignment", "converged", "outcome"):
-        assert first[name].values[shuffled].tolist() == second[name].values.tolist()
-
-
 def test_a_search_in_single_precision_ends_at_the_same_points(random_gru):
     single = fixed_points(random_gru, starts=16, dtype="float32")
     double = fixed_points(random_gru, starts=16)
@@ -360,7 +262,7 @@ def test_a_search_in_single_precision_ends_at_the_same_points(random_gru):
     assert single["fixed_point_state"].dtype == np.float64
 
 
-@pytest.mark.parametrize("near", [1e-2, 5e-4, 1e-5, 1e-7])
+@pytest.mark.parametrize("near", [5e-4, 1e-7])
 def test_a_root_close_between_two_others_is_one_of_three(near):
     """Roots at 0 and ± near: fsolve starts within the ball in which each is alone, and comes back to it."""
     ds = fixed_points(scalar(lambda h, x: h - 20 * h * (h - near) * (h + near)), starts=200)
@@ -384,33 +286,6 @@ def test_the_ghost_of_a_fold_is_a_slow_point():
     assert fixed_points(system, starts=32).sizes["fixed_point"] == 0
 
 
-@pytest.mark.parametrize("beyond", [1e-3, 1e-6, 1e-8])
-def test_the_slow_point_beside_a_fold_of_tanh_is_where_its_slope_is_one(beyond):
-    """h -> tanh(2h + q) loses two fixed points at q = √2 - artanh √½; what is left is least where 2 (1 - tanh²) = 1."""
-    slope_one = -np.arctanh(np.sqrt(0.5))
-    q = slope_one + np.sqrt(2)  # the fold: h = -√½ = tanh(2h + q)
-    ds = fixed_points(scalar(lambda h, x: torch.tanh(2 * h + q + beyond)), starts=16, slow_points=1e-3)
-    slow = ds.isel(fixed_point=ds["status"].values == "slow point")
-    assert slow["fixed_point_state"].item() == pytest.approx((slope_one - q - beyond) / 2, abs=1e-7)
-    assert slow["residual"].item() == pytest.approx(beyond / 2, rel=1e-5)
-
-
-def test_slow_points_take_no_fixed_point_away(chaotic):
-    without, beside = (fixed_points(chaotic, starts=512, slow_points=largest) for largest in (None, 0.1))
-    points = beside.isel(fixed_point=beside["status"].values == "fixed point")
-    np.testing.assert_allclose(points["fixed_point_state"], without["fixed_point_state"], atol=1e-12)
-    slow = beside.isel(fixed_point=beside["status"].values == "slow point")
-    assert slow.sizes["fixed_point"] >= 1
-    speed = slow["residual"].values ** 2 / 2
-    assert (speed <= 0.1).all()
-    # the least speed nearby: no better state within a small ball
-    zero = torch.zeros(1, dtype=torch.float64)
-    near = torch.as_tensor(slow["fixed_point_state"].values).unsqueeze(1)
-    ball = near + 1e-3 * torch.randn(1, 500, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    around = (chaotic.step(ball, zero) - ball).square().sum(-1).div(2).detach().numpy()
-    assert (around >= speed[:, None] * (1 - 1e-9)).all()
-
-
 def test_parameters_that_change_with_time_are_held_at_a_step():
     torch.manual_seed(0)
     system = create("ernn", input_size=2, state_size=6, length=3, rank=None, activation="tanh").double()
@@ -422,13 +297,6 @@ def test_parameters_that_change_with_time_are_held_at_a_step():
     np.testing.assert_allclose(by_step[0]["fixed_point_state"], by_step[1]["fixed_point_state"], atol=1e-12)
     slow, fast = (1 - ds["eigenvalue"].values[0] for ds in by_step[:2])
     assert eigenvalue_distance(4 * slow, fast) < 1e-12
-
-
-@pytest.mark.parametrize("f", [lambda h, x: torch.tanh(2 * h), lambda h, x: h + 1], ids=["three", "none"])
-def test_the_dataset_is_read_as_it_was_saved(f, tmp_path):
-    ds = fixed_points(scalar(f), starts=8)
-    for suffix in (".nc", ".zarr"):
-        assert io.open(io.save(ds, tmp_path / f"points{suffix}")).identical(ds)
 
 
 @pytest.mark.parametrize(
@@ -486,7 +354,8 @@ def test_every_row_has_its_proof_or_the_reason_why_not():
     ],
 )
 def test_what_cannot_be_proved_is_data_with_its_reason(system, reason, tmp_path):
-    ds = fixed_points(system, starts=8, certify=True)
+    ds = fixed_points(system, starts=8, certificates=tmp_path / "proofs")
+    assert not (tmp_path / "proofs").exists()
     assert set(ds["certified"].values.tolist()) == {0}
     assert set(ds["proved_stable"].values.tolist()) == {-1}
     assert all(reason in text for text in ds["certificate_reason"].values.tolist())
@@ -496,8 +365,7 @@ def test_what_cannot_be_proved_is_data_with_its_reason(system, reason, tmp_path)
     assert io.open(io.save(ds, tmp_path / "points.nc")).identical(ds)
 
 
-@pytest.mark.parametrize("beyond", [1e-9, -1e-9, 1e-12, -1e-12])
-@pytest.mark.parametrize("shear", [0.0, 1.0])
+@pytest.mark.parametrize("beyond, shear", [(1e-12, 1.0), (-1e-9, 0.0)])
 def test_a_linear_map_with_an_eigenvalue_beside_1_has_one_fixed_point(beyond, shear):
     """J − I is regular, though σ_min is 1e-12 or less: no probe tells it from a continuum, its eigenvalues do."""
     ds = fixed_points(LinearMap([[1 + beyond, shear], [0.0, 0.5]]), starts=64)
@@ -506,11 +374,6 @@ def test_a_linear_map_with_an_eigenvalue_beside_1_has_one_fixed_point(beyond, sh
     assert ds["stable"].values.tolist() == [int(beyond < 0)]
     assert (ds["assignment"].values[ds["converged"].values] == 0).all()
     assert ds["fsolve_distance"].values.max() <= 1e-8
-
-
-def test_on_the_border_itself_there_is_a_line():
-    ds = fixed_points(LinearMap([[1.0, 1.0], [0.0, 0.5]]), starts=32)
-    assert ds["status"].values.tolist() == ["not isolated"]
 
 
 def test_a_folder_for_certificates_that_cannot_be_made_is_refused_before_the_search(tmp_path, monkeypatch):
@@ -529,37 +392,6 @@ def test_no_certificates_are_written_through_a_symbolic_link(tmp_path):
     with pytest.raises(UserError, match="link is a symbolic link, and nothing is written through one"):
         fixed_points(create("logistic"), certificates=tmp_path / "link")
     assert not list((tmp_path / "folder").iterdir())
-
-
-def test_every_start_says_after_how_many_iterations_it_ended_and_how_near_a_root():
-    """Of a linear map Newton's method takes one step; the damped one a few more. h + 1 has no root to end at."""
-    ds = fixed_points(LinearMap([[0.5, 0.1], [0.0, -0.25]]), starts=16)
-    assert ds["converged"].all()
-    assert 1 <= int(ds["iterations"].max()) <= 10  # starts on orbits may be at the root already
-    assert float(ds["end_residual"].max()) <= 1e-12
-    at_root = fixed_points(LinearMap([[0.5]]), starts=[[0.0]])
-    assert at_root["iterations"].values.tolist() == [0]
-    affine = fixed_points(from_function(lambda h, x: h + 1, 1), starts=4)
-    np.testing.assert_allclose(affine["end_residual"], 1.0)
-    lost = fixed_points(from_function(lambda h, x: h + 1 + h.square(), 1), starts=4)
-    assert (lost["end_residual"] >= 1 - 1e-12).all()
-    assert (lost["iterations"] > 1).all()
-
-
-@pytest.mark.parametrize("size", [1e-2, 1e-5, 1e-8, 1e3])
-def test_a_bend_between_the_samples_of_a_ball_hides_no_fixed_point(size):
-    """s tanh(2 h/s) has the points 0 and ±0.9575 s, whatever s: from afar its Jacobian looks like 0 on both sides."""
-    ds = fixed_points(scalar(lambda h, x: size * torch.tanh(2 * h / size)), starts=64)
-    root = float(mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, 0.95))
-    assert sorted((ds["fixed_point_state"].values.ravel() / size).round(9)) == [-round(root, 9), 0, round(root, 9)]
-    np.testing.assert_array_equal(ds["stable"].values, [1, 1, 0])
-
-
-@pytest.mark.parametrize("at", [[0.5, -1.0], (0.5, -1.0), np.array([0.5, -1.0]), torch.tensor([0.5, -1.0])])
-def test_an_input_is_held_whatever_array_it_comes_in(at):
-    torch.manual_seed(0)
-    ds = fixed_points(create("gru", input_size=2, hidden_size=3), at=at, starts=8)
-    assert ds.attrs["verdict"].startswith("With the input held at (0.5, −1): 1 fixed point")
 
 
 @pytest.fixture(scope="module")

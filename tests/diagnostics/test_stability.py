@@ -23,15 +23,6 @@ def diff(step=0.1):
     return planar_system(planar_matrix("diff"), step_size=step)
 
 
-def state_of_slopes(*slopes):
-    """The state of W_diff at which tanh has these slopes."""
-    return np.linalg.solve(problems.PLANAR["diff"], np.arctanh(np.sqrt(1 - np.array(slopes))))
-
-
-def at_state(system, state, **settings):
-    return dl.stability(system, np.zeros((1, 0)), initial_state=state, **settings)
-
-
 def row(ds, name):
     return ds.sel(bound=name)
 
@@ -47,12 +38,6 @@ def test_w_diff_is_known_in_closed_form():
     assert needed == pytest.approx(0.2020, abs=5e-5)
     assert float(ds["own_diffusion"]) == pytest.approx(GAMMA, rel=1e-15)
     assert ds["stable"].values.tolist() == [[0]]
-    assert ds.attrs["verdict"] == (
-        "At the origin the flow is stable: its largest Re λ is −0.15 per second. The Euler step at ε = 0.1 s is "
-        "unstable (largest |μ| 1.0051); the critical step is 0.07458 s. At this ε the step would be stable with "
-        "explicit midpoint, Runge–Kutta 4, implicit midpoint or exponential Euler, or with a diffusion γ of 0.2021 per "
-        "second instead of 0.15."
-    )
 
 
 @pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])
@@ -86,7 +71,7 @@ def test_an_equilibrium_is_multiplied_by_the_stability_function(name):
         assert ((window.imag.min() <= own.imag) & (own.imag <= window.imag.max())).all()
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
 def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
     torch.manual_seed(1)
     system = create("antisymmetric", input_size=3, state_size=9, step_size=0.2, gamma=gamma, sigma_w=4.0).double()
@@ -105,7 +90,7 @@ def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
 
 
 # The share of negative factors of a random gated network of 128 units along noise of width 96, by σ_w.
-GATED = {1.0: 0.18, 4.0: 0.52, 16.0: 0.71}
+GATED = {4.0: 0.52}
 
 
 def factors_of(system, inputs):
@@ -133,8 +118,7 @@ def test_the_gated_flow_has_no_such_bound(sigma_w):
     np.testing.assert_allclose(ds["negative_factors"], (chosen < 0).mean(axis=-1), atol=1e-12)
     exact = np.linalg.eigvals(chosen[..., None] * system.flow.M.detach().numpy()).real.max()
     assert float(ds["eigenvalue"].values.real.max()) == pytest.approx(exact, rel=1e-6)
-    assert str(row(ds, "real_part_gated")["outcome"].values) == "no bound"
-    assert float(row(ds, "real_part_gated")["measured_high"]) > 0.1
+    assert "real_part" not in ds["bound"]
     factor = row(ds, "factor")
     assert str(factor["outcome"].values) == "holds"
     assert float(factor["theory_low"]) == -0.25

@@ -6,9 +6,7 @@ import torch
 
 from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.errors import UserError
-from dynlab.matrices import planar_matrix
 from dynlab.systems import create, from_function
-from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
 
 
@@ -46,12 +44,6 @@ def test_the_radius_is_no_grid_step_too_large_and_corners_count():
     )
     assert float(corners["linear_error"].max()) == pytest.approx(0.19 / np.sqrt(2))
     assert float(corners["valid_radius"]) == 0.19
-
-
-def test_a_plane_has_its_own_coordinates_and_a_defective_matrix_no_second_vector():
-    ds = tangent_map(planar_system(planar_matrix("plus")), [0.0, 0.0])
-    np.testing.assert_array_equal(ds["direction"], np.eye(2))
-    assert "no fixed point" in tangent_map(planar_system(planar_matrix("plus")), [1.0, 0.0]).attrs["verdict"]
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from spectra import DEFECTIVE, DIGITS, FAMILIES, MORE_DIGITS, distances, exact, jordan, orthogonal, skewed
+from spectra import DEFECTIVE, DIGITS, FAMILIES, MORE_DIGITS, distances, exact, skewed
 
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
-from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 
 SIZES = [1, 2, 3, 5, 8]
 ROUNDING = 2.0**-53
@@ -84,7 +83,7 @@ def changes(generator, matrix, error):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_error_of_the_matrix_moves_an_eigenvalue_farther_than_is_said(family):
     generator, tightness = np.random.default_rng(5), []
-    for n in SIZES * 3:
+    for n in SIZES:
         matrix = FAMILIES[family](generator, n)
         size = np.linalg.norm(matrix, 2) or 1.0
         error = size * 10.0 ** generator.uniform(-9, -2)
@@ -119,19 +118,6 @@ def test_an_isolated_eigenvalue_is_known_to_condition_times_error():
     assert max(tightest) <= 1
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 7])
-@pytest.mark.parametrize("flow", [False, True])
-def test_what_is_defective_or_multiple_on_its_border_stays_undecided(size, flow):
-    value = 0.0 if flow else 1.0
-    rotation = orthogonal(np.random.default_rng(size), size)
-    for block in (value * np.eye(size) + np.eye(size, k=1), value * np.eye(size)):
-        for basis in (np.eye(size), rotation):
-            found = eigenvalues(basis @ block @ basis.T, 1e-15 * size)
-            kind = (kind_of_flow if flow else kind_of_map)(found.values, found.errors)
-            assert kind.undecided == size
-            assert kind.stable == -1
-
-
 def test_matrices_that_are_not_finite_are_nan_and_others_beside_them_are_not():
     stack = np.stack([np.eye(3), np.full((3, 3), np.nan), np.diag([1.0, np.inf, 2.0]), 2 * np.eye(3)])
     found = eigenvalues(stack.reshape(2, 2, 3, 3))
@@ -147,24 +133,8 @@ def test_the_order_does_not_hang_on_last_digits():
     blocks = np.diag([1.5, -1.5, 0.3, -0.3] + [0.0] * 6)
     for place, pair in zip((4, 6, 8), pairs, strict=True):
         blocks[place : place + 2, place : place + 2] = pair
-    for seed in range(50):
+    for seed in range(10):
         generator = np.random.default_rng(seed)
         matrix = skewed(generator, blocks, 0.5) * (1 + 1e-15 * generator.standard_normal((10, 10)))
         np.testing.assert_allclose(eigenvalues(matrix).values, truth, atol=1e-12)
         np.testing.assert_allclose(approximate_eigenvalues(matrix), truth, atol=1e-12)
-
-
-def test_discs_count_the_eigenvalues_of_nearly_defective_matrices():
-    """What is surely growing or decaying is never more than grows or decays, of Jordan blocks on the unit circle."""
-    generator, decided = np.random.default_rng(9), []
-    for _ in range(60):
-        n = int(generator.integers(2, 6))
-        blocks = jordan(generator, n)
-        matrix = skewed(generator, blocks, 1) + 10.0 ** generator.uniform(-12, -5) * generator.standard_normal((n, n))
-        found = eigenvalues(matrix)
-        kind = kind_of_map(found.values, found.errors)
-        sizes = np.array([float(abs(value)) for value in exact(matrix)])
-        assert kind.unstable <= (sizes > 1).sum()
-        assert n - kind.unstable - kind.undecided <= (sizes < 1).sum()
-        decided.append(kind.undecided == 0)
-    assert np.mean(decided) > 0.9

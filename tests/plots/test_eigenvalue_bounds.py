@@ -23,13 +23,6 @@ def test_a_number_stands_as_far_from_the_bound_as_its_margin_says():
     )
 
 
-def test_the_inside_of_a_lower_bound_is_to_the_left_too():
-    half = dl.from_function(lambda h, x: h / 2, state_size=1)
-    ds = dl.eigenvalue_bounds(half, np.zeros((5, 0)), min_log_gradient=-20.0, max_log_gradient=-1.0)
-    ax = dl.plot_eigenvalue_bounds(ds)
-    assert [float(bar.lines[0].get_xdata()[0]) for bar in ax.containers] == pytest.approx([-1.0, -1.0])
-
-
 def test_every_outcome_has_its_own_mark_and_what_is_known_only_from_above_is_an_arrow():
     assert len({mark for _, mark in LOOK.values()}) == len(LOOK) == 4
     ds = dl.eigenvalue_bounds(dl.from_function(lambda h, x: h / 2, state_size=1), np.zeros((5, 0)), max_modulus=0.9)

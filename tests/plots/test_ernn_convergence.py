@@ -34,24 +34,3 @@ def test_lines_are_distances_and_the_dashed_one_is_the_prediction(settled, begin
     assert ax.get_ylabel() == ds["distance"].attrs["long_name"]
     assert "2 steps: converges" in [text.get_text() for text in ax.get_legend().get_texts()]
     plt.close("all")
-
-
-def test_without_equilibrium_the_speed_is_drawn_and_named():
-    ds = measured("relu", seed=2, rank=2)
-    assert (ds["outcome"].values == "no equilibrium to converge to").all()
-    ax = plot_ernn_convergence(ds)
-    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], ds["speed"].values[0])
-    assert ax.get_ylabel() == ds["speed"].attrs["long_name"]
-    assert "no equilibrium was found" in ax.get_legend().get_texts()[0].get_text()
-    plt.close("all")
-
-
-def test_of_many_steps_the_median_of_each_outcome_is_drawn():
-    ds = measured("tanh", sequences=3, rank=None)
-    ds["outcome"].values[2, 1] = "does not converge"
-    lines = {str(line.get_label()): line for line in plot_ernn_convergence(ds).lines}
-    distances = ds["distance"].values.reshape(6, -1)
-    median = lines["5 steps: converges (median, middle half)"]
-    np.testing.assert_allclose(median.get_ydata(), np.median(distances[:5], axis=0))
-    np.testing.assert_array_equal(lines["1 step: cannot converge"].get_ydata(), distances[5])
-    plt.close("all")

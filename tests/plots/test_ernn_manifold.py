@@ -33,25 +33,6 @@ def test_the_ernn_and_its_manifold(ds):
     plt.close("all")
 
 
-def test_all_networks_side_by_side_an_ernn_in_one_colour(ds):
-    gaps = ds.copy(deep=True)
-    gaps["distance"].loc[{"network": "ernn", "sample": 0, "time": gaps["time"][5:9]}] = np.nan
-    figure = plot_ernn_manifold(gaps).figure
-    titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles[:4] == ["RNN", "FastRNN", "ERNN, K = 40, η = 0.6", "ERNN, K = 5, η = 0.01"]
-    states = ds["trajectory"].sel(network="rnn").values[0]
-    np.testing.assert_allclose(drawn(figure.axes[0], "state h of RNN"), states)
-    below = figure.axes[4]
-    assert below.get_yscale() == "log"
-    lines = {str(line.get_label()): line for line in below.lines}
-    sums = [next(line for line in ax.lines if SUM in str(line.get_label())) for ax in figure.axes[2:4]]
-    assert [line.get_color() for line in sums] == [lines[title].get_color() for title in titles[2:4]]
-    ticks = lines["z*(x) not found at 4 steps"]
-    np.testing.assert_array_equal(ticks.get_xdata(), gaps["time"].values[5:9])
-    assert set(lines["rounding"].get_ydata()) == {2.0**-52}
-    plt.close("all")
-
-
 @pytest.mark.parametrize("size", [1, 6])
 def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_one_state_over_time(size):
     """Of a ReLU network the first two may never leave 0."""

@@ -1,13 +1,11 @@
 """The picture of fixed points: its markers are the Dataset's eigenvalues, its legend counts kinds."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
 from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.plots import style
 from dynlab.plots.fixed_points import plot_fixed_points
-from dynlab.systems import create, from_function
+from dynlab.systems import from_function
 from dynlab.zoo import load
 
 
@@ -27,56 +25,6 @@ def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     texts = {text.get_text() for text in legend_of(ax).get_texts()}
     assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= texts
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re μ", "Im μ")
-
-
-def test_no_two_kinds_share_a_marker_and_an_undecided_one_is_grey():
-    assert len(set(style.KIND_MARKERS.values())) == len(style.KIND_MARKERS)
-    assert style.kind_look("stable focus", 1) == ("D", style.STABLE)
-    assert style.kind_look("undecided, near stable focus", -1) == ("D", style.UNDECIDED)
-    assert style.kind_look("undecided, near center", -1) == (style.OTHER_KIND, style.UNDECIDED)
-
-
-def test_what_is_no_fixed_point_is_hollow_and_named():
-    ds = fixed_points(from_function(lambda h, x: h + 0.1 * (h.square() + 1e-3), 1), starts=16, slow_points=1e-6)
-    ax = plot_fixed_points(ds, ax=plt.subplots()[1])
-    (marker,) = ax.collections
-    assert len(marker.get_facecolors()) == 0
-    assert any("slow point" in text.get_text() for text in ax.get_legend().get_texts())
-
-
-def test_the_legend_says_what_is_proved():
-    cell = create("vanilla", input_size=0, state_size=1, bias=False).double()
-    with torch.no_grad():
-        cell.W.fill_(2.0)
-    ds = fixed_points(cell, starts=16, certify=True)
-    texts = {text.get_text() for text in legend_of(plot_fixed_points(ds)).texts}
-    assert {"2 × stable node, proved", "1 × unstable node, proved"} <= texts
-    step = from_function(lambda h, x: torch.special.i1(4 * h) / torch.special.i0(4 * h), 1)  # not in the table
-    ds = fixed_points(step, starts=16, certify=True)
-    texts = {text.get_text() for text in legend_of(plot_fixed_points(ds)).texts}
-    assert "2 × stable node, not proved" in texts
-
-
-def test_of_many_eigenvalues_the_leading_ones_are_large():
-    torch.manual_seed(0)
-    ds = fixed_points(create("vanilla", input_size=0, state_size=70).double(), starts=4)
-    ax = plot_fixed_points(ds, ax=plt.subplots()[1])
-    small, large = ax.collections[:2]
-    lead = ds["eigenvalue"].values[0, 0]
-    np.testing.assert_allclose(np.abs(large.get_offsets()[:, 0]), abs(lead.real))
-    assert len(small.get_offsets()) + len(large.get_offsets()) == 70
-    assert small.get_sizes()[0] < large.get_sizes()[0]
-    assert ax.get_legend().get_title().get_text() == "large: the leading one of each point"
-
-
-def test_what_is_undecided_looks_it():
-    ds = fixed_points(create("henon"), starts=16)
-    ds["stable"].values[0] = -1
-    ax = plot_fixed_points(ds, ax=plt.subplots()[1])
-    open_ones = [each for each in ax.collections if not len(each.get_facecolors())]
-    (drawn,) = (each.get_offsets().data for each in open_ones)
-    np.testing.assert_allclose(drawn[:, 0], ds["eigenvalue"].values[0].real)
-    plt.close("all")
 
 
 def test_beside_the_circle_stands_the_largest_modulus_at_each_point_by_its_number():

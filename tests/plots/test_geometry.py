@@ -57,14 +57,6 @@ def test_lines_lie_along_growing_directions_and_manifolds(memories):
     np.testing.assert_array_equal(curves, known.reshape(-1, *known.shape[2:]))
 
 
-def test_bars_are_the_shares_of_the_variance_and_the_ratio_has_its_digits(memories):
-    figure = plot_geometry(memories).figure
-    np.testing.assert_allclose([bar.get_height() for bar in figure.axes[1].patches], memories["explained_variance"])
-    (said,) = [text.get_text() for text in figure.legends[0].get_texts() if "ratio" in text.get_text()]
-    assert said.removeprefix("participation ratio ") in memories.attrs["verdict"]
-    plt.close("all")
-
-
 def test_arrows_are_the_displacements():
     ds = tangent_map(from_function(lambda h, x: torch.tanh(h * h.new_tensor([1.5, 0.8])), 2), [0.0, 0.0], grid=15)
     ax = plot_tangent_map(ds)

@@ -1,7 +1,5 @@
 """The picture of modes: its markers stand at frequency and time constant, its tables hold drives and read-outs."""
 
-import re
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -26,14 +24,6 @@ def test_markers_stand_at_frequency_and_time_constant():
     plt.close("all")
 
 
-def test_an_undecided_mode_stands_at_infinity():
-    ax = plot_modes(modes(LinearMap(np.diag([1.0, 0.5]).tolist())))
-    assert "∞" in [text.get_text() for text in ax.texts]
-    assert any("undecided" in text.get_text() for text in ax.get_legend().get_texts())
-    assert "doubling" not in ax.get_ylabel()  # nothing grows
-    plt.close("all")
-
-
 def test_the_tables_hold_drives_and_read_outs():
     M = MATRIX[:2, :2]
     ds = modes(from_function(lambda h, x: h @ h.new_tensor(M).T + x, 2, 2), readout=lambda h: 3 * h[..., :1])
@@ -43,21 +33,4 @@ def test_the_tables_hold_drives_and_read_outs():
     outputs = ds["output_read"].values[0].ravel()
     np.testing.assert_allclose([float(text.get_text()) for text in read.texts], outputs, rtol=0.051)
     assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles in 3.8 steps", "τ 4.48 steps"]
-    plt.close("all")
-
-
-def test_without_a_choice_the_points_are_those_of_the_verdict():
-    ds = modes(from_function(lambda h, x: (1.5 * h).tanh() + x, 1, 1))
-    stable, unstable = np.flatnonzero(ds["stable"] == 1), int(np.flatnonzero(ds["stable"] == 0)[0])
-    ax = plot_modes(ds)
-    assert set(re.findall(r"at point (\d+)", ds.attrs["verdict"])) == {f"{stable[0]}", f"{unstable}"}
-    assert [marks.get_label() for marks in ax.collections] == [
-        f"point {stable[0]}: decays (time constant)",
-        "others: decays (time constant)",
-        f"point {unstable}: grows (doubling time)",
-    ]
-    labels = [each.get_ylabel() for each in ax.figure.axes[1:]]
-    assert labels == [f"point {stable[0]}, stable node", f"point {unstable}, unstable node"]
-    images = [image for each in ax.figure.axes for image in each.get_images()]
-    assert {image.get_clim() for image in images} == {(0.0, 1.15)}  # one scale for all shares
     plt.close("all")

@@ -7,12 +7,10 @@ import torch
 from sentences import numbers_in
 
 import dynlab as dl
-from dynlab import schema
-from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
+from dynlab.plots.critical_steps import plot_diffusion_plane
 from dynlab.plots.stability import plot_step_region
 from dynlab.plots.theory_bounds import plot_theory_bounds
 from dynlab.systems import create
-from dynlab.words import share
 
 
 @pytest.fixture(scope="module")
@@ -37,21 +35,6 @@ def test_every_eigenvalue_is_drawn_on_the_side_it_is_on(ds, close_up):
     plt.close("all")
 
 
-def test_where_no_step_is_small_enough_the_line_has_a_gap_and_the_legend_the_share(ds):
-    critical = ds["critical_step"].copy(deep=True)
-    critical[:, 4], critical[0, 7], critical[1, 7] = 0.0, 0.0, np.nan  # (sample, time)
-    ax = plot_critical_steps(ds.assign(critical_step=critical, used_step=-ds["used_step"]))
-    lines = {line.get_label(): line for line in ax.lines}
-    expected = np.median(ds["critical_step"].values, axis=0)
-    expected[4], expected[7] = np.nan, ds["critical_step"].values[2, 7]
-    np.testing.assert_allclose(lines["critical step: sample median"].get_ydata(), expected)
-    np.testing.assert_allclose(lines["|ε| used, negative at all of the states"].get_ydata(), 0.3)
-    words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert f"no step is small enough at {share(4 / 60)} of the states" in words
-    assert f"not known at {share(1 / 60)} of the states" in words
-    plt.close("all")
-
-
 def test_the_plane_its_border_and_the_network(ds):
     ax = plot_diffusion_plane(ds)
     lines = {line.get_label(): line for line in ax.lines}
@@ -64,21 +47,6 @@ def test_the_plane_its_border_and_the_network(ds):
     words = diamond.removeprefix("least γ at which this ε is stable: ")
     assert numbers_in(words) == [pytest.approx(float(ds["needed_diffusion"]), rel=1e-3)]
     assert [text.get_text() for text in ax.get_legend().get_texts()][1:3] == list(lines)[:2]
-    plt.close("all")
-
-
-def test_the_plane_shades_what_is_stable_at_every_state_and_nothing_else(ds):
-    ax = plot_diffusion_plane(ds)
-    shaded = ax.collections[-1]
-    modulus = ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values
-    places = np.stack(np.meshgrid(ds["plane_step_size"].values, ds["plane_diffusion"].values), axis=-1)
-    inside = np.any([path.contains_points(places.reshape(-1, 2), radius=1e-9) for path in shaded.get_paths()], axis=0)
-    away = np.abs(modulus - 1) > 1e-6  # what is on the border is on either side
-    np.testing.assert_array_equal(
-        inside.reshape(modulus.shape)[1:-1, 1:-1][away[1:-1, 1:-1]], (modulus < 1)[1:-1, 1:-1][away[1:-1, 1:-1]]
-    )
-    (bar,) = [other for other in ax.figure.axes if other.get_label() == "<colorbar>"]
-    assert [text.get_text() for text in bar.get_yticklabels()] == ["1", "1.001", "1.01", "1.1", "2"]
     plt.close("all")
 
 

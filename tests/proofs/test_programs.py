@@ -20,7 +20,7 @@ from dynlab.systems.examples import example_config
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
 from dynlab.systems.textbook import LinearMap, Lorenz
 from dynlab.systems.torch_layers import torch_layer
-from dynlab.systems.vanilla import FeedbackFlow, Vanilla
+from dynlab.systems.vanilla import FeedbackFlow
 
 WITHOUT = ("ernn-exact",)  # whose step ends at an equilibrium that a solver finds
 LISTED = {name: lambda name=name: create(name, **example_config(name)) for name in SYSTEMS if name not in WITHOUT}
@@ -161,12 +161,6 @@ def test_what_cannot_be_traced_says_so():
         from_function(lambda h, x: h * (float(h.sum()) > 0), 2).program(torch.zeros(0))
 
 
-def test_a_matrix_under_a_foreign_parametrization_is_the_computed_one():
-    system = frozen(torch.nn.utils.parametrizations.weight_norm(Vanilla(1, 3), "W"))
-    state, given = torch.randn(3).double(), torch.randn(1).double()
-    np.testing.assert_allclose(value(system.program(given), state), system.step(state, given).numpy(), atol=1e-14)
-
-
 def modrelu(threshold):
     program = Program(1)
     constant = program.store(torch.tensor([threshold]).double())
@@ -188,17 +182,6 @@ def test_a_modrelu_is_refused_at_its_border_and_nowhere_else(argument, refused):
     assert over.contains(arb(-1.5))
     assert over.contains(arb(1.5))
     assert float(over.abs_upper()) < 1.5001
-
-
-@pytest.mark.parametrize("exponent", [2.0, 3.0, 4.0])
-def test_a_whole_power_of_a_ball_about_0_is_enclosed(exponent):
-    program = Program(1)
-    program.output = program.unary("power", program.state(), number=exponent)
-    found = enclose(program, [arb(0, 0.5)])
-    for x in (-0.49, 0.0, 0.3):
-        assert found.value[0].contains(arb(x) ** int(exponent))
-        assert found.derivative[0, 0].contains(exponent * arb(x) ** int(exponent - 1))
-    assert found.value[0].abs_upper() < 0.5**exponent + 1e-6
 
 
 def test_a_kink_is_refused():

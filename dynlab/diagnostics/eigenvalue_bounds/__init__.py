@@ -1,3 +1,3 @@
-"""Whether a network holds to bounds on its eigenvalues, gradients and exponents."""
+"""Bounds on a network's eigenvalues, gradients and exponents: a regression test."""
 
 from dynlab.diagnostics.eigenvalue_bounds.eigenvalue_bounds import eigenvalue_bounds as eigenvalue_bounds

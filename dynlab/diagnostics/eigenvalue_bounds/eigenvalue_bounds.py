@@ -1,4 +1,4 @@
-"""Whether a network keeps bounds on its eigenvalues, gradients and exponents: a regression test."""
+"""Bounds on a network's eigenvalues, gradients and exponents: a regression test."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ OTHER_ORBIT = (
 @checked
 def eigenvalue_bounds(
     system: Map,
-    inputs: Any,
+    inputs: Any = None,
     *,
     max_modulus: float | None = None,
     max_real: float | None = None,
@@ -50,7 +50,8 @@ def eigenvalue_bounds(
     Parameters
     ----------
     system : Map
-    inputs : array_like, shape (time, input) or (sample, time, input)
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        By default those recorded with the system.
     max_modulus : float, optional
         Bound on the moduli of the eigenvalues of the one-step Jacobians ∂h_t/∂h_{t−1}.
     max_real : float, optional
@@ -87,7 +88,7 @@ def eigenvalue_bounds(
     Raises
     ------
     UserError
-        Where no bound is set, one is not finite, or a lower one is above its upper one. Where `max_real` is set of a
+        If no bound is set, one is not finite, or a lower one is above its upper one. Where `max_real` is set of a
         map that is no Euler step. For bad inputs.
 
     Examples
@@ -201,7 +202,7 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
 
 
 def _sentence(one: xr.Dataset) -> str:
-    """What is bounded, what was measured, and whether it keeps the bound."""
+    """Say for one bound what was measured, and whether it keeps the bound."""
     unit, outcome = unit_after(str(one["unit"].values)), str(one["outcome"].values)
     limit, measured, error = (float(one[each]) for each in ("limit", "measured", "error"))
     name, sign = f"the {BOUNDS[str(one[schema.BOUND].values)].extreme}", "≤" if one["is_upper"] else "≥"

@@ -1,4 +1,4 @@
-"""Whether measured numbers lie between bounds, as far as their errors tell."""
+"""The judgement of measured numbers by bounds, as far as their errors tell."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Judgement:
     measured, error, margin : float
         That number, its error, and how far inside the bound it lies; negative where it is outside.
     violations, unknown, compared : int
-        How many numbers violate the bound, how many are not known well enough to say, and how many there are.
+        Numbers that violate the bound, that are not known well enough to say, and all of them.
     """
 
     outcome: str

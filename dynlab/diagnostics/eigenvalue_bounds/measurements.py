@@ -1,4 +1,4 @@
-"""What is measured for each bound, with the error of every number."""
+"""The numbers that each bound is about, with the error of every number."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

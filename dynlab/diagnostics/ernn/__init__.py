@@ -1,1 +1,1 @@
-"""What is asked of ERNN alone: its inner iteration, its equilibrium manifold, the spectrum of its inner map."""
+"""Diagnostics of ERNN alone: its inner iteration, its equilibrium manifold, the spectrum of its inner map."""

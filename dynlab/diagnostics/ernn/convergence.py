@@ -53,7 +53,7 @@ REASONS = {
 @checked
 def ernn_convergence(
     system: System,
-    inputs: Any,
+    inputs: Any = None,
     *,
     eta: float | None = None,
     iterations: int = 200,
@@ -70,7 +70,8 @@ def ernn_convergence(
     Parameters
     ----------
     system : ERNN
-    inputs : array_like, shape (time, input) or (sample, time, input)
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        By default those recorded with the system.
     eta : float, optional
         η in seconds; without it the K learned ones of each step, cycled.
     iterations : int

@@ -65,11 +65,11 @@ class InnerEquilibria(NamedTuple):
     residuals, errors : ndarray, shape (point,)
         ‖F‖₂ there, and how far from the true equilibrium it may be, 10 ‖F‖₂/σ_min(∇F).
     counts : ndarray of int, shape (point,)
-        How many different ones the searches found; those that are not isolated count as one.
+        Number of different ones that the searches found; those that are not isolated count as one.
     kinds : ndarray of str, shape (point,)
         `ONE`, `SEVERAL`, `NOT_ISOLATED` (∇F is singular at one of them: a multiple root or a continuum) or `NONE`.
     iterations : ndarray of int, shape (point,)
-        Of the searches, the most that one of the starts took.
+        The most iterations that one of the starts took.
     """
 
     states: NDArray[np.float64]
@@ -93,37 +93,30 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     reached = torch.where(torch.isfinite(end).all(-1, keepdim=True), end, start)
     drawn = spread * reach.unsqueeze(-1) - shift
     drawn[::2] = _by_one_step(flow, drawn[::2])  # to what is an equilibrium if no unit's slope changes on the way
-    starts = torch.cat([torch.stack([start, reached]), drawn])
-    roots, converged, taken = _searched(flow, starts, torch.arange(number))
-    lost = (~converged.any(dim=0)).nonzero()[:, 0]
-    if len(lost):  # where Newton's method stops in a slow region the flow itself leads on
-        f, jacobian = _of_points(flow, lost.repeat(len(starts)))
-        led = led_by_flow(f, jacobian, starts[:, lost].reshape(-1, size)).reshape(len(starts), len(lost), size)
-        again = _searched(flow, led, lost)
-        roots[:, lost], converged[:, lost] = again[:2]
-        taken[:, lost] += again[2]
-    found = [_at_point(flow, i, roots[converged[:, i], i].numpy(), reached[i].numpy()) for i in range(number)]
-    states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
-    return InnerEquilibria(states, residuals, errors, counts, kinds, taken.amax(dim=0).numpy())
+    starts = torch.cat([torch.stack([start, reached]), drawn]).flatten(0, 1)
+    points = torch.arange(number).repeat(len(drawn) + 2)
+    ended = solve(*_at(flow, points), starts)
+    found = ended.converged.reshape(-1, number).any(dim=0)
+    rows = (~found[points]).nonzero()[:, 0]
+    if len(rows):  # where Newton's method stops in a slow region the flow itself leads on
+        f, jacobian = _at(flow, points[rows])
+        again = solve(f, jacobian, led_by_flow(f, jacobian, starts[rows]))
+        ended.states[rows], ended.converged[rows] = again.states, again.converged
+        ended.iterations[rows] += again.iterations
+    roots = [ended.states[ended.converged & (points == i)].numpy() for i in range(number)]
+    each = [_at_point(flow, i, roots[i], reached[i].numpy()) for i in range(number)]
+    states, residuals, errors, counts, kinds = map(np.array, zip(*each, strict=True))
+    taken = ended.iterations.reshape(-1, number).amax(dim=0).numpy()
+    return InnerEquilibria(states, residuals, errors, counts, kinds, taken)
 
 
-def _of_points(flow: InnerFlow, points: Tensor) -> tuple[Function, Function]:
+def _at(flow: InnerFlow, points: Tensor) -> tuple[Function, Function]:
     """Return the velocity and Jacobian of states each of which belongs to one of the points."""
     return (lambda g, rows: flow.velocity(g, points[rows]), lambda g, rows: flow.jacobian(g, points[rows]))
 
 
-def _searched(flow: InnerFlow, starts: Tensor, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return where the starts (k, point, n) end, whether at roots, and after how many iterations."""
-    ended = solve(*_of_points(flow, points.repeat(len(starts))), starts.reshape(-1, starts.shape[2]))
-    roots, converged, taken = (
-        part.reshape(len(starts), len(points), *part.shape[1:])
-        for part in (ended.states, ended.converged, ended.iterations)
-    )
-    return roots, converged, taken
-
-
 def _by_one_step(flow: InnerFlow, states: Tensor) -> Tensor:
-    """States (k, point, n) after a whole step of Newton's, but for those that it leads far away."""
+    """Return states (k, point, n) after a whole step of Newton's, but for those that it leads far away."""
     points, begun = torch.arange(states.shape[1]).repeat(len(states)), states.reshape(-1, states.shape[2])
     off = flow.velocity(begun, points).unsqueeze(-1)
     moved = begun - torch.linalg.solve_ex(flow.jacobian(begun, points), off)[0].squeeze(-1)

@@ -40,7 +40,7 @@ METHOD = (
 @checked
 def ernn_manifold(
     system: Map,
-    inputs: Any,
+    inputs: Any = None,
     *,
     beside: Mapping[str, Map] | None = None,
     initial_state: Any = None,
@@ -54,7 +54,8 @@ def ernn_manifold(
     ----------
     system : Map
         An ERNN.
-    inputs : array_like, shape (time, input) or (sample, time, input)
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        By default those recorded with the system.
     beside : mapping of str to Map, optional
         Networks of the same sizes to be driven alike, by the name under which they are shown.
     initial_state : array_like, shape (state,) or (sample, state), optional

@@ -37,9 +37,9 @@ def random_planar_networks(seed: int = SEED, steps: int = STEPS) -> Example:
     Parameters
     ----------
     seed : int
-        Of the weights (normal: U with variance 1/2, W with deviation 0.1, b with deviation 0.5) and of the walk.
+        Seed of the weights (normal: U with variance 1/2, W with deviation 0.1, b with deviation 0.5) and of the walk.
     steps : int
-        Of the walk.
+        Length of the walk.
 
     Returns
     -------

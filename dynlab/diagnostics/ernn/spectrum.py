@@ -27,7 +27,7 @@ EPS = float(np.finfo(np.float64).eps)
 @checked
 def ernn_spectrum(
     system: Map,
-    inputs: Any,
+    inputs: Any = None,
     *,
     initial_state: Any = None,
     times: int = 64,
@@ -41,7 +41,8 @@ def ernn_spectrum(
     Parameters
     ----------
     system : ERNN
-    inputs : array_like, shape (time, input) or (sample, time, input)
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        By default those recorded with the system.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int

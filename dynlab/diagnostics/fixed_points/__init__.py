@@ -1,4 +1,4 @@
-"""Where a network would stay: the search for fixed points, their verification, classification and proofs."""
+"""Fixed points and equilibria: the search for fixed points, their verification, classification and proofs."""
 
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 

@@ -34,15 +34,15 @@ class Root:
     status : str
         `FIXED`, `NOT_ISOLATED` or `SLOW`.
     error : float
-        How far it may be off, to first order; inf where I − J is singular to rounding.
+        Bound on how far it may be off, to first order; inf where I − J is singular to rounding.
     weakest : ndarray, shape (n,)
         The direction in which it may be off most.
     index : int
         sign det(I − J), 0 where it is not known.
     dimension : int
-        Of the affine set of fixed points that an affine map has; 0 of other maps.
+        Dimension of the affine set of fixed points that an affine map has; 0 of other maps.
     spread : float
-        How far from it another end of the search lies that is counted to it.
+        Distance of the farthest end of the search that is counted to it.
     """
 
     state: Real
@@ -56,7 +56,7 @@ class Root:
 
 @dataclass
 class DistinctRoots:
-    """What has been found of a system whose input is held; `numbers` adds what is new.
+    """The roots found of a system whose input is held; `numbers` adds what is new.
 
     Attributes
     ----------

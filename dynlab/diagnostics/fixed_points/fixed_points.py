@@ -85,7 +85,7 @@ def fixed_points(
     Returns
     -------
     xarray.Dataset
-        Of each point ``fixed_point_state(fixed_point, state)``, ``residual`` = ‖step(h, x) − h‖₂, ``fsolve_residual``,
+        For each point ``fixed_point_state(fixed_point, state)``, ``residual`` = ‖step(h, x) − h‖₂, ``fsolve_residual``,
         ``fsolve_distance``, ``kind``, ``starts`` and ``status``. ``stable`` is 1 stable, 0 unstable or −1 undecided,
         beside ``unstable_directions`` and ``undecided_directions``. ``eigenvalue(fixed_point, mode)`` of the Jacobian
         with ``eigenvalue_error``: μ of a map, λ in 1/s of a flow. Of each start ``converged(sample)``,
@@ -160,7 +160,7 @@ def fixed_points(
         said += proofs.verdict(rows)
     if certificates is not None:
         proofs.write_certificates(held, rows, certificates)
-    settings = {"starts": count if given is None else len(given), "given_starts": given is not None}
+    settings: dict[str, Any] = {"starts": count if given is None else len(given), "given_starts": given is not None}
     settings |= {"inputs": None if driven is None else list(driven.shape), "slow_points": slow_points}
     ds = schema.result(
         system,

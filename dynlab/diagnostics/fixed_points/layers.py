@@ -38,9 +38,9 @@ class Layer:
     whole, searched : Held
         The layer itself, and the map whose roots were looked for: of an LSTM that of h alone.
     root : Root
-        Of `searched`; its error has what comes from below.
+        Root of `searched`; its error has what comes from below.
     input_error : float
-        How far the input may be off.
+        Bound on how far the input may be off.
     """
 
     whole: Held
@@ -60,7 +60,7 @@ class Layer:
 
     @property
     def error(self) -> float:
-        """How far the root is taken to be off."""
+        """The distance by which the root is taken to be off."""
         scale = max(1.0, float(np.linalg.norm(self.root.state)))
         if self.root.status == FIXED:
             return self.root.error

@@ -44,7 +44,7 @@ START = np.dtype(
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure a search is to have found every point.
+    """The confidence of a search in having found every point.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Confidence:
     bound : float
         A bound on the share of random starts that end at a point not listed, with 95 % confidence.
     index_sum : int or None
-        Of the points found, where it must be 1.
+        Sum over the points found, where it must be 1.
     """
 
     complete: bool
@@ -176,10 +176,8 @@ def _rows(roots: DistinctRoots, ended: Roots, origin: str) -> Starts:
 
 def starts_table(assignment: Any, outcome: Any, origin: str, iterations: Any, residual: Any) -> Starts:
     """Return a table of starts of the first layer from its columns, or what all rows have."""
-    rows = np.empty(len(assignment), START)
-    for name, column in zip(START.names, (assignment, outcome, origin, iterations, residual, 1), strict=True):
-        rows[name] = column
-    return rows
+    columns = np.broadcast_arrays(assignment, outcome, origin, iterations, residual, 1)
+    return np.rec.fromarrays(columns, dtype=START)
 
 
 def outside(held: Held, states: Tensor) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Where a search for fixed points starts: visited states, random ones, and what known points suggest."""
+"""Starts of a search for fixed points: visited states, random ones, and what known points suggest."""
 
 import numpy as np
 import torch
@@ -107,7 +107,7 @@ def suggested(roots: DistinctRoots, stuck: bool, reach: Tensor, generator: np.ra
     stuck : bool
         True where the round before found nothing new.
     reach : Tensor, shape (n,)
-        Of random starts.
+        Half the widths of the box of random starts.
     generator : numpy.random.Generator
     """
     held, points = roots.held, torch.as_tensor(roots.isolated())

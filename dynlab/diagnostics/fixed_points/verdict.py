@@ -1,4 +1,4 @@
-"""What a search for fixed points found, and how sure that is, in a few sentences."""
+"""The points that a search found, and how sure it is to have found all, in a few sentences."""
 
 from typing import Any
 

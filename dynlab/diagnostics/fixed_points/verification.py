@@ -1,7 +1,7 @@
 """The verification of one fixed point: its residual, fsolve's second opinion, its eigenvalues and kind."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,9 +27,6 @@ from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
 
-if TYPE_CHECKING:
-    from dynlab.proofs.certify import Certificate
-
 UNDECIDED_AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # the Jacobian is that of one side alone
 TWICE = 2.0  # times Newton's error: a bound on the distance to the root, where Newton's map contracts by a half
 SIDES = torch.tensor([[1.0], [-1.0], [-1.0], [1.0], [0.0]], dtype=torch.float64)  # of the inputs beside a root
@@ -48,7 +45,7 @@ class Record(NamedTuple):
     kind: Kind
     status: str
     dimension: int
-    certificate: "Certificate | None" = None
+    certificate: Any = None  # of `dynlab.proofs`, where it was asked for
 
 
 def records(held: Held, points: list[Point], direction: Real) -> list[Record]:

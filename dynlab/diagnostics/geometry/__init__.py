@@ -1,3 +1,3 @@
-"""Where a network's states lie, the fixed points among them, and how far the linear map holds around one."""
+"""The space that a system's states take up, the fixed points in it, and the reach of the linear map around one."""
 
 from dynlab.diagnostics.geometry.geometry import geometry as geometry

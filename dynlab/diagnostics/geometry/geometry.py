@@ -6,6 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
@@ -23,7 +24,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import Components, principal_components
 from dynlab.numerics.threads import one_thread_each
-from dynlab.systems import Flow, System
+from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 from dynlab.trajectories.driven import drive
@@ -43,8 +44,8 @@ METHOD = (
     "Principal components come from QR and SVD of the states of all sequences and steps together, less their mean. "
     "The participation ratio is (Σv)²/Σv² of the eigenvalues v of their covariance. Standard errors are the "
     f"jackknife's over sequences, in at most {GROUPS} groups. Fixed points are found and verified as "
-    "dynlab.fixed_points does. A growing direction is the eigenvector of an eigenvalue whose modulus exceeds 1 (of a "
-    "flow: whose real part exceeds 0) by more than its error, and of a complex pair the semi-axes of its ellipse. "
+    "dynlab.fixed_points does. A growing direction is the eigenvector of an eigenvalue whose modulus exceeds 1 by "
+    "more than its error, or of a flow whose real part exceeds 0. A complex pair has the semi-axes of its ellipse. "
     "Where there is one such direction alone, points up to 1e-4 off the fixed point and their second images are "
     "followed on either side. Flows are solved by Runge and Kutta's method of order 4 with steps of a quarter of their "
     "fastest time scale"
@@ -127,7 +128,7 @@ def geometry(
         the mean state and the components, and ``trajectory(sample, time, axis)`` are the states along them. Of each
         fixed point ``fixed_point_position(fixed_point, axis)``, and its ``fixed_point_distance`` from the space of
         these components. ``unstable_direction(fixed_point, mode, axis)`` is NaN for modes that do not certainly grow.
-        Of points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
+        For points that one direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)`` are the
         curves that orbits leave along. ``leads_to(fixed_point, side)`` is the stable fixed point they lead to. Most
         variables of `dynlab.fixed_points` are there too.
 
@@ -158,19 +159,20 @@ def geometry(
     check_at_least(1, components=components, curve_steps=steps)
     check_positive(seconds=seconds)
     where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-    if not isinstance(system, Flow):
+    if isinstance(system, Map):
         if seconds is not None:
             raise UserError(f"{system.name} is a map, which is followed along its inputs: leave out seconds.")
         driven = drive(system, inputs, initial_state, inputs_description=inputs_description, **where)
         states, settings = driven.states.double().cpu().numpy(), driven.settings
-        times, unit = np.arange(driven.steps + 1), schema.STEP
+        unit, times = schema.STEP, np.arange(driven.steps + 1)
     points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
     held = held_map(system, points)
-    if held.is_flow:
-        states, times, unit = *_solutions(held, initial_state, seconds, seed), schema.SECOND
+    if isinstance(held.system, Flow):
+        begin = _starts(held.system, initial_state, seed)
+        (states, times), unit = _solutions(held, begin, seconds), schema.SECOND
         settings = {"seconds": float(times[-1]), "initial_state": states[:, 0].tolist()} | where
     if not 0 <= transient < times[-1]:
-        raise UserError(f"The transient must be from 0 to below {times[-1]:,g} {unit}, got {transient:g}.")
+        raise UserError(f"The transient must be at least 0 and below {times[-1]:,g}, got {transient:g}.")
     inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
     counted, shown = states[inside][:, times > transient], times >= transient
     states[~inside] = np.nan
@@ -196,10 +198,14 @@ def geometry(
     )
 
 
-def _solutions(held: Held, initial_state: Any, seconds: float | None, seed: int) -> tuple[Real, Real]:
+def _starts(flow: Flow, initial_state: Any, seed: int) -> Tensor:
+    """Return the states that solutions start at, shape (sample, state): those given, or random ones."""
+    drawn = np.random.default_rng(seed).standard_normal((SAMPLES, flow.state_size))
+    return prepare_flow(flow, drawn if initial_state is None else initial_state)[1]
+
+
+def _solutions(held: Held, begin: Tensor, seconds: float | None) -> tuple[Real, Any]:
     """Return a flow's solutions under its held input, (sample, time, state), and their times in seconds."""
-    drawn = np.random.default_rng(seed).standard_normal((SAMPLES, held.system.state_size))
-    begin = prepare_flow(held.system, drawn if initial_state is None else initial_state)[1]
     longest = time_step(held, begin)
     count = STEPS if seconds is None else int(np.ceil(seconds / longest))
     dt = longest if seconds is None else seconds / count

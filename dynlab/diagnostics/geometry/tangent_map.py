@@ -1,4 +1,4 @@
-"""How far a linearisation holds around a state: the step or velocity on a plane through it, beside the linear one."""
+"""The reach of a linearisation around a state: the step or velocity on a plane through it, beside the linear one."""
 
 from typing import Any
 
@@ -16,9 +16,10 @@ from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.program.differentiation import jacobian_and_error
-from dynlab.systems import System, frozen
+from dynlab.systems import System
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held, held_input
+from dynlab.systems.held import Held
+from dynlab.trajectories.constant_input import under_constant_input
 from dynlab.words import number, of_map, place, share
 
 GRID = 21
@@ -54,8 +55,8 @@ def tangent_map(
     system : Map or Flow
     point : array_like, shape (state,)
         State p, such as a fixed point; two dimensions at least.
-    at : "zero" or array_like, shape (input,)
-        Input that is held.
+    at : "zero", "rest", "mean" or array_like, shape (input,)
+        Input that is held; the mean is that of the inputs recorded with the system.
     at_step : int
         Number of the step, where parameters change with time.
     reach : float
@@ -87,8 +88,7 @@ def tangent_map(
     p, n = np.asarray(point, dtype=float), system.state_size
     if n < 2 or p.shape != (n,) or not np.isfinite(p).all():
         raise UserError(f"A plane of {system.name} needs a point of {n} finite numbers, 2 at least; got {p.tolist()}.")
-    x = held_input(system, at, torch.zeros(1, 1, system.input_size, dtype=torch.float64), False)
-    held = Held(frozen(system), x, at_step)
+    held, _ = under_constant_input(system, None, at, at_step)
     J, wrong = (each.numpy() for each in jacobian_and_error(held.system, *held.given(torch.as_tensor(p))))
     if not np.isfinite(J).all():
         raise UserError(f"The derivative at {place(p)} is no number: take another state.")
@@ -113,7 +113,7 @@ def tangent_map(
     return schema.result(
         system,
         rows,
-        settings={"input": x.tolist(), "at_step": at_step, "reach": reach, "grid": grid, "point": p.tolist()}
+        settings={"input": held.input.tolist(), "at_step": held.t, "reach": reach, "grid": grid, "point": p.tolist()}
         | {"dtype": "float64", "device": "cpu"},
         verdict=under_input(said, at) if system.input_size else said,
         method=METHOD,
@@ -132,7 +132,7 @@ def tangent_map_among(system: System, found: xr.Dataset, number: int) -> xr.Data
     ----------
     system : System
     found : Dataset
-        Of `dynlab.geometry` or `dynlab.fixed_points`.
+        The result of `dynlab.geometry` or `dynlab.fixed_points`.
     number : int
         Which, from 0.
     """

@@ -81,7 +81,8 @@ def unstable_manifolds(
 ) -> tuple[Real, Index]:
     """Follow both sides of every unstable manifold of one dimension.
 
-    Curves are cut where abs(h_i) exceeds `largest_state`, and followed for `steps` where they do not come to rest.
+    Curves are cut where abs(h_i) exceeds `largest_state`, and followed for `steps` where they do not come to rest. Of
+    those that lead to no stable fixed point, as into a chaotic set, the first √n times `largest_state` are kept.
 
     Returns
     -------
@@ -121,10 +122,11 @@ def unstable_manifolds(
     stable = np.flatnonzero((found["stable"].values == 1) & isolated)
     for number, (curve, end) in enumerate(zip(noted, ends, strict=True)):
         point, side = chosen[number // 2], number % 2
-        curves[point, side] = _evenly(np.concatenate([states[point][None], curve]))
         apart = np.linalg.norm(states[stable] - end, axis=1)
         if len(stable) and apart.min() <= NEAR * (1 + np.linalg.norm(end)):
             leads_to[point, side] = stable[apart.argmin()]
+        longest = np.inf if leads_to[point, side] >= 0 else largest_state * states.shape[1] ** 0.5
+        curves[point, side] = _evenly(np.concatenate([states[point][None], curve]), longest)
     return curves, leads_to
 
 
@@ -151,8 +153,8 @@ def _followed(step: Step, starts: Real, largest_state: float, steps: int) -> tup
     return curves, ends
 
 
-def _evenly(curve: Real) -> Real:
-    """Return `KEPT` points at even distances along a polygon (k, state)."""
+def _evenly(curve: Real, longest: float) -> Real:
+    """Return `KEPT` points at even distances along a polygon (k, state), up to a length of `longest`."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    wanted = np.linspace(0, along[-1], KEPT)
+    wanted = np.linspace(0, min(along[-1], longest), KEPT)
     return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)

@@ -15,7 +15,6 @@ from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.sampling import GRID, LEVELS, sampled
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_flow
 from dynlab.numerics.threads import one_thread_each
@@ -24,7 +23,7 @@ from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 from dynlab.systems.held_jacobians import held_matrices
-from dynlab.words import at_least, at_most, interval, near_one, number
+from dynlab.words import at_least, at_most, interval, number
 
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
 LARGEST_PROVED = 256
@@ -67,11 +66,11 @@ def lyapunov_function(
     system : Map or Flow
     inputs : array_like, shape (time, input) or (sample, time, input), optional
     at, at_step, starts, seed : as in `dynlab.fixed_points`
-        What is held, and where fixed points are sought.
+        The input and the step that are held, and where fixed points are sought.
     kind : {"map", "flow"}, optional
-        Of an `Euler` step, whether the step or its flow; otherwise what the system is.
+        The step itself, or the flow of an `Euler` step; by default what the system is.
     prove : bool, optional
-        Whether anything is proved, or only sampled. Where it is not given, up to 256 states: the verdict says so.
+        Prove sets, or only sample; by default sets of systems with up to 256 states are proved.
 
     Returns
     -------
@@ -108,6 +107,8 @@ def lyapunov_function(
     flow = _flow(system, kind)
     # equilibria of a flow are fixed points of an Euler step of any size, and the proof that they exist is the same
     stepped: Any = Euler(flow, 1.0) if flow is not None else system
+    for name in ("recorded_inputs", "rest_input", "embedding", "network_input_size"):
+        setattr(stepped, name, getattr(system, name))
     proving = stepped.state_size <= LARGEST_PROVED if prove is None else prove
     searched = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
     found = searched.isel({schema.FIXED_POINT: (searched["status"] == "fixed point").values})
@@ -131,7 +132,7 @@ def lyapunov_function(
         },
         reasons=dict.fromkeys(table.keys() - {"status"}, NOT_PROVED),
         flags=FLAGS,
-        verdict=lambda ds: _verdict(ds, system, found),
+        verdict=_verdict,
     )
     said = under_input(ds.verdict, at) if system.network_input_size else ds.verdict
     return ds.assign_attrs(verdict=said + also_incomplete(searched))
@@ -222,7 +223,7 @@ def _table(rows: list[dict[str, Any]], values: Any, of_flow: bool) -> dict[str, 
     return found
 
 
-def _verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
+def _verdict(ds: xr.Dataset) -> str:
     """Say where V is proved to decrease, how fast, and how far it decreases in samples."""
     statuses = ds["status"].values
     if not statuses.size:
@@ -231,7 +232,7 @@ def _verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
     which, several = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), len(statuses) > 1
     if not which.size:
         whose = f"None of {len(statuses)} fixed points has a" if several else "The fixed point has no"
-        return f"{whose} Lyapunov function: {'; '.join(sorted(set(statuses)))}.{_of_euler(system, found)}"
+        return f"{whose} Lyapunov function: {'; '.join(sorted(set(statuses)))}."
     name = "radius" if proved else "sampled_radius"
     smallest = ds[name].values[which] / np.linalg.norm(ds["weights"].values[which], 2, axis=(1, 2))
     widest = ds.isel({schema.FIXED_POINT: int(which[np.argmax(smallest)])})
@@ -249,17 +250,3 @@ def _verdict(ds: xr.Dataset, system: System, found: xr.Dataset) -> str:
         f"with semi-axes of {interval(axes)}, ends there, and {speed}. In samples V decreases out to "
         f"{number(times, 3)} times these semi-axes (not proved)."
     )
-
-
-def _of_euler(system: System, found: xr.Dataset) -> str:
-    """The step below which Euler's map is stable, where it alone makes the one fixed point unstable."""
-    if not isinstance(system, Euler) or found.sizes[schema.FIXED_POINT] != 1:
-        return ""
-    multipliers, errors = found["eigenvalue"].values[0], found["eigenvalue_error"].values[0]
-    critical, _ = critical_step((multipliers - 1) / system.step_size, errors / system.step_size)
-    largest = near_one(float(np.abs(multipliers).max()), 5)
-    said = (
-        f" The flow is stable there, but Euler's map at ε = {number(system.step_size)} s is not (largest |μ| "
-        f"{largest}); it is below the critical step {at_least(critical, 3) if critical > 0 else ''} s."
-    )
-    return said if 0 < critical < np.inf else ""

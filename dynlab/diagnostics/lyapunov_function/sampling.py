@@ -1,4 +1,4 @@
-"""Where V = |T (h − h*)|² falls in samples: on levels around h*, and on the plane of its two slowest directions."""
+"""Samples of V = |T (h − h*)|²: on levels around h*, and on the plane of its two slowest directions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What each direction at a fixed point remembers, and which input writes into it."""
+"""The modes at fixed points: how long each lasts, and which input drives it."""
 
 from dynlab.diagnostics.modes.modes import modes
 

@@ -21,7 +21,7 @@ class Lasting(NamedTuple):
     time_constant : ndarray
         −1/ln abs(μ) in steps, or −1/Re λ in seconds: negative where the mode grows, inf where that is undecided.
     error : ndarray
-        How far that may be off; NaN where it is undecided.
+        Bound on its error; NaN where it is undecided.
     doubling_time : ndarray
         ln 2/ln abs(μ) in steps, or ln 2/Re λ in seconds, where the mode grows, else NaN.
     frequency : ndarray

@@ -1,4 +1,4 @@
-"""Whether a cell's step keeps the stability of its flow: integrators, critical steps, diffusion, theory's bounds."""
+"""The stability of a cell's step beside that of its flow: integrators, critical steps, diffusion, theory's bounds."""
 
 from typing import Any
 
@@ -48,10 +48,8 @@ REASONS = {
     "plane_modulus": "inf beyond the largest number",
     "plane_critical_step": f"{UNLIMITED}; NaN where an error does not separate a real part from 0",
     "needed_diffusion": "NaN: no γ of the plane is the least that makes this ε stable",
-    **dict.fromkeys(
-        ("theory_low", "theory_high", "margin", "measured_low", "measured_high"),
-        "not finite where theory sets no bound",
-    ),
+    **dict.fromkeys(("theory_low", "theory_high"), "not finite where theory has no bound on that side"),
+    **dict.fromkeys(("margin", "measured_low", "measured_high"), "NaN where nothing is known"),
 }
 
 
@@ -106,7 +104,8 @@ def stability(
         (``plane_diffusion``, ``plane_step_size``) there are ``plane_modulus(diffusion, step_size)``,
         ``plane_critical_step(diffusion)``, ``formula_step_low`` and ``formula_step_high``. One number each are
         ``own_diffusion``, ``fastest_rotation`` and ``needed_diffusion``. Over ``bound``: ``theory_low`` and
-        ``theory_high`` beside ``measured_low`` and ``measured_high``, ``margin`` and ``outcome``.
+        ``theory_high`` beside ``measured_low`` and ``measured_high``, ``margin`` and ``outcome``, a row for each bound
+        that theory has.
 
     Raises
     ------
@@ -139,16 +138,16 @@ def stability(
     where |= {"dtype": dtype, "device": device, "seed": seed}
     driven = drive(stepped or system, inputs, **where)
     times_of = chosen_steps(driven.steps, times)
-    bounds, table = theory.rows_of_norm(system, driven, times_of), {}
+    bounds, table, flags = theory.rows_of_norm(system, driven, times_of), {}, {}
     coords: dict[str, Any] = {schema.TIME: schema.time_coordinate(times_of)}
-    flags: dict[str, str] = {}
     if stepped is not None:
         rates = multipliers.rates_of(stepped, inputs, step_size, times=times, **where)
-        steps = {name: multipliers.judged(rates, method) for name, method in METHODS.items()}
-        own, coords[schema.INTEGRATOR] = steps[integrator], list(METHODS)
-        table = multipliers.table(rates, steps, integrator) | region(METHODS[integrator], own.used, rates.value)
-        reasons = sorted(own.reasons) + [UNLIMITED] * bool(np.isinf(own.critical).any())
-        flags = {"critical_step": "; ".join(reasons)} if reasons else {}
+        every = {name: multipliers.judged(rates, method) for name, method in METHODS.items()}
+        (own, reasons), coords[schema.INTEGRATOR] = every[integrator], list(METHODS)
+        table = multipliers.table(rates, {name: steps for name, (steps, _) in every.items()}, integrator)
+        table |= region(METHODS[integrator], own["used_step"], rates.value)
+        noted = sorted(reasons) + [UNLIMITED] * bool(np.isinf(own["critical_step"]).any())
+        flags = {"critical_step": "; ".join(noted)} if noted else {}
         if isinstance(stepped, ERNN):
             bounds = theory.rows_of_ernn(stepped, driven, rates[:2], rates.step, times_of)
         else:
@@ -179,7 +178,7 @@ def _step(system: Map) -> Euler | ERNN | None:
         return system
     if isinstance(system, FastRNN):
         step = Euler(FastRNNFlow(system), float(torch.sigmoid(system.alpha.detach().double())))
-        for name in ("config", "source", "recorded_inputs", "embedding", "network_input_size"):
+        for name in ("config", "source", "recorded_inputs", "rest_input", "embedding", "network_input_size"):
             setattr(step, name, getattr(system, name))
         return step
     if isinstance(system, ASRNN):
@@ -195,7 +194,7 @@ def _of_flow(
     step: Euler,
     times: NDArray[np.int64],
     rates: multipliers.Rates,
-    own: multipliers.Steps,
+    own: dict[str, NDArray[Any]],
     method: Method,
 ) -> tuple[list[theory.BoundRow], dict[str, Any]]:
     """Return theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
@@ -203,10 +202,10 @@ def _of_flow(
     flow = driven.system.flow if isinstance(driven.system, Euler) else step.flow
     operator = jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)
     found = operator.scaled_matrix()
-    rows = theory.rows_of_flow(flow, found, rates.value, rates.error, times)
     if found is None:
-        return rows, {}
+        return [], {}
     diagonals = np.broadcast_to(found[0].double().cpu().numpy(), rates.value.shape)
+    rows = theory.rows_of_flow(flow, diagonals, found[1], rates.value, rates.error, times)
     matrix, (gamma, _) = found[1].detach().double().cpu().numpy(), theory.diffusion_of(found[1])
     mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.asarray(gamma))
     each, negative = (schema.SAMPLE, schema.TIME), (diagonals < 0).mean(axis=-1)
@@ -216,6 +215,6 @@ def _of_flow(
     }
     usable = np.isfinite(diagonals).all(axis=-1) & np.isfinite(rates.value).all(axis=-1)
     if usable.any() and np.abs(matrix).any():
-        chosen = diagonals[usable][plane_states(own.critical[usable])]
-        table |= diffusion_plane(chosen, matrix, gamma, float(own.used[usable][0]), method)
+        chosen = diagonals[usable][plane_states(own["critical_step"][usable])]
+        table |= diffusion_plane(chosen, matrix, gamma, float(own["used_step"][usable][0]), method)
     return rows, table

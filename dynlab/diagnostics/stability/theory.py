@@ -30,7 +30,6 @@ from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.systems.fastrnn import FastRNN
 from dynlab.trajectories.driven import Driven
 
-NO_BOUND = "no bound"
 SMALLEST_FACTOR = -0.25  # the infimum of σ'(p) tanh(q) + σ(p) (1 − tanh²(q)); its supremum is 1
 ROUNDINGS = 4.0  # of a diagonal factor, each of half a unit
 
@@ -44,8 +43,8 @@ COLUMNS = {
     "measured_high": "largest value measured",
     "margin": "margin inside the bound of the number that decides",
     "outcome": "outcome",
-    "where_sample": "sample of the number that decides, −1: none",
-    "where_step": "step t of the number that decides, −1: none",
+    "where_sample": "sample of the number that decides",
+    "where_step": "step t of the number that decides",
     "violations": "numbers outside the bound",
     "compared": "numbers held against the bound",
 }
@@ -71,7 +70,6 @@ def row(
     low, high = (np.broadcast_to(np.asarray(end, dtype=float), values.shape) for end in interval)
     about, found = ~np.isnan(low), judged(values, errors, low, high, strict=strict)
     known = np.where(about & np.isfinite(values), values, np.nan)
-    bounded = bool((np.isfinite(low[about]) | np.isfinite(high[about])).any())
     return {
         "name": name,
         "quantity": quantity,
@@ -80,10 +78,10 @@ def row(
         "theory_high": float(high[about].max()),
         "measured_low": float(np.fmin.reduce(known, axis=None)),
         "measured_high": float(np.fmax.reduce(known, axis=None)),
-        "margin": found.margin if bounded else np.nan,
-        "outcome": found.outcome if bounded else NO_BOUND,
-        "where_sample": found.index[0] if bounded else -1,
-        "where_step": int(times[found.index[1]]) if bounded else -1,
+        "margin": found.margin,
+        "outcome": found.outcome,
+        "where_sample": found.index[0],
+        "where_step": int(times[found.index[1]]),
         "violations": found.violations,
         "compared": found.compared,
     }
@@ -91,37 +89,27 @@ def row(
 
 def rows_of_flow(
     flow: Any,
-    factors: tuple[Tensor, Tensor] | None,
+    diagonals: NDArray[np.float64],
+    matrix: Tensor,
     values: NDArray[np.complex128],
     errors: NDArray[np.float64],
-    times: Any,
+    times: NDArray[np.int64],
 ) -> list[BoundRow]:
     """Re λ of diag(c) (A − γ I) lies in [−γ max c, −γ min c] for antisymmetric A and c ≥ 0; else nothing bounds it.
 
-    `factors` are c, (sample, time, state) or (state,), and M; None where the Jacobian is made otherwise.
+    `diagonals` are c, (sample, time, state), and `matrix` is A − γ I. The factors c of a gated flow are bounded, too.
     """
-
-    def of_real_part(name: str, words: str, low: ArrayLike = -np.inf, high: ArrayLike = np.inf) -> BoundRow:
-        return row(name, words, values.real, errors, (low, high), times, schema.PER_SECOND)
-
-    if factors is None:
-        return [of_real_part("flow", "Re λ of the flow")]
-    c = np.broadcast_to(factors[0].double().cpu().numpy(), (*values.shape[:2], values.shape[-1]))
-    gamma, antisymmetric = diffusion_of(factors[1])
-    gated = (c < 0).any(axis=-1)
-    rows = []
-    if not antisymmetric:
-        rows.append(of_real_part("real_part", "Re λ of the flow (M is not A − γI)"))
-    elif not gated.all():
-        sides = np.where(gated, np.nan, -gamma * np.array([c.max(axis=-1), c.min(axis=-1)]))[..., None]
+    gamma, antisymmetric = diffusion_of(matrix)
+    gated, rows = (diagonals < 0).any(axis=-1), []
+    if antisymmetric and not gated.all():
+        ends = -gamma * np.array([diagonals.max(axis=-1), diagonals.min(axis=-1)])
+        low, high = np.where(gated, np.nan, np.sort(ends, axis=0))[..., None]
         words = "Re λ where no factor c is negative" if gated.any() else "Re λ of the flow"
-        rows.append(of_real_part("real_part", words, sides.min(axis=0), sides.max(axis=0)))
-    if antisymmetric and gated.any():
-        below = np.where(gated, -np.inf, np.nan)[..., None]
-        rows.append(of_real_part("real_part_gated", "Re λ where a factor c is negative", below, -below))
+        rows.append(row("real_part", words, values.real, errors, (low, high), times, schema.PER_SECOND))
     if isinstance(flow, GatedFlow):
         rounding = ROUNDINGS * np.finfo(np.float64).eps
-        rows.append(row("factor", "diagonal factor c of the gate", c, rounding, (SMALLEST_FACTOR, 1.0), times))
+        words = "diagonal factor c of the gate"
+        rows.append(row("factor", words, diagonals, rounding, (SMALLEST_FACTOR, 1.0), times))
     return rows
 
 

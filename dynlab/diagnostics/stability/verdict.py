@@ -6,7 +6,6 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIOLATED
 from dynlab.diagnostics.stability.methods import METHODS
-from dynlab.diagnostics.stability.theory import NO_BOUND
 from dynlab.words import at_least, at_most, counted, interval, joined, near_one, number, ranged, share, some_of
 
 OUTCOME = {1: "is stable", 0: "is unstable", -1: "is on the border of stability within its error"}
@@ -81,10 +80,9 @@ def _remedy(ds: xr.Dataset) -> str:
 
 
 def _bounds(ds: xr.Dataset, outcomes: tuple[str, ...]) -> str:
-    """Which of theory's bounds have these outcomes; "" where none has."""
-    found, names = ds["outcome"].values, ds["quantity"].values
+    """Name those of theory's bounds that have these outcomes; "" where none has."""
+    found, names = ds["outcome"].values.astype(str), ds["quantity"].values
     if outcomes == (HOLDS,):
-        count = int((found != NO_BOUND).sum())
-        return f"Theory's {'bound holds' if count == 1 else f'{count} bounds hold'}." if count else ""
+        return f"Theory's {'bound holds' if len(found) == 1 else f'{len(found)} bounds hold'}." if len(found) else ""
     parts = [f"{each}: {joined([str(name) for name in names[found == each]])}" for each in outcomes if each in found]
     return f"Theory's bounds, {'; '.join(parts)}." if parts else ""
