@@ -50,6 +50,8 @@ class System(nn.Module, abc.ABC):
         What that task was made with, so that `dynlab.tasks.create` makes it again.
     embedding : Embedding, Encoder or None
         What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
+    period : tuple of float or None, or None
+        Of each state that is an angle the number that it repeats after, 2π; None of others, and of all.
     recorded_inputs : ndarray or None
         What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
     """
@@ -63,6 +65,7 @@ class System(nn.Module, abc.ABC):
     task_settings: dict[str, Any]
     embedding: Embedding | Encoder | None
     recorded_inputs: np.ndarray | None
+    period: tuple[float | None, ...] | None
 
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
@@ -75,6 +78,7 @@ class System(nn.Module, abc.ABC):
         self.task_settings = {}
         self.embedding = None
         self.recorded_inputs = None
+        self.period = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 
@@ -240,7 +244,7 @@ class Integrator(Map):
         super().__init__(flow.state_size, flow.input_size)
         self.flow = flow
         self.step_size = positive_step(step_size)
-        self.name = flow.name
+        self.name, self.period = flow.name, flow.period
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.known_equilibrium(input, t)

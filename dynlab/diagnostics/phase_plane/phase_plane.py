@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points.affine import is_affine
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
 from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, equilibria, equilibrium_variables
@@ -173,12 +174,8 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
         raise UserError(f"The starts must be finite numbers of at most {LARGEST:g}, got {initial.tolist()}.")
     if not 1 <= steps <= MOST_STEPS:
         raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
-    if grid < 2:
-        raise UserError(f"The grid needs at least two points in each direction, got grid={grid}.")
-    if extent is not None and not 0 < extent <= LARGEST:
-        raise UserError(
-            f"The extent is half the width of the window, a positive number of at most {LARGEST:g}, got {extent}."
-        )
+    check_at_least(2, grid=grid)
+    check_positive(extent=extent)
     in_small_units = starts is STARTS and extent is not None
     return min(1.0, float(extent or 1)) * initial if in_small_units else initial
 
