@@ -94,13 +94,6 @@ def test_a_circle_and_a_product_of_two(planes, form):
     np.testing.assert_allclose(np.hypot(*ends.attractors[0].states[-9:, :2].T), 1, atol=1e-9)
 
 
-def test_thin_chaos_is_no_closed_curve():
-    """Exponents of 0.010 and 0.006 in bands of the logistic map: chaos or undecided, and no curve."""
-    for r in (3.57, 3.85):
-        ends = classify(held(beside(lambda h, r=r: r * h * (1 - h))), [[0.4, 0.1], [0.6, 0.1]])
-        assert {one.form for one in ends.attractors} <= {CHAOS}
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_ends_in_relu_networks_are_those_of_a_long_run(seed):
     """h ← W relu(h) + b of 4 units, followed for 20,000 steps: what repeats then is a cycle, and nothing else is."""
@@ -159,15 +152,6 @@ def test_van_der_pols_cycle_in_any_unit_of_time(rate):
     growth = np.trapezoid(1 - cycle.states[:, 0] ** 2, dx=cycle.period / (len(cycle.states) - 1)) / cycle.period
     assert cycle.exponents[0] == 0
     assert cycle.exponents[1] == pytest.approx(rate * growth, rel=1e-5)
-
-
-def test_a_flows_wells():
-    flow = Field(lambda h: h - h**3, size=3)
-    ends = classify(held(flow), 2 * np.random.default_rng(0).uniform(-1, 1, (40, 3)))
-    np.testing.assert_allclose(np.abs([one.states[0] for one in ends.attractors]), 1, atol=1e-12)
-    signs = np.array([ends.attractors[label].states[0] for label in ends.labels])
-    np.testing.assert_allclose(signs, np.sign(classify(held(flow), signs).states), atol=1e-6)
-    assert all(one.exponents.tolist() == pytest.approx([-2.0] * 3) for one in ends.attractors)
 
 
 def test_the_standard_map_on_the_torus_has_two_fixed_points():
