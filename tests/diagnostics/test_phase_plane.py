@@ -151,8 +151,8 @@ def test_a_flow_of_any_speed_is_drawn_at_its_own_step_and_too_long_an_orbit_refu
 @pytest.mark.parametrize(
     "matrix, steps, said",
     [
-        ("diff", [0.05, 0.08], "Euler's map loses its stability between frames 1 and 2 (step_size 0.05 to 0.08)."),
-        ("diff", [0.08, 0.07], "Euler's map becomes stable between frames 1 and 2 (step_size 0.08 to 0.07)."),
+        ("diff", [0.05, 0.08], "Euler's map loses its stability between frames 1 and 2 (ε = 0.0746)."),
+        ("diff", [0.08, 0.07], "Euler's map becomes stable between frames 1 and 2 (ε = 0.0746)."),
         ("diff", [0.05, 0.06], "no stability changes."),
     ],
 )
