@@ -148,6 +148,7 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     found = [one for one in cycles(held, period, ends.states[few], 0.0, ends.code) if one is not None]
     loose = [number for number, one in zip([add(ends, one) for one in found], found, strict=True) if not one.isolated]
     assign(ends, members, NEAR)
+    assign(ends, members, REPEATS, attracting=False)  # what lies on a saddle stays there
     if loose:
         ends.labels[members[ends.labels[members] == UNDECIDED]] = loose[0]
 
