@@ -165,8 +165,7 @@ def bifurcation(
     settings |= {"observed": coordinate, "values": values, "dtype": "float64", "device": "cpu"}
     settings |= held_settings(system, at, varied.original)
     said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
-    if system.network_input_size and not parameter.startswith("input"):
-        said = under_input(said, at)
+    said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
     said += "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete)
     found = variables(diagram, seen, parameter, coordinate)
     return schema.dataset(
