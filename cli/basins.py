@@ -4,11 +4,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis, measured
+from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, GRID, HELD, POSITIVE
-from .output import CommandResult
-from .source import Source
-from .values import numbers
 
 
 @analysis(ANYTHING - {"steps"} | HELD)
@@ -53,7 +50,10 @@ def basins(
 
 def _ends(box: str, size: int) -> list[list[float]]:
     """Return the lowest and the highest state of a box."""
-    ranges = [numbers("--box", part.replace(":", ",")) for part in box.split(",")]
+    try:
+        ranges = [[float(end) for end in part.split(":")] for part in box.split(",")]
+    except ValueError:
+        ranges = []
     if len(ranges) != size or any(len(ends) != 2 for ends in ranges):
         raise UserError(f"--box takes a range LOW:HIGH for each of the {size} states, got {box!r}.")
     return [[ends[place] for ends in ranges] for place in (0, 1)]

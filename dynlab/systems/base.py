@@ -48,6 +48,8 @@ class System(nn.Module, abc.ABC):
         What that task was made with, so that `dynlab.tasks.create` makes it again.
     embedding : Embedding, Encoder or None
         What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
+    period : tuple of float or None, or None
+        Of each state that is an angle the number that it repeats after, 2π; None of others, and of all.
     recorded_inputs : ndarray or None
         What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
     rest_input : ndarray or None
@@ -64,6 +66,7 @@ class System(nn.Module, abc.ABC):
     embedding: Embedding | Encoder | None
     recorded_inputs: np.ndarray | None
     rest_input: np.ndarray | None
+    period: tuple[float | None, ...] | None
 
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
@@ -77,6 +80,7 @@ class System(nn.Module, abc.ABC):
         self.embedding = None
         self.recorded_inputs = None
         self.rest_input = None
+        self.period = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 
@@ -238,7 +242,7 @@ class Integrator(Map):
         super().__init__(flow.state_size, flow.input_size)
         self.flow = flow
         self.step_size = positive_step(step_size)
-        self.name = flow.name
+        self.name, self.period = flow.name, flow.period
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.known_equilibrium(input, t)

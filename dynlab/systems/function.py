@@ -1,6 +1,7 @@
 """A plain function f(state, input), or any torch module called so, as a `Map`."""
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -145,6 +146,7 @@ def from_function(
     input_size: int = 0,
     order: str | None = None,
     complex_state: bool = False,
+    circle: Sequence[int] = (),
 ) -> Map:
     """Make a system of one step given as code.
 
@@ -162,6 +164,8 @@ def from_function(
         other way round, such as ``forward(self, x, h)``, is then refused: both orders may compute, and one is wrong.
     complex_state : bool
         Whether `f` takes and returns complex states. The system's state is their real parts, then the imaginary ones.
+    circle : sequence of int
+        States, counted from 0, that are angles: they differ by less than π, and 2π is 0.
 
     Returns
     -------
@@ -190,6 +194,7 @@ def from_function(
         )
     own = copied(f) if isinstance(f, nn.Module) else f
     found = Function(own, state_size, input_size, order or "hx", complex_state)
+    found.period = tuple(2 * math.pi if place in circle else None for place in range(found.state_size))
     found.eval()
     found.by_row = found.mixes_rows()
     return found

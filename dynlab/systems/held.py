@@ -18,6 +18,7 @@ from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.orthogonal import Orthogonal
 
 REST_STEPS = 512  # of a layer that others below it drive, until these are at rest
+EDGE = 1e-6  # of a turn: −π is π, and what rounding leaves beside it
 LONGEST_INDEX = 5  # digits of a device's number and one more
 
 
@@ -40,6 +41,7 @@ def number_type(dtype: str) -> torch.dtype:
 
 
 SystemType = TypeVar("SystemType", bound=System)
+Array = TypeVar("Array", Tensor, np.ndarray)
 
 
 def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str = "cpu") -> SystemType:
@@ -92,12 +94,39 @@ class Held:
         """F(h) of a map, f(h) of a flow, shape (..., n)."""
         return self.system.evolve(*self.given(states))
 
+    @property
+    def angles(self) -> list[tuple[int, float]]:
+        """Return the number of each state that is an angle, and what it repeats after."""
+        return [(place, period) for place, period in enumerate(self.system.period or ()) if period]
+
+    def difference(self, states: Array, others: Array | float = 0.0) -> Array:
+        """Return states − others (..., n), of angles the shortest way around; states themselves in one turn."""
+        found = states - others
+        for place, period in self.angles:
+            found[..., place] -= period * (found[..., place] / period - EDGE).round()
+        return found
+
+    def placed(self, states: np.ndarray) -> np.ndarray:
+        """Return states (..., n) at distances that go around circles: of angles the cosine and sine, times a radius."""
+        parts = [np.delete(states, [place for place, _ in self.angles], axis=-1)]
+        for place, period in self.angles:
+            turned = period / (2 * np.pi) * np.exp(2j * np.pi / period * states[..., place, None])
+            parts += [turned.real, turned.imag]
+        return np.concatenate(parts, axis=-1)
+
+    def outward(self, states: Tensor) -> Tensor:
+        """Return the displacement (..., n) without that of angles, which leads nowhere."""
+        found = self.displacement(states)
+        for place, _ in self.angles:
+            found[..., place] = 0.0
+        return found
+
     def displacement(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """F(h) − h of a map, f(h) of a flow, shape (..., n): 0 where the state stays.
 
         `rows` is what a solver passes beside the states: which of its starts they belong to.
         """
-        return self.moved(states) if self.is_flow else self.moved(states) - states
+        return self.moved(states) if self.is_flow else self.difference(self.moved(states), states)
 
     def ungated(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """A residual that no closed gate makes small: `System.ungated_residual`, or the displacement."""

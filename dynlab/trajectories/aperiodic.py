@@ -52,15 +52,16 @@ def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> At
         return None
     exponents, errors = exponents_along(held, trail, dt, seed)
     sign = signs(exponents, errors)
-    tree = cKDTree(trail)
-    near = NEAR * float(tree.query(trail, k=2)[0][:, 1].max())
+    placed = held.placed(trail)
+    tree = cKDTree(placed)
+    near = NEAR * float(tree.query(placed, k=2)[0][:, 1].max())
     if _drift(trail) > (CHAOTIC_DRIFT if sign[0] > 0 else DRIFT):
         return None
     form, kind, widest = _form(held, trail, sign)
     if not form:
         return None
     near, late = max(near, widest), beside[-LATE:]
-    stable = int(np.isfinite(late).all() and float(np.mean(tree.query(late)[0] <= near)) > 0.5)
+    stable = int(np.isfinite(late).all() and float(np.mean(tree.query(held.placed(late))[0] <= near)) > 0.5)
     if form == CHAOS and stable and _preserves_volume(held, trail):
         kind, stable = "chaotic, volume-preserving orbits", -1
     if stable == 0:
@@ -79,7 +80,7 @@ def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
         return "", "", 0.0
     if zeros > 1:
         return TORUS, "quasiperiodic attractor", 0.0
-    joined = trail[-MOST_JOINED:]
+    joined = held.placed(trail[-MOST_JOINED:])
     curves = closed_curves(joined, shortest_tree(joined))
     if curves is None:
         return "", "", 0.0

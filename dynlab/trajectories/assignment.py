@@ -63,9 +63,9 @@ def scale_of(ends: Ends, some: Index) -> Real:
     return np.maximum(np.abs(ends.states[some]).max(axis=1, initial=0.0), ends.size)
 
 
-def distances(one: Attractor, states: Real) -> Real:
+def distances(held: Held, one: Attractor, states: Real) -> Real:
     """Return how far each of the states (k, n) is from the attractor's."""
-    return np.asarray(cKDTree(one.states).query(states)[0])
+    return np.asarray(cKDTree(held.placed(one.states)).query(held.placed(states))[0])
 
 
 def away(ends: Ends, some: Index, attracting: bool = True) -> Real:
@@ -73,7 +73,7 @@ def away(ends: Ends, some: Index, attracting: bool = True) -> Real:
     found = np.full((len(ends.attractors) + 1, len(some)), np.inf)  # one row more, for a minimum of none
     for row, one in zip(found, ends.attractors, strict=False):
         if len(some) and (one.stable == 1 or not attracting):
-            row[:] = distances(one, ends.states[some])
+            row[:] = distances(ends.fast, one, ends.states[some])
     return found
 
 
@@ -101,7 +101,7 @@ def add(ends: Ends, one: Attractor) -> int:
     size = NEAR * max(float(np.abs(one.states).max()), ends.size)
     for number, other in enumerate(ends.attractors):
         if other.form == one.form and np.isclose(other.period, one.period, rtol=NEAR):
-            if np.median(distances(other, one.states[-FIRST:])) <= max(size, other.near, one.near):
+            if np.median(distances(ends.fast, other, one.states[-FIRST:])) <= max(size, other.near, one.near):
                 return number
             if not other.isolated and not one.isolated:
                 states = np.concatenate([other.states, one.states])
@@ -116,14 +116,14 @@ def assign_drifts(held: Held, ends: Ends, some: Index) -> None:
     """Say which orbits move by one step for ever: h + s v moves by the same v however far out."""
     some = some[ends.labels[some] == UNDECIDED]
     h = torch.as_tensor(ends.states[some]).to(held.input)
-    step = held.displacement(h)
+    step = held.outward(h)
     moves = step.abs().amax(-1) > REPEATS * torch.as_tensor(scale_of(ends, some)).to(h)
     for part in np.linspace(0, 1, DISTANCES)[::-1].tolist():  # the farthest first: most fail there
         some, h, step = some[moves.cpu().numpy()], h[moves], step[moves]
         if not len(some):
             return
         length = step.abs().amax(-1, keepdim=True)
-        ahead = held.displacement(h + (FAR * (1 + h.abs().amax(-1, keepdim=True)) / length) ** part * step)
+        ahead = held.outward(h + (FAR * (1 + h.abs().amax(-1, keepdim=True)) / length) ** part * step)
         moves = ((ahead - step).abs() <= STEADY * length).all(-1)
     for place in moves.nonzero()[:, 0].tolist():
         way = step[place].double().cpu().numpy()

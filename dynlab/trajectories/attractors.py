@@ -148,6 +148,7 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     found = [one for one in cycles(held, period, ends.states[few], 0.0, ends.code) if one is not None]
     loose = [number for number, one in zip([add(ends, one) for one in found], found, strict=True) if not one.isolated]
     assign(ends, members, NEAR)
+    assign(ends, members, REPEATS, attracting=False)  # what lies on a saddle stays there
     if loose:
         ends.labels[members[ends.labels[members] == UNDECIDED]] = loose[0]
 
@@ -181,12 +182,13 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
         if found is None:
             lengths = lengths[:1]
             width = UNSEEN * float(np.ptp(trail, axis=0).max())
-            left = left[~(cKDTree(np.nan_to_num(trail)).query(ends.states[left])[0] <= width)]
+            beside = cKDTree(held.placed(np.nan_to_num(trail))).query(held.placed(ends.states[left]))[0] <= width
+            left = left[~beside]
         elif found.form in (REST, CYCLE):
             add(ends, found)
             _come_nearer(held, ends, steps, bound)
         else:
-            on_it = left[distances(found, ends.states[left]) <= found.near]
+            on_it = left[distances(held, found, ends.states[left]) <= found.near]
             if found.form == CHAOS and _some_escape(held, ends, on_it, bound):
                 escapes += 1
             else:
@@ -215,7 +217,7 @@ def _coming(held: Held, trail: Real) -> Attractor | None:
     for lag in (np.flatnonzero(near) + 1)[:LAGS].tolist():
         for one in cycles(held, lag, trail[-1:], 0.0):
             if one is not None and one.stable == 1:
-                late, early = (distances(one, part).max() for part in (trail[-FIRST:], trail[:half]))
+                late, early = (distances(held, one, part).max() for part in (trail[-FIRST:], trail[:half]))
                 if late <= CLOSEST * width and (late < HALVED * early or late <= NEAR * width):
                     return one
     return None

@@ -108,18 +108,20 @@ def cycles(
         for iteration in range(ITERATIONS + 1):
             moved, product = _carried(held, p, h)
             slope = finite_or_zero(product - unit * torch.eye(h.shape[1], dtype=h.dtype))
-            step = torch.linalg.pinv(slope, rtol=SINGULAR) @ (moved - unit * h).unsqueeze(-1)
+            off = moved if held.is_flow else held.difference(moved, h)
+            step = torch.linalg.pinv(slope, rtol=SINGULAR) @ off.unsqueeze(-1)
             step = step.squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
             if iteration == ITERATIONS or (step.abs() <= torch.finfo(h.dtype).eps * h.abs().amax()).all():
                 break
             h = h - step
-        missed = (moved - unit * h).norm(dim=-1)
+        h, missed = held.difference(h), off.norm(dim=-1)
     size = 1.0 if not held.is_flow else float(torch.linalg.matrix_norm(product, 2).max().clamp_min(1))
     found: list[Attractor | None] = [None] * len(h)
     places = (missed <= size * tolerance(h)).nonzero()[:, 0]
     if len(places):
-        rounded = (h[places] / (SAME * h.abs().amax()).clamp_min(1e-300)).round()
-        _, first, which = np.unique(rounded.cpu().numpy(), axis=0, return_index=True, return_inverse=True)
+        roots = h[places].double().cpu().numpy()
+        rounded = np.round(roots / (SAME * max(np.abs(roots).max(), np.abs(starts).max(), np.finfo(float).tiny / SAME)))
+        _, first, which = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
         unlike = [_described(held, p, h[place], float(missed[place]), near) for place in places[first]]
         for place, one in zip(places.tolist(), which.ravel().tolist(), strict=True):
             found[place] = unlike[one]
@@ -164,8 +166,8 @@ def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -
         states = [root]
         for _ in range(p - 1):
             states.append(held.moved(states[-1]))
-        points = torch.stack(states)
-        apart = (points[1:] - root).abs().amax(dim=1)
+        points = held.difference(torch.stack(states))
+        apart = held.difference(points[1:], root).abs().amax(dim=1)
         if p > 1 and float(apart.min()) <= max(LEAST * float(apart.max()), float(tolerance(root))):
             return None
         matrix, error = product_and_error(held, points)
@@ -211,12 +213,13 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
         slope = np.block(
             [[monodromy - np.eye(n), _velocity(held, states[-1])[:, None]], [normal[None], np.zeros((1, 1))]]
         )
-        step = np.linalg.lstsq(slope, np.append(states[-1] - h, normal @ (h - start)), rcond=SINGULAR)[0]
+        off = np.append(held.difference(states[-1], h), normal @ (h - start))
+        step = np.linalg.lstsq(slope, off, rcond=SINGULAR)[0]
         size, scale = float(np.abs(step[:n]).max()), float(np.abs(states).max())
         if size <= SHOT * scale or size > before / 2 or not 0.5 * period < T - step[n] < 2 * period:
             break
         h, T, before = h - step[:n], T - step[n], size
-    residual, width = float(np.linalg.norm(states[-1] - h)), float(np.ptp(states, axis=0).max())
+    residual, width = float(np.linalg.norm(held.difference(states[-1], h))), float(np.ptp(states, axis=0).max())
     if size > ROUGH * scale or residual > ROUGH * scale or width <= LEAST * scale + np.linalg.norm(h - start):
         return None
     values, errors, _ = eigenvalues(monodromy, error + SHOT * np.linalg.norm(monodromy, 2))
@@ -224,7 +227,7 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
     others, wrong = np.delete(values, own), np.delete(errors, own)
     stable = kind_of_map(others, wrong).stable
     rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
-    gaps = np.linalg.norm(np.diff(states, axis=0), axis=1)
+    gaps = np.linalg.norm(held.difference(states[1:], states[:-1]), axis=1)
     parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, wrong, rates, rate_errors)
     return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
 
@@ -241,8 +244,9 @@ def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tup
             states = torch.cat([h[None], orbit(held, h, count, code, dt)[0]])[:, 0].double().cpu().numpy()
         both.append((states, _product(propagators(held, states, dt))))
     (rough, coarse), (states, fine) = both
-    states[::2] += (states[::2] - rough) / FIFTEEN
-    off = float(np.abs(states[::2] - rough).max() / max(np.abs(states).max(), np.finfo(float).tiny))
+    beside = held.difference(states[::2], rough)
+    states[::2] += beside / FIFTEEN
+    off = float(np.abs(beside).max() / max(np.abs(states).max(), np.finfo(float).tiny))
     return states, fine if off < ROUGH else np.full_like(fine, np.nan), np.abs(fine - coarse)
 
 

@@ -27,7 +27,7 @@ from dynlab.systems.held_jacobians import finite_or_zero, held_matrices
 
 REPEATS = 1e-9  # of an orbit's scale: a map's orbit that comes back so near to where it was repeats
 ROUNDED = 8  # roundings: in float32 it comes no nearer
-RETURNS = 1e-2  # likewise of a flow's, whose return Newton's method then makes exact
+RETURNS = 1e-2  # likewise of a flow's, and of its largest distance; Newton's method makes the return exact
 LOOK = 32  # steps between two looks at which orbits rest or have left
 PER_RATE = 0.25  # a flow's step, as a part of 1/ρ with the largest ρ(∂f/∂h) where its orbits are
 LOOPS = Path(__file__).with_name("loops.py")
@@ -38,6 +38,8 @@ Step = Callable[[Tensor], Tensor]
 
 def scalar_code(held: Held) -> Compiled | None:
     """Return compiled code of a small step, with the loops over it; None without numba or without a program."""
+    if held.angles:
+        return None
     small = held.system.state_size <= LARGEST and held.input.dtype == torch.float64 and held.input.device.type == "cpu"
     if not small or not is_installed():
         return None
@@ -56,14 +58,16 @@ def time_step(held: Held, states: Tensor) -> float:
 
 def step_of(held: Held, dt: float) -> Step:
     """Return the step of orbits (k, n): a map's own, or Runge and Kutta's of a flow, `dt` seconds long."""
-    if not held.is_flow:
+    if not held.is_flow and not held.angles:
         return held.moved
 
     def step(h: Tensor) -> Tensor:
+        if not held.is_flow:
+            return held.difference(held.moved(h))
         first = held.moved(h)
         second = held.moved(h + dt / 2 * first)
         third = held.moved(h + dt / 2 * second)
-        return h + dt / 6 * (first + 2 * second + 2 * third + held.moved(h + dt * third))
+        return held.difference(h, -dt / 6 * (first + 2 * second + 2 * third + held.moved(h + dt * third)))
 
     return step
 
@@ -112,21 +116,24 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
     final, period, taken = begin.clone(), torch.zeros_like(scale), torch.full(scale.shape, count)
     gone = torch.zeros_like(scale, dtype=torch.bool)
     live, h, ref, allowed = torch.arange(len(begin)), begin, begin, allowed[:, None]
-    normal = held.moved(begin) if held.is_flow else begin
+    normal, reach = held.moved(begin) if held.is_flow else begin, torch.zeros_like(allowed)
     for number in range(1, count + 1):
         before, h = h, step(h)
-        back, when = ((h - ref).abs() <= allowed).all(-1), torch.tensor(float(number))
+        back, when = (held.difference(h, ref).abs() <= allowed).all(-1), torch.tensor(float(number))
         if held.is_flow:
-            side, then = ((before - ref) * normal).sum(-1), ((h - ref) * normal).sum(-1)
+            side, then = ((held.difference(each, ref) * normal).sum(-1) for each in (before, h))
             part = side / (side - then)
-            back = ((before + part[:, None] * (h - before) - ref).abs() <= allowed).all(-1) & (side < 0) & (then >= 0)
+            crossed = before + part[:, None] * held.difference(h, before)
+            reach = torch.maximum(reach, held.difference(h, ref).abs().amax(-1, keepdim=True))
+            nearest = torch.minimum(allowed, RETURNS * reach)
+            back = (held.difference(crossed, ref).abs() <= nearest).all(-1) & (side < 0) & (then >= 0)
             when = dt * (number - 1 + part[back])
         if back.any():
             period[live[back]] = torch.where(period[live[back]] == 0, when.to(period), period[live[back]])
         if number % LOOK and number < count and bool(h.abs().amax() <= bound):
             continue
         left = ~(h.abs().amax(-1) <= bound)
-        rests = ((h - before).abs() <= allowed).all(-1) & ~left & (not held.is_flow)
+        rests = (held.difference(h, before).abs() <= allowed).all(-1) & ~left & (not held.is_flow)
         stops = left | rests
         period[live[rests]] = 1.0
         gone[live[left]] = True
@@ -134,7 +141,7 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
         taken[live[stops]] = number
         if stops.any():
             stays = ~stops
-            live, h, ref, allowed, normal = (each[stays] for each in (live, h, ref, allowed, normal))
+            live, h, ref, allowed, normal, reach = (each[stays] for each in (live, h, ref, allowed, normal, reach))
             if not len(live):
                 break
     return Stretch(final, period, gone, taken)

@@ -37,7 +37,8 @@ def orbit(states, c, length, dt):
 def follow(states, c, length, dt, count, bound, near, period, gone, taken):
     """Move each of `states` (k, n) by `count` steps; the other arrays are those of `following.Stretch`.
 
-    A flow's orbit comes back where it crosses the plane through its first state, square to the velocity there.
+    A flow's orbit comes back where it crosses the plane through its first state, square to the velocity there, and
+    misses it by no more than `following.RETURNS` times its largest distance from there.
     """
     w, h, new, first = np.empty(length), np.empty(N), np.empty(N), np.empty(N)
     slopes, normal = np.empty((4, N)), np.empty(N)
@@ -45,6 +46,7 @@ def follow(states, c, length, dt, count, bound, near, period, gone, taken):
         for i in range(N):
             h[i] = first[i] = states[k, i]
         step(first, c, w, normal)
+        reach = 0.0
         for number in range(1, count + 1):
             advance(h, c, w, dt, slopes, new)
             inside, moves, side, then, away = True, 0.0, 0.0, 0.0, 0.0
@@ -61,8 +63,10 @@ def follow(states, c, length, dt, count, bound, near, period, gone, taken):
                 part = side / (side - then)
             for i in range(N):
                 away = max(away, abs(h[i] + part * (new[i] - h[i]) - first[i]))
+                reach = max(reach, abs(new[i] - first[i]))
                 h[i] = new[i]
-            if crosses and away <= near[k] and period[k] == 0.0:
+            nearest = near[k] if dt == 0.0 else min(near[k], 0.01 * reach)
+            if crosses and away <= nearest and period[k] == 0.0:
                 period[k] = number if dt == 0.0 else dt * (number - 1 + part)
             if dt == 0.0 and moves <= near[k]:
                 period[k], taken[k] = 1.0, number

@@ -44,7 +44,7 @@ def test_of_uncoupled_bistable_units_the_basins_are_the_quadrants():
 
 
 def test_newtons_method_for_the_cube_roots_of_one():
-    ds = dl.basins(dl.from_function(newton_of_cube, state_size=2), grid=300, extent=2.0)
+    ds = dl.basins(dl.from_function(newton_of_cube, state_size=2), grid=600, extent=2.0)
     np.testing.assert_allclose((ds["attractor_state"].values @ [1, 1j]) ** 3, 1, atol=1e-12)
     x, y = np.meshgrid(ds["x"], ds["y"])
     inside = ds["basin"].values[np.hypot(x, y) < 2]

@@ -37,17 +37,6 @@ def test_periods_of_henon(henon):
     np.testing.assert_allclose(henon["leading"].values[fixed], moduli[fixed], rtol=1e-9)
 
 
-def test_a_flow_has_no_periods():
-    spans = {"parameters": ("rho", "beta"), "lowest": (0.2, 2.0), "highest": (2.0, 3.0), "grid": 7}
-    ds = parameter_plane(create("lorenz"), **spans)
-    assert "period" not in ds
-    rho = np.broadcast_to(ds["x"].values, (7, 7))
-    expected = (
-        -11 + np.sqrt(121 - 40 * (1 - rho))
-    ) / 2  # λ² + 11 λ + 10 (1 − ρ) at the origin, with −β decaying faster
-    np.testing.assert_allclose(ds["leading"], expected, atol=1e-12)
-
-
 def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():
     spans = {"parameters": ("a", "b"), "lowest": (0.0, 0.1), "highest": (1.0, 0.3), "grid": 5}
     whole = parameter_plane(create("henon"), **spans)

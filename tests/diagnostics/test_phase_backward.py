@@ -75,13 +75,6 @@ def test_orbits_of_a_map_from_all_of_a_separatrix_come_to_its_saddle(system, ext
         assert (nearest.nan_to_num(np.inf) < 0.02 * extent).sum(dim=-1).min() >= both.shape[1] - 1
 
 
-@pytest.mark.parametrize("kind", ["flow", "feedback"])
-def test_the_separatrix_of_a_system_of_two_parts_is_an_axis(kind):
-    curves = separatrix(planar_portrait("2,0;0,-1", kind))
-    assert np.abs(curves[..., 0]).max() < 1e-9
-    assert np.ptp(curves[..., 1]) > 2.0
-
-
 @pytest.mark.parametrize("system", [create("henon"), bent_map(0.5)])
 def test_steps_lead_from_a_backward_orbit_to_the_start_and_along_it(system):
     starts = [[0.1, 0.1], [-0.3, 0.2]]
@@ -104,13 +97,6 @@ def test_a_flow_is_followed_against_its_velocity():
     there = np.isfinite(found).all(axis=-1)
     assert there.sum() > 15
     np.testing.assert_allclose(found[there], exact[there], atol=4e-3)  # a fiftieth of the window a step
-
-
-def test_a_state_without_a_preimage_has_no_backward_orbit():
-    """tanh(W h) is inside the square: what lies outside comes from nowhere."""
-    ds = planar_portrait("identity", "vanilla", starts=[[1.5, 0.2]], steps=3)
-    assert np.isnan(ds["backward_orbit"].values[:, 1:]).all()
-    assert "backward_orbit" in ds.attrs["flags"]
 
 
 @pytest.mark.parametrize("kind", ["flow", "linear"])

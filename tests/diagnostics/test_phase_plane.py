@@ -13,7 +13,7 @@ from dynlab.diagnostics.phase_plane.verdict import changes
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.critical_step import critical_step
-from dynlab.systems import Flow, create, from_function
+from dynlab.systems import Flow, create
 from dynlab.systems.planar import KINDS, STARTS, equation, planar_system
 
 
@@ -123,16 +123,6 @@ def test_critical_step(eigenvalues, step):
     assert step == 0 or (moduli[0] <= 1 < moduli[1])
 
 
-def test_a_step_of_a_map_multiplies_areas_by_its_determinant():
-    """Of h ← tanh(W h) that is |det W| Π (1 − tanh²); a flow and Euler's map of it have a divergence in its place."""
-    ds = planar_portrait("0.5,1;-2,0.3", "vanilla")
-    W = np.array([[0.5, 1.0], [-2.0, 0.3]])
-    h = np.stack(np.meshgrid(ds["x"].values, ds["y"].values), axis=-1)
-    slope = 1 - np.tanh(h @ W.T) ** 2
-    np.testing.assert_allclose(ds["area_factor"].values, 2.15 * slope.prod(axis=-1), rtol=1e-12)
-    assert "area_factor" not in portrait("diff")
-
-
 @pytest.mark.parametrize(
     "settings, words",
     [
@@ -158,17 +148,11 @@ def test_a_flow_of_any_speed_is_drawn_at_its_own_step_and_too_long_an_orbit_refu
         phase_plane(flow, steps=50, step_size=100 / speed)
 
 
-@pytest.mark.parametrize("drift", [1e-6, 1e-9])
-def test_a_slow_drift_has_no_fixed_point(drift):
-    system = from_function(lambda h, x: torch.stack([h[..., 0] + drift, h[..., 1] / 2], dim=-1), state_size=2)
-    assert phase_plane(system, starts=[[0.5, 0.3]]).attrs["verdict"].startswith("The window holds no fixed points.")
-
-
 @pytest.mark.parametrize(
     "matrix, steps, said",
     [
-        ("diff", [0.05, 0.08], "Euler's map loses its stability between frames 1 and 2 (step_size 0.05 to 0.08)."),
-        ("diff", [0.08, 0.07], "Euler's map becomes stable between frames 1 and 2 (step_size 0.08 to 0.07)."),
+        ("diff", [0.05, 0.08], "Euler's map loses its stability between frames 1 and 2 (ε = 0.0746)."),
+        ("diff", [0.08, 0.07], "Euler's map becomes stable between frames 1 and 2 (ε = 0.0746)."),
         ("diff", [0.05, 0.06], "no stability changes."),
     ],
 )
@@ -199,20 +183,6 @@ def test_every_equilibrium_of_a_grid_of_them_is_in_the_window(extent, count):
     assert f"The window holds {count} equilibria" in ds.attrs["verdict"]
 
 
-def test_a_circle_of_equilibria_is_no_number_of_them():
-    ds = phase_plane(Planar(lambda h: h * (1 - (h * h).sum(-1, keepdim=True))), window=2)
-    assert ds["continuum"].values.tolist() == [0, 1]
-    np.testing.assert_allclose(np.linalg.norm(ds["equilibrium"].values, axis=1), [0, 1], atol=1e-9)
-
-
-def test_an_equilibrium_at_a_kink_has_no_critical_step():
-    """−h + 2 relu(h): the origin repels for h > 0, and attracts for h < 0."""
-    ds = phase_plane(Planar(lambda h: -h + 2 * torch.relu(h)), window=2)
-    assert ds["flow_stable"].values.tolist() == [-1]
-    assert np.isnan(ds["critical_step"].values).all()
-    assert "critical step" not in ds.attrs["verdict"]
-
-
 def test_the_equation_is_told_of_those_systems_alone_whose_it_is():
     W = [[0.0, 1.0], [-1.0, 0.0]]
     said = [equation(planar_system(W, kind)) for kind in KINDS]
@@ -240,13 +210,6 @@ def test_a_closed_curve_is_told_from_a_periodic_orbit(matrix, step_size):
     for outcome, told, period in zip(ds["outcome"].values, ds["orbit_period"].values, periods.tolist(), strict=True):
         assert outcome in {"undecided", "periodic orbit" if period else "invariant closed curve"}
         assert outcome == "undecided" or told == period
-
-
-@pytest.mark.parametrize("drifts", [lambda h, x: h + 0.1])
-def test_a_map_without_fixed_points(drifts):
-    ds = phase_plane(from_function(drifts, 2), starts=[[1.0, 1.0]])
-    assert ds["outcome"].values.tolist() == ["still moving outward"]
-    assert ds.attrs["verdict"].startswith("The window holds no fixed points. After 4,800 steps 1 orbit is still moving")
 
 
 @pytest.mark.parametrize(

@@ -60,14 +60,3 @@ def test_a_curve_goes_on_around_its_corner():
     assert end == continuation.LEFT
     assert points[-1].z[0] > 1.9
     assert max(abs(point.z[1] - abs(point.z[0])) for point in points) < 1e-12
-
-
-def test_between_two_points_lies_a_third():
-    curve = Circle(1.0)
-    left, right = (
-        continuation.point_at(curve, np.array([np.cos(a), np.sin(a)]), np.array([-np.sin(a), np.cos(a)]))
-        for a in (0.1, 0.3)
-    )
-    middle = continuation.between(curve, left, right)
-    assert np.linalg.norm(middle.z) == pytest.approx(1, abs=1e-14)
-    assert np.arctan2(middle.z[1], middle.z[0]) == pytest.approx(0.2, abs=1e-3)

@@ -87,11 +87,6 @@ def test_floats_are_the_decimal_numbers_that_they_are_written_as(matrix, flow, n
     assert exact_kind(matrix, not flow).name == exact_kind(np.array(matrix), not flow).name == name
 
 
-def test_exact_zeros_leave_a_saddle_a_saddle():
-    assert kind_of_map([1.5, 0, 0, 0], [1e-15, 0, 0, 0]) == ("saddle", 0, 1, 0)
-    assert kind_of_map([0, 0, 0], 0).name == "undecided, near stable improper node"
-
-
 def test_exact_and_numeric_kinds_agree_wherever_the_numbers_decide():
     generator = np.random.default_rng(0)
     agreed = 0

@@ -43,14 +43,3 @@ def test_the_legend_has_the_colour_of_every_start():
     assert words(ax) == ["0  stable node (47.6 %)", "1  stable node (47.6 %)", "2  saddle (4.8 %)"]
     assert {text.get_text() for text in ax.texts} <= {"0", "1", "2"}
     plt.close("all")
-
-
-def test_orbits_that_run_away_are_drawn_by_direction():
-    """h + 0.1 tanh(W h) with W = (1, 2; 2, 4) grows along (1, 1) above the line of fixed points, and back below it."""
-    ax = plot_basins(basins(planar_system([[1, 2], [2, 4]]), grid=21))
-    named = {each.partition(" (")[0] for each in words(ax)}
-    assert named == {"continuum of fixed points", "drifts ↗", "drifts ↙"}
-    assert set(colours(ax)) == {patch.get_facecolor() for patch in ax.get_legend().get_patches()}
-    at = {text.get_text(): np.array(text.get_position()) for text in ax.texts}
-    assert at["↗"] @ [1, 2] > 0 > at["↙"] @ [1, 2]
-    plt.close("all")

@@ -47,19 +47,6 @@ def test_every_bifurcation_has_its_marker_and_its_words(logistic):
     plt.close("all")
 
 
-def test_what_orbits_visit_lies_behind_and_is_open_where_it_has_not_settled(logistic):
-    moving = logistic.copy(deep=True)
-    moving["settled"][3] = 0
-    ax = plot_bifurcation(moving, ax=plt.subplots()[1])
-    clouds = {line.get_marker(): line for line in ax.lines if line.get_marker() in ".o" and line.get_zorder() <= 2}
-    settled = moving["visited"].values[moving["settled"].values != 0]
-    np.testing.assert_array_equal(np.sort(clouds["."].get_ydata()), np.sort(settled.ravel()))
-    np.testing.assert_array_equal(clouds["o"].get_ydata(), moving["visited"].values[3].ravel())
-    assert clouds["o"].get_markerfacecolor() == "none"
-    assert max(line.get_zorder() for line in clouds.values()) < min(line.get_zorder() for line in lines_of(ax, 1))
-    plt.close("all")
-
-
 def test_the_plane_has_the_border_of_stability_and_the_periods_by_their_words():
     ds = parameter_plane(create("henon"), parameters=("a", "b"), lowest=(0.2, 0.1), highest=(1.2, 0.3), grid=21)
     left = plot_parameter_plane(ds)

@@ -3,37 +3,18 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-import torch
 from matplotlib.collections import LineCollection
 
-import dynlab as dl
 from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
 from dynlab.plots import style
 from dynlab.plots.phase_panels import panel, plot_phase_panels
 from dynlab.plots.phase_plane import plot_divergence, plot_phase_plane
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
-from dynlab.systems import Flow
-
-
-class Populations(Flow):
-    """x' = x (1 − y/10), y' = y (x/20 − 1/2): each nullcline is two lines that cross."""
-
-    def __init__(self):
-        super().__init__(2, 0)
-
-    def velocity(self, state, input, t=0):
-        x, y = state[..., 0], state[..., 1]
-        return torch.stack([x * (1 - 0.1 * y), y * (0.05 * x - 0.5)], -1)
 
 
 @pytest.fixture(scope="module")
 def diff():
     return planar_portrait("diff", "feedback")
-
-
-@pytest.fixture(scope="module")
-def populations():
-    return dl.phase_plane(Populations(), starts=[[10.0, 5.0]], steps=150, step_size=0.05)
 
 
 def labels(ax):
@@ -70,48 +51,6 @@ def test_nullclines_are_the_lines_where_a_component_of_w_h_vanishes(diff):
     assert {"nullcline of h₁", "nullcline of h₂"} <= set(labels(ax))
     for vertices, row in zip(contours(ax), [[-0.15, -2.0], [2.0, -0.15]], strict=True):
         assert np.abs(vertices @ row).max() < 0.01
-    plt.close("all")
-
-
-def test_nullclines_that_cross_themselves_do_not_turn_away_and_negative_populations_have_no_room(populations):
-    ax = plot_phase_plane(populations, ax=plt.subplots()[1])
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    assert max(-left / right, -bottom / top) < 0.15
-    (x, y), (u, v) = (vertices.T for vertices in contours(ax))
-    cell = (right - left) / 300  # a line's width
-    assert np.minimum(np.abs(x), np.abs(y - 10)).max() < cell
-    assert np.minimum(np.abs(v), np.abs(u - 10)).max() < cell
-    plt.close("all")
-
-
-def test_an_axis_on_which_all_lies_near_together_is_seen_from_near(populations):
-    small = populations.copy(deep=True)
-    for name in ("trajectory", "equilibrium"):
-        small[name][..., 1] *= 0.02
-    ax = plot_phase_plane(small, ax=plt.subplots()[1])
-    assert ax.get_ylim()[1] < 0.5 < 20 < ax.get_xlim()[1]
-    assert ax.get_aspect() == "auto"
-    plt.close("all")
-
-
-def test_arrows_point_along_the_velocity_and_none_is_a_dot(populations):
-    ax = plot_phase_plane(populations, ax=plt.subplots()[1])
-    (arrows,) = [each for each in ax.collections if hasattr(each, "U")]
-    x, y = arrows.XY.T
-    velocity = np.stack([x * (1 - 0.1 * y), y * (0.05 * x - 0.5)])
-    drawn = np.stack([arrows.U, arrows.V])
-    cosine = (velocity * drawn).sum(axis=0) / np.hypot(*velocity) / np.hypot(*drawn)
-    np.testing.assert_allclose(cosine, 1, atol=1e-6)
-    lengths = np.hypot(drawn[0] / np.ptp(x), drawn[1] / np.ptp(y))
-    assert lengths.min() > 0.1 * lengths.max()
-    plt.close("all")
-
-
-@pytest.mark.parametrize("text, kind", [("0,1;0,0", "feedback"), ("0,0;0,0", "flow"), ("2,0;0,2", "vanilla")])
-def test_degenerate_portraits_are_drawn(text, kind):
-    ax = plot_phase_plane(planar_portrait(text, kind))
-    ax.figure.draw_without_rendering()
-    assert ("line of equilibria" in labels(ax)) == (text == "0,1;0,0")
     plt.close("all")
 
 

@@ -94,13 +94,6 @@ def test_a_circle_and_a_product_of_two(planes, form):
     np.testing.assert_allclose(np.hypot(*ends.attractors[0].states[-9:, :2].T), 1, atol=1e-9)
 
 
-def test_thin_chaos_is_no_closed_curve():
-    """Exponents of 0.010 and 0.006 in bands of the logistic map: chaos or undecided, and no curve."""
-    for r in (3.57, 3.85):
-        ends = classify(held(beside(lambda h, r=r: r * h * (1 - h))), [[0.4, 0.1], [0.6, 0.1]])
-        assert {one.form for one in ends.attractors} <= {CHAOS}
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_ends_in_relu_networks_are_those_of_a_long_run(seed):
     """h ← W relu(h) + b of 4 units, followed for 20,000 steps: what repeats then is a cycle, and nothing else is."""
@@ -161,10 +154,32 @@ def test_van_der_pols_cycle_in_any_unit_of_time(rate):
     assert cycle.exponents[1] == pytest.approx(rate * growth, rel=1e-5)
 
 
-def test_a_flows_wells():
-    flow = Field(lambda h: h - h**3, size=3)
-    ends = classify(held(flow), 2 * np.random.default_rng(0).uniform(-1, 1, (40, 3)))
-    np.testing.assert_allclose(np.abs([one.states[0] for one in ends.attractors]), 1, atol=1e-12)
-    signs = np.array([ends.attractors[label].states[0] for label in ends.labels])
-    np.testing.assert_allclose(signs, np.sign(classify(held(flow), signs).states), atol=1e-6)
-    assert all(one.exponents.tolist() == pytest.approx([-2.0] * 3) for one in ends.attractors)
+def test_the_standard_map_on_the_torus_has_two_fixed_points():
+    """p' = p + sin θ, θ' = θ + p': rest needs p = 0 and sin θ = 0, and every turn counts as none."""
+
+    def step(h, x):
+        p = h[..., 1] + torch.sin(h[..., 0])
+        return torch.stack([h[..., 0] + p, p], -1)
+
+    torus = dl.from_function(step, 2, circle=[0, 1])
+    ds = dl.fixed_points(torus, seed=0, starts=32)
+    found = ds["fixed_point_state"].values
+    np.testing.assert_allclose(found[np.argsort(found[:, 0])], [[0, 0], [np.pi, 0]], atol=1e-9)
+    assert sorted(ds["kind"].values.tolist()) == ["saddle", "undecided, near center"]
+    turned = cycles(held(torus), 1.0, np.array([[0.1 + 4 * np.pi, -2 * np.pi], [0.1, 0.0]]), 0.0)
+    assert turned[0] is turned[1]
+
+
+def test_a_pendulum_that_turns_over_comes_to_rest_below_and_a_steady_turn_is_no_drift():
+    """θ' = θ + v', v' = 0.9 v − 0.1 sin θ; and θ' = θ + 1, whose orbits fill the circle."""
+
+    def step(h, x):
+        v = 0.9 * h[..., 1] - 0.1 * torch.sin(h[..., 0])
+        return torch.stack([h[..., 0] + v, v], -1)
+
+    ends = classify(held(dl.from_function(step, 2, circle=[0])), [[0.5, 0.0], [3.0, 4.0], [0.0, -9.0]])
+    assert [one.kind for one in ends.attractors] == ["stable focus"]
+    assert ends.labels.tolist() == [0, 0, 0]
+    turning = dl.from_function(lambda h, x: torch.stack([h[..., 0] + 1, h[..., 1] / 2], -1), 2, circle=[0])
+    ends = classify(held(turning), [[0.5, 0.1]])
+    assert [one.form for one in ends.attractors] == [CURVE]

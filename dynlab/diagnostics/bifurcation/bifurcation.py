@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.bifurcation.branches import Diagram
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, scale_of
-from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, check_memory, visited
+from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, check_values, visited
 from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
 from dynlab.diagnostics.bifurcation.variables import FLAGS, variables
 from dynlab.diagnostics.bifurcation.verdict import verdict
@@ -149,34 +149,33 @@ def bifurcation(
     n, lowest, highest = system.state_size, float(lowest), float(highest)
     values = (VALUES if n <= SMALL else FEWER_VALUES) if values is None else values
     _check(parameter, (lowest, highest), n, largest_state, observed)
-    check_memory(values, n, max_memory)
+    check_values(values, n, max_memory)
     check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
-    check_at_least(0, values=values)
     varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,))
     with one_torch_thread():
         begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in np.linspace(lowest, highest, searches)]
-        largest = max([float(np.abs(state).max()) for one in begun for state in one.states], default=0.0)
-        bound = max(LARGEST, BEYOND_TYPICAL * largest) if largest_state is None else largest_state
+        sizes = [float(np.abs(state).max()) for one in begun for state in one.states]
+        bound = largest_state or max(LARGEST, BEYOND_TYPICAL * max(sizes, default=0.0))
         diagram, outside = _diagram(varied, begun, bound, max_period)
         grid = np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
     coordinate = _coordinate(diagram, seen) if observed is None else observed
     settings = {"parameter": parameter, "lowest": lowest, "highest": highest, "largest_state": bound, "seed": seed}
     settings |= {"max_memory": max_memory, "starts": starts, "searches": searches, "max_period": max_period}
-    settings |= {"observed": coordinate, "values": values} | held_settings(system, at, varied.original)
+    settings |= {"observed": coordinate, "values": values, "dtype": "float64", "device": "cpu"}
+    settings |= held_settings(system, at, varied.original)
     said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
     said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
-    missing = [f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete]
+    said += "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete)
     found = variables(diagram, seen, parameter, coordinate)
-    axis = {schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))}
     return schema.dataset(
         found,
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": "float64", "device": "cpu"},
-        verdict="".join([said, *missing]),
+        settings=settings,
+        verdict=said,
         method=METHOD,
-        coords=axis if values else {},
+        coords={schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))} if values else {},
         flags=schema.not_finite(found, FLAGS),
     )
 

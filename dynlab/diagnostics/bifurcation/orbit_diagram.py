@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation.branches import Branch, Diagram
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
@@ -87,8 +88,9 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
     return Visited(states, settled, *repeating)
 
 
-def check_memory(count: int, n: int, max_memory: float) -> None:
-    """Raise where the orbits at so many values take more."""
+def check_values(count: int, n: int, max_memory: float) -> None:
+    """Raise for a number of values below 0, and where the orbits at so many take more memory."""
+    check_at_least(0, values=count)
     blocks(1, 1.0, max_memory, 8.0 * count * ORBITS * KEPT * n)
 
 

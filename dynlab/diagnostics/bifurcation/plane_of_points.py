@@ -20,6 +20,7 @@ from dynlab.systems.held_jacobians import displacement_matrices, held_matrices
 from dynlab.trajectories.following import followed, orbit, scalar_code
 
 PARTS = 8  # of the way between two values, where one step leads elsewhere
+STRAIGHT = 0.5  # times the first step of Newton's method: so near it leads to where the method ends
 MISSED = 1e-6  # times the way and the size: so near Newton's method leads back to where it came from
 TRANSIENT = 2000  # steps before an orbit is looked at
 RETURNS = 1e-7  # times the size: an orbit that comes back so near repeats
@@ -71,7 +72,7 @@ class Plane:
         and back.
         """
         every = np.arange(len(self.places))
-        states, reached = self._blocked(self._newton, self._at(np.tile(start, (len(every), 1)), every))
+        states, reached, _ = self._blocked(self._newton, self._at(np.tile(start, (len(every), 1)), every))
         away = np.linalg.norm(states[:, : self.n] - start, axis=1)
         first = int(np.where(reached, away, np.inf).argmin())
         reached &= every == first
@@ -110,15 +111,18 @@ class Plane:
         return found, certain
 
     def _there_and_back(self, states: Real, begin: Real) -> tuple[Real, NDArray[np.bool_]]:
-        there, converged = self._blocked(self._newton, begin)
+        there, converged, direct = self._blocked(self._newton, begin)
         returning = np.concatenate([there[:, : self.n], states[:, self.n :]], axis=1)
-        back, returned = self._blocked(self._newton, returning)
+        back, returned, straight = self._blocked(self._newton, returning)
         moved, missed = (np.linalg.norm((each - states)[:, : self.n], axis=1) for each in (there, back))
         near = missed <= MISSED * np.maximum(moved, np.linalg.norm(states[:, : self.n], axis=1))
-        return there, near & converged & returned
+        return there, near & converged & returned & direct & straight
 
-    def _newton(self, states: Tensor) -> tuple[Real, NDArray[np.bool_]]:
-        """Return where Newton's method leads from states (k, n + 2) with their places held, and whether to a root."""
+    def _newton(self, states: Tensor) -> tuple[Real, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return where Newton's method leads from states (k, n + 2), whether to a root, and whether directly.
+
+        It does where the first step ends within half its length of the root; the places are held.
+        """
         n, places = self.n, states[:, self.n :]
 
         def value(h: Tensor, rows: Tensor) -> Tensor:
@@ -127,8 +131,12 @@ class Plane:
         def matrix(h: Tensor, rows: Tensor) -> Tensor:
             return displacement_matrices(self.held, torch.cat([h, places[rows]], dim=1))[:, :n, :n]
 
-        found = solve(value, matrix, states[:, :n], most=0)
-        return torch.cat([found.states, places], dim=1).numpy(), found.converged.numpy()
+        rows, begin = torch.arange(len(states)), states[:, :n]
+        found = solve(value, matrix, begin, most=0)
+        first = torch.linalg.solve_ex(matrix(begin, rows), -value(begin, rows).unsqueeze(-1))[0].squeeze(-1)
+        beside = (found.states - begin - first).norm(dim=-1)
+        direct = beside <= STRAIGHT * first.norm(dim=-1) + MISSED * begin.norm(dim=-1)
+        return torch.cat([found.states, places], dim=1).numpy(), found.converged.numpy(), direct.numpy()
 
     def periods(self, starts: Real, longest: int, largest: float) -> Index:
         """Return the period, up to `longest`, of what the orbit from each of `starts` (place, n) settles to, or a code.
@@ -139,7 +147,7 @@ class Plane:
 
         def period(states: Tensor) -> tuple[Index]:
             size = states[:, : self.n].norm(dim=-1).clamp_min(TINY)
-            settled = followed(self.held, states, TRANSIENT, largest, 0 * size, code)
+            settled = followed(self.held, states, TRANSIENT, max(largest, 1.0), 0 * size, code)
             last, moved = settled.states[:, : self.n], orbit(self.held, settled.states, longest, code)[0][..., : self.n]
             size = torch.maximum(last.norm(dim=-1), moved.norm(dim=-1).amax(dim=0)).clamp_min(TINY)
             away = ((moved - last).norm(dim=-1) / size).numpy()

@@ -144,7 +144,7 @@ def _ended(roots: DistinctRoots, fast: Held, starts: Tensor, origin: str, most: 
     if fast is not roots.held:
         finished = solve(exact.value, exact.matrix, ended.states.to(roots.held.input))
         ended = finished._replace(iterations=finished.iterations + ended.iterations.cpu())
-    return _rows(roots, ended, origin)
+    return _rows(roots, ended._replace(states=roots.held.difference(ended.states)), origin)
 
 
 def _of_affine(roots: DistinctRoots, starts: Tensor, origin: str) -> Starts:

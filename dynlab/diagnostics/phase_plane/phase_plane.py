@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.affine import is_affine
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
 from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, equilibria, equilibrium_variables
@@ -223,8 +224,7 @@ def _checked_steps(steps: int, grid: int) -> int:
     """Return the steps, or raise the error that says what is wrong with them or with the grid."""
     if not 1 <= steps <= MOST_STEPS:
         raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
-    if grid < 2:
-        raise UserError(f"The grid needs at least two points in each direction, got grid={grid}.")
+    check_at_least(2, grid=grid)
     return steps
 
 

@@ -59,7 +59,7 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
             continue
         ways = SIDES[:, None] * vector / np.abs(vector / window.half).max()
         if held.is_flow:
-            sides = list(_upstream(held, one.state + OFF * ways, dt, FLOW_STEPS, window))
+            sides = list(_upstream(held, one.state + OFF * ways, dt, FLOW_STEPS, window, LONGEST))
         else:
             sides = [_preimages(held, one.state, NEAR * way, rates.min(), window) for way in ways]
         for side, path in enumerate(sides):
@@ -79,17 +79,22 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     }
 
 
-def _upstream(held: Held, starts: Real, dt: float, count: int, window: Window) -> Real:
-    """Return the states of a flow at each of `count` steps before the starts, (start, count + 1, 2), NaN outside."""
+def _upstream(held: Held, starts: Real, dt: float, count: int, window: Window, longest: float = np.inf) -> Real:
+    """Return the states of a flow at `count` steps before the starts, (start, count + 1, 2), NaN outside the window.
+
+    They end where all have left the window, rest, or are longer than so many half windows.
+    """
     paths = np.full((len(starts), count + 1, 2), np.nan)
-    paths[:, 0] = starts
+    paths[:, 0], lengths = starts, np.zeros(len(starts))
     for begin in range(0, count, AT_ONCE):
         h = torch.as_tensor(paths[:, begin]).to(held.input)
         with torch.no_grad():
             some = orbit(held, h, min(AT_ONCE, count - begin), dt=-dt)[0].double().cpu().numpy().swapaxes(0, 1)
         inside = np.logical_and.accumulate(window.scaled(BEYOND).holds(some), axis=1)
         paths[:, begin + 1 : begin + 1 + some.shape[1]] = np.where(inside[..., None], some, np.nan)
-        if not inside[:, -1].any():
+        lengths += np.linalg.norm(np.diff(some, axis=1) / window.half, axis=2).sum(axis=1)
+        moves = np.linalg.norm((some[:, -1] - some[:, 0]) / window.half, axis=1) > NEAREST
+        if not (inside[:, -1] & moves & (lengths <= longest)).any():
             break
     return paths
 

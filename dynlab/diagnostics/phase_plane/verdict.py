@@ -82,10 +82,18 @@ def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float])
     found = []
     for frame, (before, after) in enumerate(itertools.pairwise(portraits), 1):
         if change := _change(before, after):
-            ends = f"{name} {number(values[frame - 1])} to {number(values[frame])}"
-            found.append(f"{change} between frames {frame:,} and {frame + 1:,} ({ends})")
+            where = _between(before, name, values[frame - 1], values[frame])
+            found.append(f"{change} between frames {frame:,} and {frame + 1:,} ({where})")
     more = [f"{len(found) - LISTED} more changes follow"] if len(found) > LISTED else []
     return f"{told}: {joined(found[:LISTED] + more) or 'no stability changes'}."
+
+
+def _between(ds: xr.Dataset, name: str, low: float, high: float) -> str:
+    """Return the value at which something changes: the critical step where that is the parameter, else both sides."""
+    critical = ds["critical_step"].values if "critical_step" in ds else np.empty(0)
+    if name == "step_size" and critical.size == 1 and min(low, high) <= critical[0] <= max(low, high):
+        return f"ε = {number(float(critical[0]), 3)}"
+    return f"{name} {number(low)} to {number(high)}"
 
 
 def _change(before: xr.Dataset, after: xr.Dataset) -> str:
