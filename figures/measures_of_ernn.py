@@ -116,7 +116,7 @@ def norms() -> dict[str, float]:
 
 
 def starts() -> dict[str, float]:
-    """Return how far a trained step that begins at 0 ends from one that begins at h_{k−1}, and both Jacobians' norms."""
+    """Return how far a trained step that begins at 0 ends from one that begins at h_{k−1}, and its Jacobian's norm."""
     found: dict[str, float] = {}
     for K, name in TRAINED.items():
         system, driven = _driven(name)
