@@ -57,7 +57,7 @@ def compute(fast: bool) -> Results:
     return {"eigenvalues": _together(found, settings)} | trained(fast)
 
 
-def trained(fast: bool) -> Results:
+def trained(fast: bool) -> dict[str, xr.Dataset]:
     """Return the same of the zoo's trained networks, each along a test sequence of its task."""
     names = [entry["name"] for entry in zoo.entries() if entry["task"] == TASK]
     found = {}
