@@ -2,7 +2,9 @@
 
 import json
 import re
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib
 import pytest
@@ -73,3 +75,20 @@ def test_the_colour_in_which_areas_shrink_is_the_pictures():
     shrinks = "violet" if blue > red else "orange"
     text = (FOLDER / "01-phase-portraits.ipynb").read_text(encoding="utf-8")
     assert f"Where it is {shrinks}, negative, the flow shrinks areas." in text
+
+
+@pytest.mark.parametrize(
+    "output", [{"text": "D = nan"}, {"data": {"text/plain": "array([nan, 1.])"}}, {"text": "D = 1.0"}]
+)
+def test_a_lesson_that_prints_nan_fails(output, monkeypatch):
+    from nbmake.nb_run import NotebookRun
+
+    monkeypatch.setattr(NotebookRun, "execute", NotebookRun.execute)  # which the file replaces
+    checked = runpy.run_path(str(FOLDER / "conftest.py"))["checked"]
+    executed = SimpleNamespace(nb=SimpleNamespace(cells=[{"outputs": [output]}]))
+    monkeypatch.setitem(checked.__globals__, "execute", lambda run: executed)
+    if output.get("text") == "D = 1.0":
+        assert checked(None) is executed
+    else:
+        with pytest.raises(AssertionError, match="nan"):
+            checked(None)
