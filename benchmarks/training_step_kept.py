@@ -16,7 +16,7 @@ LINE = re.compile(r"(?P<cell>.+?) {2,}(?P<least>[\d.]+) +(?P<median>[\d.]+) ")
 
 
 def record(files: Sequence[Path]) -> xr.Dataset:
-    """Return the median and the least time of each cell, from the output of ``benchmarks/training_step.py`` on each machine."""
+    """Return the median and the least time of each cell, as ``benchmarks/training_step.py`` printed them."""
     cells = [cell for _, cell in PUBLISHED.values() if cell]
     machines, rows = [], []
     for file in files:

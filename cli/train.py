@@ -79,6 +79,10 @@ SETTINGS = {
     "precision": (str, "float32, or bf16 for the products in training. [default: float32]"),
     "seed": (int, "Seed of the weights, the order of the data and the choice of held-out data. [default: 0]"),
     "threads": (int, "Threads of torch; sums depend on their number in the last bit. [default: 1]"),
+    "deterministic": (
+        bool,
+        "Take deterministic algorithms alone, for the same bits on the same GPU; not run on one here.",
+    ),
 }
 
 

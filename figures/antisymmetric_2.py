@@ -33,7 +33,7 @@ TIMES = 41
 GAMMAS, STEP_SIZES = (0.001, 0.01, 0.1, 1.0), (0.01, 0.1)  # of the paper's grids
 SEED = 0
 COLOURS = (style.BLUE, style.GREEN, style.ORANGE, style.VERMILION, style.BLACK)
-RANGES = (-32.0, 3.0), (-12.0, 1.5), (-32.0, 10.0)  # of ln |μ| and ln σ that is drawn, in each column
+RANGES = (-14.0, 6.0), (-12.0, 1.5), (-32.0, 10.0)  # of ln |μ| and ln σ that is drawn, in each column
 TRAINED_COLOURS = (style.PURPLE, style.SKY, *COLOURS)
 WORDS = {"mean": "mean modulus of the eigenvalues μ", "largest": "largest singular value σ"}
 LONG_NAMES = {
@@ -57,7 +57,7 @@ def compute(fast: bool) -> Results:
     return {"eigenvalues": _together(found, settings)} | trained(fast)
 
 
-def trained(fast: bool) -> Results:
+def trained(fast: bool) -> dict[str, xr.Dataset]:
     """Return the same of the zoo's trained networks, each along a test sequence of its task."""
     names = [entry["name"] for entry in zoo.entries() if entry["task"] == TASK]
     found = {}
@@ -148,17 +148,17 @@ def measured(results: Results) -> str:
     ]
     for name, words in WORDS.items():
         said.append(f"The {words} is {power(float(last[name].sel({schema.NETWORK: 'LSTM'})))} (LSTM)")
-        said += [
-            f"With ε = {s:g} and {_diffusions(which)} it is {joined([power(float(one)) for one in last[name].sel({schema.NETWORK: which})])}"
-            for s, which in groups.items()
-        ]
+        for step_size, which in groups.items():
+            values = [power(float(one)) for one in last[name].sel({schema.NETWORK: which})]
+            said.append(f"With ε = {step_size:g} and {_diffusions(which)} it is {joined(values)}")
     for key, one in results.items():
         if key != "eigenvalues":
             end = one.isel({schema.TIME: -1, schema.NETWORK: 0})
             values = [f"the {words} is {power(float(end[name]))}" for name, words in WORDS.items()]
             said.append(f"Of trained {key}, after {int(end[schema.TIME]):,} steps of its task, {joined(values)}")
     padded = [key for key in results if key not in ("eigenvalues", *BESIDE)]
-    return f"{'. '.join(said)}.{'' if padded else ' Networks trained on noise-padded CIFAR-10 are not in the zoo: not run.'}"
+    said += [] if padded else ["Networks trained on noise-padded CIFAR-10 are not in the zoo: not run"]
+    return f"{'. '.join(said)}."
 
 
 def _diffusions(names: list[str]) -> str:

@@ -46,6 +46,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "asRNN, D_f learns": {"color": style.PURPLE, "marker": "x", "ls": "--"},
     "LSTM, 68 units": {"color": style.VERMILION, "marker": "^"},
 }
+IN_PICTURE = {"asRNN, 138 units": "asRNN, 138 units, D_f frozen at 1e-5: a linear network"}
 COPIES, STAYED, HIGHER, HALF = "copies", "stays at the baseline", "diverged", "learns, not to the end"
 UNITS = re.compile(r", \d+ units")
 
@@ -129,7 +130,7 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
         high = np.flatnonzero(one.losses > CEILING)
         shown = slice(int(high[0]) + 1 if len(high) else None)  # what diverges leaves at the ceiling
         losses = np.clip(one.losses[shown], FLOOR, CEILING)
-        ax.plot(one.steps[shown], losses, label=one.name, ms=3, lw=1, **LOOK[one.name])
+        ax.plot(one.steps[shown], losses, label=IN_PICTURE.get(one.name, one.name), ms=3, lw=1, **LOOK[one.name])
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Recall after {found[0].delay:,} steps")
 
 

@@ -101,7 +101,7 @@ def measured(trainings: xr.Dataset) -> str:
         said.append(f"Under {title}: {'; '.join(each)}")
     return (
         f"Training loss after {TENTH} epochs and the least one within {EPOCHS}, medians over seeds. {'. '.join(said)}. "
-        f"The paper gives rate, batches and optimizer; the 100 epochs, the period of halving, clipping at 1 and the start "
-        f"within ±1/√n are dynlab's choices. dynlab's own recipe smooths its labels, with which no loss is below "
-        f"{SMOOTHED:.3f}, and ends after 10 to 14 epochs."
+        f"The paper gives rate, batches and optimizer; the {EPOCHS} epochs, the period of halving, clipping at 1 and "
+        "the start within ±1/√n are dynlab's choices. dynlab's own recipe smooths its labels, with which no loss is "
+        f"below {SMOOTHED:.3f}, and ends after 10 to 14 epochs."
     )

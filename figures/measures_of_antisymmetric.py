@@ -59,8 +59,9 @@ def gated() -> dict[str, float]:
                 negative.append(float((c < 0).double().mean()))
                 rates.append(approximate_eigenvalues(J.numpy()))
                 states = states + PAPER_STEP * flow.velocity(states, input)
-        largest, size = np.max(np.real(rates)), np.abs(rates).max()
-        found |= {f"negative_{scale}": np.mean(negative), f"largest_{scale}": largest, f"part_{scale}": largest / size}
+        largest, size = float(np.real(rates).max()), float(np.abs(rates).max())
+        found |= {f"negative_{scale}": float(np.mean(negative)), f"largest_{scale}": largest}
+        found[f"part_{scale}"] = largest / size
     parts = [found[f"part_{scale}"] for scale in SCALES]
     return found | {"least": min(parts), "most": max(parts)}
 
@@ -136,7 +137,7 @@ def slide_chain() -> dict[str, float]:
 
 def exponential() -> dict[str, float]:
     """Return how far ∂h_T/∂h_0 is from e^{Jt} with J at the start: under real inputs, and where nothing changes."""
-    system = zoo.load(TRAINED)
+    system: Any = zoo.load(TRAINED)
     inputs = driving_inputs(None, system, samples=1, shipped=True).inputs
     driven = along(system, inputs)
     J = jacobian(frozen(system), driven.states[:, :-1], driven.inputs).dense()[0].detach()
@@ -161,7 +162,8 @@ def planar() -> dict[str, float]:
 
 def speeds() -> dict[str, Any]:
     """Return how many times as fast the fused LSTM and the scripted AntisymmetricRNN are, on each machine."""
-    ds, found = kept("speed")["steps"], {}
+    ds = kept("speed")["steps"]
+    found: dict[str, Any] = {}
     pairs = {"fused": (speed.SINGLE, speed.FUSED), "scripted": (speed.STEPPED, speed.SCRIPTED)}
     for name, pair in pairs.items():
         times = speed.ratios(ds, *pair)

@@ -10,7 +10,6 @@ from dynlab.numerics.singular_values import singular_values
 from dynlab.program.differentiation import along
 from dynlab.systems import frozen
 from dynlab.systems.ernn import ERNN
-from dynlab.systems.fastrnn import FastRNN
 from dynlab.tasks import driving_inputs
 from dynlab.trajectories.driven import Driven
 from dynlab.trajectories.simulation import orbit
@@ -46,11 +45,18 @@ def _relative(system: ERNN, states: torch.Tensor, inputs: torch.Tensor) -> tuple
 
 
 def manifold() -> dict[str, float]:
-    """Return how far h_k + h_{k−1} is from the equilibrium: a dense ERNN run to its end, and the trained ones."""
+    """Return how far dense and trained ERNNs are from the manifold, and the least singular value of the dense one's ∇F.
+
+    The dense one's inner iteration is run to its end.
+    """
     inputs = _driven(TRAINED[1])[1].inputs[:1, :FEW]
     cell = frozen(ernn_6.dense(inner_steps=INNER, eta=ernn_6.ETA))
     states = orbit(cell, inputs, torch.zeros(1, cell.state_size, dtype=torch.float64)).detach()
-    found = {"dense": float(_relative(cell, states, inputs)[0].abs().max())}
+    off, z = _relative(cell, states, inputs)
+    slopes = 1 - z[0].square().unsqueeze(-1)  # tanh' at an equilibrium, where z = tanh(p)
+    gradients = (slopes * cell.recurrent_matrix() - torch.eye(cell.state_size)).detach().numpy()
+    found = {"dense": float(off.abs().max()), "least": float(singular_values(gradients)[..., -1].min())}
+    found |= {"columns": cell.input_size, "units": cell.state_size}
     last = FEW - 1
     J = torch.func.jacrev(lambda state: cell.step(state, inputs[0, last], last))(states[0, last])
     found["jacobian"] = float(torch.linalg.matrix_norm(J + torch.eye(cell.state_size), 2))
@@ -73,39 +79,6 @@ def near_identity() -> dict[str, float]:
     return found | {"excess": max(found[f"plus_{K}"] - found[f"minus_{K}"] for K in TRAINED)}
 
 
-def fastrnn() -> dict[str, float]:
-    """Return how far ERNN with K = 1 is from a FastRNN that has its weights, at each step's η."""
-    system, driven = _driven(TRAINED[1])
-    held = frozen(system)
-    U = held.U.matrix()
-    with torch.no_grad():
-        twin = FastRNN(system.input_size, system.state_size, "relu").double()
-        twin.U.copy_(2 * held.recurrent_matrix())
-        twin.W.copy_(U @ held.W)
-        twin.b.copy_(U @ held.b)
-        worst, possible = 0.0, [t for t in range(driven.steps) if 0 < float(held.eta[0, t]) < 1 / 2]
-        for t in possible:
-            eta = held.eta[0, t]
-            twin.alpha.copy_(torch.logit(eta))
-            twin.beta.copy_(torch.logit(1 - 2 * eta))
-            after = twin.step(driven.states[:, t], driven.inputs[:, t])
-            worst = max(worst, float((after - driven.states[:, t + 1]).abs().max()))
-    reach = {"lowest": float(held.eta.min()), "highest": float(held.eta.max())}
-    return reach | {"difference": worst, "possible": float(len(possible)), "steps": float(driven.steps)}
-
-
-def regular() -> dict[str, float]:
-    """Return the least singular value of ∇F of a dense ERNN at its equilibria, and the columns of its W."""
-    inputs = _driven(TRAINED[1])[1].inputs[:1, :FEW]
-    cell = frozen(ernn_6.dense(inner_steps=INNER, eta=ernn_6.ETA))
-    states = orbit(cell, inputs, torch.zeros(1, cell.state_size, dtype=torch.float64)).detach()
-    _, z = _relative(cell, states, inputs)
-    slopes = 1 - z[0].square()  # tanh' at an equilibrium, where z = tanh(p)
-    matrices = slopes.unsqueeze(-1) * cell.recurrent_matrix() - torch.eye(cell.state_size)
-    least = float(singular_values(matrices.detach().numpy())[..., -1].min())
-    return {"least": least, "columns": cell.input_size, "units": cell.state_size}
-
-
 def norms() -> dict[str, float]:
     """Return ‖U‖ of the trained networks, whose γ is 1."""
     found = {
@@ -116,7 +89,7 @@ def norms() -> dict[str, float]:
 
 
 def starts() -> dict[str, float]:
-    """Return how far a trained step that begins at 0 ends from one that begins at h_{k−1}, and both Jacobians' norms."""
+    """Return how far a trained step that begins at 0 ends from one that begins at h_{k−1}, and its Jacobian's norm."""
     found: dict[str, float] = {}
     for K, name in TRAINED.items():
         system, driven = _driven(name)

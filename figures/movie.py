@@ -19,7 +19,7 @@ from .measurements import Results
 from .scripts import Drawn, Script
 from .tutorial import GRADIENT, LOOK, RATE, RULE, Slope, Windows, answers, descent, sine_windows
 
-EPOCHS, FEW = 2000, 60
+EPOCHS, FEW = 4000, 60
 FRAMES, DRAWN = 26, 18  # epochs that are kept at most, and of them drawn: a GIF below 200 KiB
 BETA, MIX = 0.025, 0.5  # the tutorial's cutoff, and a half of each norm where it names no share
 SOFT = "L2 near 0, L1 beyond"

@@ -1,7 +1,7 @@
 """A review's seconds for an epoch of MNIST with and without a fused kernel, beside steps of a training timed here.
 
-``kept/speed.steps.nc`` holds the median and the least times that ``benchmarks/training_step.py`` printed on each machine;
-``benchmarks/training_step_kept.py`` reads them from its output.
+``kept/speed.steps.nc`` holds the median and the least times that ``benchmarks/training_step.py`` printed on each
+machine; ``benchmarks/training_step_kept.py`` reads them from its output.
 """
 
 import xarray as xr
@@ -50,17 +50,16 @@ def ratios(ds: xr.Dataset, slow: str, fast: str) -> xr.DataArray:
 def said(times: xr.DataArray) -> str:
     """Return quotients of times in words, one for each machine."""
     return "; ".join(
-        f"{machine} {float(times.sel(machine=machine)[0]):.3g}× by medians, {float(times.sel(machine=machine)[1]):.3g}× "
-        "by the least times"
-        for machine in times["machine"].values.tolist()
+        f"{machine} {float(median):.3g}× by medians, {float(least):.3g}× by the least times"
+        for machine, (median, least) in zip(times["machine"].values, times.transpose("machine", ...), strict=True)
     )
 
 
 def measured(ds: xr.Dataset) -> str:
     """Return the speed-ups in words."""
     return (
-        f"A fused LSTM against one stepped in Python: {said(ratios(ds, SINGLE, FUSED))}. AntisymmetricRNN in TorchScript "
-        f"against the same loop in Python: {said(ratios(ds, STEPPED, SCRIPTED))}. An epoch is {BATCHES} steps of 128 "
-        f"sequences, medians, without loading and optimizer. TensorFlow was not run"
+        f"A fused LSTM against one stepped in Python: {said(ratios(ds, SINGLE, FUSED))}. AntisymmetricRNN in "
+        f"TorchScript against the same loop in Python: {said(ratios(ds, STEPPED, SCRIPTED))}. An epoch is {BATCHES} "
+        f"steps of 128 sequences, medians, without loading and optimizer. TensorFlow was not run"
         f"{'' if any('CPU' in machine for machine in ds['machine'].values) else ', nor a processor'}."
     )

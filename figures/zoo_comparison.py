@@ -126,7 +126,7 @@ def measured(ds: xr.Dataset) -> str:
 
 
 def surviving(last: xr.DataArray) -> str:
-    """Return how many directions keep a tenth of their size at the end, from ln σ (sample, mode): "2.5 (1 to 8) of 80"."""
+    """Return how many directions keep a tenth of their size, from ln σ (sample, mode): "2.5 (1 to 8) of 80"."""
     counts = (last >= np.log(SURVIVES)).sum(schema.MODE).values
     spread = f" ({counts.min()} to {counts.max()})" if np.ptp(counts) else ""
     return f"{np.median(counts):g}{spread} of {last.sizes[schema.MODE]}"

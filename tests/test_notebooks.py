@@ -2,7 +2,9 @@
 
 import json
 import re
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,3 +58,20 @@ def test_every_exercise_has_its_solution(cells):
 def test_links_to_files_lead_somewhere(cells):
     text = "\n".join(of_kind(cells, "markdown"))
     assert [link for link in LINK.findall(text) if not (FOLDER / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "output", [{"text": "D = nan"}, {"data": {"text/plain": "array([nan, 1.])"}}, {"text": "D = 1.0"}]
+)
+def test_a_lesson_that_prints_nan_fails(output, monkeypatch):
+    from nbmake.nb_run import NotebookRun
+
+    monkeypatch.setattr(NotebookRun, "execute", NotebookRun.execute)  # which the file replaces
+    checked = runpy.run_path(str(FOLDER / "conftest.py"))["checked"]
+    executed = SimpleNamespace(nb=SimpleNamespace(cells=[{"outputs": [output]}]))
+    monkeypatch.setitem(checked.__globals__, "execute", lambda run: executed)
+    if output.get("text") == "D = 1.0":
+        assert checked(None) is executed
+    else:
+        with pytest.raises(AssertionError, match="nan"):
+            checked(None)

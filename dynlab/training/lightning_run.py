@@ -1,6 +1,7 @@
 """Lightning's part of a run: its trainer, its loggers and its checkpoints."""
 
 import logging
+import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator
@@ -58,7 +59,7 @@ def fit(
     if progress:
         callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
     kind, _, index = device.partition(":")
-    with _quiet(), _arithmetic(), torch.random.fork_rng(devices=[]):
+    with _quiet(), _arithmetic(settings.deterministic), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         trainer = Trainer(
             accelerator=kind,
@@ -86,18 +87,25 @@ def fit(
 
 
 @contextmanager
-def _arithmetic() -> Iterator[None]:
+def _arithmetic(deterministic: bool) -> Iterator[None]:
     """Keep cuDNN to float32, whose factors it rounds to ten bits otherwise, and take denormal numbers for 0.
+
+    Where it is to be deterministic cuBLAS has to be told before its first product, by a variable of the environment.
 
     A gradient that vanishes on its way back through a thousand steps goes through them, and a processor takes some
     twenty times as long for each.
     """
     rounded, flushed = torch.backends.cudnn.allow_tf32, float(torch.full((), DENORMAL) * 1) == 0
+    before = torch.are_deterministic_algorithms_enabled()
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(deterministic or before)
     torch.backends.cudnn.allow_tf32 = False
     torch.set_flush_denormal(True)
     try:
         yield
     finally:
+        torch.use_deterministic_algorithms(before)
         torch.backends.cudnn.allow_tf32 = rounded
         torch.set_flush_denormal(flushed)
 

@@ -88,6 +88,9 @@ class Settings:
         Of the weights, of the order of the data, and of all that is random in them.
     threads : int
         Of torch. Sums depend on it in the last bit; one is also the fastest for small networks.
+    deterministic : bool
+        Let torch take deterministic algorithms alone (`torch.use_deterministic_algorithms`), and refuse an operation
+        that has none, for the same bits on the same GPU. It was not run on one here.
     """
 
     epochs: int = 40
@@ -116,6 +119,7 @@ class Settings:
     precision: str = "float32"
     seed: int = 0
     threads: int = 1
+    deterministic: bool = False
 
     def __post_init__(self) -> None:
         def options(*names: str) -> dict[str, Any]:

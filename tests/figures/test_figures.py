@@ -138,7 +138,8 @@ def test_har2_draws_the_means_of_the_table_each_with_two_standard_errors():
         means = [line[0] for line in lines if len(line) == 1]
         expected = np.concatenate([one["published"].values[:, None], one["score"].values], axis=1)
         np.testing.assert_allclose(means, expected.ravel())
-        bars = np.array([segment[:, 0] for bar in ax.collections for segment in bar.get_segments()])
+        segments = [segment for bar in ax.collections for segment in bar.get_segments()]
+        bars = np.array([segment[:, 0] for segment in segments if np.size(segment)])
         error = 2 * one["score_std"] / np.maximum(one["seeds"], 1) ** 0.5
         known = np.isfinite(error.values.ravel())
         np.testing.assert_allclose(np.diff(bars, axis=1).ravel(), 2 * error.values.ravel()[known])

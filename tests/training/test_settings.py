@@ -8,7 +8,7 @@ import torch
 
 from dynlab import tasks
 from dynlab.errors import UserError
-from dynlab.training import Settings
+from dynlab.training import Run, Settings
 from dynlab.training.batches import Batches
 
 
@@ -97,3 +97,14 @@ def test_the_rest_after_a_restart_is_what_would_have_come(task, taken):
     for _, one, other in zip(range(9), source, stream(restarted), strict=False):
         assert torch.equal(one[0], other[0])
         assert torch.equal(one[1], other[1])
+
+
+def test_deterministic_algorithms_are_asked_for_while_a_run_trains_and_not_after(monkeypatch):
+    from dynlab.training.lightning_run import _arithmetic
+
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    for asked in (True, False):
+        with _arithmetic(asked):
+            assert torch.are_deterministic_algorithms_enabled() is asked
+        assert not torch.are_deterministic_algorithms_enabled()
+    assert Run("rnn", "digits", Settings(deterministic=True)).command.endswith(" --deterministic")
