@@ -3,6 +3,7 @@
 Fixed points and equilibria are points of a `Held` system.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,17 +18,14 @@ from dynlab.systems.copied import copied
 from dynlab.systems.embedding import Encoder
 from dynlab.systems.orthogonal import Orthogonal
 
-LONGEST_INDEX = 5  # digits of a device's number and one more
-
 
 def check_device(device: str) -> None:
     """Raise the error for a device that is unknown or not there: ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
-    kind, colon, index = device.partition(":")
+    kind, _, index = device.partition(":")
     counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
-    if kind not in counts or (colon and not (index.isdecimal() and len(index) < LONGEST_INDEX)):
-        raise UserError(f"The device must be cpu, cuda, cuda:1 or mps, got {device!r}.")
-    if int(index or 0) >= counts[kind]:
-        raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
+    number = int(index or 0) if (index or "0").isdecimal() else math.inf
+    if number >= counts.get(kind, 0):
+        raise UserError(f"There is no device {device!r} here: choose from cpu, cuda, cuda:1 and mps (--device cpu).")
 
 
 def number_type(dtype: str) -> torch.dtype:
