@@ -116,13 +116,6 @@ class Function(Map):
         """What to do about an error of the function's own."""
         if "numpy" in reason:
             return f"{self.name} computes with numpy: write it with torch, as torch.tanh in place of numpy.tanh."
-        if "in-place" in reason:
-            return f"{self.name} cannot be differentiated ({reason}): compute a new tensor in place of writing on one."
-        if "dtype" in reason:
-            return (
-                f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "
-                f"around it, so that its parameters are converted, or write .to(state) behind what it takes."
-            )
         other = next(order for order in ORDERS if order != self.order)
         return (
             f"{self.name} fails when it is called as {ORDERS[self.order]} with a state of shape {tuple(state.shape)} "

@@ -23,6 +23,14 @@ PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {
     "bf16": "bf16-mixed",
 }  # to Lightning's words
 DEFAULT_CUTOFF, DEFAULT_L1_SHARE = 1.0, 0.5
+# Settings, whether a value of theirs is allowed, and in words.
+RANGES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
+    (("weight_decay", "penalty", "clip", "noise"), lambda value: 0 <= value < math.inf, "finite and not negative"),
+    (("alpha", "dropout", "label_smoothing", "ema"), lambda value: 0 <= value < 1, "at least 0 and below 1"),
+    (("l1_share",), lambda value: 0 <= value <= 1, "from 0 to 1"),
+    # the system may end the process that asks for more threads
+    (("threads",), lambda value: value <= MOST_THREADS, f"at most {MOST_THREADS:,}"),
+)
 LOSSES = ("mse", "l1", "huber", "smooth-l1", "elastic-net")  # `dynlab.training.network.LOSSES` has the functions
 
 
@@ -123,17 +131,11 @@ class Settings:
 
         check_at_least(1, **options("epochs", "batch_size", "halve_every", "threads"))
         check_at_least(0, **options("warmup", "embedding", "seed"))
-        if self.threads > MOST_THREADS:  # the system may end the process that asks for more
-            raise UserError(f"--threads must be at most {MOST_THREADS:,}, got {self.threads:,}.")
         check_positive(**options("lr", "constrained_lr", "cutoff"))
-        for name, value in options("weight_decay", "penalty", "clip", "noise").items():
-            if not 0 <= value < math.inf:
-                raise UserError(f"{name} must be finite and not negative, got {value}.")
-        for name, value in options("alpha", "dropout", "label_smoothing", "ema").items():
-            if not 0 <= value < 1:
-                raise UserError(f"{name} must be at least 0 and below 1, got {value}.")
-        if not 0 <= self.l1_share <= 1:
-            raise UserError(f"--l1-share must be from 0 to 1, got {self.l1_share}.")
+        for names, is_within, words in RANGES:
+            for name, value in options(*names).items():
+                if not is_within(value):
+                    raise UserError(f"{name} must be {words}, got {value}.")
         named: dict[str, Iterable[str]] = {"optimizer": OPTIMIZERS, "constrained_optimizer": OPTIMIZERS}
         named |= {"precision": PRECISIONS, "schedule": SCHEDULES, "loss": LOSSES}
         for name, allowed in named.items():
