@@ -59,7 +59,7 @@ class Compiled(NamedTuple):
 
 @functools.cache
 def is_installed() -> bool:
-    """Whether numba is there: the extra ``fast``."""
+    """Tell whether numba is there: the extra ``fast``."""
     return importlib.util.find_spec("numba") is not None
 
 
@@ -150,7 +150,7 @@ class _Text:
         return [f"for i in range({size}):", *(f"    {line}" for line in body)]
 
     def _place(self, key: tuple[str, int], values: Any) -> int:
-        """Where a stored array begins in `c`."""
+        """Return where a stored array begins in `c`."""
         if key not in self.stored:
             array = np.asarray(values, dtype=np.float64).ravel()
             self.stored[key] = 1 + self.count

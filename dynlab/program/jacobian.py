@@ -27,7 +27,7 @@ class Term:
     matrix : Tensor or None
         Shape (rows, entries), or (..., rows, entries); None for the entries themselves.
     knot : int
-        What it multiplies; 0 is the vector that the operator is applied to.
+        Number of what it multiplies; 0 is the vector that the operator is applied to.
     entries : slice or Tensor
     """
 
@@ -50,7 +50,7 @@ class Operator:
     knots : sequence of Blocks
     columns : int
     like : Tensor
-        Of the dtype and device of the numbers.
+        A tensor of the dtype and device of the numbers.
     """
 
     def __init__(self, knots: Sequence[Blocks], columns: int, like: Tensor) -> None:

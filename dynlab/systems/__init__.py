@@ -1,4 +1,4 @@
-"""What evolves: every system, one family a file. The table is `SYSTEMS`."""
+"""Every system, one family a file. The table is `SYSTEMS`."""
 
 from typing import Any
 

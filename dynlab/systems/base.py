@@ -1,4 +1,4 @@
-"""What evolves: the interfaces `Map` and `Flow`, and what makes a map of a flow.
+"""The interfaces `Map` and `Flow`, and Euler's map of a flow.
 
 A system knows one step and nothing else; every analysis is a function of a system (`dynlab.diagnostics`).
 """
@@ -19,7 +19,7 @@ from dynlab.systems.orthogonal import Orthogonal, orthogonal_matrices
 
 
 class System(nn.Module, abc.ABC):
-    """What `Map` and `Flow` share: sizes, bounds, and what a step cannot tell.
+    """The common part of `Map` and `Flow`: sizes, bounds, and what a step cannot tell.
 
     Systems are batched over leading dimensions: a state has shape (..., state_size), an input (..., input_size),
     a step number `t` is an int or an integer tensor that broadcasts with the leading dimensions. A system without
@@ -32,7 +32,7 @@ class System(nn.Module, abc.ABC):
     config : dict
         The arguments that `dynlab.create` was called with, defaults included; empty for a system made otherwise.
     state_size, input_size : int
-        Of one step: what `step` takes, and the values of a held input (`at` of `dynlab.fixed_points`).
+        Sizes of one step: what `step` takes, and the values of a held input (`at` of `dynlab.fixed_points`).
     network_input_size : int
         The width of what the network is given, which is what diagnostics take as `inputs`. `drive` makes the steps'
         inputs of it: a layer of a stack has those below it run, and a network of tokens looks vectors up. Without
@@ -42,11 +42,11 @@ class System(nn.Module, abc.ABC):
     task : str or None
         The public name of the task it was trained on, where that is known.
     task_settings : dict
-        What that task was made with, so that `dynlab.tasks.create` makes it again.
+        Settings of that task, so that `dynlab.tasks.create` makes it again.
     embedding : Embedding, Encoder or None
-        What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
+        Maker of the steps' inputs, of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
     recorded_inputs : ndarray or None
-        What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
+        Inputs that drive it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
     """
 
     name: str
@@ -75,7 +75,7 @@ class System(nn.Module, abc.ABC):
 
     @property
     def json_config(self) -> dict[str, Any]:
-        """What of `config` a result's settings can hold: all but tensors."""
+        """The part of `config` that a result's settings can hold: all but tensors."""
         return {name: value for name, value in self.config.items() if not torch.is_tensor(value)}
 
     @property
@@ -85,7 +85,7 @@ class System(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        """What the system computes of a state: `Map.step`, or `Flow.velocity`."""
+        """Compute what follows from a state: `Map.step`, or `Flow.velocity`."""
 
     def forward(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """Return `evolve`, for `torch.func.functional_call`."""
@@ -97,7 +97,7 @@ class System(nn.Module, abc.ABC):
         Raises
         ------
         NoProgram
-            Where the step cannot be traced.
+            If the step cannot be traced.
         """
         return derived(self).program.held(input, t)
 
@@ -124,7 +124,7 @@ class System(nn.Module, abc.ABC):
         return None
 
     def penalty(self) -> Tensor | None:
-        """What training adds to the loss, times a weight of its own, to keep a matrix near what it should be."""
+        """Return what training adds to the loss, times a weight of its own, to keep a matrix near what it should be."""
         return None
 
     def constrained_parameters(self) -> list[nn.Parameter]:
@@ -136,7 +136,7 @@ class System(nn.Module, abc.ABC):
         return None
 
     def after_optimizer_step(self) -> None:
-        """What a system does to its own parameters once an optimiser has moved them: bases of orthogonal matrices move.
+        """Change the system's own parameters once an optimiser has moved them: bases of orthogonal matrices move.
 
         Training calls it after every step of an optimiser. What it counts is kept in buffers, so that a checkpoint
         resumes exactly.
@@ -149,7 +149,7 @@ class System(nn.Module, abc.ABC):
         return state
 
     def drive(self, inputs: Tensor) -> Tensor:
-        """What the steps are given when the network is given `inputs`, shape (..., time, m) to (..., time, input_size).
+        """Return the steps' inputs for the network's `inputs`, shape (..., time, m) to (..., time, input_size).
 
         The identity, but for a network that reads tokens, and for a layer that reads the complete output of the layers
         below it.

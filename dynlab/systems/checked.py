@@ -1,4 +1,4 @@
-"""What a public function of a system is called with, checked before it computes anything."""
+"""The arguments of a public function of a system, checked before it computes anything."""
 
 import functools
 import inspect

@@ -76,12 +76,12 @@ class Function(Map):
         return torch.cat([to_real(part) if self.complex_state else part for part in found], dim=-1)
 
     def mixes_rows(self) -> bool:
-        """Whether `f` is one of one state alone, as of h.norm() and h[0], which are others of a batch.
+        """Tell whether `f` is one of one state alone, as of h.norm() and h[0], which are others of a batch.
 
         Raises
         ------
         UserError
-            Where it fails at random states and at 0, or gives two answers to one state.
+            If it fails at random states and at 0, or gives two answers to one state.
         """
         generator = torch.Generator().manual_seed(0)
         like = next(self.parameters(), torch.zeros((), dtype=torch.float64)).detach().real
@@ -113,7 +113,7 @@ class Function(Map):
         return made
 
     def _why(self, reason: str, state: Tensor, input: Tensor) -> str:
-        """What to do about an error of the function's own."""
+        """Say what to do about an error of the function's own."""
         if "numpy" in reason:
             return f"{self.name} computes with numpy: write it with torch, as torch.tanh in place of numpy.tanh."
         other = next(order for order in ORDERS if order != self.order)
@@ -148,13 +148,13 @@ def from_function(
         input_size), returning the next state. One that is of one state alone, with h[0] or h.norm(), is given each
         row by itself. A `torch.nn.Module` is copied, never changed.
     state_size : int or sequence of int
-        Of several, the state is a tuple of tensors of these sizes, such as (h, c), and so is what `f` returns.
+        Size of the state. With several sizes the state is a tuple of tensors, such as (h, c), and so is the result.
     input_size : int
     order : "hx" or "xh", optional
         ``"xh"`` calls ``f(input, state)``. Without it the state comes first. A function whose arguments are named the
         other way round, such as ``forward(self, x, h)``, is then refused: both orders may compute, and one is wrong.
     complex_state : bool
-        Whether `f` takes and returns complex states. The system's state is their real parts, then the imaginary ones.
+        `f` takes and returns complex states. The system's state is their real parts, then the imaginary ones.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def _arguments(f: Callable[..., Any]) -> list[str]:
     Raises
     ------
     UserError
-        Where it cannot be called with two.
+        If it cannot be called with two.
     """
     try:
         signature = inspect.signature(f.forward if isinstance(f, nn.Module) else f)

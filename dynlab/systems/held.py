@@ -1,4 +1,4 @@
-"""What is analysed of a system: a frozen copy, on a device, and that with its input and step number held.
+"""A frozen copy of a system, on a device, and that copy with its input and step number held.
 
 Fixed points and equilibria are points of a `Held` system.
 """
@@ -78,11 +78,11 @@ class Held:
 
     @property
     def is_flow(self) -> bool:
-        """Whether a flow is held: its points at rest are equilibria, and its stability is decided at Re λ = 0."""
+        """Tell whether a flow is held: its points at rest are equilibria, and its stability is decided at Re λ = 0."""
         return isinstance(self.system, Flow)
 
     def given(self, states: Tensor) -> tuple[Tensor, Tensor, int]:
-        """What a method of the system is called with at `states` (..., n): those, the input, and t."""
+        """Return what a method of the system is called with at `states` (..., n): those, the input, and t."""
         return states, self.input.expand(*states.shape[:-1], -1), self.t
 
     def moved(self, states: Tensor) -> Tensor:
@@ -110,9 +110,9 @@ def held_input(system: System, at: str | ArrayLike, driven: Tensor, given: bool)
     system : System
     at : "zero", "mean" or array_like, shape (input,)
     driven : Tensor, shape (sample, time, input)
-        What the steps are given; the mean is taken over samples and time.
+        Inputs of the steps; the mean is taken over samples and time.
     given : bool
-        Whether `driven` is what a user gave.
+        A user gave `driven`.
 
     Raises
     ------
@@ -150,6 +150,6 @@ def step_number(system: System, at_step: int) -> int:
 
 
 def held_settings(system: System, at: str | ArrayLike, held: Held) -> dict[str, Any]:
-    """What a Dataset's settings say of a system and of what is held."""
+    """Return what a Dataset's settings say of a system and of what is held."""
     words = at if isinstance(at, str) else "values"
     return {"at": words, "input": held.input.tolist(), "at_step": held.t, "config": system.json_config}

@@ -40,7 +40,7 @@ class RealTimeRecurrentLearning:
     sensitivity : dict of str to Tensor, shape (sample, state, *parameter)
         For each of the system's trainable parameters by name.
     steps : int
-        How many have been made.
+        Number of steps made.
 
     Examples
     --------
@@ -119,9 +119,9 @@ def real_time_recurrent_learning(
     ----------
     system : Map
     inputs : Tensor, shape (sample, time, input)
-        What the network is given; what its steps are given is `system.drive(inputs)`.
+        Inputs of the network; what its steps are given is `system.drive(inputs)`.
     loss : callable
-        Of what the system shows, shape (sample, output), and the step's number from 1 to a scalar.
+        Function of what the system shows, shape (sample, output), and the step's number from 1 to a scalar.
     every_step : bool
         The loss is the sum of that of every step; otherwise that of the last one.
 

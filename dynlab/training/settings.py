@@ -1,4 +1,4 @@
-"""How a network is trained: every number of it in one place, checked before anything starts."""
+"""The settings of a training: every number of it in one place, checked before anything starts."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,12 +55,12 @@ class Settings:
         Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs and tenth
         by ten, plateau by two after each epoch whose validation loss is not below all before it.
     halve_every : int
-        Of halve and tenth.
+        Period of halve and tenth.
     warmup : int
         Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
     weight_decay : float
-        Of the optimizer: added to the gradient by all but ``adamw``, which decouples it. Constrained parameters do not
-        decay: they are coordinates around a base, and to decay would be to go back to that base. Where a system says
+        Decay by the optimizer: added to the gradient by all but ``adamw``, which decouples it. Constrained parameters
+        do not decay: they are coordinates around a base, and to decay would be to go back to that base. Where a system says
         that some of its parameters alone decay (`dynlab.systems.System.decaying_parameters`), nothing else does.
     alpha : float
         Decay per step of ``rmsprop``'s average of squared gradients.
@@ -69,33 +69,33 @@ class Settings:
     clip : float
         The greatest norm of the gradient of all parameters; 0 does not clip.
     dropout : float
-        Of the output that the read-out sees.
+        Dropped share of the output that the read-out sees.
     noise : float
         Deviation of the normal noise that is added to training inputs.
     label_smoothing : float
     loss : str or None
-        What a task with values is trained on, one of `LOSSES`; None for its own, the mean squared error. What is
+        Loss of a task with values, one of `LOSSES`; None for its own, the mean squared error. What is
         reported is the task's metric all the same.
     cutoff : float
-        Of ``huber`` and ``smooth-l1``: errors beyond it count linearly.
+        Threshold of ``huber`` and ``smooth-l1``: errors beyond it count linearly.
     l1_share : float
-        Of ``elastic-net``.
+        Share of the absolute error in ``elastic-net``.
     ema : float
         Decay per step of the average of the weights that is validated and saved; 0 takes the weights themselves.
     embedding : int
         The size of the vectors that are learned for a task's tokens; 0 for a task that has none.
     carry : bool
-        Of a task whose sequences are windows of one stream: the stream is cut into `batch_size` parallel ones, whose
+        For a task whose sequences are windows of one stream: the stream is cut into `batch_size` parallel ones, whose
         windows follow each other from batch to batch, each started at the state that the one before it ended in; the
         gradient ends at the window's start (truncated backpropagation through time).
     augment : tuple of str
         Augmentations of the task, ``NAME`` or ``NAME:STRENGTH``.
     precision : {"float32", "bf16"}
-        Of the products in training; weights, gradients and what is reported stay in float32.
+        Type of the products in training; weights, gradients and what is reported stay in float32.
     seed : int
-        Of the weights, of the order of the data, and of all that is random in them.
+        Seed of the weights, of the order of the data, and of all that is random in them.
     threads : int
-        Of torch. Sums depend on it in the last bit; one is also the fastest for small networks.
+        Threads of torch. Sums depend on it in the last bit; one is also the fastest for small networks.
     """
 
     epochs: int = 40
@@ -173,7 +173,7 @@ class Settings:
 
     @property
     def _apart(self) -> bool:
-        """Whether constrained parameters have an optimizer of another kind than the others."""
+        """Tell whether constrained parameters have an optimizer of another kind than the others."""
         return self.constrained_optimizer not in (None, self.optimizer)
 
     def make_optimizer(
