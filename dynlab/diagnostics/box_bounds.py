@@ -12,8 +12,8 @@ from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Map, System
+from dynlab.systems.autonomous import held_input, step_number
 from dynlab.systems.checked import checked
-from dynlab.systems.held import held_input, step_number
 from dynlab.trajectories.simulation import prepare
 from dynlab.wording import at_most, interval, near_one, number, place
 

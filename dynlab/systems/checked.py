@@ -10,8 +10,8 @@ import torch
 
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
+from dynlab.systems.autonomous import number_type
 from dynlab.systems.base import System
-from dynlab.systems.held import number_type
 
 P = ParamSpec("P")
 R = TypeVar("R")

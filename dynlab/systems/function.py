@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dynlab.errors import UserError, entry, out_of_memory
 from dynlab.systems.base import Map
 from dynlab.systems.complex_state import to_complex, to_real
-from dynlab.systems.copied import copied
+from dynlab.systems.module_copy import copied
 
 ROWS = 2  # dimensions
 SOME = 3  # states that tell a function of one state from one of rows

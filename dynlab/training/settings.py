@@ -60,8 +60,8 @@ class Settings:
         Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
     weight_decay : float
         Decay by the optimizer: added to the gradient by all but ``adamw``, which decouples it. Constrained parameters
-        do not decay: they are coordinates around a base, and to decay would be to go back to that base. Where a system says
-        that some of its parameters alone decay (`dynlab.systems.System.decaying_parameters`), nothing else does.
+        do not decay: they are coordinates around a base, and to decay would be to go back to that base. Where a system
+        says that some of its parameters alone decay (`dynlab.systems.System.decaying_parameters`), nothing else does.
     alpha : float
         Decay per step of ``rmsprop``'s average of squared gradients.
     penalty : float

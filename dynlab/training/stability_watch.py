@@ -18,7 +18,7 @@ from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
-from dynlab.systems.copied import copied
+from dynlab.systems.module_copy import copied
 
 LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT = (
     "stability/log_gradient",

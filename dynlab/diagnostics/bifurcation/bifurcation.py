@@ -25,9 +25,9 @@ from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Euler, Flow, Map, System
+from dynlab.systems.autonomous import held_settings
+from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.systems.checked import checked
-from dynlab.systems.held import held_settings
-from dynlab.systems.held_jacobians import held_matrices
 from dynlab.trajectories.simulation import prepare
 from dynlab.wording import number
 

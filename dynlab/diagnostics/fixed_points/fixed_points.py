@@ -21,8 +21,8 @@ from dynlab.diagnostics.fixed_points.verification import order, records
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map, System, frozen
+from dynlab.systems.autonomous import Held, held_input, held_settings, number_type, step_number
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
 from dynlab.trajectories.simulation import prepare
 
 LARGEST_START = 1e100  # whose squares are still numbers

@@ -15,7 +15,7 @@ from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.program import NoProgram
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.wording import agree, at_most, joined
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dynlab.numerics import merging
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.roots import Roots, solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 MOST_ROUNDS, MOST_OF_LARGE = 12, 3
 MOST_POINTS = 1024  # beyond which no round follows, as of an angle that is counted on

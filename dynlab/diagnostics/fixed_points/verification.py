@@ -25,8 +25,8 @@ from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.numerics.roots import ROUNDINGS, rounding, tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.program.differentiation import jacobian_and_error
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate

@@ -23,8 +23,8 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import Components, principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
+from dynlab.systems.autonomous import Held
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held
 from dynlab.trajectories.driven import drive
 from dynlab.wording import over
 

@@ -14,8 +14,8 @@ from dynlab.diagnostics.phase_plane.field import field
 from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 OFF = 0.01  # of half the window: where a flow's separatrix starts on the eigenvector, which it leaves by the square
 NEAR = 1e-3  # likewise of a map's

@@ -11,8 +11,8 @@ from dynlab.diagnostics.bifurcation.equation import SolutionCurve
 from dynlab.diagnostics.bifurcation.parameters import Varied, named
 from dynlab.errors import UserError
 from dynlab.systems import Flow, Map, create, frozen
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 CASES = [
     ("logistic", {}, "r"),

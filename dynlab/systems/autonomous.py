@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, System
-from dynlab.systems.copied import copied
 from dynlab.systems.embedding import Encoder
+from dynlab.systems.module_copy import copied
 from dynlab.systems.orthogonal import Orthogonal
 
 
@@ -61,7 +61,7 @@ def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str =
 class Held:
     """F(h) = step(h, x, t) of a map, f(h) = velocity(h, x, t) of a flow, with x and t held.
 
-    Its Jacobians are `dynlab.systems.held_jacobians.held_matrices` and the functions beside it.
+    Its Jacobians are `dynlab.systems.autonomous_jacobians.held_matrices` and the functions beside it.
 
     Attributes
     ----------
