@@ -123,7 +123,7 @@ class Linear:
             scales[d] = made.reshape(-1) if shared else made.expand(*batch, made.shape[-1])
         knots: list[Blocks] = [
             [
-                (size, [Term(scales[d], matrices[m], knot, places) for d, m, knot, places in terms])
+                (size, [Term(scales[d], _in_type(matrices[m], state), knot, places) for d, m, knot, places in terms])
                 for size, terms in blocks
             ]
             for blocks in self.layout
@@ -159,6 +159,10 @@ class Linear:
                 default=0,
             )
         return total
+
+
+def _in_type(matrix: Tensor | None, like: Tensor) -> Tensor | None:
+    return None if matrix is None else matrix.to(like.dtype)
 
 
 def _same(now: Any, then: Any) -> bool:
