@@ -21,7 +21,7 @@ from dynlab import from_module
 from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.starting_states import bounded, orbits, random_starts, reach_of
 from dynlab.systems import Map, from_function
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 STARTS = (4, 8, 16)  # of each round of the search: few, so that lists stay incomplete
 DRAWS = 500  # further starts, from which the share is measured

@@ -26,8 +26,8 @@ from dynlab.checkpoints.naming import Choice, choose
 from dynlab.checkpoints.recording import record, record_at_rest
 from dynlab.errors import UserError, one_line
 from dynlab.systems import System, from_function, frozen
-from dynlab.systems.copied import copied
 from dynlab.systems.function import OF_CODE, Function
+from dynlab.systems.module_copy import copied
 from dynlab.systems.torch_layers import RecurrentModule, torch_layer
 
 OF_WEIGHTS = WeightNorm | SpectralNorm | BasePruningMethod  # hooks that make a weight of its parts before a call

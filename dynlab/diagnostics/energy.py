@@ -16,10 +16,10 @@ from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.errors import UserError, entry
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Flow, System, frozen
+from dynlab.systems.autonomous import Held, held_input
+from dynlab.systems.autonomous_jacobians import check_seconds, held_matrices
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held, held_input
-from dynlab.systems.held_jacobians import check_seconds, held_matrices
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.trajectories.simulation import orbit, prepare, prepare_flow, simulate
 from dynlab.words import at_most, interval, joined, number, ranging

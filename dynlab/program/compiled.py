@@ -59,7 +59,7 @@ class Compiled(NamedTuple):
 
 @functools.cache
 def is_installed() -> bool:
-    """Whether numba is there: the extra ``fast``."""
+    """Tell whether numba is there: the extra ``fast``."""
     return importlib.util.find_spec("numba") is not None
 
 
@@ -150,7 +150,7 @@ class _Text:
         return [f"for i in range({size}):", *(f"    {line}" for line in body)]
 
     def _place(self, key: tuple[str, int], values: Any) -> int:
-        """Where a stored array begins in `c`."""
+        """Return where a stored array begins in `c`."""
         if key not in self.stored:
             array = np.asarray(values, dtype=np.float64).ravel()
             self.stored[key] = 1 + self.count
@@ -237,19 +237,14 @@ class _Text:
                         f"    w[{at + row * n} + j] += {own} * w[{below + entry * n} + j]",
                     ]
             return lines
-        matrix = self.program.constants[place.matrix]
-        chosen = matrix if place.rows is None else matrix[list(place.rows)]
-        width = len(entries)
-        stored = self._place((f"rows {place.matrix} {place.rows}", 0), chosen.detach().cpu().double().numpy())
-        first = entries[0]
-        if entries != tuple(range(first, first + width)):
-            spread = np.zeros((size, self.rows[knot]))
-            spread[:, list(entries)] = chosen.detach().cpu().double().numpy()
-            stored, first, width = self._place((f"spread {place}", 0), spread), 0, self.rows[knot]
+        matrix, width = self.program.constants[place.matrix], self.rows[knot]
+        spread = np.zeros((size, width))
+        spread[:, list(entries)] = matrix if place.rows is None else matrix[list(place.rows)]
+        stored = self._place((str(place), 0), spread)
         if knot == 0:
-            inner = f"    w[{at} + i * {n} + {first} + j] += {scale} * c[{stored} + i * {width} + j]"
+            inner = f"    w[{at} + i * {n} + j] += {scale} * c[{stored} + i * {width} + j]"
             return self._loop(size, f"for j in range({width}):", inner)
-        inner = f"        w[{at} + i * {n} + k] += value * w[{below + first * n} + j * {n} + k]"
+        inner = f"        w[{at} + i * {n} + k] += value * w[{below} + j * {n} + k]"
         value = f"    value = {scale} * c[{stored} + i * {width} + j]"
         return self._loop(size, f"for j in range({width}):", value, f"    for k in range({n}):", inner)
 

@@ -1,4 +1,4 @@
-"""What is derived of a system: its program, and Jacobians with bounds on their rounding, made once for each system."""
+"""A system's program, and Jacobians with bounds on their rounding, made once for each system."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Derived:
     ----------
     system : System
     method : str
-        Of (state, input, t): ``evolve``, or ``ungated_residual``.
+        A method of (state, input, t): ``evolve``, or ``ungated_residual``.
     stretches : bool
         Make a matrix of a stretch of complex calls.
 
     Raises
     ------
     NoProgram
-        Where the step cannot be traced, or the trace is not the step.
+        If the step cannot be traced, or the trace is not the step.
     """
 
     def __init__(self, system: Any, method: str = "evolve", stretches: bool = True) -> None:
@@ -64,7 +64,7 @@ class Derived:
         verify(system, method, self.program, self.parts["state"])
 
     def is_current(self) -> bool:
-        """Whether the parameters' numbers and the attributes are still those that were traced."""
+        """Tell whether the parameters' numbers and the attributes are still those that were traced."""
         return self.has_settings() and all(leaf._version == version for leaf, version in self.watched)
 
     def has_settings(self) -> bool:
@@ -91,7 +91,7 @@ class Linear:
     constants : list of Tensor
         Values of the program's constants.
     code : TorchCode, optional
-        Of the operations that scale; made where it is not given.
+        Code of the operations that scale; made where it is not given.
     """
 
     def __init__(self, linear: Linearisation, constants: list[Tensor], code: TorchCode | None = None) -> None:
@@ -123,7 +123,7 @@ class Linear:
             scales[d] = made.reshape(-1) if shared else made.expand(*batch, made.shape[-1])
         knots: list[Blocks] = [
             [
-                (size, [Term(scales[d], matrices[m], knot, places) for d, m, knot, places in terms])
+                (size, [Term(scales[d], _in_type(matrices[m], state), knot, places) for d, m, knot, places in terms])
                 for size, terms in blocks
             ]
             for blocks in self.layout
@@ -145,7 +145,7 @@ class Linear:
 
     @property
     def terms(self) -> int:
-        """How often an entry of the dense matrix is rounded: terms, and lengths of products of knots."""
+        """Number of times that an entry of the dense matrix is rounded: terms, and lengths of products of knots."""
         total = 2
         for blocks in self.layout:
             total += max((len(terms) for _, terms in blocks), default=0) + 1
@@ -159,6 +159,10 @@ class Linear:
                 default=0,
             )
         return total
+
+
+def _in_type(matrix: Tensor | None, like: Tensor) -> Tensor | None:
+    return None if matrix is None else matrix.to(like.dtype)
 
 
 def _same(now: Any, then: Any) -> bool:
@@ -193,7 +197,7 @@ _DERIVED: WeakKeyDictionary[Any, dict[str, Derived | str]] = WeakKeyDictionary()
 
 
 def derived(system: Any, method: str = "evolve") -> Derived:
-    """What is derived of a method (state, input, t) of a system; made anew where parameters or settings have changed.
+    """Return what is derived of a system's method (state, input, t), made anew once parameters or settings change.
 
     Raises
     ------

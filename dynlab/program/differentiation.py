@@ -81,7 +81,7 @@ def step_and_error(
 ) -> tuple[Tensor, Tensor] | None:
     """Return what the method computes and a bound on each entry's error, shape (..., rows); None without a program.
 
-    Parameters are those of `jacobian`. Products with matrices are computed to twice the digits.
+    Parameters are those of `jacobian`.
     """
     try:
         made = derived(system, method)

@@ -42,7 +42,7 @@ def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: boo
     state : list of arb
         One ball a coordinate.
     kinks : bool
-        Whether the slope of a ReLU, or of a modReLU that is continuous, is the interval from 0 to 1 where it may be at
+        Take the slope of a ReLU, or of a modReLU that is continuous, as the interval from 0 to 1 where it may be at
         a kink (Clarke's derivative), rather than refused.
     slopes : bool
 
@@ -192,7 +192,7 @@ def assembled(
 
 
 def _turned(function: Callable[[arb_mat], arb_mat], a: Structured) -> Structured:
-    """What a linear function of columns makes of M and of every A_k."""
+    """Return what a linear function of columns makes of M and of every A_k."""
     return Structured(function(a.matrix), [(function(left), right) for left, right in a.terms])
 
 

@@ -1,4 +1,4 @@
-"""What the elementary ATen calls become: functions of each entry, sums and products of matrices."""
+"""Lowerings of the elementary ATen calls: functions of each entry, sums and products of matrices."""
 
 from __future__ import annotations
 

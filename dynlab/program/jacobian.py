@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ class Term:
     matrix : Tensor or None
         Shape (rows, entries), or (..., rows, entries); None for the entries themselves.
     knot : int
-        What it multiplies; 0 is the vector that the operator is applied to.
+        Number of what it multiplies; 0 is the vector that the operator is applied to.
     entries : slice or Tensor
     """
 
@@ -50,7 +50,7 @@ class Operator:
     knots : sequence of Blocks
     columns : int
     like : Tensor
-        Of the dtype and device of the numbers.
+        A tensor of the dtype and device of the numbers.
     """
 
     def __init__(self, knots: Sequence[Blocks], columns: int, like: Tensor) -> None:
@@ -92,43 +92,7 @@ class Operator:
 
     def dense(self) -> Tensor:
         """Return the matrices, shape (..., rows, columns); without leading dimensions where all states share them."""
-        found: list[Tensor] = []
-        sizes = [self.columns, *(sum(size for size, _ in blocks) for blocks in self.knots)]
-        for blocks in self.knots:
-            parts = [self._block(size, terms, found, sizes) for size, terms in blocks]
-            found.append(parts[0] if len(parts) == 1 else _cat(parts))
-        return found[-1]
-
-    def _block(self, size: int, terms: list[Term], found: list[Tensor], sizes: list[int]) -> Tensor:
-        """The rows of one block: terms over all columns first, the others added into their columns."""
-        whole = [t for t in terms if t.knot > 0 or (t.matrix is not None and _is_all(t.entries, self.columns))]
-        rest = [t for t in terms if t not in whole]
-        batches = [t.scale.shape[:-1] for t in terms if t.scale is not None]
-        batch = np.broadcast_shapes(*batches, *(found[t.knot - 1].shape[:-2] for t in whole if t.knot))
-        shape = (*batch, size, self.columns)
-        if not whole:
-            total = self._like.new_zeros(shape)
-        for number, term in enumerate(whole):
-            factor = _factor(term, found, sizes)
-            if number and term.scale is not None:
-                total.addcmul_(term.scale.unsqueeze(-1), factor)
-            elif number:
-                total.add_(factor)
-            else:
-                total = _times(term.scale, factor)
-                if len(terms) > 1 and (term.scale is None or total.shape != shape):  # it is written on
-                    total = total.expand(shape).clone()
-        for term in sorted(rest, key=lambda t: t.matrix is None):
-            scale = self._like.new_ones(1) if term.scale is None else term.scale
-            if term.matrix is not None and isinstance(term.entries, slice):
-                total[..., term.entries].addcmul_(scale.unsqueeze(-1), term.matrix)
-            elif term.matrix is not None:
-                total[..., term.entries] += scale.unsqueeze(-1) * term.matrix
-            elif isinstance(term.entries, slice):
-                total[..., term.entries].diagonal(dim1=-2, dim2=-1).add_(scale)
-            else:
-                total[..., torch.arange(size, device=total.device), term.entries] += scale
-        return total
+        return self.apply(torch.eye(self.columns, dtype=self._like.dtype, device=self._like.device))
 
     def mapped(self, batched: Function, shared: Function) -> Operator:
         """Return the same operator of other numbers: those that carry the batch, and those that all of it shares."""
@@ -178,15 +142,6 @@ def of_matrix(matrix: Tensor) -> Operator:
     """The operator of full matrices, shape (..., rows, columns)."""
     rows, columns = matrix.shape[-2:]
     return Operator([[(rows, [Term(None, matrix, 0, slice(0, columns))])]], columns, matrix)
-
-
-def _factor(term: Term, found: list[Tensor], sizes: list[int]) -> Tensor:
-    """What the scale multiplies, over all columns."""
-    if not term.knot:
-        return cast(Tensor, term.matrix)  # it has one
-    below = found[term.knot - 1]
-    below = below if _is_all(term.entries, sizes[term.knot]) else below[..., term.entries, :]
-    return below if term.matrix is None else folded_product(term.matrix, below)
 
 
 def _is_all(entries: Any, size: int) -> bool:

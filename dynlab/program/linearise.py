@@ -19,7 +19,7 @@ ONE = -1  # the number that stands for no scaling, or no matrix
 
 
 class Place(NamedTuple):
-    """What a term multiplies: a stored matrix (or `ONE`), some of its rows, and entries `columns` of a knot."""
+    """The factors of a term: a stored matrix (or `ONE`), some of its rows, and entries `columns` of a knot."""
 
     matrix: int
     rows: Index | None

@@ -1,4 +1,4 @@
-"""What each ATen call on traced tensors becomes: operations on vectors, row by row."""
+"""Lowering of each ATen call on traced tensors: operations on vectors, row by row."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class Program:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every stored number is exact, none the result of rounded arithmetic."""
+        """Tell whether every stored number is exact, none the result of rounded arithmetic."""
         used = {o.constant for o in (self.operations[i] for i in self.needed(self.output)) if o.constant is not None}
         return not any(self.errors[number] for number in used)
 
@@ -210,7 +210,7 @@ class Program:
         return sorted(wanted)
 
     def depends_on(self, leaf: str) -> list[bool]:
-        """Whether each operation depends on that leaf."""
+        """Tell whether each operation depends on that leaf."""
         found: list[bool] = []
         for operation in self.operations:
             found.append(operation.name == leaf or any(found[i] for i in operation.reads))

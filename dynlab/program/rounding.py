@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from dynlab.program.accurate_product import product
 from dynlab.program.operations import NAMES, OPERATIONS, Bounded
 from dynlab.program.program import Program
 from dynlab.program.torch_code import _clock, _join, _row, _sums
@@ -116,13 +115,12 @@ def _function(name: str) -> Any:
 
 
 def _linear(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Bounded:
-    """Products to twice the digits: a pre-activation's error is the share by which a saturated slope is wrong."""
     x, dx = a
-    value, error = (part.to(x.dtype) for part in product(x, matrix))
-    if x.dtype != torch.float64:
-        error = error + unit * value.abs()
+    matrix = matrix.to(x.dtype)  # a function of float64 numbers alone may be asked for in float32
+    value, moduli = linear(x, matrix), matrix.abs()
+    error = (matrix.shape[1] + 1) * unit * linear(x.abs(), moduli)  # in whatever order the products are added up
     if isinstance(dx, Tensor):
-        error = error + linear(dx.expand(x.shape), matrix.abs())
+        error = error + linear(dx.expand(x.shape), moduli)
     if isinstance(matrix_error, Tensor):
         size = x.abs() + dx
         error = error + matrix_error * size.sum(dim=-1, keepdim=True)

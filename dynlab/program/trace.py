@@ -85,7 +85,7 @@ ENTRYWISE = frozenset(
 
 @dataclass(frozen=True)
 class Node:
-    """What a traced tensor stands for: an operation's result, row by row, in that shape."""
+    """A traced tensor's meaning: an operation's result, row by row, in that shape."""
 
     number: int
     shape: tuple[int, ...]
@@ -173,7 +173,7 @@ class Recorder(TorchDispatchMode):
         return self.slots[id(tensor)]
 
     def node(self, value: Any) -> Node:
-        """What a tensor or number stands for; one that is not traced becomes a constant."""
+        """Return what a tensor or number stands for; one that is not traced becomes a constant."""
         if not isinstance(value, Tensor):
             return Node(self.program.constant(float(value)), ())
         if id(value) in self.complex:
@@ -203,7 +203,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _is_exact(name: str, given: list[Tensor], args: tuple[Any, ...]) -> bool:
-    """Whether an entrywise sum or product of parameters rounds nothing: all terms of an entry but one are 0."""
+    """Tell whether an entrywise sum or product of parameters rounds nothing: all terms of an entry but one are 0."""
     numbers = [each for each in args if isinstance(each, Tensor | int | float)]
     if name not in ("add", "sub", "mul") or len(numbers) != 2 or any(each.is_complex() for each in given):
         return False

@@ -65,12 +65,12 @@ def verify(system: Any, method: str, program: Program, linear: Any) -> None:
     method : str
     program : Program
     linear : Linear
-        Of the program, by the state.
+        The program's derivative by the state.
 
     Raises
     ------
     NoProgram
-        Where they differ: numbers left the tensors on the way, or a rule of its own says what the derivative is.
+        If they differ: numbers left the tensors on the way, or a rule of its own says what the derivative is.
     """
     code, evolve = TorchCode(program, [program.output]), getattr(system, method)
     folded = code.fold(program.constants)
@@ -95,7 +95,7 @@ def verify(system: Any, method: str, program: Program, linear: Any) -> None:
 
 
 def _close(found: Any, asked: Tensor, least: float = 0.0) -> bool:
-    """Whether two results agree to half of the digits of the largest entry, or of `least` where that is larger."""
+    """Tell whether two results agree to half of the digits of the largest entry, or of `least` where that is larger."""
     value = torch.as_tensor(found, dtype=asked.dtype).expand(asked.shape)
     reach = float(torch.finfo(asked.dtype).eps ** 0.5)
     largest = float(asked.nan_to_num().abs().max()) if asked.numel() else 0.0

@@ -42,7 +42,7 @@ class Unitwise:
     Raises
     ------
     NoProgram
-        Where the step has no program, or is not of this form.
+        If the step has no program, or is not of this form.
     """
 
     def __init__(self, system: Any) -> None:

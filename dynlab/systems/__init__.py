@@ -1,12 +1,12 @@
-"""What evolves: every system, one family a file. The table is `SYSTEMS`."""
+"""Every system, one family a file. The table is `SYSTEMS`."""
 
 from typing import Any
 
 from dynlab.arguments import bound
 from dynlab.errors import UserError, lookup, out_of_memory
+from dynlab.systems.autonomous import frozen
 from dynlab.systems.base import Euler, Flow, Map, System
 from dynlab.systems.function import from_function
-from dynlab.systems.held import frozen
 from dynlab.systems.integrators import ExplicitMidpoint, ExponentialEuler, ImplicitMidpoint, RungeKutta4
 
 __all__ = [

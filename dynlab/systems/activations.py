@@ -70,7 +70,7 @@ class Activated(System):
     activation : Activation
         φ.
     W, V, b : Tensor
-        Where W and V are made of something else, `weights` is another; where the sum is, `preactivation`.
+        Replaced by `weights` if W and V are made of something else, and by `preactivation` if the sum is.
     """
 
     activation: Activation

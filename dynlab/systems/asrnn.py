@@ -32,11 +32,11 @@ class ASRNN(Map):
     ----------
     input_size, state_size : int
     a, b : float
-        Of S at the start.
+        Bounds of S at the start.
     eps : float
         ε > 0; with the source's 0 in its language models D_f could lose its inverse.
     init : {"cayley", "henaff", "zero"}
-        What the skew-symmetric matrix of W starts with; "cayley" on MNIST, "henaff" in copying.
+        Start of the skew-symmetric matrix of W; "cayley" on MNIST, "henaff" in copying.
     rebase_every : int or None
         None for exponentials (expRNN, on MNIST); K for dynamic trivializations of W and U_f (dtriv, in copying).
     project_every : int
@@ -44,7 +44,7 @@ class ASRNN(Map):
     chart : {"exp", "cayley"}
         The map that makes W and U_f of skew-symmetric matrices, "cayley" for (I + A)⁻¹ (I − A).
     learn_saturation : bool
-        Whether S learns; otherwise D_f stays what it is at the start.
+        Let S learn; otherwise D_f stays what it is at the start.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class ASRNN(Map):
         return torch.where(self.S < 0, -self.S, self.S) + self.eps
 
     def state_bound(self) -> Tensor:
-        """Of D_f⁻¹ U_fᵀ tanh(·): Σ_j abs(U_f,ji) / D_f,i."""
+        """Return the bound of D_f⁻¹ U_fᵀ tanh(·): Σ_j abs(U_f,ji) / D_f,i."""
         return self.U_f.abs().sum(dim=0) / self.saturation()
 
     def constrained_parameters(self) -> list[nn.Parameter]:

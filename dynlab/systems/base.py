@@ -1,11 +1,10 @@
-"""What evolves: the interfaces `Map` and `Flow`, and what makes a map of a flow.
+"""The interfaces `Map` and `Flow`, and Euler's map of a flow.
 
 A system knows one step and nothing else; every analysis is a function of a system (`dynlab.diagnostics`).
 """
 
 import abc
 import math
-from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
@@ -18,11 +17,9 @@ from dynlab.program.program import Program
 from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.orthogonal import Orthogonal, orthogonal_matrices
 
-LARGEST_STEP = 1e300  # beyond it products with a rate of 1e8 are no numbers, and below 1e-300 they lose their digits
-
 
 class System(nn.Module, abc.ABC):
-    """What `Map` and `Flow` share: sizes, bounds, and what a step cannot tell.
+    """The common part of `Map` and `Flow`: sizes, bounds, and what a step cannot tell.
 
     Systems are batched over leading dimensions: a state has shape (..., state_size), an input (..., input_size),
     a step number `t` is an int or an integer tensor that broadcasts with the leading dimensions. A system without
@@ -35,7 +32,7 @@ class System(nn.Module, abc.ABC):
     config : dict
         The arguments that `dynlab.create` was called with, defaults included; empty for a system made otherwise.
     state_size, input_size : int
-        Of one step: what `step` takes, and the values of a held input (`at` of `dynlab.fixed_points`).
+        Sizes of one step: what `step` takes, and the values of a held input (`at` of `dynlab.fixed_points`).
     network_input_size : int
         The width of what the network is given, which is what diagnostics take as `inputs`. `drive` makes the steps'
         inputs of it: a layer of a stack has those below it run, and a network of tokens looks vectors up. Without
@@ -45,7 +42,7 @@ class System(nn.Module, abc.ABC):
     task : str or None
         The public name of the task it was trained on, where that is known.
     task_settings : dict
-        What that task was made with, so that `dynlab.tasks.create` makes it again.
+        Settings of that task, so that `dynlab.tasks.create` makes it again.
     embedding : Embedding, Encoder or None
         What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
     period : tuple of float or None, or None
@@ -86,7 +83,7 @@ class System(nn.Module, abc.ABC):
 
     @property
     def json_config(self) -> dict[str, Any]:
-        """What of `config` a result's settings can hold: all but tensors."""
+        """The part of `config` that a result's settings can hold: all but tensors."""
         return {name: value for name, value in self.config.items() if not torch.is_tensor(value)}
 
     @property
@@ -96,7 +93,11 @@ class System(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def evolve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        """What the system computes of a state: `Map.step`, or `Flow.velocity`."""
+        """Compute what follows from a state: `Map.step`, or `Flow.velocity`."""
+
+    def forward(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """Return `evolve`, for `torch.func.functional_call`."""
+        return self.evolve(state, input, t)
 
     def program(self, input: Tensor, t: int = 0) -> Program:
         """Return one step, of a flow its velocity, under the held `input` of shape (input,), as elementary operations.
@@ -104,7 +105,7 @@ class System(nn.Module, abc.ABC):
         Raises
         ------
         NoProgram
-            Where the step cannot be traced.
+            If the step cannot be traced.
         """
         return derived(self).program.held(input, t)
 
@@ -131,7 +132,7 @@ class System(nn.Module, abc.ABC):
         return None
 
     def penalty(self) -> Tensor | None:
-        """What training adds to the loss, times a weight of its own, to keep a matrix near what it should be."""
+        """Return what training adds to the loss, times a weight of its own, to keep a matrix near what it should be."""
         return None
 
     def constrained_parameters(self) -> list[nn.Parameter]:
@@ -143,7 +144,7 @@ class System(nn.Module, abc.ABC):
         return None
 
     def after_optimizer_step(self) -> None:
-        """What a system does to its own parameters once an optimiser has moved them: bases of orthogonal matrices move.
+        """Change the system's own parameters once an optimiser has moved them: bases of orthogonal matrices move.
 
         Training calls it after every step of an optimiser. What it counts is kept in buffers, so that a checkpoint
         resumes exactly.
@@ -156,7 +157,7 @@ class System(nn.Module, abc.ABC):
         return state
 
     def drive(self, inputs: Tensor) -> Tensor:
-        """What the steps are given when the network is given `inputs`, shape (..., time, m) to (..., time, input_size).
+        """Return the steps' inputs for the network's `inputs`, shape (..., time, m) to (..., time, input_size).
 
         The identity, but for a network that reads tokens, and for a layer that reads the complete output of the layers
         below it.
@@ -259,18 +260,14 @@ class Euler(Integrator):
 
 
 def positive_step(step_size: float) -> float:
-    """`step_size` itself, or the error that says it must be positive, and that its products must be numbers too."""
+    """Return `step_size`, or raise the error that says it must be positive."""
     if not 0 < step_size < math.inf:
         raise UserError(f"The step size must be a positive number, got {step_size}.")
-    if not 1 / LARGEST_STEP <= step_size <= LARGEST_STEP:
-        raise UserError(f"The step size must lie between {1 / LARGEST_STEP:g} and {LARGEST_STEP:g}, got {step_size}.")
     return step_size
 
 
 def check_sizes(state_size: int, input_size: int) -> None:
-    """Raise the error for a system without a state, or with an input of negative size, or sizes that are not whole."""
-    if not all(isinstance(size, Integral) for size in (state_size, input_size)):
-        raise UserError(f"The sizes of states and inputs are whole numbers, got {state_size!r} and {input_size!r}.")
+    """Raise the error for a system without a state, or with an input of negative size."""
     if state_size < 1 or input_size < 0:
         raise UserError(
             f"A system needs a state of at least one dimension and an input of none or more, "

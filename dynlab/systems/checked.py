@@ -1,4 +1,4 @@
-"""What a public function of a system is called with, checked before it computes anything."""
+"""The arguments of a public function of a system, checked before it computes anything."""
 
 import functools
 import inspect
@@ -10,8 +10,8 @@ import torch
 
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
+from dynlab.systems.autonomous import number_type
 from dynlab.systems.base import System
-from dynlab.systems.held import number_type
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -30,7 +30,7 @@ def real_form(W: Tensor) -> Tensor:
 
 
 def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
-    """Of z, z max(abs(z) + b, 0) / abs(z), and 0 at z = 0; `state` of shape (..., 2 n), `b` of shape (n,)."""
+    """Return z max(abs(z) + b, 0) / abs(z), and 0 at z = 0; `state` of shape (..., 2 n), `b` of shape (n,)."""
     x, y = state.chunk(2, dim=-1)
     smallest = torch.finfo(state.dtype).tiny ** SHARE
     square = x.square() + y.square() + smallest

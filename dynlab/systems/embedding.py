@@ -1,4 +1,4 @@
-"""What stands before a recurrent network: a table of vectors for tokens, or a linear layer."""
+"""Layers before a recurrent network: a table of vectors for tokens, or a linear layer."""
 
 from collections.abc import Callable
 
@@ -19,9 +19,9 @@ class Embedding(nn.Module):
     Parameters
     ----------
     tokens : int
-        How many there are.
+        Number of tokens.
     size : int
-        Of a vector: the width of what a step is given.
+        Length of a vector: the width of what a step is given.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class ERNN(InnerIteration):
     rank : int or None
         d of U = I + V H with V (state, d) and H (d, state); None for a full matrix U.
     start : {"previous", "zero"}
-        Where g starts: at h_{k−1} or at 0.
+        The start of g: at h_{k−1} or at 0.
     sign : {1, -1}
         s; 1 is the source's model, −1 its variant with ∂h_k/∂h_{k−1} = +I at equilibrium.
     activation : {"relu", "tanh", "sigmoid", "identity"}
@@ -151,7 +151,7 @@ class DeepERNN(InnerIteration):
     inner_steps : int
         K.
     start : {"previous", "zero"}
-        Where the inner iteration starts.
+        The start of the inner iteration.
     sign : {1, -1}
         s.
     activation : {"tanh", "relu", "sigmoid", "identity"}

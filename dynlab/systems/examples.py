@@ -42,7 +42,7 @@ def example(name: str, inputs: int = INPUTS, units: int = UNITS) -> System:
 
 
 def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]:
-    """What a table of systems says of one.
+    """Return what a table of systems says of one.
 
     Returns
     -------

@@ -85,12 +85,12 @@ class FastGRNN(Map):
             entries.copy_(torch.zeros_like(entries).index_copy(0, largest, entries[largest]))
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
-        """Of z and of c, which share all but their biases."""
+        """Return the pre-activations of z and of c, which share all but their biases."""
         shared = _apply(self.W, input) + _apply(self.U, state)
         return shared + self.b_z, shared + self.b_c
 
     def _admitted(self, p_z: Tensor) -> Tensor:
-        """How much of the candidate enters, σ(ζ) (1 − z) + σ(ν)."""
+        """Return how much of the candidate enters, σ(ζ) (1 − z) + σ(ν)."""
         return torch.sigmoid(self.zeta) * torch.sigmoid(-p_z) + torch.sigmoid(self.nu)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dynlab.errors import UserError, entry, out_of_memory
 from dynlab.systems.base import Map
 from dynlab.systems.complex_state import to_complex, to_real
-from dynlab.systems.copied import copied
+from dynlab.systems.module_copy import copied
 
 ROWS = 2  # dimensions
 SOME = 3  # states that tell a function of one state from one of rows
@@ -77,12 +77,12 @@ class Function(Map):
         return torch.cat([to_real(part) if self.complex_state else part for part in found], dim=-1)
 
     def mixes_rows(self) -> bool:
-        """Whether `f` is one of one state alone, as of h.norm() and h[0], which are others of a batch.
+        """Tell whether `f` is one of one state alone, as of h.norm() and h[0], which are others of a batch.
 
         Raises
         ------
         UserError
-            Where it fails at random states and at 0, or gives two answers to one state.
+            If it fails at random states and at 0, or gives two answers to one state.
         """
         generator = torch.Generator().manual_seed(0)
         like = next(self.parameters(), torch.zeros((), dtype=torch.float64)).detach().real
@@ -114,16 +114,9 @@ class Function(Map):
         return made
 
     def _why(self, reason: str, state: Tensor, input: Tensor) -> str:
-        """What to do about an error of the function's own."""
+        """Say what to do about an error of the function's own."""
         if "numpy" in reason:
             return f"{self.name} computes with numpy: write it with torch, as torch.tanh in place of numpy.tanh."
-        if "in-place" in reason:
-            return f"{self.name} cannot be differentiated ({reason}): compute a new tensor in place of writing on one."
-        if "dtype" in reason:
-            return (
-                f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "
-                f"around it, so that its parameters are converted, or write .to(state) behind what it takes."
-            )
         other = next(order for order in ORDERS if order != self.order)
         return (
             f"{self.name} fails when it is called as {ORDERS[self.order]} with a state of shape {tuple(state.shape)} "
@@ -157,13 +150,13 @@ def from_function(
         input_size), returning the next state. One that is of one state alone, with h[0] or h.norm(), is given each
         row by itself. A `torch.nn.Module` is copied, never changed.
     state_size : int or sequence of int
-        Of several, the state is a tuple of tensors of these sizes, such as (h, c), and so is what `f` returns.
+        Size of the state. With several sizes the state is a tuple of tensors, such as (h, c), and so is the result.
     input_size : int
     order : "hx" or "xh", optional
         ``"xh"`` calls ``f(input, state)``. Without it the state comes first. A function whose arguments are named the
         other way round, such as ``forward(self, x, h)``, is then refused: both orders may compute, and one is wrong.
     complex_state : bool
-        Whether `f` takes and returns complex states. The system's state is their real parts, then the imaginary ones.
+        `f` takes and returns complex states. The system's state is their real parts, then the imaginary ones.
     circle : sequence of int
         States, counted from 0, that are angles: they differ by less than π, and 2π is 0.
 
@@ -214,7 +207,7 @@ def _arguments(f: Callable[..., Any]) -> list[str]:
     Raises
     ------
     UserError
-        Where it cannot be called with two.
+        If it cannot be called with two.
     """
     try:
         signature = inspect.signature(f.forward if isinstance(f, nn.Module) else f)

@@ -1,4 +1,4 @@
-"""What ERNNs share: each step runs K Euler steps along an inner flow towards its equilibrium."""
+"""The inner iteration of ERNNs: each step runs K Euler steps along an inner flow towards its equilibrium."""
 
 import abc
 import math
@@ -27,7 +27,7 @@ class InnerIteration(Map):
     ----------
     input_size, state_size : int
     start : {"previous", "zero"}
-        Where g starts: at h_{k−1} or at 0.
+        The start of g: at h_{k−1} or at 0.
     sign : {1, -1}
         s.
     activation : {"relu", "tanh", "sigmoid", "identity"}
@@ -75,7 +75,7 @@ class InnerIteration(Map):
         return g
 
     def inner_start(self, state: Tensor) -> Tensor:
-        """Where the inner iteration starts, for h_{k−1} = `state`."""
+        """Return where the inner iteration starts, for h_{k−1} = `state`."""
         return state if self.start == "previous" else torch.zeros_like(state)
 
     def inner_velocity(self, g: Tensor, state: Tensor, input: Tensor) -> Tensor:

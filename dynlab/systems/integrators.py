@@ -10,8 +10,6 @@ methods); Hairer, Lubich and Wanner, "Geometric Numerical Integration", Springer
 Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), section 2.1 (exponential Euler).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -43,41 +41,20 @@ class RungeKutta4(Integrator):
         return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
-@dataclass(frozen=True)
-class Solved:
-    """The midpoints m = h + (ε/2) f(m) of a batch, and how they were found.
-
-    Attributes
-    ----------
-    midpoint : Tensor, shape (..., state)
-        NaN where none was found.
-    residual : Tensor, shape (...)
-        ‖m − h − (ε/2) f(m)‖₂ where the iteration ended.
-    iterations : Tensor of int, shape (...)
-        Newton steps.
-    converged : Tensor of bool, shape (...)
-    """
-
-    midpoint: Tensor
-    residual: Tensor
-    iterations: Tensor
-    converged: Tensor
-
-
 class ImplicitMidpoint(Integrator):
     """One step of the implicit midpoint rule, h' = h + ε f((h + h')/2): order 2, R(z) = (1 + z/2)/(1 − z/2).
 
     Its Jacobian is (I − (ε/2) A)⁻¹ (I + (ε/2) A) with the flow's A at the midpoint, orthogonal where A is
     antisymmetric: what turns neither grows nor decays, at any step. The midpoint is found by Newton's method with
-    halved steps; where it is not, the next state is NaN, and `solve` says how far it came.
+    halved steps; where it is not, the next state is NaN.
     """
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return 2 * self.solve(state, input, t).midpoint - state
+        return 2 * self.midpoint(state, input, t) - state
 
     def stated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0, by: str = "state") -> Tensor:
         """Return the derivative of the step, shape (..., state, state); by the input ε (I − (ε/2) A)⁻¹ B, B = ∂f/∂x."""
-        middle = self.solve(state, input, t).midpoint
+        middle = self.midpoint(state, input, t)
         half = 0.5 * self.step_size * _rate(self.flow, middle, input, t)
         identity = _identity(state)
         if by == "state":
@@ -85,48 +62,34 @@ class ImplicitMidpoint(Integrator):
         moved = self.step_size * input_jacobian(self.flow, middle, input, t).dense()
         return torch.linalg.solve_ex(identity - half, moved)[0]
 
-    def solve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Solved:
-        """The midpoint between `state` (..., state) and the next one.
-
-        Returns
-        -------
-        Solved
-        """
+    def midpoint(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """Return the midpoint between `state` (..., state) and the next one, NaN where none was found."""
         batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
-        state = state.expand(*batch, state.shape[-1])
-        half, precision = 0.5 * self.step_size, torch.finfo(state.dtype).eps
+        middle = state = state.expand(*batch, state.shape[-1])
+        half, rounding = 0.5 * self.step_size, TOLERANCE * state.shape[-1] * torch.finfo(state.dtype).eps
         identity = _identity(state)
 
         def off(m: Tensor) -> tuple[Tensor, Tensor]:
             gap = m - state - half * self.flow.velocity(m, input, t)
             return gap, torch.linalg.vector_norm(gap, dim=-1)
 
-        middle = state
-        gap, residual = off(middle)
-        iterations = torch.zeros(batch, dtype=torch.int64, device=state.device)
         for _ in range(NEWTON_STEPS):
-            allowed = TOLERANCE * state.shape[-1] * precision * (1 + torch.linalg.vector_norm(middle, dim=-1))
-            moving = torch.isfinite(residual) & (residual > allowed)
+            gap, residual = off(middle)
+            moving = residual > rounding * (1 + torch.linalg.vector_norm(middle, dim=-1))
             if not moving.any():
                 break
-            matrix = identity - half * _rate(self.flow, middle, input, t)
-            move, _ = torch.linalg.solve_ex(matrix, gap.unsqueeze(-1))
+            move, _ = torch.linalg.solve_ex(identity - half * _rate(self.flow, middle, input, t), gap.unsqueeze(-1))
             share = torch.ones_like(residual)
             for _ in range(HALVINGS):
                 tried = middle - share.unsqueeze(-1) * move.squeeze(-1)
                 falls = off(tried)[1] < residual
-                if (falls | ~moving).all():
-                    break
                 share = torch.where(falls, share, share / 2)
             better = moving & falls
             middle = torch.where(better.unsqueeze(-1), tried, middle)
-            gap, residual = off(middle)
-            iterations = iterations + moving.to(iterations.dtype)
             if not better.any():
                 break
-        converged = residual <= TOLERANCE * state.shape[-1] * precision * (1 + torch.linalg.vector_norm(middle, dim=-1))
-        found = torch.where(converged.unsqueeze(-1), middle, torch.nan)
-        return Solved(found, residual, iterations, converged)
+        solved = off(middle)[1] <= rounding * (1 + torch.linalg.vector_norm(middle, dim=-1))
+        return torch.where(solved.unsqueeze(-1), middle, torch.nan)
 
 
 class ExponentialEuler(Integrator):

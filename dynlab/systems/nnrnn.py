@@ -32,7 +32,7 @@ class NNRNN(ModReLURNN):
     input_size, state_size : int
         The size of the state is even.
     init : {"henaff", "cayley", "zero"}
-        What A starts with, `dynlab.systems.orthogonal.skew_start`; θ starts uniform in (0, 2π), γ at 1, T at 0.
+        Start of A, `dynlab.systems.orthogonal.skew_start`; θ starts uniform in (0, 2π), γ at 1, T at 0.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class NNRNN(ModReLURNN):
 
     @property
     def schur(self) -> "SchurForm":
-        """What holds θ, γ and T."""
+        """The module that holds θ, γ and T."""
         return cast(SchurForm, parametrizations_of(self, "W")[1])
 
     def recurrent(self) -> Tensor:

@@ -16,13 +16,14 @@ orthogonal networks and long-memory tasks", ICML 2016, arXiv 1602.06662 (the oth
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import ParametrizationList, register_parametrization
 
-from dynlab.errors import UserError, entry, unknown
+from dynlab.errors import UserError, entry
 
 
 def exponential(A: Tensor) -> Tensor:
@@ -37,6 +38,12 @@ def cayley(A: Tensor) -> Tensor:
 
 
 CHARTS = {"exp": exponential, "cayley": cayley}
+# What each block's number a is drawn as.
+STARTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "cayley": lambda a: -torch.tan(a.uniform_(0, math.pi / 2) / 2),
+    "henaff": lambda a: a.uniform_(-math.pi, math.pi),
+    "zero": torch.zeros_like,
+}
 
 
 def polar_factor(matrix: Tensor) -> Tensor:
@@ -187,16 +194,8 @@ def skew_start(size: int, init: str) -> Tensor:
     init : {"cayley", "henaff", "zero"}
         a = −tan(s/2) with s uniform in (0, π/2), so that `cayley` turns by s; a uniform in (−π, π); or a = 0.
     """
-    blocks = size // 2
-    if init == "cayley":
-        a = -torch.tan(torch.empty(blocks).uniform_(0, math.pi / 2) / 2)
-    elif init == "henaff":
-        a = torch.empty(blocks).uniform_(-math.pi, math.pi)
-    elif init == "zero":
-        a = torch.zeros(blocks)
-    else:
-        raise unknown("start of the skew-symmetric matrix", init, ("cayley", "henaff", "zero"))
+    started = entry(STARTS, init, "start of the skew-symmetric matrix")
     A = torch.zeros(size, size)
-    first = 2 * torch.arange(blocks)
-    A[first, first + 1] = a
+    first = 2 * torch.arange(size // 2)
+    A[first, first + 1] = started(torch.empty(size // 2))
     return A[tuple(torch.triu_indices(size, size, offset=1))]

@@ -105,7 +105,7 @@ class OrthogonalRNN(ModReLURNN):
     b : Tensor, shape (state,)
         modReLU's, at the start.
     entries : Tensor, shape (state (state − 1) / 2,)
-        Of the skew-symmetric matrix, at the start.
+        Entries of the skew-symmetric matrix, at the start.
     orthogonal : Orthogonal
         From `entries` to B.
     """
@@ -122,7 +122,7 @@ def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = 
     ----------
     input_size, state_size : int
     init : {"cayley", "henaff", "zero"}
-        What A starts with, `dynlab.systems.orthogonal.skew_start`; "cayley" on MNIST, "henaff" in copying.
+        Start of A, `dynlab.systems.orthogonal.skew_start`; "cayley" on MNIST, "henaff" in copying.
     chart : {"exp", "cayley"}
         "cayley" for B = (I + A)⁻¹ (I − A).
 
@@ -176,7 +176,7 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
     rho : float
         ρ in [0, 1]; the authors take 1/10 on MNIST, 1/2 on permuted MNIST and in copying.
     init : {"cayley", "henaff", "zero"}
-        What A starts with.
+        Start of A.
     """
     check_sizes(state_size, input_size)
     if not 0 <= rho <= 1:

@@ -53,7 +53,7 @@ PANELS = (
 
 
 def equation(system: System) -> str:
-    """What a system of `planar_system` obeys: "h′ = tanh(W h)", "h ← tanh(W h)" or "h ← W h"; "" of any other."""
+    """Return "h′ = tanh(W h)", "h ← tanh(W h)" or "h ← W h" for a system of `planar_system`, and "" for any other."""
     cell = system.flow if isinstance(system, Euler) else system
     if isinstance(cell, LinearMap):
         return "h ← W h"

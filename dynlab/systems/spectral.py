@@ -88,7 +88,7 @@ class ReflectionSVD(nn.Module):
         return ((U * self.singular_values()) @ Q.mT).to(vectors.dtype)
 
     def singular_values(self) -> Tensor:
-        """Of the matrix, s = 1 + 2 r (σ(p) − ½), shape (size,)."""
+        """Return the matrix's singular values s = 1 + 2 r (σ(p) − ½), shape (size,)."""
         return 1 + 2 * self.margin * (torch.sigmoid(self.p) - 0.5)
 
     def orthogonal(self, entries: Tensor) -> Tensor:

@@ -142,7 +142,7 @@ class MarkusYamabe(Flow):
         self.a = a
 
     def initial_state(self) -> Tensor:
-        """Of the clock, beside y = 0: without it the clock would stand still."""
+        """Return the clock's start beside y = 0: without it the clock would stand still."""
         return torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
 
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:

@@ -18,7 +18,7 @@ PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 class Cell(Map):
-    """What the three share: parameters under torch's names, copied; and where in a network the layer stands.
+    """The common part of the three: parameters under torch's names, copied; and where in a network the layer stands.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Cell(Map):
         The layers below from the lowest up, each as its forward cell or as (forward, reverse): their complete output,
         in its own time order, drives this one.
     reverse : bool
-        Whether the layer runs from the last input to the first. Its step t then belongs to input T + 1 − t.
+        The layer runs from the last input to the first. Its step t then belongs to input T + 1 − t.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class LSTMCell(Cell):
         return torch.cat([h - self.hidden(preactivations[3], c), c - self._memory(preactivations)], dim=-1)
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
-        """Of i, f, g and o, in torch's order."""
+        """Return the pre-activations of i, f, g and o, in torch's order."""
         h = state[..., : self._sizes[0]]
         joint = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
         return joint.chunk(4, dim=-1)

@@ -137,9 +137,9 @@ def lstm(
     input_size, hidden_size, num_layers : int
     bias : bool
     proj_size : int
-        Where positive, h is W_hr (o tanh(c)) of that size.
+        If positive, h is W_hr (o tanh(c)) of that size.
     forget_bias : float, optional
-        What the forget gate's two biases sum to at the start; torch's own random start where it is not given.
+        Sum of the forget gate's two biases at the start; torch's own random start where it is not given.
     """
     module = _made(nn.LSTM, input_size, hidden_size, num_layers, bias=bias, proj_size=proj_size)
     if forget_bias is not None:

@@ -54,6 +54,6 @@ class UGRNN(Map):
         return state - torch.tanh(self._preactivations(state, input)[1])
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
-        """Of z and of c."""
+        """Return the pre-activations of z and of c."""
         p_z = linear(input, self.W_z) + linear(state, self.U_z, self.b_z)
         return p_z, linear(input, self.W_c) + linear(state, self.U_c, self.b_c)

@@ -46,7 +46,7 @@ class Vanilla(Activated, Map):
     bias : bool
         Without it b = 0 and is no parameter.
     start : {"uniform", "qr", "svd"}
-        What the weights start with: uniform in ±1/√n; or W and V from a matrix of independent normal entries, the
+        Start of the weights: uniform in ±1/√n; or W and V from a matrix of independent normal entries, the
         orthogonal factor of its QR decomposition or the polar factor of its singular value decomposition.
 
     Examples

@@ -24,7 +24,7 @@ class Batches:
     ----------
     task : Task
     settings : Settings
-        Of which the seed, the batch size, the noise, the augmentations and whether states are carried matter here.
+        The seed, the batch size, the noise, the augmentations and whether states are carried matter here.
     """
 
     def __init__(self, task: Task, settings: Settings) -> None:

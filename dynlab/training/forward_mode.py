@@ -6,11 +6,10 @@ Williams and Zipser, "A learning algorithm for continually running fully recurre
 1 (1989), equations 6 to 9.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
@@ -41,7 +40,7 @@ class RealTimeRecurrentLearning:
     sensitivity : dict of str to Tensor, shape (sample, state, *parameter)
         For each of the system's trainable parameters by name.
     steps : int
-        How many have been made.
+        Number of steps made.
 
     Examples
     --------
@@ -63,23 +62,23 @@ class RealTimeRecurrentLearning:
         check_at_least(1, samples=samples)
         self.system = system
         self.steps = 0
-        self._call = _Call(system)
-        self._parameters = {name: one for name, one in self._call.named_parameters() if one.requires_grad}
+        self._parameters = {name: one for name, one in system.named_parameters() if one.requires_grad}
         if not self._parameters:
             raise UserError(f"System {system.name!r} has no trainable parameters, so that there is nothing to learn.")
-        learned = self._initial_state(self._parameters)
+        learned = system.initial_state()
         if learned is None:
-            like = next(iter(self._parameters.values()))
-            self.state = like.new_zeros(samples, system.state_size)
-            first = {key: one.new_zeros(system.state_size, *one.shape) for key, one in self._parameters.items()}
-        else:
-            self.state = learned.detach().expand(samples, -1).clone()
-            first = torch.func.jacrev(self._initial_state)({k: p.detach() for k, p in self._parameters.items()})
-        self._sensitivity = {key: one.expand(samples, *one.shape).clone() for key, one in first.items()}
-
-    @property
-    def sensitivity(self) -> dict[str, Tensor]:
-        return {key.removeprefix(PREFIX): one for key, one in self._sensitivity.items()}
+            learned = next(iter(self._parameters.values())).new_zeros(system.state_size)
+        self.state = learned.detach().expand(samples, -1).clone()
+        self.sensitivity = {
+            key: self.state.new_zeros(*self.state.shape, *p.shape) for key, p in self._parameters.items()
+        }
+        if learned.requires_grad:
+            for place, value in enumerate(learned.unbind()):
+                rows = torch.autograd.grad(
+                    value, list(self._parameters.values()), retain_graph=True, materialize_grads=True
+                )
+                for one, row in zip(self.sensitivity.values(), rows, strict=True):
+                    one[:, place] = row
 
     def advance(self, input: Tensor) -> None:
         """One step of every sequence, and the sensitivities with it; input of shape (sample, input)."""
@@ -88,9 +87,9 @@ class RealTimeRecurrentLearning:
             transition = transition.expand(len(self.state), *transition.shape[-2:])
         direct = self._direct(input)
         with torch.no_grad():
-            for key, one in self._sensitivity.items():
+            for key, one in self.sensitivity.items():
                 carried = torch.bmm(transition, one.reshape(*one.shape[:2], -1))
-                self._sensitivity[key] = carried.reshape(one.shape) + direct[key]
+                self.sensitivity[key] = carried.reshape(one.shape) + direct[key]
             self.state = self.system.step(self.state, input, self.steps).detach()
         self.steps += 1
 
@@ -103,15 +102,12 @@ class RealTimeRecurrentLearning:
         held = {key: one.detach() for key, one in self._parameters.items()}
 
         def step(parameters: dict[str, Tensor], state: Tensor, input: Tensor) -> Tensor:
-            return torch.func.functional_call(self._call, parameters, (state, input, self.steps))
+            return torch.func.functional_call(self.system, parameters, (state, input, self.steps))
 
         found: dict[str, Tensor] = torch.func.vmap(torch.func.jacrev(step), in_dims=(None, 0, 0))(
             held, self.state, input
         )
         return found
-
-    def _initial_state(self, parameters: Mapping[str, Tensor]) -> Any:
-        return torch.func.functional_call(self._call, dict(parameters), (None, None, 0))
 
 
 def real_time_recurrent_learning(
@@ -123,9 +119,9 @@ def real_time_recurrent_learning(
     ----------
     system : Map
     inputs : Tensor, shape (sample, time, input)
-        What the network is given; what its steps are given is `system.drive(inputs)`.
+        Inputs of the network; what its steps are given is `system.drive(inputs)`.
     loss : callable
-        Of what the system shows, shape (sample, output), and the step's number from 1 to a scalar.
+        Function of what the system shows, shape (sample, output), and the step's number from 1 to a scalar.
     every_step : bool
         The loss is the sum of that of every step; otherwise that of the last one.
 
@@ -173,19 +169,3 @@ def real_time_recurrent_learning(
             for key, part in learning.gradient(by_state).items():
                 gradient[key] += part
     return total, gradient
-
-
-PREFIX = "system."
-
-
-class _Call(nn.Module):
-    """A system's step as the call that `torch.func.functional_call` needs; without a state, where it starts."""
-
-    def __init__(self, system: Map) -> None:
-        super().__init__()
-        self.system = system
-
-    def forward(self, state: Tensor | None, input: Tensor | None, t: int) -> Tensor | None:
-        if state is None or input is None:
-            return self.system.initial_state()
-        return self.system.step(state, input, t)

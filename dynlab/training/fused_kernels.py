@@ -37,7 +37,7 @@ def unit_of(form: Unitwise, numbers: Sequence[float | None]) -> str | None:
     ----------
     form : Unitwise
     numbers : sequence
-        What the function reads that is the same at each step: a number, or None for a tensor.
+        Values that the function reads and that are the same at each step: a number, or None for a tensor.
     """
     operations = form.program.operations
     if form.groups > 1 or len(form.products) > 1 or form.program.size != operations[form.products[0]].size:

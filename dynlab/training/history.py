@@ -1,4 +1,4 @@
-"""What a run measures epoch by epoch, in ``metrics.csv`` and in words."""
+"""Measurements of a run epoch by epoch, in ``metrics.csv`` and in words."""
 
 import csv
 import io

@@ -60,7 +60,7 @@ class Training(LightningModule):
 
     @property
     def trained(self) -> Network:
-        """What is validated and saved: the average of the weights where there is one."""
+        """The network that is validated and saved: the average of the weights where there is one."""
         return self.network if self.average is None else cast(Network, self.average.module)
 
     def take_mean_loss(self) -> float:
@@ -92,7 +92,7 @@ class Training(LightningModule):
         self.log_dict(found, prog_bar=True, batch_size=len(inputs))
 
     def _start(self, state: Tensor | None, index: int, inputs: Tensor) -> Tensor | None:
-        """Where a batch starts: at what the one before it ended in, where states are carried."""
+        """Return where a batch starts: at what the one before it ended in, where states are carried."""
         if state is None or index == 0 or not self.settings.carry:
             return None
         return state[: len(inputs)]
@@ -158,7 +158,7 @@ def check_of_run(stored: Mapping[str, Any], command: str) -> None:
     Raises
     ------
     UserError
-        Where they differ.
+        If they differ.
     """
     theirs = stored["dynlab"]["training"]["command"]
     if sorted(shlex.split(theirs)) != sorted(shlex.split(command)):

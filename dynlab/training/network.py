@@ -1,4 +1,4 @@
-"""What is trained: a system, run over its inputs from where it starts, and a linear read-out of what it shows.
+"""The network that is trained: a system, run over its inputs, and a linear read-out of what it shows.
 
 torch's recurrent layers are run by its own fused kernels: the same numbers as stepping to rounding, and much faster.
 """
@@ -38,12 +38,12 @@ class Network(nn.Module):
     task : Task
         Says how many outputs there are, and whether each step is read or the last alone.
     dropout : float
-        Of what the read-out sees, while training.
+        Share that is dropped of what the read-out sees, while training.
 
     Raises
     ------
     UserError
-        Where the system does not take the task's inputs.
+        If the system does not take the task's inputs.
     """
 
     def __init__(self, system: Map, task: Task, dropout: float = 0.0) -> None:
@@ -64,11 +64,11 @@ class Network(nn.Module):
             nn.init.zeros_(self.readout.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """What is answered: shape (sample, output), or (sample, time, output) where every step is."""
+        """Return what is answered: shape (sample, output), or (sample, time, output) where every step is."""
         return self.carried(inputs, None)[0]
 
     def carried(self, inputs: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
-        """What is answered from a state on, shape (sample, state), and the state that it ends in.
+        """Return what is answered from a state on, shape (sample, state), and the state that it ends in.
 
         Without a state it starts at 0, or where the system has learned to start.
         """
@@ -79,7 +79,7 @@ class Network(nn.Module):
 def outputs(
     system: Map, inputs: Tensor, every_step: bool, state: Tensor | None = None, recorded: Recorded | None = None
 ) -> tuple[Tensor, Tensor]:
-    """What the system shows after the last of its inputs (sample, time, input), or after each, and its last state.
+    """Return what the system shows after its last input (sample, time, input), or after each, and its last state.
 
     It starts at `state`, shape (sample, state), without which at 0, or at the state that it has learned to start at.
     """
@@ -122,7 +122,7 @@ LOSSES: dict[str, Callable[[Tensor, Tensor, Settings], Tensor]] = {
 
 
 def training_loss(task: Task, answers: Tensor, targets: Tensor, settings: Settings) -> Tensor:
-    """What is descended along: the task's loss with smoothed labels, or the one that the settings name."""
+    """Return the training loss: the task's with smoothed labels, or the one that the settings name."""
     if task.loss == "mse":
         return LOSSES[settings.loss or "mse"](answers, targets, settings)
     return loss_of(task, answers, targets, settings.label_smoothing)
@@ -170,14 +170,14 @@ def evaluate(network: Network, task: Task, split: Split, carry: bool = False) ->
 
 
 def fused_outputs(system: Map, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor] | None:
-    """What the system shows after each of its inputs, and its last state; None where torch has no kernel for it.
+    """Return what the system shows after each of its inputs, and its last state; None where torch has no kernel for it.
 
     Parameters
     ----------
     system : Map
     inputs : Tensor, shape (sample, time, input)
     state : Tensor, shape (sample, state)
-        Where it starts.
+        The start.
 
     Returns
     -------

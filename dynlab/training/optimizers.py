@@ -33,7 +33,7 @@ class SideBySide(torch.optim.Optimizer):
     Parameters
     ----------
     parts : Optimizer
-        Of different parameters.
+        Optimizers of different parameters.
     """
 
     def __init__(self, *parts: torch.optim.Optimizer) -> None:

@@ -15,8 +15,8 @@ from dynlab.checkpoints.document import EMBEDDING
 from dynlab.errors import UserError, lookup, require_extra
 from dynlab.progress import working
 from dynlab.systems import SYSTEMS, Map, System, create
+from dynlab.systems.autonomous import check_device
 from dynlab.systems.fastgrnn import FastGRNN
-from dynlab.systems.held import check_device
 from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches

@@ -18,13 +18,13 @@ class Preset:
     system, task : str
     settings : Settings
     config, task_settings : mapping
-        Of the system and the task.
+        Settings of the system and the task.
     source : str
         The row of a table that it is of; empty where it is dynlab's own.
     reported : str
-        What the source reports for it, in its own measure.
+        The source's report for it, in its own measure.
     chosen : str
-        What the source does not publish, and what stands there instead.
+        Settings that the source does not publish, with what stands there instead.
     """
 
     system: str

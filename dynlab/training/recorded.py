@@ -21,7 +21,7 @@ class Recorded:
         return Recorded()
 
     def __call__(self, function: Callable[..., tuple[Tensor, ...]], *tensors: Tensor) -> tuple[Tensor, ...]:
-        """What the function gives for the tensors."""
+        """Return what the function gives for the tensors."""
         if not (tensors[0].is_cuda and torch.is_grad_enabled()):
             return function(*tensors)
         key = tuple((one.shape, one.dtype, one.requires_grad) for one in tensors)

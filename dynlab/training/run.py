@@ -1,4 +1,4 @@
-"""What a training run is: a system, a task, and every setting of both, JSON-able."""
+"""A training run: a system, a task, and every setting of both, JSON-able."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ class Diverged(UserError):
 
 @dataclass(frozen=True)
 class Writes:
-    """What a run writes down while it goes; of no influence on the result.
+    """The things that a run writes down while it goes; of no influence on the result.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Writes:
     monitor_every : int or None
         Steps between two measurements of a `StabilityMonitor`; None has none.
     test_every_epoch : bool
-        Whether ``metrics.csv`` has the test split's loss and metric too. They are a record: nothing is chosen by them.
+        ``metrics.csv`` has the test split's loss and metric too. They are a record: nothing is chosen by them.
     """
 
     checkpoint_every: int | None = None
@@ -51,7 +51,7 @@ class Writes:
 
 @dataclass(frozen=True)
 class Run:
-    """What is trained on what, and how; JSON-able.
+    """The training of a system on a task, and how; JSON-able.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class Run:
         Public names.
     settings : Settings
     config : dict
-        Of the system. ``input_size`` and ``length`` are the task's where they are left out.
+        Settings of the system. ``input_size`` and ``length`` are the task's where they are left out.
     task_settings : dict
-        Of the task; ``seed`` is that of the settings where it is left out.
+        Settings of the task; ``seed`` is that of the settings where it is left out.
     """
 
     system: str
@@ -96,7 +96,7 @@ def stored_run(folder: Path) -> tuple[Run, Writes]:
     Raises
     ------
     UserError
-        Where there is none, or its settings are none of a run.
+        If there is none, or its settings are none of a run.
     """
     path = folder / RUN_FILE
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""How a network is trained: every number of it in one place, checked before anything starts."""
+"""The settings of a training: every number of it in one place, checked before anything starts."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +23,14 @@ PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {
     "bf16": "bf16-mixed",
 }  # to Lightning's words
 DEFAULT_CUTOFF, DEFAULT_L1_SHARE = 1.0, 0.5
+# Settings, whether a value of theirs is allowed, and in words.
+RANGES: tuple[tuple[tuple[str, ...], Callable[[float], bool], str], ...] = (
+    (("weight_decay", "penalty", "clip", "noise"), lambda value: 0 <= value < math.inf, "finite and not negative"),
+    (("alpha", "dropout", "label_smoothing", "ema"), lambda value: 0 <= value < 1, "at least 0 and below 1"),
+    (("l1_share",), lambda value: 0 <= value <= 1, "from 0 to 1"),
+    # the system may end the process that asks for more threads
+    (("threads",), lambda value: value <= MOST_THREADS, f"at most {MOST_THREADS:,}"),
+)
 LOSSES = ("mse", "l1", "huber", "smooth-l1", "elastic-net")  # `dynlab.training.network.LOSSES` has the functions
 
 
@@ -47,13 +55,13 @@ class Settings:
         Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs and tenth
         by ten, plateau by two after each epoch whose validation loss is not below all before it.
     halve_every : int
-        Of halve and tenth.
+        Period of halve and tenth.
     warmup : int
         Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
     weight_decay : float
-        Of the optimizer: added to the gradient by all but ``adamw``, which decouples it. Constrained parameters do not
-        decay: they are coordinates around a base, and to decay would be to go back to that base. Where a system says
-        that some of its parameters alone decay (`dynlab.systems.System.decaying_parameters`), nothing else does.
+        Decay by the optimizer: added to the gradient by all but ``adamw``, which decouples it. Constrained parameters
+        do not decay: they are coordinates around a base, and to decay would be to go back to that base. Where a system
+        says that some of its parameters alone decay (`dynlab.systems.System.decaying_parameters`), nothing else does.
     alpha : float
         Decay per step of ``rmsprop``'s average of squared gradients.
     penalty : float
@@ -61,33 +69,33 @@ class Settings:
     clip : float
         The greatest norm of the gradient of all parameters; 0 does not clip.
     dropout : float
-        Of the output that the read-out sees.
+        Dropped share of the output that the read-out sees.
     noise : float
         Deviation of the normal noise that is added to training inputs.
     label_smoothing : float
     loss : str or None
-        What a task with values is trained on, one of `LOSSES`; None for its own, the mean squared error. What is
+        Loss of a task with values, one of `LOSSES`; None for its own, the mean squared error. What is
         reported is the task's metric all the same.
     cutoff : float
-        Of ``huber`` and ``smooth-l1``: errors beyond it count linearly.
+        Threshold of ``huber`` and ``smooth-l1``: errors beyond it count linearly.
     l1_share : float
-        Of ``elastic-net``.
+        Share of the absolute error in ``elastic-net``.
     ema : float
         Decay per step of the average of the weights that is validated and saved; 0 takes the weights themselves.
     embedding : int
         The size of the vectors that are learned for a task's tokens; 0 for a task that has none.
     carry : bool
-        Of a task whose sequences are windows of one stream: the stream is cut into `batch_size` parallel ones, whose
+        For a task whose sequences are windows of one stream: the stream is cut into `batch_size` parallel ones, whose
         windows follow each other from batch to batch, each started at the state that the one before it ended in; the
         gradient ends at the window's start (truncated backpropagation through time).
     augment : tuple of str
         Augmentations of the task, ``NAME`` or ``NAME:STRENGTH``.
     precision : {"float32", "bf16"}
-        Of the products in training; weights, gradients and what is reported stay in float32.
+        Type of the products in training; weights, gradients and what is reported stay in float32.
     seed : int
-        Of the weights, of the order of the data, and of all that is random in them.
+        Seed of the weights, of the order of the data, and of all that is random in them.
     threads : int
-        Of torch. Sums depend on it in the last bit; one is also the fastest for small networks.
+        Threads of torch. Sums depend on it in the last bit; one is also the fastest for small networks.
     deterministic : bool
         Let torch take deterministic algorithms alone (`torch.use_deterministic_algorithms`), and refuse an operation
         that has none, for the same bits on the same GPU. It was not run on one here.
@@ -127,17 +135,11 @@ class Settings:
 
         check_at_least(1, **options("epochs", "batch_size", "halve_every", "threads"))
         check_at_least(0, **options("warmup", "embedding", "seed"))
-        if self.threads > MOST_THREADS:  # the system may end the process that asks for more
-            raise UserError(f"--threads must be at most {MOST_THREADS:,}, got {self.threads:,}.")
         check_positive(**options("lr", "constrained_lr", "cutoff"))
-        for name, value in options("weight_decay", "penalty", "clip", "noise").items():
-            if not 0 <= value < math.inf:
-                raise UserError(f"{name} must be finite and not negative, got {value}.")
-        for name, value in options("alpha", "dropout", "label_smoothing", "ema").items():
-            if not 0 <= value < 1:
-                raise UserError(f"{name} must be at least 0 and below 1, got {value}.")
-        if not 0 <= self.l1_share <= 1:
-            raise UserError(f"--l1-share must be from 0 to 1, got {self.l1_share}.")
+        for names, is_within, words in RANGES:
+            for name, value in options(*names).items():
+                if not is_within(value):
+                    raise UserError(f"{name} must be {words}, got {value}.")
         named: dict[str, Iterable[str]] = {"optimizer": OPTIMIZERS, "constrained_optimizer": OPTIMIZERS}
         named |= {"precision": PRECISIONS, "schedule": SCHEDULES, "loss": LOSSES}
         for name, allowed in named.items():
@@ -175,7 +177,7 @@ class Settings:
 
     @property
     def _apart(self) -> bool:
-        """Whether constrained parameters have an optimizer of another kind than the others."""
+        """Tell whether constrained parameters have an optimizer of another kind than the others."""
         return self.constrained_optimizer not in (None, self.optimizer)
 
     def make_optimizer(

@@ -25,9 +25,9 @@ class StabilityMonitor(StabilityWatch, Callback):
     Parameters
     ----------
     every_n_steps : int
-        Of the optimiser; the first step is measured too.
+        Steps of the optimiser; the first step is measured too.
     layer : str, optional
-        Which of several recurrent layers: its name in the module, then ``:1`` or ``:1r``.
+        One of several recurrent layers: its name in the module, then ``:1`` or ``:1r``.
     samples : int
         Sequences of the batch.
     times : int

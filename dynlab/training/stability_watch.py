@@ -1,4 +1,4 @@
-"""What every `StabilityMonitor` does, whoever trains: hears what a recurrent layer is given, and measures it."""
+"""The common part of every `StabilityMonitor`: it hears what a recurrent layer is given, and measures it."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
-from dynlab.systems.copied import copied
+from dynlab.systems.module_copy import copied
 
 LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT = (
     "stability/log_gradient",
@@ -53,7 +53,7 @@ class StabilityWatch:
         self._chosen = choose(found, self.layer)
 
     def _due(self, step: int) -> bool:
-        """Whether the batch of that step is measured: those whose gradients are accumulated have one step."""
+        """Tell whether the batch of that step is measured: those whose gradients are accumulated have one step."""
         if step % self.every_n_steps or step == self._last_step:
             return False
         self._last_step = step
@@ -64,7 +64,7 @@ class StabilityWatch:
         self._stop_listening = listen(self._part(module), self._keep)
 
     def _heard(self, module: nn.Module) -> dict[str, float]:
-        """What is measured of the batch with the weights after its step; empty where it was not heard."""
+        """Return what is measured of the batch with the weights after its step; empty where it was not heard."""
         self.latest = {}
         self._be_deaf()
         if self._inputs is None:

@@ -35,7 +35,7 @@ class Result:
     checkpoint : Path
         dynlab's own.
     facts : dict
-        What it says about the training: the command, versions, the data's checksum, ``test_accuracy`` (0 to 1).
+        Facts about the training: the command, versions, the data's checksum, ``test_accuracy`` (0 to 1).
     """
 
     checkpoint: Path
@@ -63,9 +63,9 @@ def train(
     ----------
     run : Run
     folder : str or Path
-        Where everything goes; created.
+        Folder of everything; created.
     data_dir : str or Path, optional
-        Where data sets lie, besides DYNLAB_DATA.
+        Folder of data sets, besides DYNLAB_DATA.
     device : str
         ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
     overwrite : bool
@@ -136,7 +136,7 @@ def resume(
     Raises
     ------
     UserError
-        Where the folder holds no run, or none that has got to a checkpoint, and where the checkpoint is another run's.
+        If the folder holds no run, or none that has got to a checkpoint, and where the checkpoint is another run's.
     """
     folder = Path(folder)
     run, writes = stored_run(folder)

@@ -14,8 +14,8 @@ from scipy.spatial import cKDTree
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.closed_path import closed_curves, shortest_tree
 from dynlab.numerics.statistics import BLOCKS, signs, standard_errors, sure
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
 
 MOST_JOINED = 4096  # of an orbit's last states are joined by a tree: its work grows with their square

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
 from dynlab.program.compiled import Compiled
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.trajectories.cycles import REST, Attractor
 from dynlab.trajectories.following import REPEATS
 

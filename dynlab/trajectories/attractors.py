@@ -13,8 +13,8 @@ from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
 from dynlab.program.compiled import Compiled
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import displacement_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import displacement_matrices
 from dynlab.trajectories.aperiodic import BESIDE, aperiodic
 from dynlab.trajectories.assignment import (
     FIRST,

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.systems import Map, System, frozen
-from dynlab.systems.held import Held, held_input, number_type, step_number
+from dynlab.systems.autonomous import Held, held_input, number_type, step_number
 from dynlab.trajectories.simulation import prepare
 
 
@@ -29,7 +29,7 @@ def under_constant_input(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         By default those recorded with the system.
     at : "zero", "rest", "mean" or array_like, shape (input,)
-        The input that is held, as in `dynlab.systems.held.held_input`.
+        The input that is held, as in `dynlab.systems.autonomous.held_input`.
     at_step : int
         The step whose parameters are held; −1 is the last.
     dtype, device : str

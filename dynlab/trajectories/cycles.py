@@ -20,8 +20,8 @@ from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.numerics.roots import tolerance
 from dynlab.program.compiled import Compiled
 from dynlab.program.differentiation import jacobian_and_error
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import finite_or_zero, held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import finite_or_zero, held_matrices
 from dynlab.trajectories.following import orbit
 
 REST, CYCLE, CURVE, TORUS, CHAOS = "rest", "cycle", "closed curve", "torus", "chaos"

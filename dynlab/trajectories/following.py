@@ -22,8 +22,8 @@ from dynlab.numerics.threads import in_threads
 from dynlab.program.compiled import LARGEST, Compiled, compiled, is_installed
 from dynlab.program.derived import derived
 from dynlab.program.program import NoProgram
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import finite_or_zero, held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import finite_or_zero, held_matrices
 
 REPEATS = 1e-9  # of an orbit's scale: a map's orbit that comes back so near to where it was repeats
 ROUNDED = 8  # roundings: in float32 it comes no nearer

@@ -15,7 +15,7 @@ from dynlab import schema
 from dynlab.errors import UserError
 from dynlab.progress import through
 from dynlab.systems import Flow, Map, System, frozen
-from dynlab.systems.held import number_type
+from dynlab.systems.autonomous import number_type
 
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12

@@ -13,7 +13,7 @@ from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
 from dynlab.numerics.roots import solve
 from dynlab.systems import create, frozen
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 GAINS = {"rnn": 2.5, "gru": 4.0, "lstm": 4.0}
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, frozen
-from dynlab.systems.ernn import ERNN
 from dynlab.trajectories.simulation import orbit
 
 
@@ -67,10 +65,3 @@ def test_at_equilibrium_the_state_is_z_minus_the_old_state(start, sign):
     found = jacobian(system, states[:, :-1], inputs, torch.arange(5)).dense()
     identity = torch.eye(6, dtype=torch.float64).expand(2, 5, 6, 6)
     torch.testing.assert_close(found, -sign * identity, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("t", [5, -1, torch.tensor([0, 5]), torch.tensor([0, -1])], ids=str)
-@pytest.mark.parametrize("method", [ERNN.step, jacobian])
-def test_a_step_beyond_the_learned_ones_is_refused(t, method):
-    with pytest.raises(UserError, match="T = 5 steps"):
-        method(make(), draw(2, 6), draw(2, 3), t)

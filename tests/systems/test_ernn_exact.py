@@ -94,10 +94,3 @@ def test_of_several_equilibria_the_flow_from_zero_chooses_a_stable_one(q):
     )
     assert found == pytest.approx(root, abs=1e-14)
     assert abs(2 * (1 - found**2)) < 1
-
-
-def test_known_equilibrium_is_half_of_z():
-    system, x = make(), draw(4, 3)
-    h = system.known_equilibrium(x)
-    torch.testing.assert_close(system.step(h, x), h, rtol=0, atol=1e-14)
-    assert make(sign=-1).known_equilibrium(x) is None

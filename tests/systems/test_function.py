@@ -40,13 +40,6 @@ def test_a_module_is_copied_and_put_in_eval_mode_and_float64():
     assert module.inner.weight.requires_grad
 
 
-@pytest.mark.filterwarnings("ignore:__array_wrap__:DeprecationWarning")
-def test_a_function_of_numpy_says_that_it_must_be_torchs():
-    system = from_function(lambda h, x: np.tanh(h), 2)
-    with pytest.raises(UserError, match=r"computes with numpy.*torch\.tanh"):
-        jacobian(system, torch.zeros(1, 2).double(), torch.zeros(1, 0).double()).dense()
-
-
 class Swapped(nn.Module):
     """A cell that takes the input first, with state and input of one size."""
 
@@ -67,12 +60,6 @@ def test_a_function_named_the_other_way_round_is_refused_until_its_order_is_said
         from_function(f, 2, width)
     assert from_function(f, 2, width, order="xh").order == "xh"
     assert from_function(f, 2, width, order="hx").order == "hx"
-
-
-@pytest.mark.parametrize("lead", [(), (3,), (2, 5), (2, 0), (4, 1, 2)])
-def test_a_system_without_input_steps_under_any_leading_dimensions(lead):
-    h = torch.randn(*lead, 2)
-    torch.testing.assert_close(from_function(lambda h, x: 2 * h, 2).step(h, torch.zeros(*lead, 0)), 2 * h)
 
 
 @pytest.mark.parametrize("lead", [(), (3,), (2, 5)])

@@ -55,7 +55,3 @@ def test_eigenvalues_are_the_rotations_whatever_the_triangle(system):
     # the triangle of the authors' code, which overlaps the blocks, moves them
     overlapping = schur_form(system)[1] + np.diag([0.3, 0, 0.3, 0, 0.3], k=1)
     assert problems.eigenvalue_distance(np.linalg.eigvals(overlapping), expected) > 0.05
-
-
-def test_penalty(system):
-    assert float(system.penalty()) == pytest.approx(0.1**2 + 0.2**2, rel=1e-6)  # γ was given in float32

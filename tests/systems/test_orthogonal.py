@@ -8,7 +8,6 @@ import scipy.linalg
 import torch
 from torch.nn.utils import parametrize
 
-from dynlab.diagnostics.spectrum import spectrum
 from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, entries_of
 
@@ -71,17 +70,6 @@ def test_the_base_moves_every_k_steps_and_the_matrix_does_not(chart):
     assert int(parametrization.steps) == 7
 
 
-def test_every_m_moves_the_base_is_projected():
-    cell = moving().double()
-    parametrization = cell.parametrizations.B[0]
-    parametrization.base.mul_(1.01)  # as rounding might, but larger
-    defects = []
-    for _ in range(6):
-        cell.after_optimizer_step()
-        defects.append(defect(cell.B) > 1e-3)
-    assert defects == [True] * 5 + [False]
-
-
 def test_after_a_move_the_gradient_is_that_of_the_new_chart():
     # At A = 0 it is base skew-symmetrised: the entries of Bᵀ G − Gᵀ B, whatever the old chart was.
     cell = moving(rebase_every=1).double()
@@ -127,25 +115,6 @@ def test_matrices_stay_orthogonal_in_float32(name, config, matrices):
         assert W.dtype == torch.float32
         assert float((W.detach() - start).abs().max()) > 0.05
         assert defect(W) < 1e-5
-
-
-@pytest.fixture
-def exponentials(monkeypatch):
-    """How often a matrix exponential was taken."""
-    taken, exponential = [], torch.linalg.matrix_exp
-    monkeypatch.setattr(torch.linalg, "matrix_exp", lambda A: taken.append(1) or exponential(A))
-    return taken
-
-
-def test_a_frozen_copy_makes_its_matrix_once(exponentials):
-    system = frozen(create("exprnn", input_size=2, state_size=8))
-    inputs = torch.randn(20, 3, 2, dtype=torch.float64)
-    state = torch.zeros(3, 8, dtype=torch.float64)
-    for t, input in enumerate(inputs):
-        state = system.step(state, input, t)
-    assert len(exponentials) == 1
-    spectrum(create("exprnn", input_size=2, state_size=8), inputs.transpose(0, 1).numpy(), times=5)
-    assert len(exponentials) <= 5
 
 
 def test_a_matrix_that_is_kept_follows_what_it_is_made_of():

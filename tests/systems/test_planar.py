@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-import problems
 from dynlab.errors import UserError
 from dynlab.matrices import MATRICES, parse_matrix, planar_matrix
 from dynlab.systems import Euler, Flow
@@ -16,11 +15,6 @@ from dynlab.systems.vanilla import Vanilla
 
 def floats(matrix):
     return np.array([[float(entry) for entry in row] for row in matrix])
-
-
-@pytest.mark.parametrize("name", problems.PLANAR)
-def test_matrices_are_the_papers(name):
-    np.testing.assert_array_equal(floats(planar_matrix(name)), problems.PLANAR[name])
 
 
 @pytest.mark.parametrize(

@@ -141,27 +141,3 @@ def test_cells_step_as_torch_does(cell, settings):
         expected = module(x, state)
     torch.testing.assert_close(system.step(state, x), expected, **FORWARD)
     assert layer_names(module) == [":0"]
-
-
-def saturated(kind, **biases):
-    """One layer with the given numbers added to all units of a gate, named by its place among the chunks."""
-    module = make(kind)
-    with torch.no_grad():
-        for chunk, value in biases.items():
-            module.bias_hh_l0[int(chunk[1:]) * HIDDEN :][:HIDDEN] = value
-    return frozen(torch_layer(module))
-
-
-@pytest.mark.parametrize("kind, gates", [(KINDS["gru"], {"_1": 40.0}), (KINDS["lstm"], {"_0": -40.0, "_1": 40.0})])
-def test_a_saturated_gate_does_not_hide_in_the_ungated_residual(kind, gates):
-    # GRU: z = 1 keeps every h. LSTM: f = 1 and i = 0 keep every c; h = o tanh(c) is then stepped to, not kept.
-    system = saturated(kind, **gates)
-    x = draw(INPUTS)
-    state = draw(system.state_size)
-    for _ in range(200):
-        state = system.step(state, x)
-    state = system.step(state, x)
-    residual = (system.step(state, x) - state).abs().max()
-    ungated = system.ungated_residual(state, x)
-    assert float(residual) < 1e-9
-    assert float(ungated.abs().max()) > 0.1

@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 
 from dynlab.systems import create, frozen
-from dynlab.systems.complex_state import complex_modrelu, real_form, to_complex, to_real
+from dynlab.systems.complex_state import real_form, to_complex
 from dynlab.systems.orthogonal import entries_of
 
 N = 6
@@ -77,18 +77,6 @@ def test_gradient_descent_is_wisdoms_multiplicative_step():
         found = system.recurrent.matrix().detach()
         torch.testing.assert_close(found, real_form(torch.from_numpy(expected)), rtol=0, atol=1e-13)
         assert float(entries_of(system.recurrent, "W").detach().abs().max()) == 0
-
-
-@pytest.mark.parametrize("b", [-0.5, 0.0, 0.5])
-def test_complex_modrelu_at_and_near_zero(b):
-    z = torch.tensor([0, 0.3j, -0.4 + 0.3j, 2.0, 1e-8], dtype=torch.complex128)
-    state = to_real(z).requires_grad_()
-    found = complex_modrelu(state, torch.full((5,), b, dtype=torch.float64))
-    expected = [0, *modrelu(z[1:].numpy(), b)]
-    np.testing.assert_allclose(of(found.detach()), expected, rtol=0, atol=1e-15)
-    found.sum().backward()
-    assert bool(torch.isfinite(state.grad).all())
-    assert state.grad[[0, 5]].tolist() == [0, 0]
 
 
 def kronecker(system):

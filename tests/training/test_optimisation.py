@@ -135,44 +135,6 @@ def test_a_resumed_run_has_the_bases_and_counters_of_one_that_was_not_stopped(na
         assert differing(stored(tmp_path / "whole", file), stored(tmp_path / "stopped", file)) == []
 
 
-def stepped(name, matrix_of, rate):
-    """A system after a step of gradient descent apart, the matrix before it and its gradient, in float64."""
-    torch.manual_seed(5)
-    system = create(name, input_size=3, **SYSTEMS[name]).double()
-    settings = Settings(optimizer="rmsprop", lr=1e-3, constrained_lr=rate, constrained_optimizer="gd")
-    optimizer = settings.make_optimizer(system.parameters(), system.constrained_parameters())
-    before = matrix_of(system).detach().clone()
-    G = torch.randn(before.shape, dtype=torch.float64)
-    (matrix_of(system) * G).sum().backward()
-    optimizer.step()
-    system.after_optimizer_step()
-    return matrix_of(system).detach(), before, G
-
-
-def cayley_step(W, G, rate):
-    """W ← (I + λ/2 A)⁻¹ (I − λ/2 A) W with A = G Wᴴ − W Gᴴ."""
-    A, eye = G @ W.mH - W @ G.mH, torch.eye(len(W), dtype=W.dtype)
-    return torch.linalg.solve(eye + rate / 2 * A, (eye - rate / 2 * A) @ W)
-
-
-def test_a_basis_of_the_soft_orthogonal_network_moves_as_its_source_says():
-    """Its coordinates make four times the source's step."""
-    found, U, G = stepped("soft-orthogonal", lambda system: system.U, 0.02)
-    torch.testing.assert_close(found, cayley_step(U, G, 4 * 0.02), rtol=0, atol=1e-13)
-
-
-def test_the_unitary_matrix_moves_as_its_source_says():
-    found, W, G = (real_to_complex(one) for one in stepped("fc-urnn", lambda system: system.recurrent.W, 0.05))
-    torch.testing.assert_close(found, cayley_step(W, 2 * G, 0.05), rtol=0, atol=1e-13)
-
-
-def real_to_complex(matrix):
-    """Of [[R, −I], [I, R]] or a gradient by it, which counts each number twice: the mean of both."""
-    n = len(matrix) // 2
-    real = (matrix[:n, :n] + matrix[n:, n:]) / 2
-    return torch.complex(real, (matrix[n:, :n] - matrix[:n, n:]) / 2)
-
-
 def test_the_triangle_of_nnrnn_decays_and_nothing_else():
     """At no gradient, a step of plain gradient descent is the decay: T ← (1 − lr · decay) T."""
     torch.manual_seed(7)

@@ -1,9 +1,7 @@
 """A run: what it leaves, that it resumes bit for bit, and what it refuses before it writes anything."""
 
-import csv
 import itertools
 
-import numpy as np
 import pytest
 import torch
 from runs import Stopped, differing, stored
@@ -28,15 +26,6 @@ FILES = ("last.ckpt", "best.ckpt", "network.pt")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole") / "run"
     return train(RUN, folder, checkpoint_every=3)
-
-
-@pytest.mark.parametrize("how", [{"warmup": 1}, {"schedule": "halve", "halve_every": 1}, {"schedule": "cosine"}])
-def test_a_row_of_steps_has_the_rate_at_which_its_step_was_made(how, tmp_path):
-    settings = Settings(epochs=2, batch_size=300, optimizer="gd", lr=0.5, **how)
-    train(Run("vanilla", "digits", settings, {"state_size": 2}), tmp_path / "run", log_every=1)
-    with (tmp_path / "run" / "steps" / "version_0" / "metrics.csv").open() as file:
-        rates = [float(row["learning_rate"]) for row in csv.DictReader(file) if row["learning_rate"]]
-    np.testing.assert_allclose(rates, [0.5 * settings.rate(step, BATCHES) for step in range(2 * BATCHES)], rtol=1e-6)
 
 
 @pytest.mark.parametrize("stop", [BATCHES + 3], ids=lambda stop: f"before step {stop} of {3 * BATCHES}")
@@ -106,29 +95,11 @@ def test_the_checkpoint_holds_what_was_measured(whole):
     assert whole.facts["data"]["sha256"] == task.source["sha256"]
 
 
-@pytest.mark.parametrize("name", ["last.ckpt", "best.ckpt"])
-def test_lightnings_own_checkpoints_can_be_analysed(name, whole):
-    found = checkpoints.read(whole.checkpoint.parent / name)
-    assert (found.format, found.system.name, found.task) == ("lightning", "lstm", "digits")
-    average = torch.load(whole.checkpoint.parent / name, weights_only=True)["state_dict"]
-    assert torch.equal(found.system.weight_hh, average["average.module.system.weight_hh"])
-
-
 def test_the_command_among_the_facts_does_the_same(whole):
     assert whole.facts["command"] == (
         "dynlab train --system lstm --task digits --set hidden_size=4 --epochs 3 --batch-size 300 --schedule cosine "
         "--weight-decay 0.001 --clip 1.0 --dropout 0.2 --noise 0.1 --ema 0.9"
     )
-
-
-def test_retraining_keeps_the_last_epoch_and_trains_on_everything(tmp_path):
-    settings = Settings(epochs=2, batch_size=600)
-    run = Run("vanilla", "digits", settings, {"state_size": 3}, {"retrain": True})
-    result = train(run, tmp_path / "run")
-    assert result.facts["epoch"] == 2
-    assert not any("validation" in key and result.facts[key] is not None for key in result.facts)
-    assert not (tmp_path / "run" / "best.ckpt").exists()
-    assert stored(tmp_path / "run", "last.ckpt")["/global_step"] == 2 * 3  # 1,437 images in batches of 600
 
 
 @pytest.mark.parametrize(
@@ -165,23 +136,6 @@ def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
     with pytest.raises(UserError, match="holds no training run, so it is not overwritten"):
         train(small, tmp_path / "mine", overwrite=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
-
-
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        (None, "holds no training run"),
-        ("{", "run.json is damaged"),
-        ("{}", "run.json is damaged"),
-        ('{"writes": {}, "settings": {"lr": 0}}', "--lr must be a positive number"),
-        ('{"writes": {}, "settings": {"rate": 1}, "system": "gru", "task": "flipflop"}', "run.json is damaged .*rate"),
-    ],
-)
-def test_what_cannot_be_resumed_is_said(content, message, tmp_path):
-    if content is not None:
-        (tmp_path / "run.json").write_text(content)
-    with pytest.raises(UserError, match=message):
-        resume(tmp_path)
 
 
 def test_the_checkpoint_of_another_run_is_refused(stop_at, tmp_path):

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -65,19 +64,6 @@ def test_bad_settings_are_named(change, message):
 @pytest.fixture(scope="module")
 def task():
     return tasks.create("adding", length=4, train_size=50, test_size=2, retrain=True)
-
-
-def rows(task, batch):
-    return [int(np.flatnonzero((task.train.inputs == x.numpy()).all(axis=(1, 2)))[0]) for x in batch[0]]
-
-
-def test_an_epoch_goes_once_through_the_data_and_each_in_another_order(task):
-    batches = Batches(task, Settings(batch_size=16, seed=5))
-    epochs = [[row for batch in batches for row in rows(task, batch)] for _ in range(2)]
-    assert [sorted(epoch) for epoch in epochs] == [list(range(50))] * 2
-    assert epochs[0] != epochs[1]
-    assert epochs[0] == np.random.default_rng([5, 0, 0]).permutation(50).tolist()
-    assert len(batches) == 4
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3, 4, 6])

@@ -7,7 +7,7 @@ import torch
 import dynlab as dl
 from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, frozen
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.systems.planar import planar_system
 from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
 from dynlab.trajectories.attractors import classify

@@ -17,9 +17,9 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
 from dynlab.numerics.roots import solve
 from dynlab.systems import Euler, Map, System, frozen
+from dynlab.systems.autonomous import Held, held_input, held_settings, number_type, step_number
+from dynlab.systems.autonomous_jacobians import displacement_matrices
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
-from dynlab.systems.held_jacobians import displacement_matrices
 from dynlab.trajectories.attractors import classify
 from dynlab.trajectories.cycles import Attractor, cycles
 from dynlab.trajectories.driven import drive

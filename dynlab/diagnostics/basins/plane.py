@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import principal_components
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.trajectories.following import orbit
 
 MARGIN = 1.3  # of the window, and of the box, beyond the states that span the plane

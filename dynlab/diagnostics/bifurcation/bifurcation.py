@@ -24,7 +24,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
-from dynlab.systems.held import held_settings
+from dynlab.systems.autonomous import held_settings
 from dynlab.trajectories.simulation import prepare
 from dynlab.words import number
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 Vector = NDArray[np.float64]
 Vectors = NDArray[np.complex128]

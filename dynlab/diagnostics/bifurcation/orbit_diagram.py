@@ -11,7 +11,7 @@ from dynlab.diagnostics.bifurcation.branches import Branch, Diagram
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
 from dynlab.progress import through
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.trajectories.assignment import LEAVES, Ends
 from dynlab.trajectories.attractors import classify
 from dynlab.trajectories.cycles import CYCLE, REST, cycles

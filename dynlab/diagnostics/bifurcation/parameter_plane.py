@@ -15,8 +15,9 @@ from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
+from dynlab.systems.autonomous import held_settings
 from dynlab.systems.checked import checked
-from dynlab.systems.held import held_settings
+from dynlab.systems.autonomous import held_settings
 from dynlab.words import joined, number, place, share
 
 GRID, SMALLEST_GRID = 101, 2

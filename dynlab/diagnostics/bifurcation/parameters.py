@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from dynlab.errors import UserError, lookup, unknown
 from dynlab.systems import SYSTEMS, Euler, Flow, Map, System, frozen
-from dynlab.systems.copied import copied
-from dynlab.systems.held import Held, held_input, step_number
+from dynlab.systems.autonomous import Held, held_input, step_number
+from dynlab.systems.module_copy import copied
 from dynlab.trajectories import simulation
 
 INPUT = "input"

@@ -16,7 +16,7 @@ from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.numerics.roots import solve
 from dynlab.progress import through
-from dynlab.systems.held_jacobians import displacement_matrices, held_matrices
+from dynlab.systems.autonomous_jacobians import displacement_matrices, held_matrices
 from dynlab.trajectories.following import followed, orbit, scalar_code
 
 PARTS = 8  # of the way between two values, where one step leads elsewhere

@@ -7,7 +7,7 @@ from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOT_ISOLATED, 
 from dynlab.program import NoProgram
 from dynlab.program.differentiation import jacobian_and_error
 from dynlab.program.operations import LINEAR
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 ROUNDINGS = 16.0  # times n ε: of the matrix and of the value
 

@@ -10,8 +10,8 @@ from dynlab import schema
 from dynlab.numerics.eigenvectors import Eigenmodes, eigenmodes
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import System, frozen
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 INCOMPLETE = "incomplete"  # the attribute that says so of a search that missed points, or may have
 VERIFIED = ("fixed point", "not isolated")  # what is no root, or not the one fsolve found, is not interpreted

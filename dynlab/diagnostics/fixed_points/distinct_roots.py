@@ -12,8 +12,8 @@ from dynlab.numerics import merging
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.isolation import SEVERAL, Equations, isolation
 from dynlab.program.differentiation import step_and_error
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import ungated_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import ungated_matrices
 
 FIXED, SLOW = "fixed point", "slow point"
 NOT_ISOLATED = "not isolated"  # I − J is singular within its error: a line of points, a multiple one, or a near miss

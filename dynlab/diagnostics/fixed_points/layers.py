@@ -18,7 +18,7 @@ from dynlab.diagnostics.fixed_points.rounds import Confidence, Search
 from dynlab.diagnostics.fixed_points.rounds import search as search_one
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import frozen
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.systems.torch_cells import Cell
 
 OF_A_LAYER = 4  # times `count`: random starts of a round of all searches of one layer together

@@ -15,7 +15,7 @@ from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.program import NoProgram, Program
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.words import agree, at_most, joined
 
 NEARBY = 1e-6  # times max(1, ‖h‖): the box about a point at a kink over which a step may contract

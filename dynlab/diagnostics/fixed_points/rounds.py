@@ -14,7 +14,7 @@ from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOWHERE, Disti
 from dynlab.numerics import merging
 from dynlab.numerics.roots import Roots, solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 MOST_ROUNDS, MOST_OF_LARGE = 12, 3
 MOST_POINTS = 1024  # beyond which no round follows, as of an angle that is counted on

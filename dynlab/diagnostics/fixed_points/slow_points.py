@@ -23,8 +23,8 @@ from dynlab.diagnostics.fixed_points.layers import Layer, Point
 from dynlab.diagnostics.fixed_points.rounds import GIVEN, VISITED, Search, outside, starts_table
 from dynlab.numerics import merging
 from dynlab.numerics.roots import solve, tolerance
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import displacement_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import displacement_matrices
 
 FLAT = 1e-9  # times its largest modulus: an eigenvalue of q's Hessian below that is not told from zero
 STATIONARY = 1e-6  # times q: a decrement ½ gᵀ|H|⁻¹g below that leaves nothing to gain

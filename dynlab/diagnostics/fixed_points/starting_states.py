@@ -9,7 +9,7 @@ from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import Map, System
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.systems.torch_cells import Cell
 from dynlab.systems.torch_stacks import Stack
 from dynlab.trajectories import simulation

@@ -24,8 +24,8 @@ from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.numerics.roots import ROUNDINGS, rounding, tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.program.differentiation import jacobian_and_error
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 UNDECIDED_AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # the Jacobian is that of one side alone
 TWICE = 2.0  # times Newton's error: a bound on the distance to the root, where Newton's map contracts by a half

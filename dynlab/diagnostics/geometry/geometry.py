@@ -26,7 +26,6 @@ from dynlab.numerics.principal import Components, principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.checked import checked
-from dynlab.systems.held import Held
 from dynlab.trajectories.driven import drive
 from dynlab.trajectories.following import orbit, time_step
 from dynlab.trajectories.simulation import prepare_flow

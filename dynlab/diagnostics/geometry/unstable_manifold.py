@@ -13,7 +13,7 @@ from dynlab.diagnostics.fixed_points.at_points import leading_modes
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvectors import Eigenmodes, real_axes
 from dynlab.numerics.threads import in_threads
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.trajectories.following import Step, step_of, time_step
 
 

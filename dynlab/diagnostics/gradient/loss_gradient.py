@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from dynlab.errors import UserError
 from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.systems import System
-from dynlab.systems.copied import copied
+from dynlab.systems.module_copy import copied
 from dynlab.trajectories.driven import Driven, in_float64
 
 

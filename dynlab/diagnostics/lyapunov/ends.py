@@ -7,7 +7,7 @@ from torch import Tensor
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import System, frozen
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 
 MOST = 256  # dimensions of the eigenvalue problem

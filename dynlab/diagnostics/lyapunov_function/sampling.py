@@ -7,7 +7,7 @@ import scipy.linalg
 import torch
 
 from dynlab.numerics.arrays import Real
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 AROUND = 128  # directions in the plane of the two slowest

@@ -21,8 +21,7 @@ from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.program.differentiation import input_jacobian
 from dynlab.systems import System
 from dynlab.systems.checked import checked
-from dynlab.systems.copied import copied
-from dynlab.systems.held import Held
+from dynlab.systems.module_copy import copied
 
 METHOD = (
     "Fixed points are found and verified as dynlab.fixed_points does. Right eigenvectors have length 1 and come from "

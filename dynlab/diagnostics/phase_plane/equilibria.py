@@ -22,7 +22,7 @@ from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.exact_kinds import exact_eigenvalues
 from dynlab.numerics.kinds import LINE, Kind, kind_of_map
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 STARTS = 33  # in each direction of the window; odd, so that the origin is one
 NOTHING = 1e-30  # of the window: a smaller coordinate is 0, which nothing but underflow tells it from

@@ -9,8 +9,8 @@ from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.numerics.arrays import Real
 from dynlab.systems import System
 from dynlab.systems.activations import log_cosh
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 
 def without_input(system: System) -> Held:

@@ -6,7 +6,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 from dynlab.trajectories.assignment import DRIFTS, LEAVES
 from dynlab.trajectories.attractors import classify
 from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS, Attractor

@@ -15,8 +15,8 @@ from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
 from dynlab.diagnostics.phase_plane.window import Window
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
-from dynlab.systems.held import Held
-from dynlab.systems.held_jacobians import held_matrices
+from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.trajectories.following import orbit, time_step
 
 OFF = 0.01  # of half the window: where a flow's separatrix starts on the eigenvector, which it leaves by the square

@@ -22,8 +22,8 @@ from dynlab.numerics.resolvent import Resolvent
 from dynlab.numerics.singular_values import ALL_UP_TO
 from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems import Flow, Map, System, frozen
+from dynlab.systems.autonomous import held_input, number_type
 from dynlab.systems.checked import checked
-from dynlab.systems.held import held_input, number_type
 from dynlab.trajectories.driven import drive
 
 GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second

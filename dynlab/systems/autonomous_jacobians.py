@@ -5,7 +5,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
-from dynlab.systems.held import Held
+from dynlab.systems.autonomous import Held
 
 MATRIX = 2  # dimensions
 MOST_TIMES = 5000  # of a flow's own time scale, 1/‖∂f/∂h‖₂, that it is solved for: about two minutes

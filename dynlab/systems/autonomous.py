@@ -1,8 +1,9 @@
-"""What is analysed of a system: a frozen copy, on a device, and that with its input and step number held.
+"""A frozen copy of a system, on a device, and that copy with its input and step number held.
 
 Fixed points and equilibria are points of a `Held` system.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, System
-from dynlab.systems.copied import copied
+from dynlab.systems.module_copy import copied
 from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.orthogonal import Orthogonal
 
@@ -24,12 +25,11 @@ LONGEST_INDEX = 5  # digits of a device's number and one more
 
 def check_device(device: str) -> None:
     """Raise the error for a device that is unknown or not there: ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
-    kind, colon, index = device.partition(":")
+    kind, _, index = device.partition(":")
     counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
-    if kind not in counts or (colon and not (index.isdecimal() and len(index) < LONGEST_INDEX)):
-        raise UserError(f"The device must be cpu, cuda, cuda:1 or mps, got {device!r}.")
-    if int(index or 0) >= counts[kind]:
-        raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
+    number = int(index or 0) if (index or "0").isdecimal() else math.inf
+    if number >= counts.get(kind, 0):
+        raise UserError(f"There is no device {device!r} here: choose from cpu, cuda, cuda:1 and mps (--device cpu).")
 
 
 def number_type(dtype: str) -> torch.dtype:
@@ -66,7 +66,7 @@ def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str =
 class Held:
     """F(h) = step(h, x, t) of a map, f(h) = velocity(h, x, t) of a flow, with x and t held.
 
-    Its Jacobians are `dynlab.systems.held_jacobians.held_matrices` and the functions beside it.
+    Its Jacobians are `dynlab.systems.autonomous_jacobians.held_matrices` and the functions beside it.
 
     Attributes
     ----------
@@ -83,11 +83,11 @@ class Held:
 
     @property
     def is_flow(self) -> bool:
-        """Whether a flow is held: its points at rest are equilibria, and its stability is decided at Re λ = 0."""
+        """Tell whether a flow is held: its points at rest are equilibria, and its stability is decided at Re λ = 0."""
         return isinstance(self.system, Flow)
 
     def given(self, states: Tensor) -> tuple[Tensor, Tensor, int]:
-        """What a method of the system is called with at `states` (..., n): those, the input, and t."""
+        """Return what a method of the system is called with at `states` (..., n): those, the input, and t."""
         return states, self.input.expand(*states.shape[:-1], -1), self.t
 
     def moved(self, states: Tensor) -> Tensor:
@@ -195,6 +195,6 @@ def step_number(system: System, at_step: int) -> int:
 
 
 def held_settings(system: System, at: str | ArrayLike, held: Held) -> dict[str, Any]:
-    """What a Dataset's settings say of a system and of what is held."""
+    """Return what a Dataset's settings say of a system and of what is held."""
     words = at if isinstance(at, str) else "values"
     return {"at": words, "input": held.input.tolist(), "at_step": held.t, "config": system.json_config}
