@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, System
-from dynlab.systems.module_copy import copied
 from dynlab.systems.embedding import Embedding, Encoder
+from dynlab.systems.module_copy import copied
 from dynlab.systems.orthogonal import Orthogonal
 
 REST_STEPS = 512  # of a layer that others below it drive, until these are at rest

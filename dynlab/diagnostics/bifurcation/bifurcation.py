@@ -23,8 +23,8 @@ from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.progress import through
 from dynlab.systems import Map, System
-from dynlab.systems.checked import checked
 from dynlab.systems.autonomous import held_settings
+from dynlab.systems.checked import checked
 from dynlab.trajectories.simulation import prepare
 from dynlab.words import number
 

@@ -17,7 +17,6 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.autonomous import held_settings
 from dynlab.systems.checked import checked
-from dynlab.systems.autonomous import held_settings
 from dynlab.words import joined, number, place, share
 
 GRID, SMALLEST_GRID = 101, 2

@@ -21,8 +21,8 @@ from dynlab.diagnostics.fixed_points.verification import order, records
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map, System
-from dynlab.systems.checked import checked
 from dynlab.systems.autonomous import Held, held_settings, number_type
+from dynlab.systems.checked import checked
 from dynlab.trajectories.constant_input import under_constant_input
 
 LARGEST_START = 1e100  # whose squares are still numbers

@@ -17,8 +17,8 @@ from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems import System
-from dynlab.systems.checked import checked
 from dynlab.systems.autonomous import Held
+from dynlab.systems.checked import checked
 from dynlab.trajectories.constant_input import under_constant_input
 from dynlab.words import number, of_map, place, share
 

@@ -23,8 +23,6 @@ from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.systems.checked import checked
-from dynlab.systems.autonomous import Held
-from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.words import at_least, at_most, interval, number
 
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.

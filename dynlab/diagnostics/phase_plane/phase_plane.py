@@ -39,8 +39,6 @@ from dynlab.systems.autonomous_jacobians import check_seconds
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.equations import Equations
-from dynlab.systems.autonomous import Held, number_type
-from dynlab.systems.autonomous_jacobians import check_seconds
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
 from dynlab.systems.textbook import Linear, LinearMap
 from dynlab.trajectories import simulation
