@@ -20,7 +20,7 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import Driven, chosen_steps, drive
+from dynlab.trajectories.driven import LENGTH, Driven, chosen_steps, drive, of_lengths, reasons_with
 from dynlab.wording import over, ranged
 
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
@@ -75,7 +75,7 @@ METHOD = (
     "e^d T that bound sums |Q'ᵀ| E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. The "
     "eigenvalues are those of e^(d/2) T Q e^(d/2). Of both bounds the smaller is taken"
 )
-DIVERGED = "; NaN from the first Jacobian that is not finite: the trajectory has diverged"
+DIVERGED = "NaN from the first Jacobian that is not finite: the trajectory has diverged"
 
 
 @checked
@@ -96,7 +96,8 @@ def end_to_end(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Those recorded with the system where there are none (`dynlab.from_module` with a batch).
+        Those recorded with the system where there are none (`dynlab.from_module` with a batch). Sequences of different
+        lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int
@@ -137,18 +138,23 @@ def end_to_end(
     [[[-0.693, -6.908]]]
     """
     of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, **of)
-    steps = chosen_steps(driven.steps, times)
-    found = _along(driven, steps, seed)
-    diverged = DIVERGED * bool(np.isnan(found["error_bound"]).any())
+    driven = drive(system, inputs, initial_state, uneven=True, **of)
+
+    def along(part: Driven) -> tuple[Any, ...]:
+        steps = chosen_steps(part.steps, times)
+        return steps, _along(part, steps, seed), {}
+
+    steps, found = driven.joined(along)
+    diverged = DIVERGED * bool((~driven.last.isfinite()).any())
     return schema.result(
         system,
-        {name: (dims, found[name], words) for name, (dims, words, _) in VARIABLES.items()},
+        {name: (dims, found[name], words) for name, (dims, words, _) in VARIABLES.items()}
+        | ({"length": (LENGTH[0], found["length"], *LENGTH[1:])} if driven.after else {}),
         settings=driven.settings | {"times": times},
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(steps)},
-        reasons={name: reason + diverged for name, (_, _, reason) in VARIABLES.items()},
-        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description),
+        reasons=reasons_with({name: row[2] for name, row in VARIABLES.items()}, diverged, driven.after),
+        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds),
     )
 
 
@@ -257,7 +263,7 @@ def _effective_rank(log_values: Real, error: Real) -> Real:
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
-    last = ds.isel({schema.TIME: -1})
+    last = ds.sel({schema.TIME: ds["length"]}) if "length" in ds else ds.isel({schema.TIME: -1})
     n = last.sizes[schema.MODE]
     if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps:,}."

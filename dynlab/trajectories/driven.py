@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence, pad_sequence
 
+from dynlab import schema
 from dynlab.errors import UserError
 from dynlab.numerics.threads import slices
 from dynlab.program.differentiation import (
@@ -28,6 +31,9 @@ NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float
 NUMBERS_IN_CACHE = 2**19  # entries of Jacobians that are multiplied soon after they are made
 ARRAYS = 4  # of that size beside the Jacobians while their errors are computed
 
+Found = dict[str, NDArray[Any]]
+LENGTH = ((schema.SAMPLE,), "steps of the sequence", schema.STEP)  # of a variable
+
 
 @dataclass(frozen=True)
 class Driven:
@@ -42,12 +48,15 @@ class Driven:
         h_0 … h_T.
     settings : dict
         The arguments that every diagnostic of a driven trajectory has, JSON-able.
+    lengths : ndarray of int, shape (sample,)
+        Steps of each sequence; what lies after them is no part of it.
     """
 
     system: Map
     inputs: Tensor
     states: Tensor
     settings: dict[str, Any]
+    lengths: NDArray[np.int64]
 
     @property
     def steps(self) -> int:
@@ -55,7 +64,58 @@ class Driven:
 
     def of(self, samples: slice | NDArray[np.int64]) -> Driven:
         """Return some of the trajectories."""
-        return dataclasses.replace(self, inputs=self.inputs[samples], states=self.states[samples])
+        parts = {"inputs": self.inputs[samples], "states": self.states[samples], "lengths": self.lengths[samples]}
+        return dataclasses.replace(self, **parts)
+
+    @property
+    def last(self) -> Tensor:
+        """h_T of each sequence, shape (sample, state)."""
+        return self.states[range(len(self.states)), self.lengths]
+
+    @property
+    def after(self) -> str:
+        """A reason why values are NaN, where lengths differ."""
+        return "NaN after a sequence's end" if len(set(self.lengths)) > 1 else ""
+
+    def parts(self) -> Iterator[tuple[NDArray[np.int64], Driven]]:
+        """Yield for each length the numbers of the sequences that have it, and their trajectories up to their end."""
+        for length in np.unique(self.lengths):
+            samples = np.flatnonzero(self.lengths == length)
+            part = self.of(samples) if len(samples) < len(self.lengths) else self
+            inputs, states = part.inputs[:, :length], part.states[:, : length + 1]
+            yield samples, dataclasses.replace(part, inputs=inputs, states=states)
+
+    def joined(
+        self, work: Callable[[Driven], tuple[NDArray[np.int64], Found, Found]]
+    ) -> tuple[NDArray[np.int64], Found]:
+        """Return what `work` finds along sequences of one length, of all: NaN at the times after a sequence's end.
+
+        Parameters
+        ----------
+        work : callable
+            Gives increasing times, values (sample, time, ...) at these, and values (sample, ...).
+
+        Returns
+        -------
+        times : ndarray of int, shape (time,)
+        values : dict of ndarray
+            With ``length`` (sample,) where lengths differ.
+        """
+        parts = [(samples, *work(part)) for samples, part in self.parts()]
+        if len(parts) == 1:
+            return parts[0][1], parts[0][2] | parts[0][3]
+        times = np.unique(np.concatenate([own for _, own, *_ in parts]))
+        found: Found = {"length": self.lengths}
+        for samples, own, of_times, of_samples in parts:
+            for name, values in (of_times | of_samples).items():
+                shape, place = values.shape[1:], (samples,)
+                if name in of_times:
+                    shape, place = (len(times), *shape[1:]), np.ix_(samples, np.searchsorted(times, own))
+                text, inexact = values.dtype.kind == "U", values.dtype.kind in "fcU"
+                kind = values.dtype if inexact else np.float64
+                nothing = np.full((len(self.lengths), *shape), "" if text else np.nan, dtype=kind)
+                found.setdefault(name, nothing)[place] = values
+        return times, found
 
     def blocks(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
         """∂step/∂state (of a map; ∂velocity/∂state of a flow) at h_{t−1}, x_t for each t of `steps`, in that order.
@@ -150,16 +210,75 @@ def _number_in_float64(number: Tensor | float) -> Tensor | float:
     return in_float64(number) if isinstance(number, Tensor) else number
 
 
+def within(ds: xr.Dataset) -> NDArray[np.bool_]:
+    """Return which times of a Dataset lie within each sequence, shape (sample, time)."""
+    times = np.broadcast_to(ds[schema.TIME].values, (ds.sizes[schema.SAMPLE], ds.sizes[schema.TIME]))
+    return times <= (ds["length"].values[:, None] if "length" in ds else np.inf)
+
+
+def reasons_with(reasons: Mapping[str, str], *more: str) -> dict[str, str]:
+    """Return reasons why values are not finite with others behind each; empty ones do not count."""
+    return {name: "; ".join(filter(None, (reason, *more))) for name, reason in reasons.items()}
+
+
+def of_lengths(ds: xr.Dataset) -> str:
+    """Return the sentence on sequences of different lengths, or nothing."""
+    if "length" not in ds:
+        return ""
+    shortest, longest = int(ds["length"].min()), int(ds["length"].max())
+    return f" Sequences have {shortest:,} to {longest:,} steps, and each is counted for its own."
+
+
+def padded(inputs: Any) -> tuple[Any, NDArray[np.int64] | None]:
+    """Return sequences of different lengths as one array with zeros after their ends, and their lengths.
+
+    Parameters
+    ----------
+    inputs
+        A list of arrays (time, input), a torch PackedSequence, or an array ([sample,] time, input) with NaN after each
+        sequence's end. Anything else is returned as it is, with None.
+    """
+    if isinstance(inputs, PackedSequence):
+        whole, lengths = pad_packed_sequence(inputs, batch_first=True)
+        return whole, lengths.numpy()
+    if isinstance(inputs, list | tuple) and len({np.shape(each)[:1] for each in inputs}) > 1:
+        arrays = [torch.as_tensor(np.asarray(each), dtype=torch.float64) for each in inputs]
+        if {each.ndim for each in arrays} != {2} or len({each.shape[1] for each in arrays}) > 1:
+            raise UserError("Sequences of different lengths are arrays (time, input) of one width, in a list.")
+        return pad_sequence(arrays, batch_first=True), np.array([len(each) for each in arrays])
+    whole = inputs if isinstance(inputs, Tensor) else torch.as_tensor(np.array(inputs))
+    there = ~whole.isnan().all(dim=-1)
+    if whole.ndim not in (2, 3) or not whole.shape[-1] or not there.any(dim=-1).all() or there[..., -1].all():
+        return inputs, None
+    steps = torch.arange(1, there.shape[-1] + 1)
+    lengths = (there * steps).amax(dim=-1, keepdim=True)
+    return whole.masked_fill((steps > lengths).unsqueeze(-1), 0.0), lengths.reshape(-1).numpy()
+
+
 def drive(
-    system: Map, inputs: Any, initial_state: Any, *, dtype: str, device: str, seed: int, inputs_description: str
+    system: Map,
+    inputs: Any,
+    initial_state: Any,
+    *,
+    dtype: str,
+    device: str,
+    seed: int,
+    inputs_description: str,
+    uneven: bool = False,
 ) -> Driven:
-    """Run a frozen copy of `system`; the arguments are those of the diagnostics."""
+    """Run a frozen copy of `system`; the arguments are those of the diagnostics.
+
+    With `uneven` the sequences may have different lengths, as `padded` takes them.
+    """
     if not isinstance(system, Map):
         raise UserError(
             f"A driven trajectory needs a Map, got the {type(system).__name__}: "
             f"of a flow take its step, dl.Euler(flow, step_size)."
         )
-    analysed, given, initial = simulation.prepare(system, inputs, initial_state, dtype, device)
+    whole, lengths = padded(inputs) if uneven else (inputs, None)
+    if lengths is not None and not lengths.all():
+        raise UserError("A sequence has no step: leave it out.")
+    analysed, given, initial = simulation.prepare(system, whole, initial_state, dtype, device)
     driven = analysed.drive(given)
     settings = {
         "dtype": dtype,
@@ -170,7 +289,8 @@ def drive(
         "initial_state": None if initial_state is None else np.asarray(initial_state).tolist(),
         "config": system.json_config,
     }
-    return Driven(analysed, driven, simulation.orbit(analysed, driven, initial), settings)
+    lengths = np.full(len(given), given.shape[1] if lengths is None else lengths)
+    return Driven(analysed, driven, simulation.orbit(analysed, driven, initial), settings, lengths)
 
 
 def chosen_steps(steps: int, times: int) -> NDArray[np.int64]:

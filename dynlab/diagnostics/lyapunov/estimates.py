@@ -44,6 +44,8 @@ class Measured:
 def estimates(measured: Measured, size: int) -> dict[str, Real]:
     """Return the variables' values by name, the first `k` modes in the order of the frame's columns.
 
+    Of finite-time exponents those that have no error: `between_samples` adds it.
+
     That order is: finite, then unknown, then −inf. Where more columns were carried than are told, those behind the
     first are put in decreasing order, so that what the frame's end has not sorted yet is dropped.
     """
@@ -57,62 +59,72 @@ def estimates(measured: Measured, size: int) -> dict[str, Real]:
     rounding = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
     rounding = np.where(np.isnan(exponent), np.nan, rounding)
     log_det = np.where(np.isinf(measured.cut), growth.log_det / elapsed[-1], np.nan)
-    known = ~np.isnan(exponent[:, 0])
-    together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
-    aligned: dict[str, Real] = {}
+    values = {"exponent": exponent, "rounding_bound": rounding, "running_exponent": running, "mean_log_det": log_det}
     if measured.finite_time:
         others = np.take_along_axis(growth.log_growth[1:, :, -1], order[None], axis=2) / elapsed[-1]
-        aligned = {"alignment_error": _largest_change(others, exponent)}
-        fixed, times, error = rounding + aligned["alignment_error"], sure(int(known.sum())), errors_between(exponent)
-        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum()) if known.any() else error[0]
-        margin, mean_margin = times * error + fixed, times * mean_error + _mean(fixed)
-    else:
-        times, error = sure(measured.blocks), standard_errors(log_growth, elapsed, measured.blocks)
-        mean_error = standard_errors(together, elapsed, measured.blocks)[0]
-        unsettled = np.take_along_axis(_unordered(every[:, -1] / elapsed[-1]), order, axis=1)
-        unsettled = np.maximum(unsettled, DRIFTS * _drift(log_growth, elapsed, size))
-        margin = np.maximum(times * error + rounding, unsettled)
-        least = np.maximum(DRIFTS * _drift(together, elapsed, size)[0], unsettled.mean(axis=0))
-        mean_margin = np.maximum(times * mean_error + _mean(rounding), least)
-    mean = together[0, -1] / elapsed[-1]
+        return values | {"alignment_error": _largest_change(others, exponent)}
+    known = ~np.isnan(exponent[:, 0])
+    together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
+    times, error = sure(measured.blocks), standard_errors(log_growth, elapsed, measured.blocks)
+    mean, mean_error = together[0, -1] / elapsed[-1], standard_errors(together, elapsed, measured.blocks)[0]
+    unsettled = np.take_along_axis(_unordered(every[:, -1] / elapsed[-1]), order, axis=1)
+    unsettled = np.maximum(unsettled, DRIFTS * _drift(log_growth, elapsed, size))
+    margin = np.maximum(times * error + rounding, unsettled)
+    least = np.maximum(DRIFTS * _drift(together, elapsed, size)[0], unsettled.mean(axis=0))
+    mean_margin = np.maximum(times * mean_error + _mean(rounding), least)
+    values |= {"standard_error": error, "exponent_error": margin}
     if known.any() and any(one is not None for one in measured.ends or ()):
         _of_ends(measured.ends or [], exponent, margin, error, rounding, log_det)
         mean, mean_margin = exponent[known].mean(axis=0), margin[known].mean(axis=0)
-    if not measured.finite_time:
-        mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
-    values = {
-        "exponent": exponent,
-        "exponent_error": margin,
-        "standard_error": error,
-        "rounding_bound": rounding,
-        "mean_exponent": mean,
-        "mean_exponent_error": mean_margin,
-        "running_exponent": running,
-        "mean_log_det": log_det,
+    mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
+    values |= {"mean_exponent": mean, "mean_exponent_error": mean_margin}
+    dimension, entropy, positive = _derived(values, size)
+    slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
+    return values | {
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": times * combined_errors(log_growth, slopes, elapsed, measured.blocks),
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": times * combined_errors(log_growth, positive, elapsed, measured.blocks),
     }
-    return values | aligned | _derived(measured, values, log_growth, elapsed, times, size)
 
 
-def _derived(
-    measured: Measured, values: dict[str, Real], log_growth: Real, elapsed: Real, times: float, size: int
-) -> dict[str, Real]:
-    """Return the Kaplan–Yorke dimension and the sum of the positive exponents, with their errors."""
+def between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
+    """Return what `estimates` returns of finite-time exponents, with errors that are taken between samples."""
+    exponent, fixed = values["exponent"], values["rounding_bound"] + values["alignment_error"]
+    known = ~np.isnan(exponent[:, 0])
+    times, error = sure(int(known.sum())), errors_between(exponent)
+    some = known if known.any() else np.arange(len(known)) == 0
+    mean_error = error[some].mean(axis=0) / np.sqrt(some.sum())
+    values = values | {
+        "standard_error": error,
+        "exponent_error": times * error + fixed,
+        "mean_exponent": exponent[some].mean(axis=0),
+        "mean_exponent_error": times * mean_error + _mean(fixed),
+    }
+    dimension, entropy, _ = _derived(values, size)
+    return values | {
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": times * errors_between(dimension[:, None])[:, 0],
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": times * errors_between(entropy[:, None])[:, 0],
+    }
+
+
+def over_samples(values: dict[str, Real]) -> dict[str, Real]:
+    """Return the means over samples whose sequences have different lengths, of exponents with errors of their own."""
+    exponent, margin = values["exponent"], values["exponent_error"]
+    mean, known = _mean(exponent), ~np.isnan(exponent[:, 0])
+    error = np.maximum(_mean(margin), beyond_errors(exponent[known], margin[known], mean))
+    return values | {"mean_exponent": mean, "mean_exponent_error": error}
+
+
+def _derived(values: dict[str, Real], size: int) -> tuple[Real, Real, Real]:
+    """Return the Kaplan–Yorke dimension, the sum of the positive exponents, and which these are."""
     exponent, margin, bound = (values[name] for name in ("exponent", "exponent_error", "rounding_bound"))
     rows = list(zip(with_signs(exponent, bound), margin, np.where(np.isnan(bound), np.inf, bound), strict=True))
     dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
     entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
-    if measured.finite_time:
-        errors = [errors_between(each[:, None])[:, 0] for each in (dimension, entropy)]
-    else:
-        slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
-        positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
-        errors = [combined_errors(log_growth, weights, elapsed, measured.blocks) for weights in (slopes, positive)]
-    return {
-        "kaplan_yorke_dimension": dimension,
-        "kaplan_yorke_dimension_error": times * errors[0],
-        "positive_exponent_sum": entropy,
-        "positive_exponent_sum_error": times * errors[1],
-    }
+    return dimension, entropy, np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
 
 
 def _of_ends(
