@@ -20,7 +20,8 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import LENGTH, Driven, chosen_steps, drive, of_lengths, reasons_with
+from dynlab.trajectories.driven import Driven, chosen_steps, drive
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.wording import over, ranged
 
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it

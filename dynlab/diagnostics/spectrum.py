@@ -15,7 +15,8 @@ from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import LENGTH, Driven, chosen_steps, drive, of_lengths, reasons_with, within
+from dynlab.trajectories.driven import Driven, chosen_steps, drive
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with, within
 from dynlab.wording import at_most, counted, near_one, number, ranging, share, some_of, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"

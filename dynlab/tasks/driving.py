@@ -251,7 +251,7 @@ def _sequences(inputs: np.ndarray) -> str:
 def _check(driving: Driving, system: System) -> None:
     import torch
 
-    from dynlab.trajectories.driven import padded
+    from dynlab.trajectories.lengths import padded
     from dynlab.trajectories.simulation import check_inputs
 
     check_inputs(torch.as_tensor(padded(np.ascontiguousarray(driving.inputs))[0]), system)

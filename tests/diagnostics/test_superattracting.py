@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.checkpoints import from_module
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.systems import from_function
@@ -64,46 +63,3 @@ def test_samples_of_both_signs_have_no_common_one(left):
     assert "Nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
     judged = eigenvalue_bounds(system, np.zeros((2, STEPS, 0)), initial_state=[[-0.5], [0.3]], max_exponent=0.0)
     assert judged["outcome"].item() == "violated"  # by one of them, at ln 2
-
-
-def test_an_orbit_without_a_small_jacobian_has_no_step_to_look_at():
-    """The logistic map as a user's function, which automatic differentiation cannot ask about no states at all."""
-    ds = lyapunov(from_function(lambda h, x: 4 * h * (1 - h), state_size=1), steps=200, initial_state=[0.3])
-    assert (np.abs(ds["exponent"].values - np.log(2)) < 0.2).all()
-
-
-# Steps of which a slope is not 0 and underflows, and their largest exponents.
-VANISHING = {
-    "tanh": (lambda h, x: torch.tanh(2 * h + 380), np.log(8) - 2 * 382),
-    "σ": (lambda h, x: torch.sigmoid(2 * h - 800), np.log(2) - 800),
-    "beside a zero": (lambda h, x: torch.stack([torch.tanh(h[..., 0] + 500), 0 * h[..., 1]], -1), np.log(4) - 1002),
-    "a layer of torch": (torch.nn.RNN(1, 1, batch_first=True).double(), np.log(8) - 2 * 502),
-}
-
-
-@pytest.mark.parametrize("name", VANISHING)
-def test_a_slope_that_underflows_has_an_exponent_that_is_bounded_from_above(name):
-    step, exponent = VANISHING[name]
-    if isinstance(step, torch.nn.RNN):
-        for weights in step.parameters():
-            torch.nn.init.zeros_(weights)
-        torch.nn.init.constant_(step.weight_hh_l0, 2.0)
-        torch.nn.init.constant_(step.bias_hh_l0, 500.0)
-    system = from_module(step) if isinstance(step, torch.nn.RNN) else from_function(step, 2 if "zero" in name else 1)
-    ds = lyapunov(system, steps=40)
-    assert exponent <= ds["exponent"].values[0, 0] < -600
-    assert np.isposinf(ds["rounding_bound"].values[0, 0])
-    assert not np.isneginf(ds["mean_log_det"]).any()
-    inputs = np.zeros((40, system.input_size))
-    assert eigenvalue_bounds(system, inputs, max_exponent=-10.0)["outcome"].item() == "holds"
-    assert eigenvalue_bounds(system, inputs, max_exponent=-1e6)["outcome"].item() == "undecided"
-
-
-def test_a_unit_that_saturates_leaves_the_exponents_of_the_others():
-    def step(h, x):
-        return torch.stack([torch.tanh(h[..., 0] + 500), h[..., 1] / 2, 0 * h[..., 2]], -1)
-
-    ds = lyapunov(from_function(step, state_size=3), steps=40)
-    assert ds["exponent"].values[0, 0] == pytest.approx(-np.log(2), abs=1e-9)
-    np.testing.assert_array_equal(ds["exponent"].values[0, 1:], [np.nan, -np.inf])  # the last is exactly gone
-    assert np.isneginf(lyapunov(from_function(lambda h, x: torch.relu(h - 1), state_size=1), steps=40)["exponent"])

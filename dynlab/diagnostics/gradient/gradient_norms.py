@@ -21,7 +21,8 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import LENGTH, Driven, drive, of_lengths, reasons_with
+from dynlab.trajectories.driven import Driven, drive
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.wording import counted, number, over, resized
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth

@@ -9,7 +9,8 @@ import numpy as np
 from dynlab.errors import UserError
 from dynlab.systems import Flow, Map, System
 from dynlab.trajectories import simulation
-from dynlab.trajectories.driven import Driven, drive, padded
+from dynlab.trajectories.driven import Driven, drive
+from dynlab.trajectories.lengths import padded
 
 Found = TypeVar("Found")
 STEPS = 10_000  # of an orbit that nothing drives

@@ -15,7 +15,7 @@ from dynlab.numerics.frame import SAFETY
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK
 from dynlab.systems import Flow, System
 from dynlab.trajectories.cycles import Attractor
-from dynlab.trajectories.driven import LENGTH, of_lengths, reasons_with
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.wording import why_cut
 
 METHOD = (
