@@ -157,7 +157,7 @@ def _of_flow(
             )
         count = max(1, round(duration / length))
         settings = {"seconds": duration, "interval": duration / count, "initial_state": initial.tolist(), "seed": seed}
-        settings |= {"dtype": "float64", "device": "cpu", "config": system.json_config}
+        settings |= {"dtype": "float64", "device": "cpu"}
         return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), settings
 
     (tangent, settings), origin = followed(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dynlab.diagnostics.lyapunov.estimates import Measured, between_samples, estimates, over_samples
+from dynlab.diagnostics.lyapunov.estimates import between_samples, estimates, over_samples
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, renewed
 from dynlab.diagnostics.lyapunov.multipliers import ends_of
 from dynlab.diagnostics.lyapunov.separation import separation
@@ -179,8 +179,9 @@ def _of_map(
         if not is_driven:
             ends = ends_of(part.system, part.states[:, -2:], sizes, part.inputs[:, 0], growth.log_growth)
         found.append((cut, lost, averaged, growth.intervals, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
-        measured = Measured(growth, stops, start, min(BLOCKS, averaged // SHORTEST_BLOCK), finite_time, ends, k, cut)
-        values = estimates(measured, n) | (separation(part, start, inside[:, -1], seed) if is_driven else {})
+        how: dict[str, Any] = {"k": k, "size": n, "blocks": min(BLOCKS, averaged // SHORTEST_BLOCK), "ends": ends}
+        values = estimates(growth, stops - start, stops < cut[:, None], finite_time=finite_time, **how)
+        values |= separation(part, start, inside[:, -1], seed) if is_driven else {}
         if driven.after:
             values = {name: each for name, each in values.items() if not name.startswith("mean_exponent")}
         return stops, {"running_exponent": values.pop("running_exponent")}, values
@@ -253,7 +254,7 @@ def _of_flow(
     words = f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}"
     interval = (duration - start) / growth.intervals
     return dataset(
-        estimates(Measured(growth, stops, start, BLOCKS, False, ends, k, cut), n),
+        estimates(growth, stops - start, stops < cut[:, None], k=k, size=n, blocks=BLOCKS, ends=ends),
         stops,
         system,
         asked | settings | {"dtype": "float64", "device": "cpu"},
