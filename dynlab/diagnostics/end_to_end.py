@@ -105,9 +105,9 @@ def end_to_end(
         At how many steps t the product is analysed: evenly spaced in 1 … T, T always among them. It is accumulated over
         all steps whatever `times` is.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the trajectory and its Jacobians; they are multiplied in float64, and the product is analysed on the CPU.
+        Type and device of the trajectory and its Jacobians; the product is made in float64, and analysed on the CPU.
     seed : int
         Draws the change that tells how well the eigenvalues are determined.
 

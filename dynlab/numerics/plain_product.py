@@ -47,11 +47,11 @@ class PlainProducts:
     matrix : Tensor, shape (step, sample, n, n)
     log_scale : Tensor, shape (step, sample)
     error : Tensor, shape (step, sample)
-        Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known, as of a matrix of zeros.
+        Bound of the matrix's error in the Frobenius norm; inf or NaN where nothing is known, as of a matrix of zeros.
     lost : Tensor of bool, shape (step, sample)
         From a factor on that is wrong by as much as its own size, as beside a kink: no way of multiplying knows more.
     count : ndarray of int, shape (step,)
-        Of how many factors.
+        Number of factors.
     """
 
     matrix: Tensor

@@ -22,7 +22,7 @@ class Choice(NamedTuple):
     Attributes
     ----------
     samples : int
-        How many at most.
+        Number at most.
     seed : int
         Seed of the draw, if there are more.
     skip : int, optional

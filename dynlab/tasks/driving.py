@@ -1,4 +1,4 @@
-"""What drives a network under analysis: its task's data, a file, noise, or nothing."""
+"""Inputs that drive a network under analysis: its task's data, a file, noise, or nothing."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Driving:
     ----------
     inputs : ndarray, shape (sample, time, input)
     targets : ndarray or None
-        Where the inputs are a task's.
+        Targets where the inputs are a task's.
     description : str
         One phrase, for a verdict or a caption.
     real : bool
-        Whether they are data, not made up.
+        True of data, false where they are made up.
     """
 
     inputs: np.ndarray
@@ -68,16 +68,16 @@ def driving_inputs(
         taken, but of a ``.npz`` all.
     system : System
     samples : int
-        How many sequences at most, drawn with `seed` where there are more.
+        Number of sequences at most, drawn with `seed` where there are more.
     steps : int
-        How long inputs are that are made up.
+        Length of inputs that are made up.
     seed : int
     skip : int, optional
         In place of a draw the `samples` sequences after the first `skip`, of a file, a task or what was recorded.
     data_dir : str or Path, optional
-        Where data sets lie, besides DYNLAB_DATA.
+        Folder of data sets, besides DYNLAB_DATA.
     shipped : bool
-        Of HAR only the sequences that ship with dynlab, even where the data set is at hand: the same everywhere.
+        Take of HAR only the sequences that ship with dynlab, even where the data set is at hand: the same everywhere.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def _from_file(path: Path, choice: Choice) -> Driving:
 
 
 def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
-    """Of inputs, where the states that they lead to can be held."""
+    """Return the shape of inputs, where the states that they lead to can be held."""
     needed = DOUBLE * samples * steps * max(system.network_input_size, system.state_size)
     if needed > LARGEST:
         raise UserError(

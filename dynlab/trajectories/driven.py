@@ -128,7 +128,7 @@ class Driven:
     def blocks_and_errors(
         self, of: System, steps: Sequence[int] | NDArray[np.int64]
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """What `blocks` yields, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
+        """Yield what `blocks` does, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
             matrix, error = (_in_numpy(_masked(part, lost)) for part in jacobian_and_error(of, *given))
             yield matrix, error
@@ -147,7 +147,7 @@ class Driven:
     def operators_with_rounding(
         self, steps: Sequence[int] | NDArray[np.int64], at_once: float
     ) -> Iterator[tuple[Operator, Tensor]]:
-        """What `operators` yields, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
+        """Yield what `operators` does, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
 
         The bounds are NaN where h_{t−1} is not finite.
         """
@@ -157,7 +157,7 @@ class Driven:
             yield found.mapped(_number_in_float64, _number_in_float64), rounding
 
     def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `operators_with_rounding` yields as matrices (sample, some of the steps, state, state)."""
+        """Yield what `operators_with_rounding` does as matrices (sample, some of the steps, state, state)."""
         for found, rounding in self.operators_with_rounding(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
             for part in slices(rounding.shape[1], NUMBERS_IN_CACHE / self._entries):
                 wrong = rounding[:, part]
@@ -181,7 +181,7 @@ class Driven:
     def _pieces(
         self, steps: Sequence[int] | NDArray[np.int64], at_once: float
     ) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor]]:
-        """What `at_once` of the steps are given at a time, and where h_{t−1} is not finite, (sample, step, 1, 1)."""
+        """Yield what `at_once` of the steps are given at a time, and where h_{t−1} is no number, (sample, step, 1, 1)."""
         for some in through(slices(len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
             states = self.states[:, before]

@@ -213,7 +213,7 @@ def test_after_how_many_steps_the_last_direction_is_lost_and_nothing_is_left():
 
 
 def test_a_product_without_a_factor_of_zeros_is_zero_for_certain():
-    """Of ReLU units that do not see each other each is off at a step of its own: the gradient is 0 from the last on."""
+    """ReLU units that do not see each other are each off at a step of its own: the gradient is 0 from the last on."""
     system = from_function(lambda h, x: torch.relu(h + x), state_size=3, input_size=3)
     inputs = np.ones((2, 9, 3))
     inputs[0, [2, 4, 6], [0, 1, 2]] = -100

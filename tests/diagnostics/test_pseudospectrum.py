@@ -121,7 +121,7 @@ def test_the_norms_of_powers_are_within_their_errors(matrix):
     + [(10 * np.diag(np.ones(7), 1) - np.eye(8), 20.0)],
 )
 def test_the_norms_of_exponentials_are_within_their_errors(matrix, duration):
-    """Of what is far from normal, small entries of e^A decide how later powers grow."""
+    """Far from normal, small entries of e^A decide how later powers grow."""
     found = exponential_norms(matrix, duration, 10)
     with mpmath.workdps(80):
         one = mpmath.expm(mpmath.matrix(matrix.tolist()) * (mpmath.mpf(duration) / 10), method="taylor")
@@ -336,7 +336,7 @@ def rotations(radii, angles):
 @pytest.mark.parametrize("nearest", [0.3, 1e-6])
 @pytest.mark.parametrize("apart", [1e-2])
 def test_of_pits_almost_as_deep_beside_the_border_the_deepest_is_found(nearest, apart):
-    """Of a normal A the distance to the border is that of its nearest eigenvalue, among others `apart` as far off."""
+    """The distance of a normal A to the border is that of its nearest eigenvalue, among others `apart` as far off."""
     distances = nearest * (1 + apart * np.array([3, 1, 0, 2, 5, 4, 7, 6]))
     angles = np.array([0.2, 0.21, 1.2345, 1.9, 2.0, 2.7, 3.0, 0.9])
     ds = dl.pseudospectrum(LinearMap(rotations(1 - distances, angles)), grid=5, steps=2)

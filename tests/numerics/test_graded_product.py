@@ -1,4 +1,4 @@
-"""How many singular values are told to be large, and what is stated of products of factors that are not known."""
+"""The count of large singular values, and what is stated of products of factors that are not known."""
 
 import itertools
 

@@ -32,7 +32,7 @@ def test_the_gradient_falls_back_from_the_last_step(shrinking):
 
 
 def test_samples_that_are_exactly_0_are_told_at_the_bottom_and_take_the_median_with_them():
-    """Of four samples three multiply by 0 at step 3: from any earlier time nothing is left."""
+    """Three samples of four multiply by 0 at step 3: from any earlier time nothing is left."""
     system = from_function(lambda h, x: h * x, state_size=1, input_size=1)
     inputs = np.full((4, 6, 1), 0.5)
     inputs[1:, 2] = 0

@@ -47,7 +47,7 @@ def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
 
 
 def of_eigenvalues(values):
-    """Of two samples and three steps with these eigenvalues each."""
+    """Return a spectrum of two samples and three steps with these eigenvalues each."""
     values = np.tile(np.asarray(values, dtype=complex), (2, 3, 1))
     radius = (("sample", "time"), abs(values).max(axis=-1))
     times = ("time", np.arange(1, 4), {"long_name": "step t"})

@@ -87,11 +87,11 @@ def gradient(
         At how many t of 0 … T, evenly spaced, 0 and T among them, or at which. Where it is not given, at every t of a
         state of at most 256 dimensions, and of a larger one where T − t is 0, 1, 2, 4, … and T.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the trajectory and its Jacobians; they are multiplied in float64.
+        Type and device of the trajectory and its Jacobians; they are multiplied in float64.
     seed : int
-        Of the random vectors that find norms or bounds, and recorded as what drew `inputs`.
+        Seed of the random vectors that find norms or bounds, recorded as what drew `inputs`.
 
     Returns
     -------

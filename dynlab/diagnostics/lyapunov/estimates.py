@@ -44,15 +44,15 @@ def estimates(
     elapsed : ndarray, shape (stop,)
         Time since the transient at each stop.
     inside : ndarray of bool, shape (sample, stop)
-        Whether the orbit was not cut before.
+        True where the orbit was not cut before.
     k, size : int
-        How many exponents are told, of a state of so many dimensions.
+        Numbers of exponents that are told, and of the state's dimensions.
     blocks : int
-        How many means give an error.
+        Number of means that give an error.
     ends : list, optional
         The attractors that orbits have come to.
     finite_time : bool
-        Whether errors are taken between samples.
+        Take errors between samples.
     """
     every = np.where(inside[..., None], growth.log_growth[0], np.nan)
     order = _order(every[:, -1], k < every.shape[2])[:, :k]

@@ -58,30 +58,30 @@ def lyapunov(
     ----------
     system : System
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
+        Input that drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
         Sequences of different lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends. The
         exponents of a driven map are conditional: of differences between orbits under the same input.
     k : int, optional
-        How many exponents. Where it is not given, all of a state of at most 128 dimensions, and 10 of a larger one.
+        Number of exponents. Where it is not given, all of a state of at most 128 dimensions, and 10 of a larger one.
     steps : int, optional
         Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
     seconds : float, optional
         The same of a flow; 100 where it is not given, and up to 10,000 where compiled code makes these cheap.
     transient : float, optional
-        How many steps (of a flow: seconds) are discarded at the start, while the orbit approaches its attractor and the
+        Steps (of a flow: seconds) that are discarded at the start, while the orbit approaches its attractor and the
         frame aligns; a tenth of all where it is not given.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at. Where that is 0 and no input changes with time,
+        By default what the system has learned to start at. Where that is 0 and no input changes with time,
         a random state near 0, off the sets of symmetric states that an orbit never leaves. It is 0 itself only where
         the orbit from there leaves `largest_state`.
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of a map's trajectory and its Jacobians, which are multiplied in float64; a flow is solved in float64 on cpu.
+        Type and device of a map's trajectory and Jacobians, multiplied in float64; a flow is solved in float64 on cpu.
     seed : int
-        Of the first frame, of a random start, and of the second start of the echo-state test.
+        Seed of the first frame, of a random start, and of the second start of the echo-state test.
 
     Returns
     -------

@@ -80,7 +80,7 @@ class Told(NamedTuple):
     Attributes
     ----------
     finite_time : bool
-        Whether exponents are those of short driven sequences.
+        True where exponents are those of short driven sequences.
     ends : list, optional
         The attractor that each orbit has come to; None of driven ones.
     cut, lost : ndarray, shape (sample,)
