@@ -181,7 +181,7 @@ class Driven:
     def _pieces(
         self, steps: Sequence[int] | NDArray[np.int64], at_once: float
     ) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor]]:
-        """Yield what `at_once` of the steps are given at a time, and where h_{t−1} is no number, (sample, step, 1, 1)."""
+        """Yield what `at_once` of the steps are given, and where h_{t−1} is no number (sample, step, 1, 1)."""
         for some in through(slices(len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
             states = self.states[:, before]
