@@ -20,7 +20,7 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import Driven, chosen_steps, drive
+from dynlab.trajectories.driven import Driven, chosen_steps, drive, in_float64
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.wording import over, ranged
 
@@ -183,7 +183,8 @@ def _along(driven: Driven, steps: Index, seed: int) -> dict[str, NDArray[Any]]:
 def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
     """Return whether all modes of a sample are resolved, ln σ with its error, and the variables' values."""
     samples, _, n = driven.states.shape
-    generator, known, found = np.random.default_rng(seed), np.ones(samples, dtype=bool), []
+    generator, known = np.random.default_rng(seed), np.ones(samples, dtype=bool)
+    found: list[tuple[NDArray[Any], ...]] = []
     factors = ((block.mT, rounding) for block, rounding in driven.factors(range(1, driven.steps + 1)))
     for products in plain_products(factors, samples, n, failing, seed):
         for index in np.flatnonzero(np.isin(products.count, steps)):
@@ -206,16 +207,18 @@ def _by_graded_products(driven: Driven, steps: Index, seed: int, values: Real, e
     """
     generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
-    found, product = [], None
+    found: list[tuple[NDArray[Any], ...]] = []
+    product = identity(len(driven.states), driven.states.shape[-1], in_float64(driven.states))
     pairs = driven.jacobians_with_errors(range(1, driven.steps + 1))
     for t, (jacobian, error) in enumerate(pairs, start=1):
-        product = multiply(jacobian, product or identity(*jacobian.shape[:2], jacobian), error)
+        product = multiply(jacobian, product, error)
         total = total + torch.stack(log_determinant(jacobian, error)).cpu()
         total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)
         if t in steps:
             value = log_singular_values(product.scales().cpu().numpy(), product.rows.cpu().numpy())
             wrong = product.error().cpu().numpy()
-            of_plain = values[:, len(found)], errors[:, len(found)]
+            place = len(found)
+            of_plain = values[:, place], errors[:, place]
             sharper = ~np.isnan(of_plain[0]) & (of_plain[1] < wrong)
             value, wrong = np.where(sharper, of_plain, (value, wrong))
             with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known

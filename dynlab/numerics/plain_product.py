@@ -60,7 +60,7 @@ class PlainProducts:
     lost: Tensor
     count: Index
 
-    def __getitem__(self, steps: int | NDArray[np.bool_]) -> PlainProducts:
+    def __getitem__(self, steps: int | slice | NDArray[np.bool_]) -> PlainProducts:
         """Return one of the steps, without their dimension, or some."""
         parts: Any = (self.matrix, self.log_scale, self.error, self.lost, self.count)
         return PlainProducts(*(part[steps] for part in parts))

@@ -61,8 +61,8 @@ class Driven:
 
     def of(self, samples: slice | NDArray[np.int64]) -> Driven:
         """Return some of the trajectories."""
-        parts = {"inputs": self.inputs[samples], "states": self.states[samples], "lengths": self.lengths[samples]}
-        return dataclasses.replace(self, **parts)
+        inputs, states = self.inputs[samples], self.states[samples]
+        return dataclasses.replace(self, inputs=inputs, states=states, lengths=self.lengths[samples])
 
     @property
     def last(self) -> Tensor:
@@ -105,7 +105,8 @@ class Driven:
         found: Found = {"length": self.lengths}
         for samples, own, of_times, of_samples in parts:
             for name, values in (of_times | of_samples).items():
-                shape, place = values.shape[1:], (samples,)
+                shape: tuple[int, ...] = values.shape[1:]
+                place: tuple[Any, ...] = (samples,)
                 if name in of_times:
                     shape, place = (len(times), *shape[1:]), np.ix_(samples, np.searchsorted(times, own))
                 text, inexact = values.dtype.kind == "U", values.dtype.kind in "fcU"
