@@ -95,3 +95,10 @@ def test_the_command_reads_them_from_files(kind, tmp_path, monkeypatch, capsys):
 def test_what_is_not_taken_is_said_in_a_sentence(ask, sentence):
     with pytest.raises(UserError, match=sentence):
         ask()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_picture_shows_them_over_the_longest(name):
+    ds = getattr(dl, name)(gru(), SEQUENCES)
+    ax = getattr(dl, f"plot_{name}")(ds)
+    assert ax.figure.get_axes()
