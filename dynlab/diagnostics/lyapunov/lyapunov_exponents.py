@@ -180,7 +180,9 @@ def _of_map(
             ends = ends_of(part.system, part.states[:, -2:], sizes, part.inputs[:, 0], growth.log_growth)
         found.append((cut, lost, averaged, growth.intervals, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
         how: dict[str, Any] = {"k": k, "size": n, "blocks": min(BLOCKS, averaged // SHORTEST_BLOCK), "ends": ends}
-        values = estimates(growth, 1.0 * (stops - start), stops < cut[:, None], finite_time=finite_time, **how)
+        values = estimates(
+            growth, np.asarray(stops - start, dtype=np.float64), stops < cut[:, None], finite_time=finite_time, **how
+        )
         values |= separation(part, start, inside[:, -1], seed) if is_driven else {}
         if driven.after:
             values = {name: each for name, each in values.items() if not name.startswith("mean_exponent")}
