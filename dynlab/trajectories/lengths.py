@@ -48,15 +48,27 @@ def padded(inputs: Any) -> tuple[Any, NDArray[np.int64] | None]:
         whole, lengths = pad_packed_sequence(inputs, batch_first=True)
         return whole, lengths.numpy()
     if isinstance(inputs, list | tuple) and len({np.shape(each)[:1] for each in inputs}) > 1:
-        arrays = [torch.as_tensor(np.asarray(each), dtype=torch.float64) for each in inputs]
+        arrays = [_numbers(each) for each in inputs]
         if {each.ndim for each in arrays} != {2} or len({each.shape[1] for each in arrays}) > 1:
             raise UserError("Sequences of different lengths are arrays (time, input) of one width, in a list.")
         return pad_sequence(arrays, batch_first=True), np.array([len(each) for each in arrays])
-    whole = inputs if isinstance(inputs, Tensor) else torch.as_tensor(np.array(inputs))
+    whole = _numbers(inputs)
+    if whole.ndim not in (2, 3) or not whole.numel():
+        return inputs, None
     there = ~whole.isnan().all(dim=-1)
-    if whole.ndim not in (2, 3) or not whole.shape[-1] or not there.any(dim=-1).all() or there[..., -1].all():
+    if not there.any(dim=-1).all() or there[..., -1].all():
         return inputs, None
     steps = torch.arange(1, there.shape[-1] + 1)
     lengths = (there * steps).amax(dim=-1, keepdim=True)
     whole = whole.masked_fill((steps > lengths).unsqueeze(-1), 0.0)
     return whole[..., : int(lengths.max()), :], lengths.reshape(-1).numpy()
+
+
+def _numbers(values: Any) -> Tensor:
+    """Return values as a tensor in float64; of what is no array of numbers one without dimensions."""
+    if isinstance(values, Tensor):
+        return values.detach().double().cpu()
+    try:
+        return torch.from_numpy(np.array(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        return torch.zeros((), dtype=torch.float64)
