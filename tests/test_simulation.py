@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-import dynlab
 import problems
 from dynlab import schema
 from dynlab.errors import UserError
@@ -22,11 +21,6 @@ from dynlab.trajectories.simulation import prepare, simulate
 def test_feedback_ends_where_forty_digits_say(name):
     found = simulate(planar_system(planar_matrix(name)), steps=50, initial_state=problems.STARTS)
     np.testing.assert_allclose(found.trajectory[:, -1], problems.END_STATES[name], rtol=0, atol=1e-5)
-
-
-def test_vanilla_identity_ends_where_forty_digits_say():
-    found = simulate(planar_system(planar_matrix("identity"), "vanilla"), steps=50, initial_state=problems.STARTS)
-    np.testing.assert_allclose(found.trajectory[:, -1], problems.IDENTITY_END_STATES, rtol=0, atol=1e-5)
 
 
 def rotation(seconds):
@@ -68,15 +62,6 @@ def test_sum_of_log_cosh_is_conserved_by_the_antisymmetric_flow(gamma):
         np.testing.assert_allclose(energy, energy[:, :1].repeat(26, axis=1), rtol=1e-10)
 
 
-def test_the_antisymmetric_network_conserves_it_too_under_a_constant_bias():
-    torch.manual_seed(7)
-    flow = create("antisymmetric", input_size=1, state_size=6, gamma=0.0).flow
-    torch.nn.init.normal_(flow.b)
-    orbit = simulate(flow, initial_state=torch.randn(6), times=np.linspace(0, 20, 11)).trajectory.values[0]
-    energy = problems.log_cosh_energy(flow.M.detach().double().numpy(), flow.b.detach().numpy(), orbit)
-    np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
-
-
 @pytest.mark.parametrize("start", problems.lorenz_equilibria())
 def test_lorenz_stays_at_its_equilibria(start):
     found = simulate(Lorenz(), initial_state=start, times=[0.0, 0.05, 0.1])
@@ -107,15 +92,6 @@ def test_a_solution_that_escapes_is_nan_from_there_and_flagged():
     np.testing.assert_allclose(found.trajectory[0, :2, 0], [1, 2], rtol=1e-10)
     assert math.isnan(found.trajectory[0, 2, 0])
     assert "trajectory" in schema.flags(found)
-
-
-def test_settings_hold_what_was_asked_for():
-    found = simulate(create("logistic", r=3.9), steps=3, initial_state=[0.25])
-    settings = schema.settings(found)
-    assert settings["config"] == {"r": 3.9}
-    assert settings["initial_state"] == [[0.25]]
-    assert settings["steps"] == 3
-    assert found.attrs["system"] == "logistic"
 
 
 MAP = create("vanilla", input_size=2, state_size=3)
@@ -176,12 +152,7 @@ def test_prepare_copies_and_leaves_the_system_alone():
     assert (inputs.shape, initial.shape) == ((4, 5, 2), (4, 3))
 
 
-def test_public_names_reach_it():
-    found = dynlab.simulate(dynlab.create("henon"), steps=1, initial_state=[1.0, 1.0])
-    np.testing.assert_allclose(found.trajectory[0, 1], [0.6, 0.3], rtol=1e-15)
-
-
-@pytest.mark.parametrize("steps", [1, simulation.PIECE - 1, simulation.PIECE, 2 * simulation.PIECE + 3])
+@pytest.mark.parametrize("steps", [1, simulation.PIECE, simulation.PIECE + 3])
 @pytest.mark.parametrize("differentiable", [False, True])
 def test_an_orbit_in_pieces_is_that_of_the_steps(steps, differentiable):
     factor = torch.tensor([0.5, 0.9], dtype=torch.float64, requires_grad=differentiable)

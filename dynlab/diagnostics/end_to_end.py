@@ -20,7 +20,8 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.trajectories.driven import Driven, chosen_steps, drive
+from dynlab.trajectories.driven import Driven, chosen_steps, drive, in_float64
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.words import over, ranged
 
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
@@ -75,7 +76,7 @@ METHOD = (
     "e^d T that bound sums |Q'ᵀ| E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. The "
     "eigenvalues are those of e^(d/2) T Q e^(d/2). Of both bounds the smaller is taken"
 )
-DIVERGED = "; NaN from the first Jacobian that is not finite: the trajectory has diverged"
+DIVERGED = "NaN from the first Jacobian that is not finite: the trajectory has diverged"
 
 
 @checked
@@ -96,16 +97,17 @@ def end_to_end(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Those recorded with the system where there are none (`dynlab.from_module` with a batch).
+        Those recorded with the system where there are none (`dynlab.from_module` with a batch). Sequences of different
+        lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int
         At how many steps t the product is analysed: evenly spaced in 1 … T, T always among them. It is accumulated over
         all steps whatever `times` is.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the trajectory and its Jacobians; they are multiplied in float64, and the product is analysed on the CPU.
+        Type and device of the trajectory and its Jacobians; the product is made in float64, and analysed on the CPU.
     seed : int
         Draws the change that tells how well the eigenvalues are determined.
 
@@ -137,18 +139,23 @@ def end_to_end(
     [[[-0.693, -6.908]]]
     """
     of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, **of)
-    steps = chosen_steps(driven.steps, times)
-    found = _along(driven, steps, seed)
-    diverged = DIVERGED * bool(np.isnan(found["error_bound"]).any())
+    driven = drive(system, inputs, initial_state, uneven=True, **of)
+
+    def along(part: Driven) -> tuple[Any, ...]:
+        steps = chosen_steps(part.steps, times)
+        return steps, _along(part, steps, seed), {}
+
+    steps, found = driven.joined(along)
+    diverged = DIVERGED * bool((~driven.last.isfinite()).any())
     return schema.result(
         system,
-        {name: (dims, found[name], words) for name, (dims, words, _) in VARIABLES.items()},
+        {name: (dims, found[name], words) for name, (dims, words, _) in VARIABLES.items()}
+        | ({"length": (LENGTH[0], found["length"], *LENGTH[1:])} if driven.after else {}),
         settings=driven.settings | {"times": times},
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(steps)},
-        reasons={name: reason + diverged for name, (_, _, reason) in VARIABLES.items()},
-        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description),
+        reasons=reasons_with({name: row[2] for name, row in VARIABLES.items()}, diverged, driven.after),
+        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds),
     )
 
 
@@ -176,7 +183,8 @@ def _along(driven: Driven, steps: Index, seed: int) -> dict[str, NDArray[Any]]:
 def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
     """Return whether all modes of a sample are resolved, ln σ with its error, and the variables' values."""
     samples, _, n = driven.states.shape
-    generator, known, found = np.random.default_rng(seed), np.ones(samples, dtype=bool), []
+    generator, known = np.random.default_rng(seed), np.ones(samples, dtype=bool)
+    found: list[tuple[NDArray[Any], ...]] = []
     factors = ((block.mT, rounding) for block, rounding in driven.factors(range(1, driven.steps + 1)))
     for products in plain_products(factors, samples, n, failing, seed):
         for index in np.flatnonzero(np.isin(products.count, steps)):
@@ -199,16 +207,18 @@ def _by_graded_products(driven: Driven, steps: Index, seed: int, values: Real, e
     """
     generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
-    found, product = [], None
+    found: list[tuple[NDArray[Any], ...]] = []
+    product = identity(len(driven.states), driven.states.shape[-1], in_float64(driven.states))
     pairs = driven.jacobians_with_errors(range(1, driven.steps + 1))
     for t, (jacobian, error) in enumerate(pairs, start=1):
-        product = multiply(jacobian, product or identity(*jacobian.shape[:2], jacobian), error)
+        product = multiply(jacobian, product, error)
         total = total + torch.stack(log_determinant(jacobian, error)).cpu()
         total[1] += torch.finfo(torch.float64).eps * total[0].abs().nan_to_num(0, 0)
         if t in steps:
             value = log_singular_values(product.scales().cpu().numpy(), product.rows.cpu().numpy())
             wrong = product.error().cpu().numpy()
-            of_plain = values[:, len(found)], errors[:, len(found)]
+            place = len(found)
+            of_plain = values[:, place], errors[:, place]
             sharper = ~np.isnan(of_plain[0]) & (of_plain[1] < wrong)
             value, wrong = np.where(sharper, of_plain, (value, wrong))
             with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known
@@ -257,7 +267,7 @@ def _effective_rank(log_values: Real, error: Real) -> Real:
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
-    last = ds.isel({schema.TIME: -1})
+    last = ds.sel({schema.TIME: ds["length"]}) if "length" in ds else ds.isel({schema.TIME: -1})
     n = last.sizes[schema.MODE]
     if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps:,}."

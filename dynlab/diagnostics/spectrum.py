@@ -16,6 +16,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with, within
 from dynlab.words import at_most, counted, near_one, number, ranged, ranging, share, some_of
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
@@ -58,7 +59,8 @@ def spectrum(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        By default those recorded with the system (`dynlab.from_module` with a batch).
+        Sequences of different lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends. By
+        default those recorded with the system (`dynlab.from_module` with a batch).
     initial_state : array_like, shape (state,) or (sample, state), optional
         By default what the system has learned to start at, zero for most.
     times : int, optional
@@ -101,18 +103,23 @@ def spectrum(
     ([1, 6, 10], [[0.5, 0.5, 0.5]])
     """
     of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
-    driven = drive(system, inputs, initial_state, **of)
+    driven = drive(system, inputs, initial_state, uneven=True, **of)
     chosen = usual_times(system, len(driven.states)) if times is None else times
-    steps = chosen_steps(driven.steps, chosen)
+
+    def along(part: Driven) -> tuple[Any, ...]:
+        steps = chosen_steps(part.steps, chosen)
+        return steps, _along(part, steps, conditions), {}
+
+    steps, found = driven.joined(along)
     step_size = system.step_size if isinstance(system, Euler) else None
     ds = schema.result(
         system,
-        _table(_along(driven, steps, conditions)),
+        _table(found),
         settings=driven.settings | {"times": chosen, "conditions": conditions, "step_size": step_size},
         method=METHOD if step_size is None else METHOD_FLOW,
         coords={schema.TIME: schema.time_coordinate(steps)},
-        reasons=REASONS,
-        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description),
+        reasons=reasons_with(REASONS, driven.after),
+        verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds),
     )
     if times is None and len(steps) != min(TIMES, driven.steps):
         ds.attrs["verdict"] += f" A larger --times (times=) takes more than {len(steps)} of the {driven.steps} steps."
@@ -181,19 +188,22 @@ def _table(found: dict[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
         "flow_eigenvalue": (mode, "eigenvalue of the flow's Jacobian", schema.PER_SECOND),
         "flow_eigenvalue_error": (mode, "bound on the error of the flow's eigenvalue", schema.PER_SECOND),
         "spectral_abscissa": (each, "spectral abscissa of the flow's Jacobian", schema.PER_SECOND),
+        "length": LENGTH,
     }
     return {name: (dims, found[name], *words) for name, (dims, *words) in table.items() if name in found}
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     """The radius, in how many of the Jacobians it exceeds 1, and the flow's real parts."""
-    radius, wrong = ds["spectral_radius"].values, ds["spectral_radius_error"].values
-    finite, known = np.isfinite(radius), schema.known(ds, "spectral_radius").values
-    looked = some_of(radius.shape[1], steps, described)
+    there = within(ds)
+    radius, wrong = ds["spectral_radius"].values[there], ds["spectral_radius_error"].values[there]
+    finite, known = np.isfinite(radius), schema.known(ds, "spectral_radius").values[there]
+    looked = some_of(there.shape[1], steps, described)
     if not finite.any():
         return f"No Jacobian of {looked} is finite: the trajectories diverge."
     stored = 0.0 if "flow_eigenvalue" in ds else STORED * ds.sizes[schema.MODE]  # of Euler's I + εA the I is exact
-    sizes, errors = np.abs(ds["eigenvalue"].values[finite]), np.maximum(ds["eigenvalue_error"].values[finite], stored)
+    values, wrongs = (ds[name].values[there][finite] for name in ("eigenvalue", "eigenvalue_error"))
+    sizes, errors = np.abs(values), np.maximum(wrongs, stored)
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     size = "is not known"
     if known.any():

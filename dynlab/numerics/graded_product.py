@@ -64,7 +64,7 @@ class GradedProduct:
     lost : Tensor of bool, shape (sample, state)
         The rows that drowned in errors: e^d bounds their length, and nothing else is known of them.
     nullity : Tensor of int, shape (sample,)
-        How many singular values are exactly zero for certain: a factor, or what a product may be, has so many rows or
+        Number of singular values that are zero for certain: a factor, or what a product may be, has so many rows or
         columns of zeros.
     reach : Tensor, shape (sample, state, state)
         1 where an entry of the product may not be zero.

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,11 +47,11 @@ class PlainProducts:
     matrix : Tensor, shape (step, sample, n, n)
     log_scale : Tensor, shape (step, sample)
     error : Tensor, shape (step, sample)
-        Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known, as of a matrix of zeros.
+        Bound of the matrix's error in the Frobenius norm; inf or NaN where nothing is known, as of a matrix of zeros.
     lost : Tensor of bool, shape (step, sample)
         From a factor on that is wrong by as much as its own size, as beside a kink: no way of multiplying knows more.
     count : ndarray of int, shape (step,)
-        Of how many factors.
+        Number of factors.
     """
 
     matrix: Tensor
@@ -59,9 +60,9 @@ class PlainProducts:
     lost: Tensor
     count: Index
 
-    def __getitem__(self, steps: int | NDArray[np.bool_]) -> PlainProducts:
+    def __getitem__(self, steps: int | slice | NDArray[np.bool_]) -> PlainProducts:
         """Return one of the steps, without their dimension, or some."""
-        parts = (self.matrix, self.log_scale, self.error, self.lost, self.count)
+        parts: Any = (self.matrix, self.log_scale, self.error, self.lost, self.count)
         return PlainProducts(*(part[steps] for part in parts))
 
 

@@ -1,4 +1,4 @@
-"""What the errors of factors, and rounding, do to the singular values of a product that is kept as Q e^d T.
+"""Effects of the errors of factors, and of rounding, on the singular values of a product that is kept as Q e^d T.
 
 A factor J that is wrong by E, and the rounding of its QR, J Q = Q' R, change the product by a factor (I + F) beside Q',
 with F = Q'ᵀ E Q R⁻¹. An entry F_ki adds to row k of e^d T a share of its row i; as a share of row i for row k it is
@@ -61,13 +61,13 @@ def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor,
     before : Tensor, shape (sample, n, n)
         ln Y of the rows in the order that they have now.
     own : Tensor, shape (sample, n)
-        What rounding adds to each row, as a share of it.
+        Error that rounding adds to each row, as a share of it.
     mixing : Tensor, shape (sample, n, n)
         N, unit upper triangular: the rows are now N times what they were.
     log_scale : Tensor, shape (sample, n)
         d after the factor.
     lost : Tensor of bool, shape (sample, n)
-        Of which rows only a size is known.
+        Rows of which only a size is known.
     """
     size = mixing.triu(1).abs().log()
     crossing = (size + before.mT).nan_to_num(-torch.inf, torch.inf, -torch.inf)
@@ -102,7 +102,7 @@ def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor) -> T
     Parameters
     ----------
     log_error : Tensor, shape (sample, n, n)
-        What `mixed_errors` returns.
+        Y of `mixed_errors`.
     added : Tensor, shape (sample, n, n)
         |F|, `local_error`.
     log_scale : Tensor, shape (sample, n)

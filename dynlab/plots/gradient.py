@@ -118,7 +118,7 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
         vanish = bool(np.isneginf(ds["log_singular_value"].values).any())
         style.say(ax, "every σ is 0" if vanish else "no σ is known")
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
-    samples, resolved = ds.sizes[schema.SAMPLE], int(ds["resolved"].values[:, -1].min())
+    samples, resolved = ds.sizes[schema.SAMPLE], int(ds["resolved"][:, -1].min())
     unknown = f"; {resolved} of {ds.sizes[schema.MODE]} σ known at the end" * (resolved < ds.sizes[schema.MODE])
     ax.set_title((f"Median of {samples} samples" if samples > 1 else "One sample") + unknown)
     style.legend_below(ax, 3)

@@ -22,7 +22,7 @@ class Choice(NamedTuple):
     Attributes
     ----------
     samples : int
-        How many at most.
+        Number at most.
     seed : int
         Seed of the draw, if there are more.
     skip : int, optional
@@ -58,7 +58,8 @@ def read_sequences(path: Path, choice: Choice) -> np.ndarray:
     Returns
     -------
     ndarray, shape (sample, time, input)
-        An array of a .npy or .npz of any other shape is returned whole.
+        With NaN after the ends of sequences of different lengths: a .npz may have an array (time, input) for each. An
+        array of a .npy or .npz of any other shape is returned whole.
 
     Raises
     ------
@@ -87,11 +88,25 @@ def _of_archive(path: Path) -> np.ndarray:
     # numpy leaves a file open that it cannot read, so it is given an open one
     with path.open("rb") as file, np.load(file, allow_pickle=False) as inside:
         names = inside.files
+        if NAME not in names and len(names) > 1:
+            arrays = [check_numbers(path, inside[name]) for name in names]
+            if {each.ndim for each in arrays} == {2} and len({each.shape[1] for each in arrays}) == 1:
+                return _padded(arrays)
         if NAME not in names and len(names) != 1:
             held = ", ".join([*names[:10], *(["…"] if len(names) > 10 else [])]) or "nothing"
-            raise UserError(f"{path} holds {held}; name the array of inputs {NAME!r}.")
+            raise UserError(
+                f"{path} holds {held}; name the array of inputs {NAME!r}, or hold one array (time, input) a sequence."
+            )
         found: np.ndarray = inside[NAME if NAME in names else names[0]]
         return found
+
+
+def _padded(sequences: list[np.ndarray]) -> np.ndarray:
+    """Return sequences (time, input) as one array, with NaN after their ends."""
+    found = np.full((len(sequences), max(map(len, sequences)), sequences[0].shape[1]), np.nan)
+    for whole, sequence in zip(found, sequences, strict=True):
+        whole[: len(sequence)] = sequence
+    return found
 
 
 def _of_dataset(path: Path, stored: xr.Dataset) -> xr.DataArray:

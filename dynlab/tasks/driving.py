@@ -34,11 +34,11 @@ class Driving:
     ----------
     inputs : ndarray, shape (sample, time, input)
     targets : ndarray or None
-        Those of a task's inputs, else None.
+        Targets where the inputs are a task's.
     description : str
         One phrase, for a verdict or a caption.
     real : bool
-        They are data, not made up.
+        True of data, false where they are made up.
     """
 
     inputs: np.ndarray
@@ -69,16 +69,16 @@ def driving_inputs(
         taken, but of a ``.npz`` all.
     system : System
     samples : int
-        The most sequences, drawn with `seed` where there are more.
+        Number of sequences at most, drawn with `seed` where there are more.
     steps : int
-        The length of inputs that are made up.
+        Length of inputs that are made up.
     seed : int
     skip : int, optional
         In place of a draw the `samples` sequences after the first `skip`, of a file, a task or what was recorded.
     data_dir : str or Path, optional
-        A folder with data sets, besides DYNLAB_DATA.
+        Folder of data sets, besides DYNLAB_DATA.
     shipped : bool
-        For HAR take only the sequences that ship with dynlab, even where the data set is at hand: the same everywhere.
+        Take of HAR only the sequences that ship with dynlab, even where the data set is at hand: the same everywhere.
 
     Returns
     -------
@@ -237,7 +237,8 @@ def _sequences(inputs: np.ndarray) -> str:
 def _check(driving: Driving, system: System) -> None:
     import torch
 
+    from dynlab.trajectories.lengths import padded
     from dynlab.trajectories.simulation import check_inputs
 
-    check_inputs(torch.from_numpy(np.ascontiguousarray(driving.inputs)), system)
+    check_inputs(torch.as_tensor(padded(np.ascontiguousarray(driving.inputs))[0]), system)
     _check_room(len(driving.inputs), driving.inputs.shape[1], system)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,13 @@ from dynlab.program.jacobian import Operator
 from dynlab.progress import through
 from dynlab.systems import Map, System
 from dynlab.trajectories import simulation
+from dynlab.trajectories.lengths import padded
 
 NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float64
 NUMBERS_IN_CACHE = 2**19  # entries of Jacobians that are multiplied soon after they are made
 ARRAYS = 4  # of that size beside the Jacobians while their errors are computed
+
+Found = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,15 @@ class Driven:
         h_0 … h_T.
     settings : dict
         The arguments that every diagnostic of a driven trajectory has, JSON-able.
+    lengths : ndarray of int, shape (sample,)
+        Steps of each sequence; what lies after them is no part of it.
     """
 
     system: Map
     inputs: Tensor
     states: Tensor
     settings: dict[str, Any]
+    lengths: NDArray[np.int64]
 
     @property
     def steps(self) -> int:
@@ -55,7 +61,59 @@ class Driven:
 
     def of(self, samples: slice | NDArray[np.int64]) -> Driven:
         """Return some of the trajectories."""
-        return dataclasses.replace(self, inputs=self.inputs[samples], states=self.states[samples])
+        inputs, states = self.inputs[samples], self.states[samples]
+        return dataclasses.replace(self, inputs=inputs, states=states, lengths=self.lengths[samples])
+
+    @property
+    def last(self) -> Tensor:
+        """h_T of each sequence, shape (sample, state)."""
+        return self.states[range(len(self.states)), self.lengths]
+
+    @property
+    def after(self) -> str:
+        """A reason why values are NaN, where lengths differ."""
+        return "NaN after a sequence's end" if len(set(self.lengths)) > 1 else ""
+
+    def parts(self) -> Iterator[tuple[NDArray[np.int64], Driven]]:
+        """Yield for each length the numbers of the sequences that have it, and their trajectories up to their end."""
+        for length in np.unique(self.lengths):
+            samples = np.flatnonzero(self.lengths == length)
+            part = self.of(samples) if len(samples) < len(self.lengths) else self
+            inputs, states = part.inputs[:, :length], part.states[:, : length + 1]
+            yield samples, dataclasses.replace(part, inputs=inputs, states=states)
+
+    def joined(
+        self, work: Callable[[Driven], tuple[NDArray[np.int64], Found, Found]]
+    ) -> tuple[NDArray[np.int64], Found]:
+        """Return what `work` finds along sequences of one length, of all: NaN at the times after a sequence's end.
+
+        Parameters
+        ----------
+        work : callable
+            Gives increasing times, values (sample, time, ...) at these, and values (sample, ...).
+
+        Returns
+        -------
+        times : ndarray of int, shape (time,)
+        values : dict of ndarray
+            With ``length`` (sample,) where lengths differ.
+        """
+        parts = [(samples, *work(part)) for samples, part in self.parts()]
+        if len(parts) == 1:
+            return parts[0][1], parts[0][2] | parts[0][3]
+        times = np.unique(np.concatenate([own for _, own, *_ in parts]))
+        found: Found = {"length": self.lengths}
+        for samples, own, of_times, of_samples in parts:
+            for name, values in (of_times | of_samples).items():
+                shape: tuple[int, ...] = values.shape[1:]
+                place: tuple[Any, ...] = (samples,)
+                if name in of_times:
+                    shape, place = (len(times), *shape[1:]), np.ix_(samples, np.searchsorted(times, own))
+                text, inexact = values.dtype.kind == "U", values.dtype.kind in "fcU"
+                kind = values.dtype if inexact else np.float64
+                nothing = np.full((len(self.lengths), *shape), "" if text else np.nan, dtype=kind)
+                found.setdefault(name, nothing)[place] = values
+        return times, found
 
     def blocks(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
         """∂step/∂state (of a map; ∂velocity/∂state of a flow) at h_{t−1}, x_t for each t of `steps`, in that order.
@@ -71,7 +129,7 @@ class Driven:
     def blocks_and_errors(
         self, of: System, steps: Sequence[int] | NDArray[np.int64]
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """What `blocks` yields, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
+        """Yield what `blocks` does, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
             matrix, error = (_in_numpy(_masked(part, lost)) for part in jacobian_and_error(of, *given))
             yield matrix, error
@@ -90,7 +148,7 @@ class Driven:
     def operators_with_rounding(
         self, steps: Sequence[int] | NDArray[np.int64], at_once: float
     ) -> Iterator[tuple[Operator, Tensor]]:
-        """What `operators` yields, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
+        """Yield what `operators` does, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
 
         The bounds are NaN where h_{t−1} is not finite.
         """
@@ -100,7 +158,7 @@ class Driven:
             yield found.mapped(_number_in_float64, _number_in_float64), rounding
 
     def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `operators_with_rounding` yields as matrices (sample, some of the steps, state, state)."""
+        """Yield what `operators_with_rounding` does as matrices (sample, some of the steps, state, state)."""
         for found, rounding in self.operators_with_rounding(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
             for part in slices(rounding.shape[1], NUMBERS_IN_CACHE / self._entries):
                 wrong = rounding[:, part]
@@ -124,7 +182,7 @@ class Driven:
     def _pieces(
         self, steps: Sequence[int] | NDArray[np.int64], at_once: float
     ) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor]]:
-        """What `at_once` of the steps are given at a time, and where h_{t−1} is not finite, (sample, step, 1, 1)."""
+        """Yield what `at_once` of the steps are given, and where h_{t−1} is no number (sample, step, 1, 1)."""
         for some in through(slices(len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
             states = self.states[:, before]
@@ -151,15 +209,29 @@ def _number_in_float64(number: Tensor | float) -> Tensor | float:
 
 
 def drive(
-    system: Map, inputs: Any, initial_state: Any, *, dtype: str, device: str, seed: int, inputs_description: str
+    system: Map,
+    inputs: Any,
+    initial_state: Any,
+    *,
+    dtype: str,
+    device: str,
+    seed: int,
+    inputs_description: str,
+    uneven: bool = False,
 ) -> Driven:
-    """Run a frozen copy of `system`; the arguments are those of the diagnostics."""
+    """Run a frozen copy of `system`; the arguments are those of the diagnostics.
+
+    With `uneven` the sequences may have different lengths, as `padded` takes them.
+    """
     if not isinstance(system, Map):
         raise UserError(
             f"A driven trajectory needs a Map, got the {type(system).__name__}: "
             f"of a flow take its step, dl.Euler(flow, step_size)."
         )
-    analysed, given, initial = simulation.prepare(system, inputs, initial_state, dtype, device)
+    whole, lengths = padded(inputs) if uneven else (inputs, None)
+    if lengths is not None and not lengths.all():
+        raise UserError("A sequence has no step: leave it out.")
+    analysed, given, initial = simulation.prepare(system, whole, initial_state, dtype, device)
     driven = analysed.drive(given)
     settings = {
         "dtype": dtype,
@@ -170,7 +242,8 @@ def drive(
         "initial_state": None if initial_state is None else np.asarray(initial_state).tolist(),
         "config": system.json_config,
     }
-    return Driven(analysed, driven, simulation.orbit(analysed, driven, initial), settings)
+    lengths = np.full(len(given), given.shape[1] if lengths is None else lengths)
+    return Driven(analysed, driven, simulation.orbit(analysed, driven, initial), settings, lengths)
 
 
 def chosen_steps(steps: int, times: int) -> NDArray[np.int64]:

@@ -56,19 +56,6 @@ def test_orthogonal_products_keep_every_length():
     assert "log_std_modulus" in schema.flags(ds)
 
 
-def test_one_step_is_the_jacobian_itself():
-    matrix = np.random.default_rng(3).standard_normal((1, 1, 7, 7))
-    ds = driven_by(end_to_end, matrix)
-    singular = np.linalg.svd(matrix[0, 0], compute_uv=False)
-    moduli = np.abs(np.linalg.eigvals(matrix[0, 0]))
-    p = singular / singular.sum()
-    assert ds["log_singular_value"].values[0, 0] == pytest.approx(np.log(singular), abs=1e-12)
-    assert float(ds["effective_rank"][0, 0]) == pytest.approx(np.exp(-(p * np.log(p)).sum()), abs=1e-12)
-    assert float(ds["log_mean_modulus"][0, 0]) == pytest.approx(np.log(moduli.mean()), abs=1e-12)
-    assert float(ds["log_std_modulus"][0, 0]) == pytest.approx(np.log(moduli.std()), abs=1e-12)
-    assert int(ds["surviving"][0, 0]) == (singular >= 0.1).sum()
-
-
 @pytest.mark.parametrize("where", ["row", "column"])
 def test_exactly_singular_jacobians(where):
     matrices = np.random.default_rng(4).standard_normal((1, 12, 5, 5))

@@ -10,7 +10,6 @@ from products import driven_by, random_products
 
 import problems
 from dynlab import schema
-from dynlab.checkpoints import from_module
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.errors import UserError
@@ -78,7 +77,7 @@ def test_lorenz(lorenz):
     assert float(lorenz["kaplan_yorke_dimension"].mean()) == pytest.approx(2.062, abs=0.01)  # 2 + 0.9056 / 14.5723
 
 
-@pytest.mark.parametrize("kind", ["stable node", "unstable focus"])
+@pytest.mark.parametrize("kind", ["unstable focus"])
 def test_a_linear_flow_has_the_real_parts(kind):
     matrix, eigenvalues = problems.LINEAR[kind]
     ds = lyapunov(create("linear", matrix=matrix), seconds=60.0, transient=20.0)
@@ -97,15 +96,6 @@ def test_a_linear_map_has_the_logarithms_of_the_moduli():
     ds = lyapunov(LinearMap(matrix.tolist()), steps=1000, transient=600)
     np.testing.assert_allclose(ds["exponent"].values[0], np.log(moduli), atol=1e-8)
     assert (np.abs(ds["exponent"][0] - np.log(moduli)) <= ds["rounding_bound"][0] + 1e-12).all()
-
-
-def test_an_orthogonal_map_has_none_but_zeros_and_a_full_dimension():
-    matrix = np.linalg.qr(generator(4).standard_normal((8, 8)))[0]
-    ds = lyapunov(LinearMap(matrix.tolist()), steps=2000)
-    np.testing.assert_allclose(ds["exponent"], 0, atol=1e-15)
-    assert ds["kaplan_yorke_dimension"].item() == 8
-    assert ds["positive_exponent_sum"].item() == 0
-    # nothing blurs an orthogonal frame: it is made orthonormal again where its growth is noted, no more often
 
 
 # --- Products of chosen matrices ---
@@ -232,9 +222,7 @@ def told(truth, k):
     "kind, settings, k, gain",
     [
         ("rnn", {"hidden_size": 12}, 12, 8.0),
-        ("rnn", {"hidden_size": 140}, 5, 1.0),
-        ("gru", {"hidden_size": 70, "num_layers": 2}, 6, 0.5),
-        ("lstm", {"hidden_size": 24, "num_layers": 3}, 7, 8.0),
+        ("lstm", {"hidden_size": 6, "num_layers": 2}, 7, 8.0),
         ("antisymmetric", {"state_size": 150, "step_size": 0.1}, 4, 1.0),
     ],
 )
@@ -330,17 +318,6 @@ def test_a_system_that_runs_away_from_a_random_start_is_measured_at_0():
     np.testing.assert_allclose(ds["exponent"][0], np.log([3, 2]), atol=1e-4)
 
 
-def test_samples_on_two_attractors_have_no_exponent_in_common():
-    def tent_or_rest(h, x):
-        tent = 1.9 * torch.where(h < 0.5, h, 1 - h).clamp_min(1e-3)
-        return torch.where(h > 0, tent, 0.1 * h - 0.1)
-
-    ds = lyapunov(from_function(tent_or_rest, state_size=1), steps=2000, initial_state=[[0.3], [-0.5]])
-    np.testing.assert_allclose(ds["exponent"].values[:, 0], np.log([1.9, 0.1]), atol=1e-12)
-    reach = ds["mean_exponent_error"].values[0]
-    assert (np.abs(ds["exponent"].values[:, 0] - ds["mean_exponent"].values[0]) <= reach * (1 + 1e-12)).all()
-
-
 def test_the_end_at_a_cycle_has_the_exponents_of_its_multipliers():
     """The logistic map at r = 3.5 has a stable cycle of period 4."""
     h = 0.3
@@ -361,25 +338,6 @@ def test_an_unstable_fixed_point_has_its_own_exponents():
     ds = lyapunov(system, np.zeros((600, 1)), initial_state=[0.0, 0.0])
     np.testing.assert_allclose(ds["exponent"][0], np.log([1.5, 0.5]), atol=1e-12)
     assert "saddle at 0" in ds.attrs["verdict"]
-
-
-def test_a_tail_that_rounding_hides_behind_a_negative_exponent_is_negative():
-    u, v = generator(8).standard_normal((2, 5, 2))
-    matrix = u @ v.T
-    matrix *= 0.5 / np.abs(np.linalg.eigvals(matrix)).max()
-    ds = driven_by(lyapunov, np.tile(matrix, (1, 100, 1, 1)), transient=40)
-    assert "5 are negative" in ds.attrs["verdict"]
-
-
-def test_nothing_is_said_round_a_missing_number():
-    """Every unit of a ReLU network at W = 1 is off once in most sequences: exponents are −∞ in those."""
-    network = torch.nn.RNN(1, 2, nonlinearity="relu", bias=False).double()
-    with torch.no_grad():
-        network.weight_hh_l0.copy_(torch.eye(2))
-        network.weight_ih_l0.fill_(1.0)
-    ds = lyapunov(from_module(network), generator(0).standard_normal((16, 200, 1)))
-    assert "not known" not in ds.attrs["verdict"]
-    assert "nan" not in ds.attrs["verdict"]
 
 
 def test_an_orbit_along_saddles_has_the_largest_exponent_of_a_saddle():

@@ -12,7 +12,6 @@ import torch
 from saturated_networks import FAMILIES
 from torch import nn
 
-from dynlab.cli.main import run
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
@@ -126,16 +125,6 @@ def test_the_checked_gradient_of_one_saturated_unit(bias):
     for limit, outcome in ((truth - 1e-9, "holds"), (truth, "at the bound"), (truth + 1e-9, "violated")):
         ds = eigenvalue_bounds(system, np.zeros((STEPS, 1)), min_log_gradient=limit)
         assert ds["outcome"].values.tolist() == [outcome]
-
-
-@pytest.mark.parametrize("offset, code", [(-1e-6, 0), (1e-6, 1)])
-@pytest.mark.parametrize("bias", BIASES)
-def test_the_command_on_one_saturated_unit(bias, offset, code, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    torch.save(saturated(bias).state_dict(), "rnn.pt")
-    limit = log_products(bias)[1] + offset
-    arguments = ["check", "rnn.pt", "--inputs", "zero", "--steps", str(STEPS), f"--min-log-gradient={limit!r}"]
-    assert run(arguments) == code
 
 
 def test_a_slope_that_underflows_is_not_known():

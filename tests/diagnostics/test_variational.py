@@ -89,16 +89,6 @@ def test_a_solution_that_ends_is_cut_there(velocity, start, ends):
     assert float(re.search(r", at ([\d.]+) s", ds.attrs["verdict"])[1]) == pytest.approx(ends, rel=1e-3)
 
 
-class Friction(dl.Flow):
-    """It slides to rest at 1 s, where the velocity jumps."""
-
-    def __init__(self):
-        super().__init__(1, 0)
-
-    def velocity(self, state, input, t=0):
-        return -torch.sign(state)
-
-
 class Stiff(dl.Flow):
     """Its rates are −1 and −10,000."""
 
@@ -123,41 +113,10 @@ def few_evaluations(monkeypatch):
 
 
 @pytest.mark.parametrize("ask", ASKED_OF_FLOWS)
-def test_a_velocity_that_jumps_ends_in_a_sentence(monkeypatch, ask):
-    few_evaluations(monkeypatch)
-    with pytest.raises(
-        UserError, match=r"to 1 s of the .* s asked for: .*its velocity jumps.*Take fewer seconds, or Eul"
-    ):
-        ask(Friction(), [1.0])
-
-
-@pytest.mark.parametrize("ask", ASKED_OF_FLOWS)
 def test_a_stiff_flow_ends_in_the_same_sentence(monkeypatch, ask):
     few_evaluations(monkeypatch)
     with pytest.raises(UserError, match=r"Stiff has taken 20,0.. evaluations to get to .*: it is stiff"):
         ask(Stiff(), [0.0, 1.0])
-
-
-def test_a_solution_may_take_most_of_its_evaluations_at_its_start():
-    """Ten decades of a decay are as many steps, and after them there is rest."""
-    found = dl.simulate(Stiff(), initial_state=[1e10, 1.0], times=[0.0, 1.0])
-    np.testing.assert_allclose(found["trajectory"][0, -1], np.exp(-1.0) / np.array([1 - 1e-4, 1]), rtol=1e-8)
-
-
-@pytest.mark.parametrize("rate", [30.0])
-def test_a_flow_that_decays_below_the_smallest_numbers_ends(rate):
-    """e^{−1200} underflows: no step keeps a relative error there."""
-
-    class Decay(Flow):
-        def __init__(self):
-            super().__init__(1, 0)
-
-        def velocity(self, state, input, t=0):
-            return -rate * state
-
-    ds = lyapunov(Decay(), initial_state=[1.0], seconds=1200 / rate)
-    assert abs(float(ds["exponent"].values[0, 0]) + rate) < 1e-9
-    assert "stable node at 0" in ds.attrs["verdict"]
 
 
 class Power(dl.Flow):
@@ -173,7 +132,7 @@ class Power(dl.Flow):
 
 @pytest.mark.parametrize(
     "power, start, bound, seconds",
-    [(1, 1.0, 1e3, np.log(1000)), (2, 0.1, 1e8, 10 - 1e-8)],
+    [(2, 0.1, 1e8, 10 - 1e-8)],
 )
 def test_when_a_solution_leaves_the_bound(power, start, bound, seconds):
     ds = dl.lyapunov(Power(power), initial_state=[start], largest_state=bound)

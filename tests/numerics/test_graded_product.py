@@ -1,4 +1,4 @@
-"""How many singular values are told to be large, and what is stated of products of factors that are not known."""
+"""The count of large singular values, and what is stated of products of factors that are not known."""
 
 import itertools
 
@@ -55,7 +55,7 @@ def products_at_kinks(seed):
     return pairs, np.min(values, axis=0), np.max(values, axis=0)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(80))
 def test_what_is_stated_of_products_with_unknown_slopes_holds_whatever_they_are(seed):
     factors, least, largest = products_at_kinks(seed)
     product = identity(*factors[0][0].shape[:2], factors[0][0])

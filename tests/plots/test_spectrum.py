@@ -9,7 +9,7 @@ from matplotlib.collections import PathCollection, QuadMesh
 
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
-from dynlab.plots.spectrum import plot_eigenvalues_over_time, plot_flow_spectrum, plot_spectral_radius, plot_spectrum
+from dynlab.plots.spectrum import plot_eigenvalues_over_time, plot_flow_spectrum, plot_spectrum
 from dynlab.systems import Euler, create, from_function
 
 
@@ -47,7 +47,7 @@ def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
 
 
 def of_eigenvalues(values):
-    """Of two samples and three steps with these eigenvalues each."""
+    """Return a spectrum of two samples and three steps with these eigenvalues each."""
     values = np.tile(np.asarray(values, dtype=complex), (2, 3, 1))
     radius = (("sample", "time"), abs(values).max(axis=-1))
     times = ("time", np.arange(1, 4), {"long_name": "step t"})
@@ -84,22 +84,4 @@ def test_the_eigenvalues_of_few_modes_are_lines_over_time(rotating, is_flow):
     expected = -0.15 if is_flow else np.hypot(0.985, 0.2)
     assert [line.get_ydata() for line in lines] == [pytest.approx([expected] * 3)] * 2
     assert list(lines[0].get_xdata()) == [1, 5, 9]
-    plt.close("all")
-
-
-def test_many_modes_are_a_median_and_bands():
-    ax = plot_eigenvalues_over_time(of_eigenvalues([0.0, 0.25, 0.5, 0.75, 1.0]), ax=plt.subplots()[1])
-    assert ax.lines[-1].get_ydata() == pytest.approx(0.5)
-    heights = [np.ptp(band.get_paths()[0].vertices[:, 1]) for band in ax.collections]
-    assert heights == pytest.approx([1.0, 0.5])
-    plt.close("all")
-
-
-def test_the_radius_over_time_with_its_median():
-    system = from_function(lambda h, x: x * h, state_size=1, input_size=1)
-    inputs = np.stack([np.full((4, 1), scale) for scale in (0.5, 0.7, 0.8)])
-    drawn = {line.get_label(): line.get_ydata() for line in plot_spectral_radius(spectrum(system, inputs)).lines}
-    assert drawn["median of the samples"] == pytest.approx(np.full(4, 0.7))
-    assert "each of 3 samples" in drawn
-    assert list(drawn["|μ| = 1"]) == [1, 1]
     plt.close("all")

@@ -50,34 +50,34 @@ def covariant_vectors(
     ----------
     system : System
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
+        Input that drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
     k : int, optional
-        How many vectors, those of the largest exponents; all of them where it is not given.
+        Number of vectors, those of the largest exponents; all of them where it is not given.
     steps : int, optional
         Length of an orbit of a map that nothing drives, both transients included; 10,000 where it is not given.
     seconds : float, optional
         The same of a flow; 100 where it is not given.
     interval : float, optional
-        Of a flow: seconds between two orthonormalisations, which are its steps from there on; three over the norm of
+        Seconds between two orthonormalisations of a flow, its steps from there on; three over the norm of
         its Jacobian at the start where it is not given.
     transient, backward_transient : int, optional
-        How many steps are discarded at the start, while frames align and the orbit comes to its attractor. The second
+        Number of steps discarded at the start, while frames align and the orbit comes to its attractor. The second
         is how many are at the end, while coefficients carried backward align. Each is a fifth of all where it is not
         given.
     times : int
         At how many steps of the rest vectors and rates are kept at most; what is largest or smallest is sought at all.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at, or a random state near 0, as of `lyapunov`.
+        By default what the system has learned to start at, or a random state near 0, as of `lyapunov`.
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it: no vectors are known of it.
     max_memory : float
         Bytes: what of the pass forward does not fit is computed once more on the way back.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of a map's trajectory and its Jacobians, which are multiplied in float64; a flow is solved in float64 on cpu.
+        Type and device of a map's trajectory and Jacobians, multiplied in float64; a flow is solved in float64 on cpu.
     seed : int
-        Of the random frames and coefficients.
+        Seed of the random frames and coefficients.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def _of_flow(
             )
         count = max(1, round(duration / length))
         settings = {"seconds": duration, "interval": duration / count, "initial_state": initial.tolist(), "seed": seed}
-        settings |= {"dtype": "float64", "device": "cpu", "config": system.json_config}
+        settings |= {"dtype": "float64", "device": "cpu"}
         return steps_of_flow(analysed, initial.numpy(), count, duration / count, largest_state), settings
 
     (tangent, settings), origin = followed(

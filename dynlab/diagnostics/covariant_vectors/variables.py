@@ -151,14 +151,12 @@ def dataset(
         "": schema.ONE,
     }
     scale = {"rate": 1 / steps.length, "time": steps.length}
-    variables = {}
-    for name, (dims, words, kind, _) in VARIABLES.items():
-        array = values[name] * scale[kind] if kind else values[name]
-        variables[name] = schema.variable(dims, array, words, units[kind])
-    return schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
+    return schema.result(
+        system,
+        {
+            name: (dims, values[name] * scale[kind] if kind else values[name], words, units[kind])
+            for name, (dims, words, kind, _) in VARIABLES.items()
+        },
         settings=settings | {"separated": SEPARATED},
         verdict=lambda ds: _verdict(ds, steps, averaged, settings),
         method=METHOD.format(
@@ -166,7 +164,7 @@ def dataset(
             again=f"{again} stretches were carried forward once more. " if again else "",
         ),
         coords={schema.TIME: schema.time_coordinate(kept * steps.length if flow else kept, units["time"])},
-        flags=schema.not_finite(variables, {name: row[3] for name, row in VARIABLES.items()}),
+        reasons={name: row[3] for name, row in VARIABLES.items()},
     )
 
 

@@ -25,6 +25,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import Components, principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Flow, Map, System
+from dynlab.systems.autonomous import Held
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import drive
 from dynlab.trajectories.following import orbit, time_step

@@ -22,6 +22,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
 from dynlab.trajectories.driven import Driven, drive
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 from dynlab.words import counted, number, over
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
@@ -73,7 +74,8 @@ def gradient(
     ----------
     system : Map
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Those recorded with the system where there are none (`dynlab.from_module` with a batch).
+        Those recorded with the system where there are none (`dynlab.from_module` with a batch). Sequences of different
+        lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends; each has its own T.
     loss : callable, optional
         ``loss(states, targets)`` of the states h_0 … h_T, shape (sample, time + 1, state), gives one number for each
         sample, shape (sample,); it must be differentiable by torch. `read_out_loss` makes one of a read-out.
@@ -85,11 +87,11 @@ def gradient(
         At how many t of 0 … T, evenly spaced, 0 and T among them, or at which. Where it is not given, at every t of a
         state of at most 256 dimensions, and of a larger one where T − t is 0, 1, 2, 4, … and T.
     inputs_description : str
-        Description of the inputs, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Precision of the trajectory and its Jacobians; they are multiplied in float64.
+        Type and device of the trajectory and its Jacobians; they are multiplied in float64.
     seed : int
-        Seed of the random vectors that find norms or bounds, and recorded as what drew `inputs`.
+        Seed of the random vectors that find norms or bounds, recorded as what drew `inputs`.
 
     Returns
     -------
@@ -122,34 +124,32 @@ def gradient(
     """
     if loss is None and targets is not None:
         raise UserError("targets are what a loss is given: give loss, too, or leave them out.")
-    driven = drive(
-        system,
-        inputs,
-        initial_state,
-        dtype=dtype,
-        device=device,
-        seed=seed,
-        inputs_description=inputs_description,
-    )
+    of: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+    driven = drive(system, inputs, initial_state, uneven=True, **of)
     large = driven.states.shape[-1] > EVERY
-    chosen = _chosen(driven.steps, times, large)
-    found = (large_norms if large else small_norms)(driven, chosen, seed)
-    if loss is not None:
-        with nullcontext() if large else one_torch_thread():
-            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven, large)[:, chosen]
-    found |= _losses(found, driven.steps - chosen)
-    ds = schema.dataset(
-        _variables(found),
-        system=system.name,
-        source=system.source,
-        settings=driven.settings
-        | {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None, "times": chosen.tolist()},
+    if loss is not None and driven.after:
+        raise UserError("A loss is of sequences of one length: give those of each length alone.")
+
+    def along(part: Driven) -> tuple[Any, ...]:
+        chosen = _chosen(part.steps, times, large)
+        found = (large_norms if large else small_norms)(part, chosen, seed)
+        if loss is not None:
+            with nullcontext() if large else one_torch_thread():
+                found["log_loss_gradient"] = log_loss_gradient(loss, targets, part, large)[:, chosen]
+        of_samples = {"surviving": found.pop("surviving"), **_losses(found, part.steps - chosen)}
+        return chosen, found, of_samples
+
+    chosen, found = driven.joined(along)
+    settings = {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None, "times": chosen.tolist()}
+    return schema.result(
+        system,
+        _table(found),
+        settings=driven.settings | settings,
         method=(METHOD_LARGE if large else METHOD) + (OF_LOSS if loss is not None else ""),
         coords={schema.TIME: schema.time_coordinate(chosen)},
-        flags=_flags(found),
+        flags=reasons_with(_flags(found), driven.after),
+        verdict=lambda ds: _verdict(ds, driven, inputs_description) + of_lengths(ds),
     )
-    ds.attrs["verdict"] = _verdict(ds, driven, inputs_description)
-    return ds
 
 
 def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArray[np.int64]:
@@ -179,12 +179,11 @@ def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
     return {"lost_after": since(small), "vanished_after": since(zero)}
 
 
-def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
+def _table(found: dict[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
     dims = (schema.SAMPLE, schema.TIME)
-    of_times = {name: schema.variable(dims, found[name], words) for name, words in TIMES.items() if name in found}
-    return of_times | {
-        name: schema.variable(dims[:1], found[name], words, unit) for name, (words, unit, _) in SAMPLES.items()
-    }
+    rows: dict[str, tuple[Any, ...]] = {name: (dims, words) for name, words in TIMES.items()}
+    rows |= {name: (dims[:1], words, unit) for name, (words, unit, _) in SAMPLES.items()} | {"length": LENGTH}
+    return {name: (each, found[name], *words) for name, (each, *words) in rows.items() if name in found}
 
 
 def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
@@ -203,7 +202,7 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     text = f"Over {over(steps, described)} the gradient ‖∂h_T/∂h_0‖ is {sized(start)}."
     if not np.isnan(start).all():
         text += f" {_kept(ds, kept, n, steps)}"
-    diverged = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
+    diverged = int((~driven.last.isfinite().all(dim=-1)).sum())
     text += f" {diverged:,} of {counted(samples, 'trajectory', 'trajectories')} diverge." * bool(diverged)
     if "log_loss_gradient" in ds:
         loss = ds["log_loss_gradient"].values

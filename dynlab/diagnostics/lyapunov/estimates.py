@@ -1,10 +1,9 @@
 """Exponents with their errors, from what frames grew along orbits."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dynlab.diagnostics.lyapunov.exponents import Growth
+from dynlab.diagnostics.lyapunov.tangent_maps import Flags
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import (
     beyond_errors,
@@ -22,97 +21,113 @@ from dynlab.trajectories.cycles import Attractor
 DENSE, DRIFTS = 64, 3.0  # states, beyond which exponents may lie dense, and how many drifts an error is then at least
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What was measured, and how.
-
-    `growth` counts from `transient` on, at the times `stops`; `blocks` is how many means give an error. Where
-    `finite_time` is true errors are taken between samples. `ends` is None of driven orbits; `k` is how many exponents
-    are told, and `cut` (sample,) is when an orbit left its bound, inf where it did not.
-    """
-
-    growth: Growth
-    stops: Real | Index
-    transient: float
-    blocks: int
-    finite_time: bool
-    ends: list[Attractor | None] | None
-    k: int
-    cut: Real
-
-
-def estimates(measured: Measured, size: int) -> dict[str, Real]:
+def estimates(
+    growth: Growth,
+    elapsed: Real,
+    inside: Flags,
+    *,
+    k: int,
+    size: int,
+    blocks: int,
+    ends: list[Attractor | None] | None = None,
+    finite_time: bool = False,
+) -> dict[str, Real]:
     """Return the variables' values by name, the first `k` modes in the order of the frame's columns.
 
-    That order is: finite, then unknown, then −inf. Where more columns were carried than are told, those behind the
-    first are put in decreasing order, so that what the frame's end has not sorted yet is dropped.
+    Of finite-time exponents those that have no error: `between_samples` adds it. The order is: finite, then unknown,
+    then −inf. Where more columns were carried than are told, those behind the first are put in decreasing order, so
+    that what the frame's end has not sorted yet is dropped.
+
+    Parameters
+    ----------
+    growth : Growth
+    elapsed : ndarray, shape (stop,)
+        Time since the transient at each stop.
+    inside : ndarray of bool, shape (sample, stop)
+        True where the orbit was not cut before.
+    k, size : int
+        Numbers of exponents that are told, and of the state's dimensions.
+    blocks : int
+        Number of means that give an error.
+    ends : list, optional
+        The attractors that orbits have come to.
+    finite_time : bool
+        Take errors between samples.
     """
-    growth = measured.growth
-    elapsed = np.asarray(measured.stops, dtype=float) - measured.transient
-    every = np.where((measured.stops < measured.cut[:, None])[..., None], growth.log_growth[0], np.nan)
-    order = _order(every[:, -1], measured.k < every.shape[2])[:, : measured.k]
+    every = np.where(inside[..., None], growth.log_growth[0], np.nan)
+    order = _order(every[:, -1], k < every.shape[2])[:, :k]
     log_growth = np.take_along_axis(every, order[:, None], axis=2)
     running = log_growth / elapsed[:, None]
     exponent = running[:, -1].copy()
     rounding = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
     rounding = np.where(np.isnan(exponent), np.nan, rounding)
-    log_det = np.where(np.isinf(measured.cut), growth.log_det / elapsed[-1], np.nan)
+    log_det = np.where(inside[:, -1], growth.log_det / elapsed[-1], np.nan)
+    values = {"exponent": exponent, "rounding_bound": rounding, "running_exponent": running, "mean_log_det": log_det}
+    if finite_time:
+        others = np.take_along_axis(growth.log_growth[1:, :, -1], order[None], axis=2) / elapsed[-1]
+        return values | {"alignment_error": _largest_change(others, exponent)}
     known = ~np.isnan(exponent[:, 0])
     together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
-    aligned: dict[str, Real] = {}
-    if measured.finite_time:
-        others = np.take_along_axis(growth.log_growth[1:, :, -1], order[None], axis=2) / elapsed[-1]
-        aligned = {"alignment_error": _largest_change(others, exponent)}
-        fixed, times, error = rounding + aligned["alignment_error"], sure(int(known.sum())), errors_between(exponent)
-        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum()) if known.any() else error[0]
-        margin, mean_margin = times * error + fixed, times * mean_error + _mean(fixed)
-    else:
-        times, error = sure(measured.blocks), standard_errors(log_growth, elapsed, measured.blocks)
-        mean_error = standard_errors(together, elapsed, measured.blocks)[0]
-        unsettled = np.take_along_axis(_unordered(every[:, -1] / elapsed[-1]), order, axis=1)
-        unsettled = np.maximum(unsettled, DRIFTS * _drift(log_growth, elapsed, size))
-        margin = np.maximum(times * error + rounding, unsettled)
-        least = np.maximum(DRIFTS * _drift(together, elapsed, size)[0], unsettled.mean(axis=0))
-        mean_margin = np.maximum(times * mean_error + _mean(rounding), least)
-    mean = together[0, -1] / elapsed[-1]
-    if known.any() and any(one is not None for one in measured.ends or ()):
-        _of_ends(measured.ends or [], exponent, margin, error, rounding, log_det)
+    times, error = sure(blocks), standard_errors(log_growth, elapsed, blocks)
+    mean, mean_error = together[0, -1] / elapsed[-1], standard_errors(together, elapsed, blocks)[0]
+    unsettled = np.take_along_axis(_unordered(every[:, -1] / elapsed[-1]), order, axis=1)
+    unsettled = np.maximum(unsettled, DRIFTS * _drift(log_growth, elapsed, size))
+    margin = np.maximum(times * error + rounding, unsettled)
+    least = np.maximum(DRIFTS * _drift(together, elapsed, size)[0], unsettled.mean(axis=0))
+    mean_margin = np.maximum(times * mean_error + _mean(rounding), least)
+    values |= {"standard_error": error, "exponent_error": margin}
+    if known.any() and any(one is not None for one in ends or ()):
+        _of_ends(ends or [], exponent, margin, error, rounding, log_det)
         mean, mean_margin = exponent[known].mean(axis=0), margin[known].mean(axis=0)
-    if not measured.finite_time:
-        mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
-    values = {
-        "exponent": exponent,
-        "exponent_error": margin,
-        "standard_error": error,
-        "rounding_bound": rounding,
-        "mean_exponent": mean,
-        "mean_exponent_error": mean_margin,
-        "running_exponent": running,
-        "mean_log_det": log_det,
+    mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
+    values |= {"mean_exponent": mean, "mean_exponent_error": mean_margin}
+    dimension, entropy, positive = _derived(values, size)
+    slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
+    return values | {
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": times * combined_errors(log_growth, slopes, elapsed, blocks),
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": times * combined_errors(log_growth, positive, elapsed, blocks),
     }
-    return values | aligned | _derived(measured, values, log_growth, elapsed, times, size)
 
 
-def _derived(
-    measured: Measured, values: dict[str, Real], log_growth: Real, elapsed: Real, times: float, size: int
-) -> dict[str, Real]:
-    """Return the Kaplan–Yorke dimension and the sum of the positive exponents, with their errors."""
+def between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
+    """Return what `estimates` returns of finite-time exponents, with errors that are taken between samples."""
+    exponent, fixed = values["exponent"], values["rounding_bound"] + values["alignment_error"]
+    known = ~np.isnan(exponent[:, 0])
+    times, error = sure(int(known.sum())), errors_between(exponent)
+    some = known if known.any() else np.arange(len(known)) == 0
+    mean_error = error[some].mean(axis=0) / np.sqrt(some.sum())
+    values = values | {
+        "standard_error": error,
+        "exponent_error": times * error + fixed,
+        "mean_exponent": exponent[some].mean(axis=0),
+        "mean_exponent_error": times * mean_error + _mean(fixed),
+    }
+    dimension, entropy, _ = _derived(values, size)
+    return values | {
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": times * errors_between(dimension[:, None])[:, 0],
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": times * errors_between(entropy[:, None])[:, 0],
+    }
+
+
+def over_samples(values: dict[str, Real]) -> dict[str, Real]:
+    """Return the means over samples whose sequences have different lengths, of exponents with errors of their own."""
+    exponent, margin = values["exponent"], values["exponent_error"]
+    mean, known = _mean(exponent), ~np.isnan(exponent[:, 0])
+    error = np.maximum(_mean(margin), beyond_errors(exponent[known], margin[known], mean))
+    return values | {"mean_exponent": mean, "mean_exponent_error": error}
+
+
+def _derived(values: dict[str, Real], size: int) -> tuple[Real, Real, Real]:
+    """Return the Kaplan–Yorke dimension, the sum of the positive exponents, and which these are."""
     exponent, margin, bound = (values[name] for name in ("exponent", "exponent_error", "rounding_bound"))
     rows = list(zip(with_signs(exponent, bound), margin, np.where(np.isnan(bound), np.inf, bound), strict=True))
     dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
     entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
-    if measured.finite_time:
-        errors = [errors_between(each[:, None])[:, 0] for each in (dimension, entropy)]
-    else:
-        slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
-        positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
-        errors = [combined_errors(log_growth, weights, elapsed, measured.blocks) for weights in (slopes, positive)]
-    return {
-        "kaplan_yorke_dimension": dimension,
-        "kaplan_yorke_dimension_error": times * errors[0],
-        "positive_exponent_sum": entropy,
-        "positive_exponent_sum_error": times * errors[1],
-    }
+    return dimension, entropy, np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
 
 
 def _of_ends(

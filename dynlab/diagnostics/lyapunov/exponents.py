@@ -19,7 +19,7 @@ FIRST, LONGEST = 4, 64  # steps between two orthonormalisations, before their gr
 
 @dataclass(frozen=True)
 class Growth:
-    """How much a frame grew along orbits.
+    """Growth of frames along orbits.
 
     Attributes
     ----------

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dynlab import schema
-from dynlab.diagnostics.lyapunov.ends import ends_of
+from dynlab.diagnostics.lyapunov.estimates import between_samples, estimates, over_samples
 from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, renewed
+from dynlab.diagnostics.lyapunov.multipliers import ends_of
 from dynlab.diagnostics.lyapunov.separation import separation
 from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbit, followed, why_at_zero
 from dynlab.diagnostics.lyapunov.tangent_maps import Flags, cut_at, inside_of, jacobian_maps
-from dynlab.diagnostics.lyapunov.variables import Measured, dataset
+from dynlab.diagnostics.lyapunov.variables import Told, dataset
 from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Loops, Solution, loops_of
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
@@ -34,7 +34,6 @@ ALL_OF = 128  # states, of which all exponents are computed unless k says otherw
 LOOKED_AT = 10
 MORE = 3  # tangent vectors than exponents, where some of several are asked for
 FRAMES = 4  # so few steps may not align a frame: what others give says whether they do
-DRAWN = 3  # dimensions of an orbit whose last states are kept for its picture
 
 
 @checked
@@ -59,29 +58,30 @@ def lyapunov(
     ----------
     system : System
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system. The
+        Input that drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
+        Sequences of different lengths: a list of arrays (time, input), a PackedSequence, or NaN after their ends. The
         exponents of a driven map are conditional: of differences between orbits under the same input.
     k : int, optional
-        How many exponents. Where it is not given, all of a state of at most 128 dimensions, and 10 of a larger one.
+        Number of exponents. Where it is not given, all of a state of at most 128 dimensions, and 10 of a larger one.
     steps : int, optional
         Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
     seconds : float, optional
         The same of a flow; 100 where it is not given, and up to 10,000 where compiled code makes these cheap.
     transient : float, optional
-        How many steps (of a flow: seconds) are discarded at the start, while the orbit approaches its attractor and the
+        Steps (of a flow: seconds) that are discarded at the start, while the orbit approaches its attractor and the
         frame aligns; a tenth of all where it is not given.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at. Where that is 0 and no input changes with time,
+        By default what the system has learned to start at. Where that is 0 and no input changes with time,
         a random state near 0, off the sets of symmetric states that an orbit never leaves. It is 0 itself only where
         the orbit from there leaves `largest_state`.
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     inputs_description : str
-        What the inputs are, for the verdict: "16 test sequences of har2".
+        Description of the inputs for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of a map's trajectory and its Jacobians, which are multiplied in float64; a flow is solved in float64 on cpu.
+        Type and device of a map's trajectory and Jacobians, multiplied in float64; a flow is solved in float64 on cpu.
     seed : int
-        Of the first frame, of a random start, and of the second start of the echo-state test.
+        Seed of the first frame, of a random start, and of the second start of the echo-state test.
 
     Returns
     -------
@@ -138,7 +138,13 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            how = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+            how: dict[str, Any] = {
+                "dtype": dtype,
+                "device": device,
+                "seed": seed,
+                "inputs_description": inputs_description,
+            }
+            how |= {"uneven": True}
             orbit = driven_orbit(system, inputs, steps, initial_state, asked["largest_state"], **how)
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
@@ -155,30 +161,52 @@ def _of_map(
     described: str,
     seed: int,
 ) -> xr.Dataset:
-    start = int(_transient(transient, driven.steps, "steps"))
-    if transient is not None and start != transient:
-        raise UserError(f"The transient of a map is a whole number of steps, got {transient}.")
-    averaged, largest, k = driven.steps - start, asked["largest_state"], asked["k"]
-    count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
-    stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
-    finite_time = is_driven and averaged < SHORT
-    inside = inside_of(driven, largest)
-    growth = _growth_of_map(driven, start, stops, k, inside, seed, FRAMES if finite_time else 1)
-    cut, lost = cut_at(driven.states.double().cpu().numpy(), inside, largest)
-    sizes = driven.states.abs().amax(dim=(1, 2))
-    last = driven.states[:, -2:], sizes, driven.inputs[:, 0]
-    ends = None if is_driven else ends_of(driven.system, *last, growth.log_growth)
-    visited = driven.states[0, max(start, driven.steps - MOST_VISITED) :].double().cpu().numpy()
-    return dataset(
-        Measured(growth, stops, start, min(BLOCKS, averaged // SHORTEST_BLOCK), finite_time, ends, k, cut),
-        driven.system,
-        driven.settings | asked | {"transient": start, "steps": driven.steps},
-        units=schema.STEP,
-        lost=lost,
-        averaged=over(averaged, described, of=driven.steps) + origin,
-        before=why_at_zero(origin, largest),
-        extra=_driven_variables(driven, start, inside[:, -1], seed) if is_driven else _visited(visited),
-    )
+    n, k, largest = driven.system.state_size, asked["k"], asked["largest_state"]
+    shortest = int(driven.lengths.min())
+    finite_time = is_driven and shortest - _transient_of_map(transient, shortest) < SHORT
+    found: list[tuple[Any, ...]] = []
+
+    def along(part: Driven) -> tuple[Any, ...]:
+        start = _transient_of_map(transient, part.steps)
+        averaged = part.steps - start
+        count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
+        stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
+        inside = inside_of(part, largest)
+        growth = _growth_of_map(part, start, stops, k, inside, seed, FRAMES if finite_time else 1)
+        states = part.states.double().cpu().numpy()
+        cut, lost = cut_at(states, inside, largest)
+        sizes, ends = part.states.abs().amax(dim=(1, 2)), None
+        if not is_driven:
+            ends = ends_of(part.system, part.states[:, -2:], sizes, part.inputs[:, 0], growth.log_growth)
+        found.append((cut, lost, averaged, growth.intervals, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
+        how: dict[str, Any] = {"k": k, "size": n, "blocks": min(BLOCKS, averaged // SHORTEST_BLOCK), "ends": ends}
+        values = estimates(
+            growth, np.asarray(stops - start, dtype=np.float64), stops < cut[:, None], finite_time=finite_time, **how
+        )
+        values |= separation(part, start, inside[:, -1], seed) if is_driven else {}
+        if driven.after:
+            values = {name: each for name, each in values.items() if not name.startswith("mean_exponent")}
+        return stops, {"running_exponent": values.pop("running_exponent")}, values
+
+    times, values = driven.joined(along)
+    if finite_time:
+        values = between_samples(values, n)
+    elif driven.after:
+        values = over_samples(values)
+    start = _transient_of_map(transient, driven.steps)
+    cut, lost, averaged, intervals, ends, visited = zip(*found, strict=True)
+    words = over(driven.steps - start, described, of=driven.steps) + origin
+    ways = float(np.sum(averaged) / np.sum(intervals)), words, why_at_zero(origin, largest), driven.after
+    told = Told(finite_time, ends[0], np.concatenate(cut), np.concatenate(lost), *ways)
+    settings = driven.settings | asked | {"transient": start, "steps": driven.steps}
+    return dataset(values, times, driven.system, settings, told, None if is_driven else visited[0])
+
+
+def _transient_of_map(asked: float | None, steps: int) -> int:
+    found = _transient(asked, steps, "steps")
+    if found != int(found):
+        raise UserError(f"The transient of a map is a whole number of steps, got {asked}.")
+    return int(found)
 
 
 def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Flags, seed: int, frames: int) -> Growth:
@@ -189,17 +217,6 @@ def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Fla
         aligned = growth_along(jacobian_maps(driven, 0, start, carried, inside), frame, stops)
         frame = renewed(aligned.columns, seed)
     return growth_along(jacobian_maps(driven, start, driven.steps, carried, inside), frame, stops)
-
-
-def _driven_variables(driven: Driven, start: int, inside: Flags, seed: int) -> dict[str, xr.Variable]:
-    """Return what two starts under the same input do."""
-    test = separation(driven, start, inside, seed)
-    each, words, rate = (schema.SAMPLE,), "of two starts under the same input", schema.NAT_PER_STEP
-    return {
-        "echo_state": schema.variable(each, test.outcome, f"what becomes {words}"),
-        "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
-        "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", rate),
-    }
 
 
 def _of_flow(
@@ -229,23 +246,22 @@ def _of_flow(
     (solutions, growth, initial, stops), origin = followed(
         system, initial_state, False, seed, follow, lambda found: bool(np.isinf([each.cut for each in found[0]]).any())
     )
-    cut = np.array([each.cut for each in solutions])
+    cut, lost, sizes = (np.array([getattr(each, name) for each in solutions]) for name in ("cut", "lost", "scale"))
     last = np.stack([each.visited()[[max(-2, -each.count - 1), -1]] for each in solutions])
     duration = float(stops[-1])
     start = _transient(transient, duration, "seconds")
     settings = {"seconds": duration, "transient": start, "initial_state": initial.tolist(), "seed": seed}
     discarded = f"the last {duration - start:,g} of " if start else ""
-    sizes, inputs = np.array([each.scale for each in solutions]), np.zeros((len(cut), system.input_size))
-    ends = ends_of(system, last, sizes, inputs, growth.log_growth)
+    ends = ends_of(system, last, sizes, np.zeros((len(cut), system.input_size)), growth.log_growth)
+    words = f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}"
+    interval = (duration - start) / growth.intervals
     return dataset(
-        Measured(growth, stops, start, BLOCKS, False, ends, k, cut),
+        estimates(growth, stops - start, stops < cut[:, None], k=k, size=n, blocks=BLOCKS, ends=ends),
+        stops,
         system,
-        asked | settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
-        units=schema.SECOND,
-        lost=np.array([each.lost for each in solutions]),
-        averaged=f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}",
-        before=why_at_zero(origin, largest),
-        extra=_visited(solutions[0].visited()) if np.isinf(cut[0]) else {},
+        asked | settings | {"dtype": "float64", "device": "cpu"},
+        Told(False, ends, cut, lost, interval, words, why_at_zero(origin, largest)),
+        solutions[0].visited() if np.isinf(cut[0]) else None,
     )
 
 
@@ -257,13 +273,6 @@ def _cheap_seconds(loops: Loops, starts: Real, vectors: Real, largest: float) ->
     probe.to(SECONDS)
     each = max(1, probe.count) * vectors.size * starts.shape[1]
     return min(MOST_SECONDS, SECONDS * max(1, CHEAP // each))
-
-
-def _visited(states: Real) -> dict[str, xr.Variable]:
-    """Return the last states (time, state) of an orbit, of as many dimensions as a picture shows; else nothing."""
-    along = schema.ITERATION, schema.STATE
-    words = "states that the first sample's orbit ends in"
-    return {"visited": schema.variable(along, states, words)} if states.shape[1] <= DRAWN else {}
 
 
 def _carried(k: int, n: int) -> int:

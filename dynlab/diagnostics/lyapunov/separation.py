@@ -1,6 +1,6 @@
 """The echo-state test: whether two starts under the same input meet, and how fast."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,20 +19,7 @@ NEARER = -1.0  # those whose distance shrinks by this factor e^-1 at least draw 
 MEET, DRAW_NEARER, STAY_APART, NEITHER = "meet", "draw nearer", "stay apart", "undecided"
 
 
-@dataclass(frozen=True)
-class Separation:
-    """How two starts under the same input end, all of shape (sample,).
-
-    `shrinkage` is ln of the last distance over the first, of starts far from each other. `rate` is the mean growth of
-    ln of the distance of orbits near each other, in nat/step.
-    """
-
-    outcome: NDArray[np.str_]
-    shrinkage: Real
-    rate: Real
-
-
-def separation(driven: Driven, transient: int, inside: NDArray[np.bool_], seed: int) -> Separation:
+def separation(driven: Driven, transient: int, inside: NDArray[np.bool_], seed: int) -> dict[str, NDArray[Any]]:
     """Start every sample again under the same input, once far from the first start and once near it.
 
     Parameters
@@ -44,6 +31,12 @@ def separation(driven: Driven, transient: int, inside: NDArray[np.bool_], seed: 
         The samples whose orbit was not cut.
     seed : int
         Seed of the direction in which the second start lies.
+
+    Returns
+    -------
+    dict of ndarray, shape (sample,)
+        `shrinkage` is ln of the last distance over the first, of starts far from each other. `separation_rate` is the
+        mean growth of ln of the distance of orbits near each other, in nat/step. `echo_state` is how the starts end.
     """
     drawn = np.random.default_rng(seed).standard_normal(driven.states.shape[-1])
     direction = torch.as_tensor(drawn / np.linalg.norm(drawn)).to(driven.states)
@@ -52,7 +45,7 @@ def separation(driven: Driven, transient: int, inside: NDArray[np.bool_], seed: 
     shrinkage, rate = (np.where(inside, each, np.nan) for each in (far, _rate(driven, transient, direction)))
     nearer = np.where((shrinkage <= NEARER) & (rate < 0), DRAW_NEARER, NEITHER)
     apart = np.where((shrinkage > NEARER) & (rate > 0), STAY_APART, nearer)
-    return Separation(np.where(shrinkage <= MET, MEET, apart), shrinkage, rate)
+    return {"echo_state": np.where(shrinkage <= MET, MEET, apart), "shrinkage": shrinkage, "separation_rate": rate}
 
 
 def _rate(driven: Driven, transient: int, way: torch.Tensor) -> Real:

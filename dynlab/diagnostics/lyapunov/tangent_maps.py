@@ -35,11 +35,11 @@ class TangentMaps:
         A bound of ln ‖J‖₂; ln abs(det J), NaN where it would need a matrix that is not made; and ‖E‖₂, the error of a
         map and of its product with a vector, as a share of that bound.
     nullities : ndarray of int, shape (sample, step)
-        How many dimensions are gone for certain after the step: the most rows or columns of zeros so far.
+        Number of dimensions that are gone for certain after the step: the most rows or columns of zeros so far.
     singular : ndarray of bool, shape (sample, step)
-        Whether the map itself has a row or a column of zeros for certain.
+        True where the map itself has a row or a column of zeros for certain.
     drowned : ndarray of bool, shape (sample, step)
-        Whether the map is as small as its error: nothing is known of it but a bound of its norm.
+        True where the map is as small as its error: nothing is known of it but a bound of its norm.
     """
 
     start: int
@@ -73,9 +73,9 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
     driven : Driven
     first, last : int
     k : int
-        How many vectors they will multiply.
+        Number of vectors that they will multiply.
     inside : ndarray of bool, shape (sample, time + 1)
-        Where the orbit is within its bound. From its first Jacobian that is not finite it is set to false here; maps
+        True where the orbit is within its bound. It is set to false here from a Jacobian that is not finite; maps
         outside are the identity.
     """
     samples, _, n = driven.states.shape

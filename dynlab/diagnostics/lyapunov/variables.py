@@ -1,21 +1,22 @@
 """The Dataset of Lyapunov exponents: one table of its variables, and why some of their values are missing."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.cut_orbits import why_cut
-from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS, Measured, estimates
+from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS
 from dynlab.diagnostics.lyapunov.exponents import CONDITION
 from dynlab.diagnostics.lyapunov.tangent_maps import Flags
 from dynlab.diagnostics.lyapunov.verdict import verdict
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import SAFETY
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK
-from dynlab.systems import System
+from dynlab.systems import Flow, System
+from dynlab.trajectories.cycles import Attractor
+from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 
 METHOD = (
     f"The Jacobians carry a random frame forward. QR makes it orthonormal before a product's condition exceeds "
@@ -33,6 +34,7 @@ BETWEEN = (
     "The standard error of one sample is the standard deviation between samples. The alignment error is the largest "
     "change by other random frames."
 )
+DRAWN = 3  # dimensions of an orbit whose last states are kept for its picture
 MODES, EACH = (schema.SAMPLE, schema.MODE), (schema.SAMPLE,)
 # name: dimensions, long name of a map's, whether its unit is that of a rate
 VARIABLES: dict[str, tuple[tuple[str, ...], str, bool]] = {
@@ -49,6 +51,9 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, bool]] = {
     "kaplan_yorke_dimension_error": (EACH, "error of the Kaplan–Yorke dimension", False),
     "positive_exponent_sum": (EACH, "sum of the positive Λ_i, upper bound of the entropy rate", True),
     "positive_exponent_sum_error": (EACH, "error of that sum", True),
+    "echo_state": (EACH, "what becomes of two starts under the same input", False),
+    "shrinkage": (EACH, "ln of the last over the first distance of two starts under the same input", False),
+    "separation_rate": (EACH, "separation rate of two starts under the same input", True),
 }
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
 SHARED = "NaN where rounding drowns the mode, or a unit is at its kink"
@@ -69,69 +74,74 @@ FLAGS = {
 }
 
 
-def dataset(
-    measured: Measured,
-    system: System,
-    settings: dict[str, Any],
-    *,
-    units: str,
-    lost: Flags,
-    averaged: str,
-    before: str,
-    extra: Mapping[str, xr.Variable],
-) -> xr.Dataset:
-    """Return the Dataset of `dynlab.lyapunov`.
+class Told(NamedTuple):
+    """The course of orbits, for the Dataset's words.
 
-    Parameters
+    Attributes
     ----------
-    measured : Measured
-    system : System
-    settings : dict
-    units : str
-        Unit of time.
-    lost : ndarray, shape (sample,)
-        True where an orbit was cut since it could not be followed.
-    averaged, before : str
-        Over what exponents are taken, and a sentence before all others, for the verdict.
-    extra : mapping
-        Further variables.
+    finite_time : bool
+        True where exponents are those of short driven sequences.
+    ends : list, optional
+        The attractor that each orbit has come to; None of driven ones.
+    cut, lost : ndarray, shape (sample,)
+        When orbits left their bound, inf where they did not, and whether they could not be followed there.
+    interval : float
+        Mean time between two orthonormalisations.
+    averaged, before, after : str
+        Over what exponents are taken, a sentence before all others, and one more reason why values are NaN.
     """
-    values, flow = estimates(measured, system.state_size), units == schema.SECOND
-    name = "finite_time_exponent" if measured.finite_time else "exponent"
+
+    finite_time: bool
+    ends: list[Attractor | None] | None
+    cut: Real
+    lost: Flags
+    interval: float
+    averaged: str
+    before: str
+    after: str = ""
+
+
+def dataset(
+    values: dict[str, Any], times: Any, system: System, settings: dict[str, Any], told: Told, visited: Real | None
+) -> xr.Dataset:
+    """Return the Dataset of `dynlab.lyapunov` from the variables' values, and the states that an orbit ends in."""
+    flow = isinstance(system, Flow)
+    name = "finite_time_exponent" if told.finite_time else "exponent"
     words = {
-        "word": "finite-time exponent" if measured.finite_time else "Lyapunov exponent",
+        "word": "finite-time exponent" if told.finite_time else "Lyapunov exponent",
         "det": "mean divergence" if flow else "mean of ln |det J|",
     }
     rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
-    variables = {}
-    for each, array in values.items():
-        dims, long_name, is_rate = VARIABLES[each]
-        unit = rate if is_rate else schema.ONE
-        variables[name if each == "exponent" else each] = schema.variable(dims, array, long_name.format(**words), unit)
-    variables |= extra
-    why = why_orbits_end(measured.cut, lost, settings["largest_state"], flow)
+    rows: dict[str, tuple[Any, ...]] = {
+        (name if each == "exponent" else each): (
+            dims,
+            values[each],
+            long_name.format(**words),
+            rate if is_rate else "1",
+        )
+        for each, (dims, long_name, is_rate) in VARIABLES.items()
+        if each in values
+    }
+    if "length" in values:
+        rows["length"] = (LENGTH[0], values["length"], *LENGTH[1:])
+    if visited is not None and visited.shape[1] <= DRAWN:
+        rows["visited"] = ((schema.ITERATION, schema.STATE), visited, "states that the first sample's orbit ends in")
+    why = why_orbits_end(told.cut, told.lost, settings["largest_state"], flow)
     gone = any(np.isneginf(values[each]).any() for each in ("running_exponent", "mean_log_det", "exponent"))
     shared = "; ".join([f"NaN where an orbit {why}, and is cut there"] * bool(why) + [SINGULAR] * gone + [SHARED])
-    span = float(measured.stops[-1]) - measured.transient
-    ds = schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
+    return schema.result(
+        system,
+        rows,
         settings=settings,
         method=METHOD.format(
-            length=span / measured.growth.intervals,
-            units="s" if flow else "steps",
-            errors=BETWEEN if measured.finite_time else OF_BLOCKS,
+            length=told.interval, units="s" if flow else "steps", errors=BETWEEN if told.finite_time else OF_BLOCKS
         ),
-        coords={schema.TIME: schema.time_coordinate(measured.stops, units)},
-        flags={
-            each: FLAGS.get(each, shared)
-            for each, array in variables.items()
-            if array.dtype.kind == "f" and not np.isfinite(array.values).all()
-        },
+        coords={schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP)},
+        reasons=reasons_with(
+            {each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"}, told.after
+        ),
+        verdict=lambda ds: told.before + verdict(ds, name, told.averaged, why, told.ends) + of_lengths(ds),
     )
-    ds.attrs["verdict"] = before + verdict(ds, name, averaged, why, measured.ends)
-    return ds
 
 
 def why_orbits_end(cut: Real, lost: Flags, largest: float, is_flow: bool) -> str:

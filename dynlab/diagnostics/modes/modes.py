@@ -20,6 +20,7 @@ from dynlab.numerics.arrays import Complex
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.program.differentiation import input_jacobian
 from dynlab.systems import System
+from dynlab.systems.autonomous import Held
 from dynlab.systems.checked import checked
 from dynlab.systems.module_copy import copied
 

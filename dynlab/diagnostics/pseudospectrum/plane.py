@@ -26,8 +26,6 @@ CLOSER = 1 / 3  # of the window: a wider close-up would show no more
 ANGLES, OF_LARGE = 180, 60  # of supporting lines, and of more than `ALL_UP_TO` states
 RESIDUAL = 1e-8  # of an eigenvector of a large matrix, relative: the eigenvalue is off by its square
 VECTORS = 40  # of Lanczos's iteration before it starts anew
-SHORT, BEHIND = 1e-10, 1e-12  # of the radius: what is missing at most, and what rounding moves a supporting line by
-MOST_NEAR = 8  # angles that may have the largest support; of a disc all have
 
 
 def window(values: Complex, border: Complex, grid: int, extent: float | None, flow: bool) -> tuple[Real, Real]:
@@ -88,24 +86,15 @@ class NumericalRange(NamedTuple):
 def numerical_range(matrix: Real) -> NumericalRange:
     """Return the range whose supporting lines are largest eigenvalues of the Hermitian parts of e^{−iθ}A.
 
-    The support is at least r cos(δ) at a distance δ from the angle of the largest one, the radius r. So only angles
-    with such a support are looked at more closely, three times as densely in each round; of large matrices none.
+    The support is at least r cos(δ) at a distance δ from the angle of the largest one, the radius r.
     """
     # a real matrix has a range that is symmetric about the real axis
     angles = np.linspace(0, np.pi, (ANGLES if len(matrix) <= ALL_UP_TO else OF_LARGE) // 2 + 1)
     supports, upper = _supporting(matrix, angles)
-    border, abscissa, spacing = np.concatenate([upper, upper[-2:0:-1].conj()]), float(supports[0]), float(angles[1])
-    while len(matrix) <= ALL_UP_TO and np.cos(spacing / 2) < 1 - SHORT:
-        near = supports >= supports.max() * (np.cos(spacing / 2) - BEHIND)
-        if near.sum() > MOST_NEAR:
-            break
-        spacing /= 3
-        beside = np.concatenate([angles[near] - spacing, angles[near] + spacing])
-        angles, supports = (
-            np.concatenate(both) for both in ((angles[near], beside), (supports[near], _supporting(matrix, beside)[0]))
-        )
-    radius, rounding = float(supports.max()), len(matrix) * np.finfo(float).eps * float(np.linalg.norm(matrix))
-    return NumericalRange(border, abscissa, radius, radius * (1 / np.cos(spacing / 2) - 1) + rounding)
+    border, radius = np.concatenate([upper, upper[-2:0:-1].conj()]), float(supports.max())
+    rounding = len(matrix) * np.finfo(float).eps * float(np.linalg.norm(matrix))
+    short = radius * (1 / np.cos(float(angles[1]) / 2) - 1)
+    return NumericalRange(border, float(supports[0]), radius, short + rounding)
 
 
 def _supporting(matrix: Real, angles: Real) -> tuple[Real, Complex]:

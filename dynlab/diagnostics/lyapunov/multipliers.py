@@ -1,4 +1,4 @@
-"""Where orbits end that nothing drives: at a point or a cycle, whose multipliers are their exponents."""
+"""Exponents of orbits that nothing drives and that end at a point or a cycle: those of its multipliers."""
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ def ends_of(
     scale : shape (sample,)
         The largest size of a state on the way: what is far below has decayed to 0.
     inputs : shape (sample, input)
-        What every step is given.
+        Input of every step.
     log_growth : ndarray, shape (frame, sample, stop, mode)
     """
     from dynlab.trajectories.attractors import classify  # here, since scipy.spatial takes a tenth of a second to import
