@@ -49,5 +49,3 @@ def test_small_jacobians_that_are_known_have_exponents_with_errors(name):
     step, exponent = SMALL[name]
     ds = lyapunov(from_function(step, state_size=1), steps=STEPS, initial_state=[0.3])
     assert abs(ds["exponent"].item() - exponent) <= ds["exponent_error"].item() < 1e-4
-
-

@@ -37,7 +37,7 @@ class Window(NamedTuple):
 
     def holds(self, states: Real) -> NDArray[np.bool_]:
         """Tell which states (..., 2) are in it, its border included."""
-        return ((states >= self.low) & (states <= self.high)).all(axis=-1)
+        return np.asarray(((states >= self.low) & (states <= self.high)).all(axis=-1))
 
     def with_states(self, states: Real) -> "Window":
         """Return the smallest window that holds this one and those states (..., 2) that are finite."""
@@ -67,7 +67,7 @@ def window_of(asked: ArrayLike) -> Window:
     if ends.shape != (2, 2) or not (np.abs(ends) <= LARGEST).all() or not (ends[:, 0] < ends[:, 1]).all():
         raise UserError(
             f"A window is half its width, a positive number, or the ends of x and of y, ((low, high), (low, high)), of "
-            f"at most {LARGEST:g}; got {asked}."
+            f"at most {LARGEST:g}; got {asked!r}."
         )
     return Window(ends[:, 0], ends[:, 1])
 
