@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points import proofs
 from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
-from dynlab.diagnostics.fixed_points.layers import search
+from dynlab.diagnostics.fixed_points.layers import Search, search
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.variables import REASONS, of_points, of_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
-from dynlab.diagnostics.fixed_points.verification import order, records
+from dynlab.diagnostics.fixed_points.verification import Record, order, records
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map, System
@@ -130,10 +131,9 @@ def fixed_points(
     ([-0.9575, 0.9575, 0.0], [1, 1, 0])
     """
     certify = certify or certificates is not None
-    if slow_points is not None and not slow_points > 0:
-        raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
-    if isinstance(starts, int) and starts < 1:
-        raise UserError(f"The search needs at least one start, got {starts}.")
+    check_positive(slow_points=slow_points)
+    if isinstance(starts, int):
+        check_at_least(1, starts=starts)
     if certificates is not None:
         proofs.check_folder(certificates)  # before the search, which takes longer
     held, driven = under_constant_input(system, inputs, at, at_step)
@@ -144,14 +144,7 @@ def fixed_points(
     found = search(held, count=count, given=given, visited=visited, **where)
     if slow_points is not None:
         found = with_slow_points(held, found, given, visited, count, slow_points, seed)
-    direction = np.random.default_rng(seed).standard_normal(system.state_size)
-    rows = records(held, found.points, direction / np.linalg.norm(direction))
-    rows = proofs.proved(held, rows) if certify else rows
-    arranged, assigned = order(rows), found.starts["assignment"]
-    rows, found.starts["assignment"] = (
-        [rows[index] for index in arranged],
-        np.append(np.argsort(arranged), -1)[assigned],
-    )
+    rows = _in_order(held, found, certify, seed)
     variables = of_points(rows, found, system.state_size, held.is_flow) | of_starts(found, held.is_flow)
     said = verdict(rows, found, system)
     said = under_input(said, at) if system.network_input_size else said
@@ -171,6 +164,16 @@ def fixed_points(
         reasons=REASONS,
     )
     return ds.assign_attrs({INCOMPLETE: incomplete(found)} if incomplete(found) else {})
+
+
+def _in_order(held: Held, found: Search, certify: bool, seed: int) -> list[Record]:
+    """Return the points' records in order, and number the points that starts have led to likewise."""
+    direction = np.random.default_rng(seed).standard_normal(held.system.state_size)
+    rows = records(held, found.points, direction / np.linalg.norm(direction))
+    rows = proofs.proved(held, rows) if certify else rows
+    arranged = order(rows)
+    found.starts["assignment"] = np.append(np.argsort(arranged), -1)[found.starts["assignment"]]
+    return [rows[index] for index in arranged]
 
 
 def given_starts(held: Held, starts: ArrayLike) -> Tensor:

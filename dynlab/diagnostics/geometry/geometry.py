@@ -1,6 +1,6 @@
 """The dimension of the set where a system's states lie, its principal components, and the fixed points among them."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -33,12 +33,10 @@ from dynlab.trajectories.simulation import prepare_flow
 from dynlab.words import counted as count_of
 from dynlab.words import number, over
 
+FEW = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
 COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
-SAMPLES, STEPS = (
-    16,
-    2000,
-)  # of a flow: random states that solutions start at, and usual steps of Runge and Kutta's method
+SAMPLES, STEPS = 16, 2000  # of a flow: random states that solutions start at, usual steps of Runge and Kutta's method
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
 METHOD = (
     "Principal components come from QR and SVD of the states of all sequences and steps together, less their mean. "
@@ -159,18 +157,11 @@ def geometry(
     check_at_least(1, components=components, curve_steps=steps)
     check_positive(seconds=seconds)
     where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-    if isinstance(system, Map):
-        if seconds is not None:
-            raise UserError(f"{system.name} is a map, which is followed along its inputs: leave out seconds.")
-        driven = drive(system, inputs, initial_state, inputs_description=inputs_description, **where)
-        states, settings = driven.states.double().cpu().numpy(), driven.settings
-        unit, times = schema.STEP, np.arange(driven.steps + 1)
+    if isinstance(system, Map) and seconds is not None:
+        raise UserError(f"{system.name} is a map, which is followed along its inputs: leave out seconds.")
     points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
     held = held_map(system, points)
-    if isinstance(held.system, Flow):
-        begin = _starts(held.system, initial_state, seed)
-        (states, times), unit = _solutions(held, begin, seconds), schema.SECOND
-        settings = {"seconds": float(times[-1]), "initial_state": states[:, 0].tolist()} | where
+    states, times, settings = _followed(system, held, inputs, initial_state, seconds, inputs_description, where)
     if not 0 <= transient < times[-1]:
         raise UserError(f"The transient must be at least 0 and below {times[-1]:,g}, got {transient:g}.")
     inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
@@ -181,9 +172,7 @@ def geometry(
     averaged = over(counted.shape[1], inputs_description, of=len(times) - 1)
     if held.is_flow:
         averaged = f"{number(times[-1] - transient, 3)} s of {count_of(len(states), 'solution')}"
-    if not inside.all():
-        averaged += f", {int((~inside).sum())} of {len(inside)} sequences that leave the bound left out"
-    few = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
+    left_out = f", {(~inside).sum()} of {len(states)} sequences that leave the bound left out" * (not inside.all())
     return schema.result(
         system,
         _of_states(found, counted, axes, (states[:, shown] - found.origin) @ axes.T)
@@ -191,11 +180,23 @@ def geometry(
         settings=settings
         | {"components": len(axes), "transient": transient, "curve_steps": steps}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
-        verdict=lambda ds: verdict(ds, averaged) + also_incomplete(points),
+        verdict=lambda ds: verdict(ds, averaged + left_out) + also_incomplete(points),
         method=METHOD,
-        coords={schema.TIME: schema.time_coordinate(times[shown], unit)},
-        reasons=REASONS | {f"{name}_error": few if len(counted) < 2 else GONE for name in MEASURED},
+        coords={schema.TIME: schema.time_coordinate(times[shown], schema.SECOND if held.is_flow else schema.STEP)},
+        reasons=REASONS | {f"{name}_error": FEW if len(counted) < 2 else GONE for name in MEASURED},
     )
+
+
+def _followed(
+    system: System, held: Held, inputs: Any, initial_state: Any, seconds: float | None, said: str, where: dict[str, Any]
+) -> tuple[Real, Real, dict[str, Any]]:
+    """Return the states of a map along its inputs, or of a flow's solutions, their times, and the settings of both."""
+    if isinstance(system, Map):
+        driven = drive(system, inputs, initial_state, inputs_description=said, **where)
+        return driven.states.double().cpu().numpy(), np.arange(driven.steps + 1.0), driven.settings
+    begin = _starts(cast(Flow, held.system), initial_state, where["seed"])
+    states, times = _solutions(held, begin, seconds)
+    return states, times, {"seconds": float(times[-1]), "initial_state": states[:, 0].tolist()} | where
 
 
 def _starts(flow: Flow, initial_state: Any, seed: int) -> Tensor:
