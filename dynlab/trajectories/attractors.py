@@ -41,7 +41,7 @@ STEPS = (4096, 16384)  # that one is followed for, the latter where the former d
 SAMPLED, WATCHED = 256, 8192  # orbits in chaos that are followed on, and for how many steps
 LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
 CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
-MANY = 2**24  # steps of all orbits: so many are worth the start of compiled code
+MANY, LONG = 2**24, 1000  # steps of all orbits, or of one of a flow: so many are worth the start of compiled code
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
 
 
@@ -78,7 +78,7 @@ def classify(
     followed_by : Held, optional
         The same system in the dtype and on the device in which orbits are followed.
     compile : bool, optional
-        Follow small states in compiled code; by default where there are many steps.
+        Follow small states in compiled code; by default where there are many steps, or a flow's orbits are long.
 
     Examples
     --------
@@ -96,6 +96,8 @@ def classify(
     with np.errstate(invalid="ignore", over="ignore"), torch.no_grad():
         age, longest = 0, LONGER * steps if held.is_flow else steps
         while age < longest and len(ends.live()):
+            if held.is_flow and age >= LONG and ends.code is None and compile is None:
+                ends.code = scalar_code(fast)
             length = min(age or FIRST, longest - age)
             _stretch(held, ends, ends.live(), length, bound)
             age += length
@@ -144,6 +146,8 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     members = members[ends.labels[members] == UNDECIDED]
     if not len(members):
         return
+    if held.is_flow and period and ends.code is None:
+        ends.code = scalar_code(ends.fast)
     few = members[representatives(ends.states[members], scale_of(ends, members))]
     found = [one for one in cycles(held, period, ends.states[few], 0.0, ends.code) if one is not None]
     loose = [number for number, one in zip([add(ends, one) for one in found], found, strict=True) if not one.isolated]
