@@ -20,12 +20,6 @@ def test_no_folder_grew():
     assert size.main(["--check"], out=out) == 0, out.getvalue()
 
 
-def test_counts_are_those_of_the_file():
-    assert size.statements(SHORT) == 3  # def, assignment, return
-    assert size.tokens("y = x  # why\n\n") == 3
-    assert size.tokens(SHORT) == 13  # two docstrings, def first ( x ) : · y = x · return y
-
-
 def test_a_function_is_as_long_as_its_code():
     def function(lines):
         return 'def f():\n    """Return\n\n    nothing.\n    """\n\n    # why\n' + "    x = 1\n" * lines
