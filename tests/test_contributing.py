@@ -74,17 +74,12 @@ def test_the_page_has_both_examples(page):
 
 
 @pytest.mark.slow
-def test_every_conformance_test_of_both_runs_and_passes(carried_out):
-    _, said = carried_out
+def test_every_conformance_test_of_both_passes_and_one_is_trained_proved_and_looked_at(carried_out):
+    copy, said = carried_out
     leaky, speed = (int(number) for number in re.findall(r"^(\d+) passed", said, re.MULTILINE))
     # what the table alone parametrises: 14 tests of a bounded system that learns; 8 of a diagnostic and one of
     # each of its 7 arguments, 3 of its plot, 3 of numbers at the edge, 4 of stacks of layers and a user's function
     assert (leaky, speed) == (14, 27)
-
-
-@pytest.mark.slow
-def test_it_is_trained_proved_and_looked_at(carried_out):
-    copy, said = carried_out
     assert (copy / "runs" / "leaky" / "network.pt").is_file()
     assert "Ball arithmetic proves 1 of 1" in said
     assert "the states move by" in said
