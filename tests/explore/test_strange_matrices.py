@@ -1,4 +1,4 @@
-"""The explorer on matrices that a stranger types: defective, singular, huge, tiny, rounded; and at a kink."""
+"""The explorer on matrices that a stranger types: defective, singular, rounded; and at a kink."""
 
 from fractions import Fraction
 
@@ -30,9 +30,6 @@ STRANGE = [
         [0, 1, 0, 0],
         [0, -1, 1, 0],
         [0.6, -0.8, 0.8, 0.6],
-        [1e6, 1e6, -1e6, 1e6],
-        [-1e-6, 1e6, 0, -1e-6],
-        [1e-300, 0, 0, -1e-290],
         [-1, 1, 1, -1.00000000001],
         [-20, 0, 0, -0.05],
     )
@@ -45,12 +42,6 @@ def test_eigenvalues_are_those_of_the_decimals(in_node):
         found = as_complex(each["eigenvalues"])
         assert (np.abs(found - truth) <= np.array(each["errors"])).all(), state["W"]
         assert (np.array(each["errors"]) <= 1e-15 * np.abs(truth)).all()
-
-
-def test_a_nilpotent_matrix_has_no_growing_eigenvalue(in_node):
-    (point,) = in_node(DESCRIBED, [linear([0.3, -0.09, 1, -0.3])], "cell")
-    assert point["flow"]["name"] == "line of equilibria"
-    assert point["criticalStep"] == "NaN"  # the eigenvalues are 0, and an exact 0 is set aside
 
 
 def test_an_orthogonal_map_at_its_critical_step(in_node):
