@@ -35,9 +35,7 @@ NOISE = DRIVEN[:4]  # of commands whose own --steps means something else
 SEARCH = ["--starts", "8"]
 # Arguments after the checkpoints, and the kind of network in the folder.
 COMMANDS = {
-    "gradient": (["gradient", *DRIVEN], "gru"),
     "fixed points": (["fixed-points", *SEARCH, *DRIVEN], "gru"),
-    "basins": (["basins", "--grid", "6", *NOISE, "--steps", "300"], "gru"),
     "ernn-convergence": (["ernn-convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
     "bifurcation": (
         ["bifurcation", "--parameter", "weight_hh*", "--from", "0.9", "--to", "1.0", "--values", "0", *SEARCH],
@@ -90,10 +88,9 @@ def test_a_folder_a_pattern_and_json(printed_json):
     found = [printed_json(["gradient", given, *options]) for given in ("run", "run/*.ckpt")]
     assert found[0]["variables"] == found[1]["variables"]
     assert found[0]["coords"]["step"]["values"] == STEPS
-    direct = dl.over_training(
-        "gradient", "run", dl.driving_inputs("noise:0.5", dl.load("run/epoch-0.ckpt"), samples=3, steps=30).inputs
-    )
-    np.testing.assert_array_equal(found[0]["variables"]["log_norm"]["values"], direct["log_norm"].values)
+    inputs = dl.driving_inputs("noise:0.5", dl.load("run/epoch-0.ckpt"), samples=3, steps=30).inputs
+    direct = dl.over_training("gradient", "run", inputs)["log_norm"]
+    np.testing.assert_array_equal(found[0]["variables"]["log_norm"]["values"], direct.values)
 
 
 @pytest.mark.parametrize(
