@@ -61,19 +61,3 @@ def test_no_kind_is_said_at_a_kink(W, bias, in_node):
         ("undecided, at a kink of ReLU", "undecided, at a kink of ReLU")
     }
     assert {point["criticalStep"] for point in points} == {"NaN"}
-
-
-@pytest.mark.parametrize("moved, index", [([-2.05, 0], 0), ([-1.9, 0], 1), ([-2, 0.3], 0)])
-def test_a_defective_matrix_changes_a_little_with_its_eigenvalue(moved, index, in_node):
-    expression = """(() => {
-        const { state, moved, index } = given;
-        const made = cell.makeCell(state);
-        const point = cell.describe(state, made, [0, 0], 0);
-        const frame = eigenvalue_drag.frameOf(point);
-        return eigenvalue_drag.movedJacobian(frame, point.eigenvalues, index, moved);
-    })()"""
-    given = {"state": linear([-2, 2, 0, -2]), "moved": moved, "index": index}
-    matrix = np.reshape(in_node(expression, given, "cell", "eigenvalue_drag"), (2, 2))
-    values = np.linalg.eigvals(matrix)
-    assert np.abs(values - complex(*moved)).min() < 1e-7
-    assert np.abs(matrix - [[-2, 2], [0, -2]]).max() <= 0.11
