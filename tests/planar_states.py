@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-COUNT = 1000
+COUNT = 300
 DIGITS = 60  # of what is true
 STEPS = 50
 ORBIT = 1e-10  # times the larger of 1 and how an error grows along the orbit

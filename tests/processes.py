@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 NEW_NAMESPACE, READ_ONLY, PRIVATE = 0x20000, 1, (1 << 18) | (1 << 14)  # of Linux: unshare(2), mount(2)
-CAPABILITIES, PASS_PERMISSIONS = 0x20080522, 0b110  # of Linux: capget(2), version 3; CAP_DAC_OVERRIDE and _READ_SEARCH
 AGAIN = 20.0  # seconds until a signal is sent again
 NOT_ALLOWED = 77  # the exit code where a file system cannot be mounted
 
@@ -18,19 +17,18 @@ COPIES = multiprocessing.get_context("forkserver")
 COPIES.set_forkserver_preload(["dynlab.cli.main", "dynlab.io", "matplotlib.pyplot", "torch", "zarr", "lightning"])
 
 
-def start(arguments, folder, *, times=1, mounted=None, powers=True):
+def start(arguments, folder, *, times=1, mounted=None):
     """Run a command in that folder, again and again while it ends with 0.
 
     What it prints is in ``said`` and ``told`` beside the folder. With `mounted` the folder is a small file system of
-    that many kibibytes, or where it is 0 one that nothing can be written to. Without `powers` permissions bind it, even
-    where it is a superuser's.
+    that many kibibytes, or where it is 0 one that nothing can be written to.
     """
-    process = COPIES.Process(target=command, args=(arguments, folder, times, mounted, powers))
+    process = COPIES.Process(target=command, args=(arguments, folder, times, mounted))
     process.start()
     return process
 
 
-def command(arguments, folder, times, mounted, powers):
+def command(arguments, folder, times, mounted):
     from dynlab.cli import main
 
     for number, name in ((1, "said"), (2, "told")):
@@ -38,8 +36,6 @@ def command(arguments, folder, times, mounted, powers):
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
     if mounted is not None and not mount(folder, mounted):
         os._exit(NOT_ALLOWED)
-    if not powers:
-        lay_down_powers()
     os.chdir(folder)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, main.end)
@@ -87,12 +83,3 @@ def mount(folder, kibibytes):
         and libc.mount(b"none", b"/", None, PRIVATE, None) == 0
         and libc.mount(b"none", os.fsencode(folder), b"tmpfs", 0 if kibibytes else READ_ONLY, options) == 0
     )
-
-
-def lay_down_powers():
-    """Have permissions bind this process, even where it is a superuser's."""
-    libc = ctypes.CDLL(None)
-    who, sets = (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
-    assert libc.capget(who, sets) == 0
-    sets[:3] = [each & ~PASS_PERMISSIONS for each in sets[:3]]
-    assert libc.capset(who, sets) == 0

@@ -13,6 +13,7 @@ from node import judged
 from dynlab.certificate_check import Rejected, check
 from dynlab.program import Operation, Program
 from dynlab.program.enclosure import enclose
+from dynlab.program.operations import OPERATIONS
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.torch_layers import torch_layer
@@ -24,20 +25,10 @@ NEWTON_STEPS = 14
 ERROR = acb(arb(0, 2**-100), arb(0, 2**-100))
 
 
-def scalar():
-    cell = create("vanilla", input_size=1, state_size=1).double()
-    with torch.no_grad():
-        cell.W.fill_(2.0)
-        cell.b.fill_(0.0)
-    return cell
-
-
 FAMILIES = {
     "by hand": by_hand,
-    "scalar": lambda: certificate(scalar(), [0.9], [0.25]),
     "henon": lambda: certificate(create("henon"), [0.6, 0.2]),
     "jordan": lambda: certificate(LinearMap([[0.5, 1.0, 0.0], [0.0, 0.5, 1.0], [0.0, 0.0, 0.5]]), [0.0] * 3),
-    "rotation": lambda: certificate(LinearMap([[0.0, -1.0], [1.0, 0.0]]), [0.0] * 2),
     "gru": lambda: certificate(torch_layer(torch.nn.GRU(1, 3)), [0.0] * 3, [0.25]),
     "asrnn": lambda: certificate(create("asrnn", input_size=1, state_size=3), [0.0] * 3, [0.25]),
     "urnn": lambda: certificate(create("urnn", input_size=1, hidden_size=2), [0.1, -0.2, 0.3, 0.2], [0.25]),
@@ -72,33 +63,30 @@ def put(document, where, value):
     at(document, where[:-1])[where[-1]] = value
 
 
+SMALL = [(1, 0), (-1, 0), (1, -1), (1, 60), (1, -1074), (3, -2), (-1, -30), (1, 10)]
+NO_NUMBERS = ["1p0p0", "0x1p0", "nan", "1p", "", "1_0p0", "١p0", "1p-99999999", "1p99999999", "-0p0"]
+NO_TEXTS = [0, 1.5, True, None, [], {}, "p0", -1]
+NAMES = [*OPERATIONS, "state", "join", ""]
+
+
 def changed_number(text, chance):
-    """Another number: turned round, scaled, shifted, its last digits gone or others."""
+    """Another number: turned round, scaled, shifted, its last digits gone or others; or none."""
     try:
         mantissa, exponent = (int(part, base) for part, base in zip(text.split("p"), (16, 10), strict=True))
     except ValueError:
         return "0p0"
-    kind = chance.randrange(9)
-    if kind == 0:
-        mantissa = -mantissa
-    elif kind == 1:
-        mantissa = 0
-    elif kind == 2:
-        exponent += chance.choice([-200, -60, -20, -8, -2, -1, 1, 2, 8, 20, 60])
-    elif kind == 3:
-        mantissa += chance.choice([-1, 1]) << chance.randrange(max(1, mantissa.bit_length()))
-    elif kind == 4:
-        cut = chance.randrange(max(1, mantissa.bit_length()))
-        mantissa, exponent = mantissa >> cut, exponent + cut
-    elif kind == 5:
-        mantissa, exponent = chance.choice([(1, 0), (-1, 0), (1, -1), (1, 60), (1, -1074), (3, -2), (-1, -30), (1, 10)])
-    elif kind == 6:
-        mantissa = mantissa * chance.choice([3, 5, 7, 9, -3]) // chance.choice([1, 2, 4, 8])
-    elif kind == 7:
-        return chance.choice(["1p0p0", "0x1p0", "nan", "1p", "", "1_0p0", "١p0", "1p-99999999", "1p99999999", "-0p0"])
-    else:
-        return chance.choice([0, 1.5, True, None, [], {}, "p0", -1])
-    return f"{mantissa:x}p{exponent}"
+    place = chance.randrange(max(1, mantissa.bit_length()))
+    numbers = [
+        (-mantissa, exponent),
+        (0, exponent),
+        (mantissa, exponent + chance.choice([-200, -60, -20, -8, -2, -1, 1, 2, 8, 20, 60])),
+        (mantissa + (chance.choice([-1, 1]) << place), exponent),
+        (mantissa >> place, exponent + place),
+        (mantissa * chance.choice([3, 5, 7, 9, -3]) // chance.choice([1, 2, 4, 8]), exponent),
+        chance.choice(SMALL),
+    ]
+    written = [f"{mantissa:x}p{exponent}" for mantissa, exponent in numbers]
+    return chance.choice([*written, chance.choice(NO_NUMBERS), chance.choice(NO_TEXTS)])
 
 
 def change(document, chance):
@@ -106,43 +94,30 @@ def change(document, chance):
     where = chance.choice(list(places(document)))
     if chance.random() < 0.5:  # of what is small, too
         key = chance.choice(["ball", "tight_ball", "eigenvalues", "claims", "precision", "size", "program"])
-        inside = [key, *(place for place in places(document) if place[0] == key)]
-        picked = chance.choice(inside)
-        where = (picked,) if isinstance(picked, str) else picked
+        where = chance.choice([place for place in places(document) if place[0] == key])
     value = at(document, where)
+    other = copy.deepcopy(at(document, chance.choice(list(places(document)))))
     if isinstance(value, list) and value:
-        changed_list(value, document, chance)
+        index = chance.randrange(len(value))
+        put(document, where, changed_list(value, index, copy.deepcopy(chance.choice(value)), other, chance))
     elif isinstance(value, dict) and value:
         key = chance.choice(list(value))
+        put(document, (*where, key), other)
         if chance.random() < 0.2:
             del value[key]
-        else:
-            put(document, (*where, key), copy.deepcopy(at(document, chance.choice(list(places(document))))))
     elif isinstance(value, str) and "p" in value:
         put(document, where, changed_number(value, chance))
     elif isinstance(value, int):
         put(document, where, value + chance.choice([-2, -1, 1, 2, 100, -(10**6), 10**6]))
     else:
-        names = ["modrelu", "sqrt", "divide", "state", "tanh", "relu", "add", "subtract", "multiply", "join", "take"]
-        names += ["sum", "linear", "exp", "log", "sin", "erf", "abs", "negate", "number", "softplus", "power", ""]
-        put(document, where, chance.choice(names))
+        put(document, where, chance.choice(NAMES))
 
 
-def changed_list(value, document, chance):
-    kind = chance.randrange(6)
-    index = chance.randrange(len(value))
-    if kind == 0:
-        value.reverse()
-    elif kind == 1:
-        del value[index]
-    elif kind == 2:
-        value.insert(index, copy.deepcopy(chance.choice(value)))
-    elif kind == 3:
-        value[index] = copy.deepcopy(chance.choice(value))
-    elif kind == 4:
-        chance.shuffle(value)
-    else:
-        value[index] = copy.deepcopy(at(document, chance.choice(list(places(document)))))
+def changed_list(value, index, member, other, chance):
+    before, after = value[:index], value[index + 1 :]
+    shuffled = chance.sample(value, len(value))
+    same_length = [value[::-1], [*before, member, *after], [*before, other, *after], shuffled]
+    return chance.choice([*same_length, before + after, [*before, member, *value[index:]]])
 
 
 def together(document, chance):
@@ -288,8 +263,9 @@ def test_what_is_accepted_of_changed_certificates_is_true_and_the_page_accepts_t
     assert_true(original)
     documents = [mutant(original, chance) for _ in range(MUTANTS)]
     told = [verdict(document) for document in documents]
-    for document, sentence in zip(documents, told, strict=True):
-        if sentence is not None:
-            assert_true(document)
+    accepted = [document for document, sentence in zip(documents, told, strict=True) if sentence is not None]
+    assert accepted
+    for document in accepted:
+        assert_true(document)
     found = judged([json.dumps(document) for document in documents])
     assert [sentence if holds else None for holds, sentence in found] == told

@@ -74,15 +74,10 @@ def test_the_page_has_both_examples(page):
 
 
 @pytest.mark.slow
-def test_every_conformance_test_of_both_runs_and_passes(carried_out):
-    _, said = carried_out
-    leaky, speed = (int(number) for number in re.findall(r"^(\d+) passed", said, re.MULTILINE))
-    assert min(leaky, speed) >= 8
-
-
-@pytest.mark.slow
-def test_it_is_trained_proved_and_looked_at(carried_out):
+def test_every_conformance_test_of_both_passes_and_one_is_trained_proved_and_looked_at(carried_out):
     copy, said = carried_out
+    leaky, speed = (int(number) for number in re.findall(r"^(\d+) passed", said, re.MULTILINE))
+    assert min(leaky, speed) >= 8  # which the tables alone parametrise
     assert (copy / "runs" / "leaky" / "network.pt").is_file()
     assert "Ball arithmetic proves 1 of 1" in said
     assert "the states move by" in said

@@ -30,40 +30,30 @@ def ds() -> xr.Dataset:
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_what_was_saved_is_opened_bit_for_bit(tmp_path, ds, suffix):
+def test_what_was_saved_is_opened_bit_for_bit_and_replaced_only_when_told(tmp_path, ds, suffix):
     path = io.save(ds, tmp_path / f"result{suffix}")
     opened = io.open(path)
     xr.testing.assert_identical(opened, ds)
     assert opened["eigenvalue"].values.tobytes() == ds["eigenvalue"].values.tobytes()
+    with pytest.raises(UserError, match="exists"):
+        io.save(ds, path)
+    io.save(ds.assign_attrs(verdict="New."), path, overwrite=True)
+    assert io.open(path).attrs["verdict"] == "New."
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 def test_complex_numbers_of_both_precisions_are_opened_and_a_dimension_of_another_s_stays(tmp_path, suffix):
     short = xr.Dataset({"z": ("mode", np.array([1 + 2j, -3j], np.complex64))})
     xr.testing.assert_identical(io.open(io.save(short, tmp_path / f"short{suffix}")), short)
-    for parts in (3, 2):
-        other = xr.Dataset({"u": (("part", "time"), np.arange(2.0 * parts).reshape(parts, 2))})
-        xr.testing.assert_identical(io.open(io.save(other, tmp_path / f"other{parts}{suffix}")), other)
+    other = xr.Dataset({"u": (("part", "time"), np.arange(4.0).reshape(2, 2))})
+    xr.testing.assert_identical(io.open(io.save(other, tmp_path / f"other{suffix}")), other)
 
 
-@pytest.mark.parametrize("name", ["settings", "flags"])
-@pytest.mark.parametrize("told", [None, "", "[1, 2]"])
+@pytest.mark.parametrize("name, told", [("settings", ""), ("flags", "[1, 2]")])
 def test_a_dataset_of_another_s_is_refused_where_its_facts_are_asked_for(ds, name, told):
-    if told is None:
-        del ds.attrs["settings"]
-    else:
-        ds.attrs[name] = told
+    ds.attrs[name] = told
     with pytest.raises(UserError, match="that can be read"):
         io.as_document(ds)
-
-
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_an_existing_file_is_replaced_only_when_told(tmp_path, ds, suffix):
-    path = io.save(ds, tmp_path / f"result{suffix}")
-    with pytest.raises(UserError, match="exists"):
-        io.save(ds, path)
-    io.save(ds.assign_attrs(verdict="New."), path, overwrite=True)
-    assert io.open(path).attrs["verdict"] == "New."
 
 
 def test_the_document_is_strict_json_with_a_reason_for_every_null(ds):

@@ -37,8 +37,9 @@ OWN = {  # diagnostics, their settings, and their variables that belong to one s
 }
 
 
-@pytest.mark.parametrize("given", [lambda: SEQUENCES, with_nan, packed], ids=["list", "NaN", "packed"])
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(
+    "name, given", [("spectrum", packed), ("gradient", with_nan), *((name, lambda: SEQUENCES) for name in OWN)]
+)
 def test_each_sequence_has_the_numbers_of_an_analysis_of_its_own(name, given):
     settings, variables = OWN[name]
     system, diagnostic = gru(), getattr(dl, name)
@@ -63,10 +64,6 @@ def test_exponents_of_long_sequences_have_errors_of_their_own():
         alone = dl.lyapunov(system, sequence)
         for name in ("exponent", "exponent_error"):
             np.testing.assert_allclose(ds[name][sample], alone[name][0], rtol=1e-9)
-
-
-def test_the_count_of_jacobians_is_that_of_the_steps():
-    assert f"the {sum(LENGTHS)} Jacobians" in dl.spectrum(gru(), SEQUENCES).attrs["verdict"]
 
 
 @pytest.mark.parametrize("kind", ["npz", "npy"])
@@ -97,8 +94,6 @@ def test_what_is_not_taken_is_said_in_a_sentence(ask, sentence):
         ask()
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_a_picture_shows_them_over_the_longest(name):
-    ds = getattr(dl, name)(gru(), SEQUENCES)
-    ax = getattr(dl, f"plot_{name}")(ds)
-    assert ax.figure.get_axes()
+def test_a_picture_shows_them_over_the_longest():
+    lines = dl.plot_gradient(dl.gradient(gru(), SEQUENCES)).lines
+    assert max(line.get_xdata()[-1] for line in lines) >= max(LENGTHS) - 1

@@ -34,12 +34,8 @@ def of_kind(cells, kind):
 
 
 def test_nothing_is_stored_that_a_run_makes(cells):
-    stored = [
-        "".join(cell["source"])
-        for cell in cells
-        if cell["cell_type"] == "code" and (cell["outputs"] or cell["execution_count"] is not None)
-    ]
-    assert stored == []
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None] == []
 
 
 def test_only_public_names_are_imported(cells):
@@ -60,9 +56,7 @@ def test_links_to_files_lead_somewhere(cells):
     assert [link for link in LINK.findall(text) if not (FOLDER / link).exists()] == []
 
 
-@pytest.mark.parametrize(
-    "output", [{"text": "D = nan"}, {"data": {"text/plain": "array([nan, 1.])"}}, {"text": "D = 1.0"}]
-)
+@pytest.mark.parametrize("output", [{"text": "D = nan"}, {"data": {"text/plain": "array([nan, 1.])"}}])
 def test_a_lesson_that_prints_nan_fails(output, monkeypatch):
     from nbmake.nb_run import NotebookRun
 
@@ -70,8 +64,5 @@ def test_a_lesson_that_prints_nan_fails(output, monkeypatch):
     checked = runpy.run_path(str(FOLDER / "conftest.py"))["checked"]
     executed = SimpleNamespace(nb=SimpleNamespace(cells=[{"outputs": [output]}]))
     monkeypatch.setitem(checked.__globals__, "execute", lambda run: executed)
-    if output.get("text") == "D = 1.0":
-        assert checked(None) is executed
-    else:
-        with pytest.raises(AssertionError, match="nan"):
-            checked(None)
+    with pytest.raises(AssertionError, match="nan"):
+        checked(None)

@@ -22,16 +22,8 @@ SETUP.read(ROOT / "setup.cfg")
 INSTALLED_AS = {"dynlab": "dynlab", "cli": "dynlab.cli", "figures": "dynlab.figures"}
 
 # Written in two parts, since this file is searched as well.
-LOCAL = [
-    rb"(?<![\w.])/" + name + rb"/" for name in (rb"work", rb"root", rb"opt", rb"mnt", rb"Users", rb"home/(?!you/)\w+")
-] + [rb"file:" + rb"//"]
-REGISTRIES = [
-    rb"pypi" + rb"\.org",
-    rb"python" + rb"hosted\.org",
-    rb"npm" + rb"js\.org",
-    rb"deb\." + rb"debian\.org",
-    rb"crates" + rb"\.io",
-]
+HERE = rb"(?<![\w.])/(?:work|root|opt|mnt|Users|home/(?!you/)\w+)" + rb"/|file:" + rb"//"
+REGISTRIES = rb"|pypi" + rb"\.org|python" + rb"hosted\.org|npm" + rb"js\.org|debian" + rb"\.org|crates" + rb"\.io"
 
 
 def listed(section, option):
@@ -74,20 +66,13 @@ def canonical(name):
 
 
 def test_requirements_are_pinned_within_their_bounds():
-    pins = {}
-    for line in (ROOT / "constraints.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, version = line.split("==")
-            pins[canonical(name)] = version
+    pinned = re.findall(r"^([^#\s]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    pins = {canonical(name): version for name, version in pinned}
     requirements = listed("options", "install_requires")
     for extra in SETUP["options.extras_require"]:
         requirements += listed("options.extras_require", extra)
-    unmet = [
-        text
-        for text in requirements
-        if not Requirement(text).specifier.contains(pins.get(canonical(Requirement(text).name), "0"))
-    ]
-    assert unmet == []
+    for asked in map(Requirement, requirements):
+        assert asked.specifier.contains(pins.get(canonical(asked.name), "0")), asked
 
 
 def test_the_stub_has_every_public_name():
@@ -114,10 +99,9 @@ def test_files_of_the_other_package_of_that_name_are_said(tmp_path):
 
 def test_import_contract_knows_every_module():
     named = set(re.findall(r"[\w.]+", " ".join(listed("importlinter:contract:layers", "layers"))))
-    modules = {path.stem for path in (ROOT / "dynlab").glob("*.py")} | {
-        path.parent.name for path in (ROOT / "dynlab").glob("*/__init__.py")
-    }
-    assert sorted(f"dynlab.{name}" for name in modules - {"__init__"} if f"dynlab.{name}" not in named) == []
+    folder = ROOT / "dynlab"
+    modules = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert {f"dynlab.{name}" for name in modules - {"__init__"}} <= named
 
 
 @pytest.fixture(scope="module")
@@ -136,13 +120,11 @@ def built(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(built):
-    (file,) = built.glob("*.whl")
-    return file
+    return next(built.glob("*.whl"))
 
 
 def test_sdist_holds_what_git_has(built):
-    (file,) = built.glob("*.tar.gz")
-    with tarfile.open(file) as archive:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames() if not archive.getmember(name).isdir()}
     packed = {name for name in packed if ".egg-info/" not in name} - {"PKG-INFO"}
     assert packed == {file.relative_to(ROOT).as_posix() for file in tracked()}, "name them in MANIFEST.in"
@@ -168,8 +150,7 @@ def test_wheel_holds_every_file(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
     expected = {f"{package_of(file.parent).replace('.', '/')}/{file.name}" for file in sources()}
-    assert sorted(expected - packed) == [], "missing in the wheel: name them in setup.cfg, [options.package_data]"
-    assert sorted(packed - expected) == []
+    assert packed == expected, "name them in setup.cfg, [options.package_data]"
 
 
 @pytest.mark.slow
@@ -198,6 +179,6 @@ main(["--help"])
 
 
 def test_no_file_names_this_machine_or_a_registry():
-    pattern = re.compile(b"|".join(LOCAL + REGISTRIES))
+    pattern = re.compile(HERE + REGISTRIES)
     found = {str(file.relative_to(ROOT)): pattern.search(file.read_bytes()) for file in tracked()}
     assert {name: match.group().decode() for name, match in found.items() if match} == {}

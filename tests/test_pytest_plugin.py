@@ -5,8 +5,6 @@ import sys
 from importlib.metadata import entry_points
 from xml.etree import ElementTree
 
-import pytest
-
 SUITE = """
 import torch
 
@@ -26,37 +24,17 @@ def test_explodes(eigenvalue_bounds):
 """
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    """What pytest prints about that suite, and its JUnit report."""
-    folder = tmp_path_factory.mktemp("suite")
-    (folder / "test_network.py").write_text(SUITE)
+def test_one_passes_one_fails_with_the_table_and_both_are_in_pytests_own_report(tmp_path):
+    (tmp_path / "test_network.py").write_text(SUITE)
     installed = any(point.value == "dynlab.pytest_plugin" for point in entry_points(group="pytest11"))
     plugin = [] if installed else ["-p", "dynlab.pytest_plugin"]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        *plugin,
-        "-p",
-        "no:cacheprovider",
-        "--junitxml=report.xml",
-        "-W",
-        "error",
-    ]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    return run, ElementTree.parse(folder / "report.xml")
-
-
-def test_one_passes_and_one_fails_with_the_table(report):
-    run, _ = report
+    options = ["-p", "no:cacheprovider", "--junitxml=report.xml", "-W", "error"]
+    command = [sys.executable, "-m", "pytest", *plugin, *options]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert "1 failed, 1 passed" in run.stdout, run.stdout + run.stderr
     assert "max_modulus ≤ 1.5" in run.stdout
     assert "violated (" in run.stdout
-
-
-def test_what_was_measured_is_in_pytests_own_report(report):
-    _, tree = report
+    tree = ElementTree.parse(tmp_path / "report.xml")
     found = {each.get("name"): float(each.get("value")) for each in tree.iter("property")}
     kept, exploded = (f"test_network.py::test_{name} max_modulus" for name in ("keeps", "explodes"))
     assert set(found) == {kept, exploded}

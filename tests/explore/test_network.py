@@ -1,14 +1,10 @@
 """A trained network in the explorer: the operations that the browser runs are the network's own step."""
 
-import base64
-import json
-
 import numpy as np
 import pytest
 import torch
-import xarray as xr
-from certificates import fixed_point
 
+import dynlab as dl
 from dynlab import zoo
 from dynlab.checkpoints import read
 from dynlab.errors import UserError
@@ -20,7 +16,6 @@ from dynlab.program.operations import OPERATIONS
 from dynlab.systems import SYSTEMS, Map, create, from_function, frozen
 from dynlab.systems.examples import example_config
 
-LARGEST = 1_000_000  # bytes
 STEP = 1e-13  # relative, of one step in the browser beside Python's
 RUN = """given.map(({ operations, functions, input, states }) => {
     const step = program.stepOf(operations, functions);
@@ -28,10 +23,6 @@ RUN = """given.map(({ operations, functions, input, states }) => {
 })"""
 SOURCES = {name: rule.scalar for name, rule in OPERATIONS.items()}
 AT_STEP = 2
-
-
-def unpacked(text):
-    return np.frombuffer(base64.b64decode(text), dtype="<f8")
 
 
 def maps():
@@ -68,33 +59,9 @@ def flipflop():
 
 @pytest.fixture(scope="module")
 def geometry(flipflop):
-    """Return a result of `dynlab.geometry`: driven trajectories, their principal plane, and two fixed points."""
-    inputs = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3)))
-    exact, state, states = frozen(flipflop), torch.zeros(4, 64).double(), []
-    for x in inputs.unbind(1):
-        state = exact.step(state, x)
-        states.append(state)
-    driven = torch.stack(states, dim=1).numpy()
-    origin = driven.mean(axis=(0, 1))
-    direction = np.linalg.svd((driven - origin).reshape(-1, 64), full_matrices=False)[2][:3]
-    nothing = torch.zeros(3).double()
-    for _ in range(500):
-        state = exact.step(state, nothing)
-    settled = [fixed_point(exact, nothing, each).numpy() for each in state[:2]]
-    return xr.Dataset(
-        {
-            "trajectory": (("sample", "time", "axis"), (driven - origin) @ direction.T),
-            "origin": ("state", origin),
-            "direction": (("axis", "state"), direction),
-            "explained_variance": ("axis", [0.5, 0.3, 0.1]),
-            "fixed_point_state": (("fixed_point", "state"), settled),
-            "fixed_point_position": (("fixed_point", "axis"), (np.array(settled) - origin) @ direction.T),
-            "kind": ("fixed_point", ["stable node"] * 2),
-            "stable": ("fixed_point", [1, 1]),
-            "unstable_direction": (("fixed_point", "mode", "axis"), np.full((2, 1, 3), np.nan)),
-        },
-        attrs={"verdict": "It has fixed points.", "settings": json.dumps({"input": [0.0] * 3, "at_step": 0})},
-    )
+    """Driven trajectories, their principal plane, and fixed points."""
+    inputs = np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3))
+    return dl.geometry(flipflop, inputs, starts=8, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -107,10 +74,10 @@ def test_an_orbit_of_the_browser_is_pythons(flipflop, page_of_flipflop, in_node)
     exact, state = frozen(flipflop), torch.zeros(64).double()
     for _ in range(20):
         state = exact.step(state, torch.ones(3).double())
-    expression = (
-        "(() => { const step = program.stepOf(given.operations, given.functions); let h = new Float64Array(64);"
-    )
-    expression += " for (let t = 0; t < 20; t++) h = step(h, new Float64Array(3).fill(1)); return Array.from(h); })()"
+    expression = """(() => {
+        const step = program.stepOf(given.operations, given.functions), one = new Float64Array(3).fill(1);
+        return Array.from(Array(20).fill(one).reduce(step, new Float64Array(64)));
+    })()"""
     assert np.abs(state.numpy() - in_node(expression, page_of_flipflop, "program")).max() <= 1e-10
 
 

@@ -113,27 +113,6 @@ def test_orbits_of_eulers_map_and_their_gradients(cases, found):
         assert (np.abs(growth[:, t + 1] - expected) <= 1e-6 * expected + 1e-12 * largest).all()
 
 
-def test_a_gated_cell_is_the_gated_antisymmetric_network(in_node):
-    states = random_states(40, seed=3, gated=True, gateBias=-0.7, bias=[0.2, -0.1])
-    for state, each in zip(states, in_node(AT_THE_ORIGIN, states, "cell", "orbits"), strict=True):
-        W, step = torch.tensor(array(state)), state["step"]
-        h = torch.tensor(state["starts"][0], dtype=torch.float64)
-
-        def euler(h, W=W, step=step):
-            p = W @ h + torch.tensor([0.2, -0.1], dtype=torch.float64)
-            return h + step * torch.sigmoid(p - 0.7) * torch.tanh(p)
-
-        for t in range(STEPS):
-            assert np.allclose(each["map_orbit"][t], h, rtol=0, atol=ORBIT * max(1, np.exp(float(each["growth"][t]))))
-            h = euler(h)
-        jacobian = (
-            torch.func.jacrev(euler)(torch.zeros(2, dtype=torch.float64)) - torch.eye(2, dtype=torch.float64)
-        ) / step
-        assert np.allclose(np.reshape(each["jacobian"], (2, 2)), jacobian, rtol=0, atol=1e-13)
-        truth = eigenvalues(jacobian.numpy())
-        assert (abs(as_complex(each["eigenvalues"]) - truth.values) <= truth.errors + each["errors"] + 1e-13).all()
-
-
 def test_solutions_of_the_flow(cases, found):
     for state, each in list(zip(cases, found, strict=True))[:40]:
         times = state["step"] * np.arange(STEPS + 1)
@@ -154,9 +133,3 @@ def test_the_papers_panels_are_those_of_python(in_node):
         of_kind = {"vanilla": (1, 1), "feedback": (STEP_SIZE, 0)}[panel.kind]
         assert (state["step"], state["leak"], state["steps"]) == (*of_kind, STEPS)
         assert np.array_equal(state["starts"], STARTS)
-
-
-def test_the_state_of_figure_1h_after_50_steps(in_node):
-    orbits = in_node("portrait.portrait(presets.presetNamed('h').state).orbits", None, "portrait", "presets")
-    ends = [orbit["map"][-1] for orbit in orbits]
-    assert np.allclose(ends, [[-0.50352, -0.11993], [-0.10019, -0.70381], [0.27015, -0.79607]], atol=5e-6)

@@ -1,4 +1,4 @@
-"""The explorer on matrices that a stranger types: defective, singular, huge, tiny, rounded; and at a kink."""
+"""The explorer on matrices that a stranger types: defective, singular, rounded; and at a kink."""
 
 from fractions import Fraction
 
@@ -30,9 +30,6 @@ STRANGE = [
         [0, 1, 0, 0],
         [0, -1, 1, 0],
         [0.6, -0.8, 0.8, 0.6],
-        [1e6, 1e6, -1e6, 1e6],
-        [-1e-6, 1e6, 0, -1e-6],
-        [1e-300, 0, 0, -1e-290],
         [-1, 1, 1, -1.00000000001],
         [-20, 0, 0, -0.05],
     )
@@ -45,12 +42,6 @@ def test_eigenvalues_are_those_of_the_decimals(in_node):
         found = as_complex(each["eigenvalues"])
         assert (np.abs(found - truth) <= np.array(each["errors"])).all(), state["W"]
         assert (np.array(each["errors"]) <= 1e-15 * np.abs(truth)).all()
-
-
-def test_a_nilpotent_matrix_has_no_growing_eigenvalue(in_node):
-    (point,) = in_node(DESCRIBED, [linear([0.3, -0.09, 1, -0.3])], "cell")
-    assert point["flow"]["name"] == "line of equilibria"
-    assert point["criticalStep"] == "NaN"  # the eigenvalues are 0, and an exact 0 is set aside
 
 
 def test_an_orthogonal_map_at_its_critical_step(in_node):
@@ -70,19 +61,3 @@ def test_no_kind_is_said_at_a_kink(W, bias, in_node):
         ("undecided, at a kink of ReLU", "undecided, at a kink of ReLU")
     }
     assert {point["criticalStep"] for point in points} == {"NaN"}
-
-
-@pytest.mark.parametrize("moved, index", [([-2.05, 0], 0), ([-1.9, 0], 1), ([-2, 0.3], 0)])
-def test_a_defective_matrix_changes_a_little_with_its_eigenvalue(moved, index, in_node):
-    expression = """(() => {
-        const { state, moved, index } = given;
-        const made = cell.makeCell(state);
-        const point = cell.describe(state, made, [0, 0], 0);
-        const frame = eigenvalue_drag.frameOf(point);
-        return eigenvalue_drag.movedJacobian(frame, point.eigenvalues, index, moved);
-    })()"""
-    given = {"state": linear([-2, 2, 0, -2]), "moved": moved, "index": index}
-    matrix = np.reshape(in_node(expression, given, "cell", "eigenvalue_drag"), (2, 2))
-    values = np.linalg.eigvals(matrix)
-    assert np.abs(values - complex(*moved)).min() < 1e-7
-    assert np.abs(matrix - [[-2, 2], [0, -2]]).max() <= 0.11

@@ -24,15 +24,15 @@ from dynlab.cli.main import run
 KILLS = int(os.environ.get("DYNLAB_FAULTS", "1"))  # of each command by each signal
 LONGEST = 1.0  # seconds until a kill: a picture is written once in that time
 CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
-PHASE = ["phase", "--matrix", "diff", "--quiet", "--overwrite", "--steps", "5"]
+ANEW = ["--quiet", "--overwrite"]
+PHASE = ["phase", "--matrix", "diff", *ANEW, "--steps", "5"]
 TRAIN = ["train", "--system", "vanilla", "--set", "state_size=3", "--task", "adding", "--task-set", "length=5"]
 TRAIN += ["--task-set", "train_size=200", "--epochs", "2", "--batch-size", "20", "--checkpoint-every", "2", "-o", "run"]
 COMMANDS = {
     "f.png": [*PHASE, "-o", "f.png"],
-    "f.svg": [*PHASE, "-o", "f.svg"],
     "d.nc": [*PHASE, "-o", "f.png", "--save", "d.nc"],
     "d.zarr": [*PHASE, "-o", "f.png", "--save", "d.zarr"],
-    "p.html": ["explore", "--matrix", "diff", "--quiet", "--overwrite", "-o", "p.html"],
+    "p.html": ["explore", "--matrix", "diff", *ANEW, "-o", "p.html"],
     "r.html": [
         "report",
         "tiny.pt",
@@ -45,7 +45,7 @@ COMMANDS = {
         "-o",
         "r.html",
     ],
-    "run": [*TRAIN, "--quiet", "--overwrite"],
+    "run": [*TRAIN, *ANEW],
 }
 
 SWEEP = ["sweep", "spectrum", "--matrix", "diff", "--steps", "5", "--grid", "seed=0,1,2,3", "--workers", "0", "--quiet"]

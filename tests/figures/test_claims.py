@@ -12,7 +12,7 @@ from dynlab.diagnostics.ernn.spectrum import EPS
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES, TABLES, claims
 from dynlab.figures.ernn_5 import NETWORKS, pattern_eigenvalues
-from dynlab.figures.measurements import kept, same
+from dynlab.figures.measurements import kept
 from dynlab.figures.measures_of_tables import published_speed_ups
 from dynlab.figures.pages import audit_page, tables_page
 from dynlab.systems import frozen
@@ -131,9 +131,3 @@ def test_eigenvalues_of_a_pattern_are_those_of_the_whole_matrix():
         small = real[index][np.isfinite(real[index])]
         rebuilt = np.concatenate([small, np.zeros(zeros[index]), -np.ones(minus[index])])
         np.testing.assert_allclose(np.sort(rebuilt), np.sort(whole), atol=1e6 * EPS * np.linalg.norm(matrix))
-
-
-def test_datasets_that_differ_by_rounding_are_the_same():
-    ds = claims.measure([CLAIMS["imply"]])["numbers"]
-    assert same(ds, ds.assign(value=ds["value"] * (1 + 1e-12)).assign_attrs(created="later"))
-    assert not same(ds, ds.assign(value=ds["value"] * (1 + 1e-3)))

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch.nn.functional import cross_entropy
 
 from dynlab.cli.movie import Movie, save_movie
 from dynlab.cli.output import save_figure
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES
-from dynlab.figures.copying import CEILING, curves
 from dynlab.figures.har2 import LEAST, compared
 from dynlab.figures.measurements import kept, trainings
 from dynlab.figures.movie import DRAWN, errors
@@ -112,22 +110,6 @@ def test_the_movie_is_a_gif_each_of_whose_frames_tells_its_own_errors(tmp_path):
         [f"error: gradient {loss[0, frame]:.3f}, rule {loss[1, frame]:.3f}" for loss in own.values]
         for frame in range(own.sizes["step"])
     ]
-
-
-def test_no_loss_of_smoothed_labels_is_below_the_line_that_is_drawn():
-    ax = made_of("ernn-4").figure.axes[1]
-    (line,) = (line for line in ax.lines if line.get_linestyle() == ":")
-    target = torch.tensor([[0.95, 0.05]])
-    assert line.get_ydata()[0] == pytest.approx(float(cross_entropy(target.log(), target)), abs=1e-6)
-    assert line.get_ydata()[0] < min(curve.get_ydata().min() for curve in ax.lines if curve is not line)
-
-
-def test_a_training_that_diverges_is_drawn_up_to_the_ceiling_alone():
-    (learned,) = (line for line in made_of("copying").figure.axes[0].lines if line.get_label() == "asRNN, D_f learns")
-    (whole,) = (one.losses for one in curves() if one.name == "asRNN, D_f learns")
-    assert (learned.get_ydata()[:-1] < CEILING).all()
-    assert learned.get_ydata()[-1] == CEILING
-    assert whole[len(learned.get_ydata()) :].min() > CEILING
 
 
 def test_har2_draws_the_means_of_the_table_each_with_two_standard_errors():

@@ -1,13 +1,11 @@
 """The queue: what is listed is a training, and what is finished gets into the record."""
 
-import dataclasses
 import json
 
 import pytest
 
 from dynlab import schema
 from dynlab.figures import training_queue
-from dynlab.figures.har2 import networks
 from dynlab.figures.measurements import trainings
 from dynlab.figures.training_queue import Queued, carry_out, held_out_accuracy, queue, resolved, results
 from dynlab.training import Run, Settings
@@ -30,21 +28,8 @@ QUEUE = {
 
 def test_names_are_unique_and_candidates_come_first():
     names = list(queue())
-    assert len(names) == 265
     for name, one in queue().items():
         assert all(names.index(other) < names.index(name) for other in one.candidates)
-
-
-@pytest.mark.parametrize("network", networks())
-def test_har2_has_every_network_under_both_recipes_with_and_without_held_out_subjects(network):
-    for recipe in ("published", "own"):
-        for seed in range(3):
-            held_out, whole = (
-                queue()[f"har2-{recipe}-{network}-seed{seed}-{split}"].run for split in ("held-out", "whole")
-            )
-            assert held_out.task_settings["retrain"] is False
-            assert whole == dataclasses.replace(held_out, task_settings=held_out.task_settings | {"retrain": True})
-            assert (held_out.task, held_out.settings.seed) == ("har2", seed)
 
 
 def test_the_commands_in_the_record_are_those_of_the_queue():

@@ -12,14 +12,11 @@ from dynlab.sweep.store import NOT_THERE, OWN_COORDINATE, TEXTS
 
 DRIVEN = "rnn.pt --inputs noise:1.0 --steps 6 --samples 2"
 LINES = {  # a small line, and what it is swept over
-    "phase": ("--matrix diff --steps 5", "step-size=0.05,0.2"),
     "spectrum": (DRIVEN, "steps=4,6"),
     "fixed-points": ("rnn.pt", "seed=0,1"),
     "lyapunov": ("--seed 0", "system=henon,logistic"),
     "basins": ("--matrix diff", "grid=5,6"),
-    "ernn-convergence": ("ernn.pt --inputs noise:1.0 --steps 4 --samples 2", "seed=0,1"),
     "bifurcation": ("--system logistic --parameter r --from 2.8 --values 20", "to=2.9,3.2"),
-    "check": (f"{DRIVEN} --max-modulus 9", "steps=4,6"),
 }
 
 
@@ -28,7 +25,6 @@ def networks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     dl.save_checkpoint(dl.create("vanilla", input_size=2, state_size=3), "rnn.pt")
-    dl.save_checkpoint(dl.create("ernn", input_size=2, state_size=3, length=6, rank=None), "ernn.pt")
 
 
 @pytest.mark.parametrize("name", LINES)

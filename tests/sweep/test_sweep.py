@@ -137,14 +137,10 @@ def test_what_is_no_address_of_a_scheduler_is_refused(address):
     "text, values",
     [
         ("k=1:9:3", (1, 5, 9)),
-        ("k=9:1:3", (9, 5, 1)),
         ("k=0:1:3", (0.0, 0.5, 1.0)),
-        ("k=-1e-1:.1:2", (-0.1, 0.1)),
         ("k=1:100:log3", (1.0, 10.0, 100.0)),
         ("--max-memory=1,2.5", (1.0, 2.5)),
-        ("k=7", (7,)),
         ("inputs=noise:1.0,zero", ("noise:1.0", "zero")),
-        (" k = 1:9:3 ", (1, 5, 9)),
     ],
 )
 def test_an_axis_is_what_its_text_says(text, values):
@@ -157,9 +153,7 @@ def test_an_axis_is_what_its_text_says(text, values):
     "text, sentence",
     [
         ("51", "--grid takes NAME=VALUES"),
-        ("k=", "--grid takes NAME=VALUES"),
         ("k=1:2", "--grid takes NAME=VALUES"),
-        ("k=1:2:1", "2 to"),
         ("k=0:1:log5", "only positive numbers"),
         ("k=1,2,1", "a value twice"),
     ],
