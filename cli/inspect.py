@@ -38,9 +38,16 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
         return
     echo(f"{found['file']}: format {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
-    print_table(pd.DataFrame([_row(each) for each in found["systems"]]))
+    table = pd.DataFrame([_row(each) for each in found["systems"]])
+    same = (table["inputs"] == table["inputs of a step"]).all()
+    print_table(table.drop(columns="inputs of a step") if same else table)
     echo()
-    for name, fact in _facts(found).items():
+    named = {
+        f"settings of {row['layer']}": _configured(each) for row, each in zip(table.iloc, found["systems"], strict=True)
+    }
+    for sentence in found["read_as"]:
+        echo(sentence)
+    for name, fact in (named | _facts(found)).items():
         if fact:
             echo(f"{name}: {fact}")
     echo(f"\nDoes it forget? `dynlab report {checkpoint}` answers.")
@@ -48,9 +55,6 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
 
 def _row(entry: dict[str, Any]) -> dict[str, Any]:
     """Return the row of a system."""
-    config = {name: value for name, value in entry["config"].items() if name != "input_size" and value is not None}
-    if entry["config"].get("nonlinearity", "") is None:
-        config["nonlinearity"] = "not in the file (--nonlinearity)"
     return {
         "layer": "(the only one)" if entry["layer"] is None else entry["layer"] or "(root)",
         "system": entry["system"],
@@ -59,8 +63,15 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
         "inputs of a step": entry["step_input_size"],
         "parameters": entry["parameters"],
         "dtype": entry["dtype"],
-        "settings": _settings(config),
     }
+
+
+def _configured(entry: dict[str, Any]) -> str:
+    """Return a system's settings in words."""
+    config = {name: value for name, value in entry["config"].items() if name != "input_size" and value is not None}
+    if entry["config"].get("nonlinearity", "") is None:
+        config["nonlinearity"] = "not in the file (--nonlinearity)"
+    return _settings(config)
 
 
 def _facts(found: dict[str, Any]) -> dict[str, str]:
@@ -68,7 +79,6 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
     linear = [f"{name} ({outputs} × {width})" for name, (outputs, width) in found["linear"].items()]
     misfits = [f"{prefix or 'the root'}: {reason}" for prefix, reason in found["misfits"].items()]
     return {
-        "read as": " ".join(found["read_as"]),
         "linear layers": ", ".join(linear),
         "before the network": ", ".join(f"--encoder {name}:tanh (or relu, none)" for name in found["encoders"]),
         "not readable as a torch layer": "; ".join(misfits),
