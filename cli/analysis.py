@@ -142,7 +142,9 @@ def analysis(
         metavar, required = ("A B", True) if several > 1 else ("[CKPT]", False)
         how: dict[str, Any] = {"type": NetworkName(), "metavar": metavar, "required": required}
         params += [click.Argument(["checkpoints"], nargs=several or -1, **how), *[OVER] * over]
-    changed = {each: {"default": value} for each, value in (defaults or {}).items()}
+    changed: dict[str, dict[str, Any]] = {each: {"default": value} for each, value in (defaults or {}).items()}
+    if "checkpoints" not in names:
+        changed["factory"] = {"metavar": "NAME", "help": "Analyse a built-in system (`dynlab list systems`)."}
     params += shared({*names, *OUTPUT}, **changed, output=WRITES[output][1])
     about = {"names": names, "writes": output, "several": bool(several), "optional": optional}
     return click.command(name, cls=AnalysisCommand, params=params, **about)

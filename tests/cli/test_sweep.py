@@ -149,7 +149,6 @@ def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refuse
         (["lyapunov", "--matrix", "diff", "--save", "x.nc"], "takes a file that ends in .zarr, got 'x.nc'"),
         (["lyapunov", "--matrix", "diff"], "ends in .zarr. --dry-run"),
         (["lyapunov", "--matrix", "diff", "--save", "no/x.zarr"], "does not exist"),
-        (["lyapunov", "--matrix", "diff", "--save", "x.zarr", "--scheduler", "host"], "is no address of a Dask"),
         (["spectrum", "a.pt", "b.pt", "a.pt", "--save", "x.zarr"], "Checkpoint a.pt is named twice"),
     ],
 )

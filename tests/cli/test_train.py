@@ -72,7 +72,7 @@ def test_the_command_in_the_checkpoint_makes_the_same_network(own_folder, capsys
         (["--system", "asrnn", *STATE, "--set", "a=none"], "System 'asrnn': a must be a number, got None"),
         (["--system", "lstm", *SMALL, "--alpha", "0.9"], "--alpha is rmsprop's and the optimizer is adam"),
         (["--system", "lorenz", *SMALL], "has nothing to train"),
-        (["--resume", "-o", "x", "--lr", "0.1"], "--resume takes --output, the run's folder"),
+        (["--resume", "-o", "x", "--lr", "0.1"], "--resume takes only --output, the run's folder"),
         (["--resume", "-o", "x"], "x holds no training run"),
     ],
 )
