@@ -21,7 +21,7 @@ from dynlab.progress import working
 from . import COMMANDS
 from .analysis import AnalysisCommand, Source, read_one
 from .options import SHARED, Command, NetworkName, shared, typed
-from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json, save_figure
+from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, in_few_colours, print_json
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
@@ -230,8 +230,5 @@ def picture(result: CommandResult) -> str:
     figure = result.plot(result.dataset.assign_attrs(verdict="")).figure  # the page says the verdict beside it
     drawn, kind = rendered(figure, "svg"), "svg+xml"
     if len(drawn) > MOST_BYTES:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "figure.png"
-            save_figure(figure, path, SHARP, small=True)
-            drawn, kind = path.read_bytes(), "png"
+        drawn, kind = in_few_colours(rendered(figure, "png", SHARP)), "png"
     return f"data:image/{kind};base64,{base64.b64encode(drawn).decode('ascii')}"
