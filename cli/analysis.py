@@ -165,7 +165,7 @@ def measured(
     arguments : iterable
         The system, and what drives it or is held.
     options : mapping
-        The diagnostic's other arguments.
+        The diagnostic's other arguments; one that is None is at its default.
     suffix : str
         End of the figure's name.
     """
@@ -176,7 +176,8 @@ def measured(
 
     system, *others = arguments
     with source.working(doing):
-        ds = lookup(DIAGNOSTICS, name, "diagnostic")(system, *others, **options)
+        given = {key: value for key, value in options.items() if value is not None}
+        ds = lookup(DIAGNOSTICS, name, "diagnostic")(system, *others, **given)
     stepped = (source.matrix is not None or "step_size" in source.given) and name not in OF_FLOWS
     ds = named(source, ds, {"euler_step": system.step_size} if stepped and isinstance(system, Euler) else {})
     table = tables.TABLES[name](ds) if name in tables.TABLES else None

@@ -47,8 +47,7 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
         if own[name] is not None:
             raise UserError(f"--{name} goes with{'out' if second else ''} --second: leave it out.")
     asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
-    optional = ("grid", "largest_state", "max_period", "starts", "values")
-    asked |= {name: own[name] for name in optional if own[name] is not None}
+    asked |= {name: own[name] for name in ("grid", "largest_state", "max_period", "starts", "values")}
     arguments = source.system, source.visiting
     if second:
         name, lowest, highest = second

@@ -41,7 +41,7 @@ def test_one_name_has_one_meaning():
             for option in param.opts if isinstance(param, click.Option) else ():
                 kinds.setdefault(option, set()).add((type(param.type).__name__, param.is_flag))
     several = {option for option, found in kinds.items() if len({kind for kind, _ in found}) > 1}
-    assert several <= {"--at-step", "--transient", "--loss", "--grid", "--seed"}
+    assert several <= {"--at-step", "--transient", "--loss", "--grid", "--seed", "--box"}
 
 
 def test_every_diagnostic_is_a_command_or_a_line_that_there_is():

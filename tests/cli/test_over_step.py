@@ -123,7 +123,7 @@ def test_a_folder_a_pattern_and_json(capsys):
         (["modes", "run/epoch-0.ckpt", "run/lstm.ckpt", "--over", "step"], "lstm of 10 units and 3 inputs"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a training"),
         (["ernn-manifold", "run", "--over", "step"], "No such option"),
-        (["gradient", "nowhere/*.ckpt", "--over", "step"], "No file is like nowhere"),
+        (["gradient", "nowhere/*.ckpt", "--over", "step"], "There is no file nowhere"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, folder, refused):

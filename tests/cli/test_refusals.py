@@ -30,7 +30,7 @@ def network(folder):
         (["phase", "--kind", "vanilla", "--step-size", "0.2"], "has no step ε"),
         (["phase", "--matrix", "1,2,3"], "1,2,3"),
         (["phase", "--start", "1,2,3"], "--start takes 2 numbers"),
-        (["basins", "--system", "lorenz", "--at", "x"], "'x' is not zero, mean, or numbers such as 0.1,0.2"),
+        (["basins", "--system", "lorenz", "--at", "x"], "'x' is not zero, rest, mean, or numbers such as 0.1,0.2"),
         (["gradient", "--system", "lorenz"], "is a flow, and this command analyses maps: --step-size 0.01"),
         (["gradient", *GRU, "--loss"], "holds no read-out"),
         (["gradient", *GRU, "--loss", "--end-to-end"], "leave --loss or --end-to-end out"),
