@@ -84,7 +84,9 @@ class Store:
             self._group = zarr.open_group(path, mode="r+")
             told = json.loads(self._group.attrs[SWEEP])
             self._dims = tuple(told["dims"])
-            self.done: np.ndarray = self._group[DONE][...]
+            self._arrays: dict[str, Any] = dict(self._group.arrays())
+            self._coordinates = {name: _present(one) for name, one in self._arrays.items() if _dims(one) == (name,)}
+            self.done: np.ndarray = self._arrays[DONE][...]
         except BlockingIOError as error:
             raise UserError(f"Another process writes to {path}: wait until it is done.") from error
         # a damaged store drives zarr into any error
@@ -98,7 +100,7 @@ class Store:
             )
         if told["files"] != dict(read):
             self.again, self.done[...] = int(self.done.sum()), 0
-            self._group[DONE][...] = self.done
+            self._arrays[DONE][...] = self.done
             self._group.attrs[SWEEP] = json.dumps(told | {"files": dict(read)})
         self.before = int(self.done.sum())
 
@@ -132,7 +134,7 @@ class Store:
 
     def problems(self) -> list[tuple[Index, str]]:
         """Return the cells that failed, and why."""
-        said = self._group[PROBLEM][...]
+        said = self._arrays[PROBLEM][...]
         return [(tuple(place), str(said[tuple(place)])) for place in np.argwhere(said != "").tolist()]
 
     def write(self, found: Sequence[Outcome]) -> None:
@@ -157,7 +159,7 @@ class Store:
             sizes = self._lengthen([one.sizes for cells in laid.values() for one in cells.values()])
             for name, cells in laid.items():
                 self._lay(name, cells, sizes)
-            self.done = self._group[DONE][...]
+            self.done = self._arrays[DONE][...]
         except OSError as error:
             raise UserError(
                 f"{self.path} could not be written ({error.strerror or error}): the store is begun, and what is done "
@@ -175,48 +177,48 @@ class Store:
                 if self._shared(name, variable):
                     continue
                 name = OWN_COORDINATE.format(name)
-            if name in self._group:
-                array, dims = self._group[name], (*self._dims, *variable.dims)
-                if array.metadata.dimension_names != dims or array.attrs.get("units") != variable.attrs.get("units"):
+            if name in self._arrays:
+                array, dims = self._arrays[name], (*self._dims, *variable.dims)
+                if _dims(array) != dims or array.attrs.get("units") != variable.attrs.get("units"):
                     raise UserError(f"its variable {name} has other dimensions or units than that of the cells before.")
             found[name] = variable if variable.dtype.kind in "fOUT" else variable.astype(float)
         return found
 
     def _shared(self, name: str, variable: xr.Variable) -> bool:
         """Tell whether the store's coordinate is the cell's too, as far as both go; the longer one is kept."""
-        if name not in self._group:
+        given = variable.values
+        stored = self._coordinates.get(name, given[:0])
+        both = min(stored.size, given.size)
+        if not np.array_equal(stored[:both], given[:both]):
+            return False
+        if name not in self._arrays:
             self._create(name, variable, (name,), variable.shape, variable.shape)
-        array, given = self._group[name], variable.values
-        stored = array[...]
-        there = (stored == stored) & (stored != array.fill_value)  # NaN is not equal to itself
-        both = min(int(there.sum()), given.size)
-        shared = np.array_equal(stored[:both], given[:both])
-        if shared and given.size > both:
-            array.resize((max(given.size, stored.size),))
-            array[: given.size] = given
-        return shared
+        if given.size > stored.size:
+            array = self._arrays[name]
+            array.resize((max(given.size, array.size),))
+            array[: given.size], self._coordinates[name] = given, given
+        return True
 
     def _lengthen(self, cells: Sequence[Mapping[Any, int]]) -> dict[str, int]:
         """Lengthen every array to the longest of its dimensions in any array or cell, and return those lengths."""
-        arrays = [array for _, array in self._group.arrays()]
-        lengths = [dict(zip(array.metadata.dimension_names, array.shape, strict=True)) for array in arrays]
+        lengths = [dict(zip(_dims(array), array.shape, strict=True)) for array in self._arrays.values()]
         sizes: dict[str, int] = {}
         for one in (*lengths, *cells):
             sizes |= {str(dim): max(n, sizes.get(str(dim), 0)) for dim, n in one.items()}
-        for array, before in zip(arrays, lengths, strict=True):
+        for array, before in zip(self._arrays.values(), lengths, strict=True):
             if any(sizes[dim] != n for dim, n in before.items()):
                 array.resize(tuple(sizes[dim] for dim in before))
         return sizes
 
     def _lay(self, name: str, cells: Mapping[Index, xr.Variable], sizes: Mapping[str, int]) -> None:
         """Write one variable of some cells, padded where a cell has less, into the box around them."""
-        if name not in self._group:
+        if name not in self._arrays:
             variable = next(iter(cells.values()))
             inner = [sizes[str(dim)] for dim in variable.dims]
             chunks = _box(self.done.shape, CHUNK // max(1, 8 * math.prod(inner)))
             dims = (*self._dims, *variable.dims)
             self._create(name, variable, dims, (*self.done.shape, *inner), (*chunks, *inner))
-        array, places = self._group[name], np.array([*cells])
+        array, places = self._arrays[name], np.array([*cells])
         low, high = places.min(axis=0), places.max(axis=0) + 1
         box = (*map(slice, low.tolist(), high.tolist()), ...)
         region = np.array(array[box])
@@ -230,7 +232,7 @@ class Store:
         """Make an array with nothing in it."""
         kind = variable.dtype.kind
         nothing = NOT_THERE if kind in "OUT" else np.nan if kind == "f" else np.iinfo(variable.dtype).min
-        self._group.create_array(
+        self._arrays[name] = self._group.create_array(
             name,
             shape=shape,
             chunks=tuple(max(1, n) for n in chunks),
@@ -239,6 +241,16 @@ class Store:
             dimension_names=[*map(str, dims)],
             attributes={str(key): np.asarray(value).tolist() for key, value in variable.attrs.items()},
         )
+
+
+def _dims(array: Any) -> Any:
+    return array.metadata.dimension_names
+
+
+def _present(array: Any) -> Any:
+    """Return the values that are no padding."""
+    values = array[...]
+    return values[(values == values) & (values != array.fill_value)]  # NaN is not equal to itself
 
 
 def _described(grid: Sequence[Axis], about: Mapping[str, Any]) -> dict[str, Any]:
