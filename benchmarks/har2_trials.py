@@ -85,7 +85,7 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 def loaded_upright(load: Callable[..., Any]) -> Callable[..., Any]:
     def turned(*given: Any, **named: Any) -> Any:
         signals, origin = load(*given, **named)
-        return dataclasses.replace(signals, x_train=upright(signals.x_train), x_test=upright(signals.x_test)), origin
+        return signals | {name: upright(signals[name]) for name in ("x_train", "x_test")}, origin
 
     return turned
 

@@ -14,7 +14,6 @@ References
 
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -55,28 +54,6 @@ SHA256 = {
     "y_test": "081eb2f66cb00f17ef74021dc4528bdca213c28812e0e047287502925c0fd162",
     "subject_test": "0c2bbe9b52e81376ace1e9ea7b18a5c6c94f655c96cfb18d6c9783300f143b2a",
 }
-
-
-@dataclass(frozen=True)
-class Signals:
-    """The set in its official split.
-
-    Attributes
-    ----------
-    x_train, x_test : ndarray, shape (sample, time, input), float32
-        `CHANNELS` at 50 Hz, 128 steps: accelerations in g, angular velocities in rad/s.
-    y_train, y_test : ndarray, shape (sample,), int64
-        1 to 6, see `ACTIVITIES`.
-    subject_train, subject_test : ndarray, shape (sample,), int64
-        1 to 30.
-    """
-
-    x_train: np.ndarray
-    y_train: np.ndarray
-    subject_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    subject_test: np.ndarray
 
 
 AXES = 3
@@ -192,14 +169,16 @@ def har6(
     return _make("har6", settings, load(data_dir, download=download))
 
 
-def _make(name: str, settings: dict[str, Any], found: tuple[Signals, str]) -> Task:
+def _make(name: str, settings: dict[str, Any], found: tuple[dict[str, np.ndarray], str]) -> Task:
     signals, origin = found
-    train = Split(np.arange(len(signals.x_train)), classes(name, signals.y_train), signals.subject_train)
+    train, test = (
+        Split(np.arange(len(signals[f"x_{part}"])), classes(name, signals[f"y_{part}"]), signals[f"subject_{part}"])
+        for part in SPLITS
+    )
     train, validation = hold_out(train, HELD_OUT_SHARE, settings["seed"], settings["retrain"])
-    test = Split(np.arange(len(signals.x_test)), classes(name, signals.y_test), signals.subject_test)
     return recordings.make(
         name,
-        (signals.x_train, signals.x_test),
+        (signals["x_train"], signals["x_test"]),
         (train, validation, test),
         1 + max(CLASSES[name]),
         f"{ASKED[name]}, {LEFT_OPEN}",
@@ -235,8 +214,11 @@ def embedded() -> tuple[Split, dict[str, Scaling]]:
     return split, scalings
 
 
-def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[Signals, str]:
-    """The data set, and the name of what it was read from.
+def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[dict[str, np.ndarray], str]:
+    """Return the data set in its official split, and the name of what it was read from.
+
+    For each of `SPLITS` there are ``x``, `CHANNELS` at 50 Hz, shape (sample, 128, 9), float32: accelerations in g and
+    angular velocities in rad/s; ``y``, 1 to 6, see `ACTIVITIES`; and ``subject``, 1 to 30, both int64.
 
     Looked for in this order: the folder `data_dir` or DYNLAB_DATA (there the prepared ``uci_har/uci_har_inertial.npz``,
     or the official zip or unpacked folder), dynlab's cache (the same files), and its public home.
@@ -250,9 +232,9 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     """
     (path,) = official.find(DATASET, data_dir, download=download)
     with official.damage_is_named(DATASET, path):
-        signals = Signals(**(_prepared(path) if path.name == PREPARED else parse(official.members(path))))
+        signals = _prepared(path) if path.name == PREPARED else parse(official.members(path))
         for name, expected in SHA256.items():
-            if digest(getattr(signals, name)) != expected:
+            if digest(signals[name]) != expected:
                 raise ValueError(f"{name} does not have the data set's checksum")
     return signals, path.name
 
@@ -269,7 +251,7 @@ def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:
     Returns
     -------
     dict
-        The arrays of `Signals`, not yet held against the checksums.
+        The arrays of `load`, not yet held against the checksums.
 
     Raises
     ------

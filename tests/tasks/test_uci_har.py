@@ -32,13 +32,13 @@ def signals():
         arrays[f"x_{split}"] = np.vectorize(lambda v: float(f"{v:.7e}"))(values).astype(np.float32)
         arrays[f"y_{split}"] = generator.integers(1, 7, samples)
         arrays[f"subject_{split}"] = generator.integers(1, 31, samples)
-    return har.Signals(**arrays), arrays
+    return arrays
 
 
 @pytest.fixture
 def files(signals):
     """The fixture as official text files, by their names in the official folder."""
-    arrays = signals[1]
+    arrays = signals
     found = {}
     for split in ("train", "test"):
         for index, name in enumerate(har.CHANNELS):
@@ -51,7 +51,7 @@ def files(signals):
 
 @pytest.fixture
 def own_checksums(signals, monkeypatch):
-    monkeypatch.setattr(har, "SHA256", {name: har.digest(value) for name, value in signals[1].items()})
+    monkeypatch.setattr(har, "SHA256", {name: har.digest(value) for name, value in signals.items()})
 
 
 def zipped(files, folder=har.DATASET.unpacked):
@@ -77,28 +77,28 @@ def put(where, form, files):
 
 
 def same(found, arrays):
-    return all(np.array_equal(getattr(found, name), value) for name, value in arrays.items())
+    return all(np.array_equal(found[name], value) for name, value in arrays.items())
 
 
 @pytest.mark.parametrize("form", ["folder", "inner", "outer"])
 def test_the_official_files_are_read_bit_for_bit(form, files, signals, own_checksums, alone, tmp_path):
     put(tmp_path, form, files)
     found, _ = har.load(tmp_path, download=False)
-    assert same(found, signals[1])
-    assert found.x_train.dtype == np.float32
+    assert same(found, signals)
+    assert found["x_train"].dtype == np.float32
 
 
 def test_a_prepared_copy_comes_before_the_archive(signals, own_checksums, alone, tmp_path):
     (tmp_path / "uci_har").mkdir()
-    np.savez(tmp_path / "uci_har" / har.PREPARED, **signals[1])
+    np.savez(tmp_path / "uci_har" / har.PREPARED, **signals)
     (tmp_path / "uci_har" / har.ARCHIVE).write_bytes(b"not even a zip")
     found, origin = har.load(tmp_path, download=False)
-    assert same(found, signals[1])
+    assert same(found, signals)
     assert origin.endswith(har.PREPARED)
 
 
 def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, alone, tmp_path):
-    arrays = {name: value.copy() for name, value in signals[1].items()}
+    arrays = {name: value.copy() for name, value in signals.items()}
     arrays["x_test"].view(np.uint32)[0, 0, 0] ^= 1
     np.savez(tmp_path / har.PREPARED, **arrays)
     with pytest.raises(UserError, match=r"x_test does not have the data set's checksum\); remove it"):
@@ -140,10 +140,10 @@ def test_the_embedded_sample_is_the_official_test_split_scaled_by_the_training_s
     file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
     with file.open("rb") as stream, np.load(stream) as arrays:
         rows = arrays["rows"]
-    assert np.array_equal(raw.inputs, signals.x_test[rows])
-    assert np.array_equal(raw.subjects, signals.subject_test[rows])
+    assert np.array_equal(raw.inputs, signals["x_test"][rows])
+    assert np.array_equal(raw.subjects, signals["subject_test"][rows])
     for kind, scaling in scalings.items():
-        fitted = recordings.fit(signals.x_train, np.arange(7352), recordings.STANDARDISE[kind])
+        fitted = recordings.fit(signals["x_train"], np.arange(7352), recordings.STANDARDISE[kind])
         assert np.array_equal(scaling.mean, fitted.mean)
         assert np.array_equal(scaling.deviation, fitted.deviation)
     task = create("har2", retrain=True, download=False)
