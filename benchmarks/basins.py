@@ -101,7 +101,7 @@ def rows(network: str | None) -> list[Row]:
         try:
             _compiled(name)
         except ImportError:
-            print(f"numba is not installed (pip install dynlab-rnn[bench]): basins of {title} go without it.")
+            print(f"numba is not installed (pip install .[bench]): basins of {title} go without it.")
         else:
             ways.append(Way("numba", lambda n=name: _by_numba(n), reach=1.5))
         found.append(

@@ -101,7 +101,7 @@ class Peer:
 
 
 def peers(system: Map, steps: int, k: int) -> tuple[Way, ...]:
-    """The peer's row, none where it is not installed (pip install "dynlab-rnn[bench]")."""
+    """The peer's row, none where it is not installed (pip install ".[bench]")."""
     if find_spec("pynamicalsys") is None:
         return ()
     peer = Peer(system)

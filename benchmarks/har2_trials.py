@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from scipy.spatial.transform import Rotation
 
-from dynlab.tasks import har, uci_har
+from dynlab.tasks import har
 from dynlab.training.presets import PRESETS
 from dynlab.training.run import Run
 from dynlab.training.settings import Settings
@@ -85,7 +85,7 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 def loaded_upright(load: Callable[..., Any]) -> Callable[..., Any]:
     def turned(*given: Any, **named: Any) -> Any:
         signals, origin = load(*given, **named)
-        return dataclasses.replace(signals, x_train=upright(signals.x_train), x_test=upright(signals.x_test)), origin
+        return signals | {name: upright(signals[name]) for name in ("x_train", "x_test")}, origin
 
     return turned
 
@@ -109,9 +109,9 @@ def trials() -> Iterator[tuple[str, str, dict[str, Any], list[tuple[Any, str, An
     optimizer = Settings.make_optimizer
     for preset in ("har2-fastrnn", "har2-ernn-k1"):
         yield "the recipe", preset, {}, []
-        yield "gravity along one axis", preset, {}, [(uci_har, "load", loaded_upright(uci_har.load))]
+        yield "gravity along one axis", preset, {}, [(har, "load", loaded_upright(har.load))]
         without = {"augment": ()}
-        yield "the same, not turned in training", preset, without, [(uci_har, "load", loaded_upright(uci_har.load))]
+        yield "the same, not turned in training", preset, without, [(har, "load", loaded_upright(har.load))]
         masks = har.INERTIAL | {"mask": (masked, MASKED)}
         yield (
             "a quarter of the steps masked",

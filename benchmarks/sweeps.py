@@ -21,7 +21,6 @@ import psutil
 import xarray as xr
 
 from dynlab import schema, sweep
-from dynlab.sweep import engine
 
 LENGTH = 1.0  # seconds of a long cell
 CURVE = np.linspace(0, 1, 10)
@@ -69,8 +68,8 @@ def timed(compute, cells: int, workers: int) -> Took:
         path = Path(folder) / "sweep.zarr"
         first = 1 + workers  # the trial, and a cell of each worker, which has started then
         grid = [sweep.Axis("x", tuple(range(cells + first)))]
-        store, trial = sweep.opened(compute, grid, path, {"benchmark": compute.__name__})
-        run = sweep.run(compute, store, trial, workers=workers)
+        store, tried = sweep.opened(compute, grid, path, {"benchmark": compute.__name__})
+        run = sweep.run(compute, store, tried, workers=workers)
         for _ in range(workers):
             next(run)
         started, of_processor, memory = time.perf_counter(), time.process_time(), []
@@ -114,5 +113,5 @@ if __name__ == "__main__":
     if asked.overhead:
         overhead(asked.overhead)
     if asked.tasks:
-        engine.TASK_SECONDS = 1e-9  # seconds of a task
+        sweep.TASK_SECONDS = 1e-9  # seconds of a task
         overhead(asked.tasks)

@@ -142,7 +142,9 @@ def analysis(
         metavar, required = ("A B", True) if several > 1 else ("[CKPT]", False)
         how: dict[str, Any] = {"type": NetworkName(), "metavar": metavar, "required": required}
         params += [click.Argument(["checkpoints"], nargs=several or -1, **how), *[OVER] * over]
-    changed = {each: {"default": value} for each, value in (defaults or {}).items()}
+    changed: dict[str, dict[str, Any]] = {each: {"default": value} for each, value in (defaults or {}).items()}
+    if "checkpoints" not in names:
+        changed["factory"] = {"metavar": "NAME", "help": "Analyse a built-in system (`dynlab list systems`)."}
     params += shared({*names, *OUTPUT}, **changed, output=WRITES[output][1])
     about = {"names": names, "writes": output, "several": bool(several), "optional": optional}
     return click.command(name, cls=AnalysisCommand, params=params, **about)
@@ -163,7 +165,7 @@ def measured(
     arguments : iterable
         The system, and what drives it or is held.
     options : mapping
-        The diagnostic's other arguments.
+        The diagnostic's other arguments; one that is None is at its default.
     suffix : str
         End of the figure's name.
     """
@@ -174,7 +176,8 @@ def measured(
 
     system, *others = arguments
     with source.working(doing):
-        ds = lookup(DIAGNOSTICS, name, "diagnostic")(system, *others, **options)
+        given = {key: value for key, value in options.items() if value is not None}
+        ds = lookup(DIAGNOSTICS, name, "diagnostic")(system, *others, **given)
     stepped = (source.matrix is not None or "step_size" in source.given) and name not in OF_FLOWS
     ds = named(source, ds, {"euler_step": system.step_size} if stepped and isinstance(system, Euler) else {})
     table = tables.TABLES[name](ds) if name in tables.TABLES else None

@@ -24,7 +24,7 @@ BRANCHES = ("starts", "values", "observed")  # options that a plane has no use f
 )
 @click.option("--grid", type=GRID, help="With --second: points in each direction.  [default: 101]")
 @RANDOM_STARTS
-@click.option("--max-period", type=COUNT, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
+@click.option("--max-period", type=COUNT, help="Longest period that is followed.  [default: 8; with --second 16]")
 @click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
 @click.option("--values", type=NOT_NEGATIVE, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
 @click.option("--largest-state", type=POSITIVE, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
@@ -47,8 +47,7 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
         if own[name] is not None:
             raise UserError(f"--{name} goes with{'out' if second else ''} --second: leave it out.")
     asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
-    optional = ("grid", "largest_state", "max_period", "starts", "values")
-    asked |= {name: own[name] for name in optional if own[name] is not None}
+    asked |= {name: own[name] for name in ("grid", "largest_state", "max_period", "starts", "values")}
     arguments = source.system, source.visiting
     if second:
         name, lowest, highest = second

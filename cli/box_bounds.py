@@ -21,7 +21,7 @@ def box_bounds(source: Source, box: list[float] | None, states: int, prove: bool
     """Prove bounds on the Jacobian over all states of a box: a common norm, and the real parts of eigenvalues.
 
     A spectral radius below 1 at every state proves nothing about orbits; one norm below 1 for all states does. Needs
-    python-flint (pip install dynlab-rnn[certify]).
+    python-flint (pip install ".[certify]" in the project's folder).
 
     \b
     dynlab box-bounds rnn-har2 --box 0.1

@@ -14,7 +14,7 @@ from .options import ANYTHING, HELD, INTEGRATORS, OUTPUT, typed
 @analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, output="page")
 @click.option("--state", metavar="LINK", help="Open in this state: a link of the explorer, or what follows its #.")
 @click.option("--integrator", type=INTEGRATORS, help="Integrator of --matrix or --flow.  [default: euler]")
-@click.option("--certify", is_flag=True, help="Prove the fixed points of CKPT (pip install dynlab-rnn[certify]).")
+@click.option("--certify", is_flag=True, help='Prove the fixed points of CKPT (pip install ".[certify]").')
 def explore(source: Source, state: str | None, integrator: str | None, certify: bool) -> CommandResult:
     """Write the phase-plane explorer: one HTML page for any browser, which needs no server and no network.
 

@@ -13,7 +13,7 @@ from .options import ANYTHING, COUNT, FOLDER, HELD, POSITIVE
 @analysis(ANYTHING | HELD)
 @click.option("--starts", type=COUNT, help="Random starts of a round.  [default: 256, of large layers fewer]")
 @click.option("--slow-points", type=POSITIVE, metavar="Q", help="Also keep slow points, with ½‖F(h) − h‖² up to Q.")
-@click.option("--certify", is_flag=True, help="Also prove what is found (pip install dynlab-rnn[certify]).")
+@click.option("--certify", is_flag=True, help='Also prove what is found (pip install ".[certify]").')
 @click.option(
     "--certificates",
     type=FOLDER,

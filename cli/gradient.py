@@ -32,8 +32,8 @@ def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) ->
     """
     if end_to_end and loss:
         raise UserError("--end-to-end analyses ∂h_t/∂h_0, which no loss enters: leave --loss or --end-to-end out.")
-    doing, system, asked = "Multiplying Jacobians", source.map, source.driven | source.computing
-    asked |= {} if times is None else {"times": times}
+    doing, system = "Multiplying Jacobians", source.map
+    asked = source.driven | source.computing | {"times": times}
     if end_to_end:
         return measured(source, "end_to_end", doing, [system], asked, "-end-to-end")
     return measured(source, "gradient", doing, [system], asked | (_loss(source) if loss else {}))

@@ -42,9 +42,8 @@ def lyapunov(
     """
     name, suffix = ("covariant_vectors", "-covariant") if covariant else ("lyapunov", "")
     cut = int(transient) if transient is not None and transient.is_integer() else transient
-    asked: dict[str, Any] = {"k": k, "seconds": seconds, "transient": cut}
+    asked: dict[str, Any] = {"k": k, "seconds": seconds, "transient": cut, "largest_state": largest_state}
     asked |= {"backward_transient": cut} if covariant else {}
-    asked |= {} if largest_state is None else {"largest_state": largest_state}
     if source.takes_inputs or source.found is not None:
         asked |= source.driven
     else:

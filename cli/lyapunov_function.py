@@ -14,7 +14,7 @@ from .options import ANYTHING, HELD, RANDOM_STARTS
 def lyapunov_function(source: Source, starts: int | None, prove: bool | None) -> CommandResult:
     """Prove around each stable fixed point how far V = (h − h*)ᵀ P (h − h*) decreases: all starts there end at it.
 
-    Needs python-flint (pip install dynlab-rnn[certify]).
+    Needs python-flint (pip install ".[certify]" in the project's folder).
 
     \b
     dynlab lyapunov-function --matrix diff --step-size 0.05

@@ -144,10 +144,11 @@ def save_figure(
     from dynlab.plots.style import rendered
 
     drawn = rendered(figure, path.suffix[1:], dpi or (SMALL_DPI if small else FULL_DPI), theme)
-    write_bytes(path, _in_few_colours(drawn) if small and path.suffix == ".png" else drawn)
+    write_bytes(path, in_few_colours(drawn) if small and path.suffix == ".png" else drawn)
 
 
-def _in_few_colours(png: bytes) -> bytes:
+def in_few_colours(png: bytes) -> bytes:
+    """Return a PNG in 256 colours."""
     from PIL import Image  # matplotlib's own way to write PNG
 
     file = BytesIO()

@@ -7,7 +7,7 @@ import importlib.util
 import shlex
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,7 @@ from dynlab.progress import working
 from . import COMMANDS
 from .analysis import AnalysisCommand, Source, read_one
 from .options import SHARED, Command, NetworkName, shared, typed
-from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json, save_figure
+from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, in_few_colours, print_json
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
@@ -40,6 +40,10 @@ class Section(NamedTuple):
     question: str
     arguments: tuple[str, ...]
     systems: tuple[str, ...] = ()
+
+    def of(self, found: Mapping[str, Checkpoint]) -> list[str]:
+        """Return those of the networks that it is of."""
+        return [name for name, one in found.items() if not self.systems or one.system.name in self.systems]
 
 
 SECTIONS = (  # the most wanted first, which is also the order in which they are made
@@ -138,10 +142,9 @@ class _Run:
         from dynlab.report import Left
 
         for section in SECTIONS:
-            for name, found in self.found.items():
-                if section.systems and found.system.name not in section.systems:
-                    continue
-                command, words = self._command(section, name)
+            command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
+            for name in section.of(self.found):
+                words = [section.arguments[0], name, *section.arguments[1:], *self._typed(command.names)]
                 if self.spent > 60 * self.budget:
                     line = shlex.join(["dynlab", *words])
                     self.left.append(Left(name, section.title, line, "the minutes were spent."))
@@ -149,13 +152,8 @@ class _Run:
                 with working(f"{section.title} of {name}", quiet=self.quiet):
                     self.parts.append(self._part(section, name, command, words, Path(tempfile.mkdtemp(dir=folder))))
 
-    def _command(self, section: Section, name: str) -> tuple[AnalysisCommand, list[str]]:
-        """Return the section's command, and its words for that network with those typed options that it takes."""
-        command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
-        words = [section.arguments[0], name, *section.arguments[1:]]
-        return command, [*words, *self._typed(command.names)]
-
     def _typed(self, names: Iterable[str]) -> list[str]:
+        """Return the words of those typed options."""
         return [word for key in self.options if key in names for word in typed(SHARED[key], self.options[key])]
 
     def _part(self, section: Section, name: str, command: AnalysisCommand, words: list[str], folder: Path) -> Part:
@@ -230,8 +228,5 @@ def picture(result: CommandResult) -> str:
     figure = result.plot(result.dataset.assign_attrs(verdict="")).figure  # the page says the verdict beside it
     drawn, kind = rendered(figure, "svg"), "svg+xml"
     if len(drawn) > MOST_BYTES:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "figure.png"
-            save_figure(figure, path, SHARP, small=True)
-            drawn, kind = path.read_bytes(), "png"
+        drawn, kind = in_few_colours(rendered(figure, "png", SHARP)), "png"
     return f"data:image/{kind};base64,{base64.b64encode(drawn).decode('ascii')}"

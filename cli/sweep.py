@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dynlab
-from dynlab.errors import OWN, UserError, lookup
+from dynlab.errors import OWN, UserError, lookup, require_extra
 from dynlab.progress import through, working
 
 from . import COMMANDS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dynlab.checkpoints import Checkpoint
-    from dynlab.sweep import Axis, Store, Trial
+    from dynlab.sweep import Axis, Outcome, Store
 
 MOST_SAID = 5  # failures
 AGAIN = "The same line tries them again."
@@ -37,7 +37,9 @@ AGAIN = "The same line tries them again."
 @click.argument("arguments", metavar="[CKPT]... [OPTIONS OF COMMAND]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--grid", multiple=True, metavar="NAME=VALUES", help="lo:hi:20, lo:hi:log20 or a,b,c; repeatable.")
 @click.option("--save", "data", type=FOLDER, metavar="FILE", help="The store, .zarr. An unfinished one is continued.")
-@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786.  [default: this machine]")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler: tcp://host:8786.  [default: this machine]"
+)
 @click.option(
     "--workers", type=NOT_NEGATIVE, help="Processes on this machine; 0: this one alone.  [default: its cores]"
 )
@@ -72,28 +74,20 @@ def sweep(
     check_file(data, "--save", (".zarr",), overwrite=True)
     if scheduler is not None and workers is not None:
         raise UserError("--workers are of this machine, and --scheduler has its own: leave one of the two out.")
-    with working("Loading", quiet=quiet):
+    with working("Computing a cell", quiet=quiet):
         from dynlab import sweep as sweeps
 
         cells, before = grid_of(swept, arguments, grid)
-        if scheduler is not None:
-            sweeps.check_address(scheduler)
-    compute = functools.partial(cell_dataset, command, list(arguments), before, (dynlab.__version__, os.getcwd()))
-    if data is None or dry_run:
-        with working("Computing a cell", quiet=quiet):
-            first = sweeps.first_trial(compute, cells)
-        return _estimate(first, cells, sweeps.cores() if workers is None else max(1, workers), as_json)
-    with working("Computing a cell", quiet=quiet):
+        compute = functools.partial(cell_dataset, command, list(arguments), before, (dynlab.__version__, os.getcwd()))
+        if data is None or dry_run:
+            return _estimate(sweeps.first_trial(compute, cells)[-1], cells, workers, as_json)
         about = {"command": command, "arguments": list(arguments)}
-        store, trial = sweeps.opened(compute, cells, data, about, contents(arguments, cells))
-    ready = sweeps.size(cells) - len(store.pending())
-    if trial is not None:
-        ready -= sum(each.dataset is not None for each in trial.outcomes)
-        left = sweeps.size(cells) - ready - len(trial.outcomes)
-        with working(f"Sweeping {left:,} cells", quiet=quiet):
-            for _ in through(sweeps.run(compute, store, trial, scheduler=scheduler, workers=workers), left):
-                pass
-    return _summary(command, store, ready, as_json)
+        store, tried = sweeps.opened(compute, cells, data, about, contents(arguments, cells))
+    left = len(store.pending()) - sum(bool(each.problem) for each in tried)
+    with working(f"Sweeping {left:,} cells", quiet=quiet):
+        for _ in through(sweeps.run(compute, store, tried, scheduler=scheduler, workers=workers), left):
+            pass
+    return _summary(command, store, as_json)
 
 
 def cell_dataset(
@@ -165,23 +159,23 @@ def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> dict[str, str]:
 
 def _digest(path: Path) -> str:
     told = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        told.update(str(file).encode("utf-8", "surrogateescape"))
-        told.update(file.read_bytes() if file.is_file() else b"")
+    for file in (each for each in (path, *sorted(path.rglob("*"))) if each.is_file()):
+        told.update(str(file).encode("utf-8", "surrogateescape") + file.read_bytes())
     return told.hexdigest()
 
 
-def _estimate(first: Trial, grid: list[Axis], workers: int, as_json: bool) -> int:
-    """Print what a sweep would take."""
+def _estimate(first: Outcome, grid: list[Axis], workers: int | None, as_json: bool) -> int:
+    """Print what a sweep would take, of the seconds and the Dataset of one cell."""
     from dynlab import sweep
 
-    count = sweep.size(grid)
-    seconds, size = math.ceil(count / workers) * first.seconds, count * first.bytes
+    count, each = sweep.size(grid), 0 if first.dataset is None else first.dataset.nbytes
+    workers = require_extra("dask.system", "sweep").CPU_COUNT if workers is None else max(1, workers)
+    seconds, size = math.ceil(count / workers) * first.seconds, count * each
     if as_json:
-        each = {"seconds_each": first.seconds, "bytes_each": first.bytes}
-        print_json({"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": size} | each)
+        of_one = {"seconds_each": first.seconds, "bytes_each": each}
+        print_json({"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": size} | of_one)
     else:
-        echo(f"{_axes(grid)}. A cell takes {first.seconds:.2g} s and {first.bytes / 1e6:.2g} MB.")
+        echo(f"{_axes(grid)}. A cell takes {first.seconds:.2g} s and {each / 1e6:.2g} MB.")
         echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {size / 1e6:,.3g} MB at most.")
     return 0
 
@@ -192,7 +186,7 @@ def _axes(grid: list[Axis]) -> str:
     return f"{sweep.size(grid):,} cells: " + " × ".join(f"{each.name} ({len(each.values):,})" for each in grid)
 
 
-def _summary(command: str, store: Store, ready: int, as_json: bool) -> int:
+def _summary(command: str, store: Store, as_json: bool) -> int:
     """Print what was computed and what failed; return the exit code.
 
     Raises
@@ -202,32 +196,22 @@ def _summary(command: str, store: Store, ready: int, as_json: bool) -> int:
     """
     from dynlab import sweep
 
-    failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
-    shown = [f"{', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}" for cell, why in failed]
-    own = any(problem.startswith(OWN) for _, problem in failed)
-    if len(failed) == store.done.size and not own:
-        raise UserError(f"No cell of {store.path} is done, as all {len(failed):,} failed: {shown[0]} {AGAIN}")
-    done = store.done.size - len(store.pending()) - ready
+    problems = [(sweep.cell(store.grid, index), why) for index, why in store.problems()]
+    shown = [f"{', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}" for cell, why in problems]
+    own = any(why.startswith(OWN) for _, why in problems)
+    if len(problems) == store.done.size and not own:
+        raise UserError(f"No cell of {store.path} is done, as all {len(problems):,} failed: {shown[0]} {AGAIN}")
+    done = int(store.done.sum()) - store.before
     if as_json:
-        counts = {"cells": store.done.size, "done_before": ready, "done": done, "failed": len(failed)}
-        problems = [
-            {"cell": {key: _finite(value) for key, value in cell.items()}, "problem": why} for cell, why in failed
-        ]
+        counts = {"cells": store.done.size, "done_before": store.before, "done": done, "failed": len(problems)}
         about = {"command": "sweep", "of": command, "files": {"data": str(store.path)}, "computed_again": store.again}
-        print_json(about | counts | {"problems": problems})
+        print_json(about | counts | {"problems": [{"cell": cell, "problem": why} for cell, why in problems]})
     else:
         again = f", {store.again:,} again since files have changed" if store.again else ""
-        before = f", {ready:,} were before" if ready else ""
-        echo(f"{_axes(store.grid)}. {done:,} are done{again}{before}, {len(failed):,} failed: {store.path}.")
-        for line in shown[:MOST_SAID]:
-            echo(f"Failed: {line}")
-        if failed:
-            echo(AGAIN)
+        before = f", {store.before:,} were before" if store.before else ""
+        echo(f"{_axes(store.grid)}. {done:,} are done{again}{before}, {len(problems):,} failed: {store.path}.")
+        for line in [*(f"Failed: {each}" for each in shown[:MOST_SAID]), *[AGAIN] * bool(shown)]:
+            echo(line)
     if own:
         echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them.", err=True)
     return OWN_ERROR if own else 0
-
-
-def _finite(value: Any) -> Any:
-    """Return a value for JSON, an infinite one as text."""
-    return str(value) if value in (math.inf, -math.inf) else value

@@ -6,6 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -123,8 +124,8 @@ def _range(text: str, low: str, high: str, log: str | None, count: str) -> tuple
 def _listed(said: str) -> tuple[Any, ...]:
     words = [word.strip() for word in said.split(",")]
     for kind in (int, float):
-        try:
-            return tuple(kind(word) for word in words)
-        except ValueError:
-            continue
+        with suppress(ValueError):
+            values = tuple(map(kind, words))
+            if all(map(math.isfinite, values)):
+                return values
     return tuple(words)

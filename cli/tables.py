@@ -46,10 +46,12 @@ def modes(ds: xr.Dataset) -> pd.DataFrame:
 
 def lyapunov(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each exponent, averaged over the samples."""
+    import numpy as np
     import pandas as pd
 
     name = "exponent" if "exponent" in ds else "finite_time_exponent"
-    mean, spread = ds[name].mean("sample").values, ds[name].std("sample").values
+    with np.errstate(invalid="ignore"):  # of exponents −∞, whose mean is −∞ and whose deviation is not known
+        mean, spread = ds[name].mean("sample").values, ds[name].std("sample").values
     frame = pd.DataFrame({"exponent": range(1, len(mean) + 1), f"mean ({ds[name].attrs['units']})": mean})
     return frame.assign(**{"std over samples": spread} if ds.sizes["sample"] > 1 else {})
 

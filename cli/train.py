@@ -200,7 +200,7 @@ def train(
     if resume:
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
         if given or any(writes.values()) or output is None:
-            raise UserError("--resume takes --output, the run's folder, and none of what the run was started with.")
+            raise UserError("--resume takes only --output, the run's folder; leave the other options out.")
         result = training.resume(output, **show)
     else:
         run = run_of(**chosen)

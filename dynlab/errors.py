@@ -117,7 +117,9 @@ def require_extra(module: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
-        raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab-rnn[{extra}]'") from error
+        raise UserError(
+            f'This needs {module}, which is not installed: pip install ".[{extra}]" in the project\'s folder.'
+        ) from error
 
 
 def damage(error: BaseException) -> str:

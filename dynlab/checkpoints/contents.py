@@ -183,15 +183,12 @@ def _unwrapped(tree: Any) -> tuple[Any, str, tuple[str, ...]]:
         if not inside:
             break
         beside = {_name(key): value for key, value in tree.items() if key != inside[0]}
-        others += [".".join([*parts, name]) for name, value in beside.items() if _holds_weights(value)]
+        others += [
+            ".".join([*parts, name]) for name, value in beside.items() if any(map(is_parameter, _flat(value)[0]))
+        ]
         parts.append(inside[0])
         tree = tree[inside[0]]
     return tree, ".".join(parts), tuple(others)
-
-
-def _holds_weights(tree: Any) -> bool:
-    """Tell if weights of a recurrent layer lie somewhere in a part of a file."""
-    return any(map(is_parameter, _flat(tree)[0]))
 
 
 def _is_module(value: Any) -> bool:

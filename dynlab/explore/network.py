@@ -34,7 +34,7 @@ def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False
     name : str
         What the page calls it.
     certify : bool
-        Whether fixed points are proved; needs ``dynlab-rnn[certify]``.
+        Prove fixed points; needs the extra ``certify``.
     command : str
         The line of a shell that makes this page; the page adds its state. Where it is empty the page gives Python.
 

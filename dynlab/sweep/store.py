@@ -9,10 +9,10 @@ import json
 import math
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -21,13 +21,32 @@ import dynlab
 from dynlab import files, schema
 from dynlab.errors import UserError, damage, require_extra
 from dynlab.io import split_complex
-from dynlab.sweep.cells import Axis, Index, Outcome
+
+Value = int | float | str
+Index = tuple[int, ...]
 
 DONE, PROBLEM, SWEEP = "done", "problem", "sweep"
 TEXTS = ("system", "settings", "verdict", "method", "source", "flags")  # attributes that each cell has its own of
 OWN_COORDINATE = "{}_of_cell"  # of a cell whose coordinate is not that of the cells before
 NOT_THERE = "not there"  # the text of a cell that has none
 CHUNK = 2**18  # bytes: a chunk holds the values of many cells, and is written anew with each of them
+
+
+class Axis(NamedTuple):
+    """One direction of a grid: its name, and its values, which are all whole numbers, all numbers, or all texts."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One cell's Dataset, or why there is none, and the seconds that it took."""
+
+    index: Index
+    dataset: xr.Dataset | None
+    problem: str = ""
+    seconds: float = 0.0
 
 
 class Store:
@@ -38,7 +57,7 @@ class Store:
     path : Path
     grid : sequence of Axis
     about : mapping
-        What is computed, JSON-able: a store of something else is left alone.
+        Description of what is computed, JSON-able: a store of something else is left alone.
     read : mapping
         The digests of the files that cells are made from: if one has changed, no cell is done.
 
@@ -46,6 +65,8 @@ class Store:
     ----------
     done : ndarray of int8
         1 for each cell that is done.
+    before : int
+        How many cells were done when it was opened.
     again : int
         How many cells were done, and are no more since a file has changed.
 
@@ -56,14 +77,20 @@ class Store:
     """
 
     def __init__(self, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str]) -> None:
+        self.path, self.grid, self.again = path, list(grid), 0
         zarr = require_extra("zarr", "sweep")
-        self.path, self.grid = path, list(grid)
-        self._alone()
         try:
+            handle = os.open(path, os.O_RDONLY)
+            weakref.finalize(self, os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._group = zarr.open_group(path, mode="r+")
             told = json.loads(self._group.attrs[SWEEP])
-            self._dims = tuple(told.pop("dims"))
-            self.done: np.ndarray = self._group[DONE][...]
+            self._dims = tuple(told["dims"])
+            self._arrays: dict[str, Any] = dict(self._group.arrays())
+            self._coordinates = {name: _present(one) for name, one in self._arrays.items() if _dims(one) == (name,)}
+            self.done: np.ndarray = self._arrays[DONE][...]
+        except BlockingIOError as error:
+            raise UserError(f"Another process writes to {path}: wait until it is done.") from error
         # a damaged store drives zarr into any error
         except Exception as error:
             raise UserError(f"{path} is not the store of a sweep, so it is left as it is: {damage(error)}.") from error
@@ -73,12 +100,11 @@ class Store:
                 f"{path} was begun with another {differing[0]}: give what its attribute {SWEEP!r} says, or name "
                 f"another store."
             )
-        self.again = 0
         if told["files"] != dict(read):
             self.again, self.done[...] = int(self.done.sum()), 0
-            with self._told_to_go_on():
-                self._group[DONE][...] = self.done
-                self._group.attrs[SWEEP] = json.dumps(told | {"dims": self._dims, "files": dict(read)})
+            self._arrays[DONE][...] = self.done
+            self._group.attrs[SWEEP] = json.dumps(told | {"files": dict(read)})
+        self.before = int(self.done.sum())
 
     @classmethod
     def create(
@@ -108,99 +134,93 @@ class Store:
         """Return the places of the cells that are not done, failed ones among them, shape (cell, axis)."""
         return np.argwhere(self.done != 1)
 
-    def problems(self) -> Iterator[tuple[Index, str]]:
-        """Yield the cells that failed, and why."""
-        said = self._group[PROBLEM][...]
-        for place in np.argwhere(said != "").tolist():
-            yield tuple(place), str(said[tuple(place)])
+    def problems(self) -> list[tuple[Index, str]]:
+        """Return the cells that failed, and why."""
+        said = self._arrays[PROBLEM][...]
+        return [(tuple(place), str(said[tuple(place)])) for place in np.argwhere(said != "").tolist()]
 
     def write(self, found: Sequence[Outcome]) -> None:
-        """Write the variables of some cells, why others failed, and then which are done."""
+        """Write the variables of some cells, why others failed, and then which are done.
+
+        Raises
+        ------
+        UserError
+            If the operating system refuses.
+        """
         laid: dict[str, dict[Index, xr.Variable]] = {}
         problems = {each.index: each.problem for each in found}
-        with self._told_to_go_on():
+        try:
             for each in found:
                 try:
-                    variables = {} if each.dataset is None else self._variables(each.dataset)
+                    for name, variable in self._variables(each.dataset).items():
+                        laid.setdefault(name, {})[each.index] = variable
                 except UserError as error:
-                    problems[each.index], variables = str(error), {}
-                for name, variable in variables.items():
-                    laid.setdefault(name, {})[each.index] = variable
+                    problems[each.index] = str(error)
             laid[PROBLEM] = {index: xr.Variable((), text) for index, text in problems.items()}
             laid[DONE] = {index: xr.Variable((), np.int8(not text)) for index, text in problems.items()}
+            sizes = self._lengthen([one.sizes for cells in laid.values() for one in cells.values()])
             for name, cells in laid.items():
-                self._lay(name, cells)
-            for index, text in problems.items():
-                self.done[index] = not text
+                self._lay(name, cells, sizes)
+            self.done = self._arrays[DONE][...]
+        except OSError as error:
+            raise UserError(
+                f"{self.path} could not be written ({error.strerror or error}): the store is begun, and what is done "
+                f"in it stays. Make room or mend what is wrong, and the same line goes on with it."
+            ) from error
 
-    def _variables(self, ds: xr.Dataset) -> dict[str, xr.Variable]:
+    def _variables(self, ds: xr.Dataset | None) -> dict[str, xr.Variable]:
         """Return what is written for a cell: its variables, and those of its coordinates that others do not share."""
-        found = {}
-        plain = split_complex(ds)
+        plain = xr.Dataset() if ds is None else split_complex(ds)
+        texts = [name for name in TEXTS if name in plain.attrs]
+        found = {name: schema.variable((), str(plain.attrs[name]), f"{name} of the cell") for name in texts}
         for key, variable in plain.variables.items():
             name = str(key)
             if name in plain.indexes:
                 if self._shared(name, variable):
                     continue
                 name = OWN_COORDINATE.format(name)
-            if name in self._group and self._inner(name) != variable.dims:
-                raise UserError(f"its variable {name} has other dimensions than that of the cells before.")
-            if name in self._group and self._group[name].attrs.get("units") != variable.attrs.get("units"):
-                raise UserError(f"its variable {name} has another unit than that of the cells before.")
+            if name in self._arrays:
+                array, dims = self._arrays[name], (*self._dims, *variable.dims)
+                if _dims(array) != dims or array.attrs.get("units") != variable.attrs.get("units"):
+                    raise UserError(f"its variable {name} has other dimensions or units than that of the cells before.")
             found[name] = variable if variable.dtype.kind in "fOUT" else variable.astype(float)
-        for name in sorted({*TEXTS} & ds.attrs.keys() - found.keys()):
-            found[name] = schema.variable((), str(ds.attrs[name]), f"{name} of the cell")
         return found
-
-    def _inner(self, name: str) -> tuple[str, ...]:
-        """Return the dimensions of a variable within a cell."""
-        dims: tuple[str, ...] = self._group[name].metadata.dimension_names
-        return dims[len(self._dims) :] if dims[: len(self._dims)] == self._dims else dims
 
     def _shared(self, name: str, variable: xr.Variable) -> bool:
         """Tell whether the store's coordinate is the cell's too, as far as both go; the longer one is kept."""
-        self._lengthen({name: variable.size})
-        if name not in self._group:
-            array = self._create(name, variable, (name,), variable.shape, variable.shape)
-            array[...] = variable.values
-            return True
-        array, given = self._group[name], variable.values
-        stored = array[...]
-        there = ~np.isnan(stored) if stored.dtype.kind == "f" else stored != array.fill_value
-        both = min(int(there.sum()), given.size)
+        given = variable.values
+        stored = self._coordinates.get(name, given[:0])
+        both = min(stored.size, given.size)
         if not np.array_equal(stored[:both], given[:both]):
             return False
-        if given.size > both:
-            array[: given.size] = given
+        if name not in self._arrays:
+            self._create(name, variable, (name,), variable.shape, variable.shape)
+        if given.size > stored.size:
+            array = self._arrays[name]
+            array.resize((max(given.size, array.size),))
+            array[: given.size], self._coordinates[name] = given, given
         return True
 
-    def _lengths(self) -> dict[str, int]:
-        """Return the length of each dimension, that of the longest array."""
-        found: dict[str, int] = {}
-        for _, array in self._group.arrays():
-            for dim, n in zip(array.metadata.dimension_names, array.shape, strict=True):
-                found[dim] = max(n, found.get(dim, 0))
-        return found
+    def _lengthen(self, cells: Sequence[Mapping[Any, int]]) -> dict[str, int]:
+        """Lengthen every array to the longest of its dimensions in any array or cell, and return those lengths."""
+        lengths = [dict(zip(_dims(array), array.shape, strict=True)) for array in self._arrays.values()]
+        sizes: dict[str, int] = {}
+        for one in (*lengths, *cells):
+            sizes |= {str(dim): max(n, sizes.get(str(dim), 0)) for dim, n in one.items()}
+        for array, before in zip(self._arrays.values(), lengths, strict=True):
+            if any(sizes[dim] != n for dim, n in before.items()):
+                array.resize(tuple(sizes[dim] for dim in before))
+        return sizes
 
-    def _lengthen(self, sizes: Mapping[Any, int]) -> None:
-        """Lengthen every array along the dimensions that a cell has more of."""
-        for _, array in self._group.arrays():
-            dims = array.metadata.dimension_names
-            longer = tuple(max(n, sizes.get(dim, 0)) for dim, n in zip(dims, array.shape, strict=True))
-            if longer != array.shape:
-                array.resize(longer)
-
-    def _lay(self, name: str, cells: Mapping[Index, xr.Variable]) -> None:
+    def _lay(self, name: str, cells: Mapping[Index, xr.Variable], sizes: Mapping[str, int]) -> None:
         """Write one variable of some cells, padded where a cell has less, into the box around them."""
-        for variable in cells.values():
-            self._lengthen(variable.sizes)
-        if name not in self._group:
-            inner = tuple(max(one.sizes[dim] for one in cells.values()) for dim in variable.dims)
+        if name not in self._arrays:
+            variable = next(iter(cells.values()))
+            inner = [sizes[str(dim)] for dim in variable.dims]
             chunks = _box(self.done.shape, CHUNK // max(1, 8 * math.prod(inner)))
-            shape = (*self.done.shape, *inner)
-            self._create(name, variable, (*self._dims, *variable.dims), shape, (*chunks, *inner))
-            self._lengthen(self._lengths())
-        array, places = self._group[name], np.array([*cells])
+            dims = (*self._dims, *variable.dims)
+            self._create(name, variable, dims, (*self.done.shape, *inner), (*chunks, *inner))
+        array, places = self._arrays[name], np.array([*cells])
         low, high = places.min(axis=0), places.max(axis=0) + 1
         box = (*map(slice, low.tolist(), high.tolist()), ...)
         region = np.array(array[box])
@@ -210,11 +230,11 @@ class Store:
             region[(*place, *map(slice, variable.shape))] = variable.values
         array[box] = region
 
-    def _create(self, name: str, variable: xr.Variable, dims: Sequence[Any], shape: Index, chunks: Index) -> Any:
+    def _create(self, name: str, variable: xr.Variable, dims: Sequence[Any], shape: Index, chunks: Index) -> None:
         """Make an array with nothing in it."""
         kind = variable.dtype.kind
         nothing = NOT_THERE if kind in "OUT" else np.nan if kind == "f" else np.iinfo(variable.dtype).min
-        return self._group.create_array(
+        self._arrays[name] = self._group.create_array(
             name,
             shape=shape,
             chunks=tuple(max(1, n) for n in chunks),
@@ -224,28 +244,15 @@ class Store:
             attributes={str(key): np.asarray(value).tolist() for key, value in variable.attrs.items()},
         )
 
-    @contextmanager
-    def _told_to_go_on(self) -> Iterator[None]:
-        """Turn what the operating system says of writing into a sentence; what is done stays done."""
-        try:
-            yield
-        except OSError as error:
-            raise UserError(
-                f"{self.path} could not be written ({error.strerror or error}): the store is begun, and what is done "
-                f"in it stays. Make room or mend what is wrong, and the same line goes on with it."
-            ) from error
 
-    def _alone(self) -> None:
-        """Lock the store for this process, as long as this object is there."""
-        try:
-            handle = os.open(self.path, os.O_RDONLY)
-        except OSError as error:
-            raise UserError(f"{self.path} cannot be opened: {error.strerror}.") from error
-        weakref.finalize(self, os.close, handle)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(f"Another process writes to {self.path}: wait until it is done.") from error
+def _dims(array: Any) -> Any:
+    return array.metadata.dimension_names
+
+
+def _present(array: Any) -> Any:
+    """Return the values that are no padding."""
+    values = array[...]
+    return values[(values == values) & (values != array.fill_value)]  # NaN is not equal to itself
 
 
 def _described(grid: Sequence[Axis], about: Mapping[str, Any]) -> dict[str, Any]:

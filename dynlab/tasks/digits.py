@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from dynlab.errors import require_extra
-from dynlab.tasks.task import Split, Task, hold_out
-from dynlab.tasks.uci_har import digest
+from dynlab.tasks.task import Split, Task, digest, hold_out
 
 TEST_SIZE = 360  # a fifth of the 1,797 images
 VALIDATION_SHARE = 0.2

@@ -19,8 +19,7 @@ from dynlab.tasks import recordings, speech_commands
 from dynlab.tasks.log_mel import FILTERS, RATE, STEPS, log_mel
 from dynlab.tasks.recordings import Standardise
 from dynlab.tasks.speech_commands import WORDS, Catalogue
-from dynlab.tasks.task import Split, Task
-from dynlab.tasks.uci_har import digest
+from dynlab.tasks.task import Split, Task, digest
 
 COMMANDS = WORDS[:10]
 SILENCE, UNKNOWN = 0, 1  # classes of Google-12, the commands come after

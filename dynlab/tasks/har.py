@@ -1,14 +1,19 @@
 """HAR: a smartphone's signals, and which of six activities its wearer is at, or in which of two groups of them.
 
 HAR-2 has {Sitting, Laying, Walking_Upstairs} (class 0) against {Standing, Walking, Walking_Downstairs} (class 1), as in
-FastGRNN, Appendix B [1]_. The signals are those of `uci_har`: 128 steps at 50 Hz, 9 channels.
+FastGRNN, Appendix B [1]_. The signals are UCI HAR's inertial ones [2]_: 128 steps at 50 Hz, 9 channels; every copy,
+however it came, is held against the same checksums.
 
 References
 ----------
 .. [1] A. Kusupati et al., "FastGRNN: A Fast, Accurate, Stable and Tiny Kilobyte Sized Gated Recurrent Neural Network",
    NeurIPS 2018, Appendix B.
+.. [2] D. Anguita, A. Ghio, L. Oneto, X. Parra, J. L. Reyes-Ortiz, "Human activity recognition on smartphones using a
+   multiclass hardware-friendly support vector machine", IWAAL 2012. doi:10.24432/C54S4K
 """
 
+import io
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -17,9 +22,39 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from dynlab.tasks import recordings, uci_har
+from dynlab.tasks import official, recordings
 from dynlab.tasks.recordings import Standardise
-from dynlab.tasks.task import Augmentation, Scaling, Split, Task, hold_out
+from dynlab.tasks.task import Augmentation, Scaling, Split, Task, digest, hold_out
+
+ARCHIVE = "human+activity+recognition+using+smartphones.zip"
+ARCHIVE_SHA256 = "c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031"
+INNER_ARCHIVE = "UCI HAR Dataset.zip"  # inside the other one, and what the set's older address serves
+PREPARED = "uci_har_inertial.npz"
+DATASET = official.DataSet(
+    title="UCI HAR",
+    folder="uci_har",
+    files={},
+    downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/240/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
+    unpacked="UCI HAR Dataset",
+    marker="train",
+    forms=(PREPARED, INNER_ARCHIVE),
+)
+
+CHANNELS = tuple(f"{sensor}_{axis}" for sensor in ("body_acc", "body_gyro", "total_acc") for axis in "xyz")
+SPLITS, STEMS = ("train", "test"), ("y", "subject")
+TABLES = {f"{stem}_{split}" for split in SPLITS for stem in (*CHANNELS, *STEMS)}  # a text file each
+ACTIVITIES = ("WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING")
+
+# Of the raw bytes in C order: inputs as float32, labels and subjects as int64, in the official order of rows.
+SHA256 = {
+    "x_train": "3454e1b58586f76211ee2d4937fbc4c9c90771da6cd209699dfa6e6ce9a6c6a6",
+    "y_train": "cd460b6d59620a9350dfe25d01f9a017eb036929d949029523b5ab612d90def1",
+    "subject_train": "67ee642e93b07afe660e5a3785db14ff6e65a0f6d9c66e0e253a49610c67506b",
+    "x_test": "304ef134d8ad3e7f7cab807b1023d6cf8c74f0b9d036d4e21c9be25fe5c5988b",
+    "y_test": "081eb2f66cb00f17ef74021dc4528bdca213c28812e0e047287502925c0fd162",
+    "subject_test": "0c2bbe9b52e81376ace1e9ea7b18a5c6c94f655c96cfb18d6c9783300f143b2a",
+}
+
 
 AXES = 3
 
@@ -55,7 +90,7 @@ INERTIAL: dict[str, tuple[Augmentation, float]] = {
 }
 
 
-# The class of each of `uci_har.ACTIVITIES`, in their order, and what the classes are.
+# The class of each of `ACTIVITIES`, in their order, and what the classes are.
 CLASSES = {"har2": (1, 0, 1, 0, 1, 0), "har6": (0, 1, 2, 3, 4, 5)}
 ASKED = {
     "har2": "UCI HAR, {Sitting, Laying, Walking_Upstairs} against {Standing, Walking, Walking_Downstairs}",
@@ -87,7 +122,7 @@ def har2(
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
-        A folder with the data set, see `uci_har.load`.
+        A folder with the data set, see `load`.
     standardise : {"feature", "channel", "global"}
         Each (step, feature), each channel over all steps, or all values together.
     download : bool
@@ -103,7 +138,7 @@ def har2(
         If the data set is not to be had.
     """
     settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
-    return _make("har2", settings, uci_har.load(data_dir, download=download))
+    return _make("har2", settings, load(data_dir, download=download))
 
 
 def har6(
@@ -131,22 +166,24 @@ def har6(
         If the data set is not to be had.
     """
     settings = {"seed": seed, "retrain": retrain, "standardise": standardise}
-    return _make("har6", settings, uci_har.load(data_dir, download=download))
+    return _make("har6", settings, load(data_dir, download=download))
 
 
-def _make(name: str, settings: dict[str, Any], found: tuple[uci_har.Signals, str]) -> Task:
+def _make(name: str, settings: dict[str, Any], found: tuple[dict[str, np.ndarray], str]) -> Task:
     signals, origin = found
-    train = Split(np.arange(len(signals.x_train)), classes(name, signals.y_train), signals.subject_train)
+    train, test = (
+        Split(np.arange(len(signals[f"x_{part}"])), classes(name, signals[f"y_{part}"]), signals[f"subject_{part}"])
+        for part in SPLITS
+    )
     train, validation = hold_out(train, HELD_OUT_SHARE, settings["seed"], settings["retrain"])
-    test = Split(np.arange(len(signals.x_test)), classes(name, signals.y_test), signals.subject_test)
     return recordings.make(
         name,
-        (signals.x_train, signals.x_test),
+        (signals["x_train"], signals["x_test"]),
         (train, validation, test),
         1 + max(CLASSES[name]),
         f"{ASKED[name]}, {LEFT_OPEN}",
         settings,
-        {"origin": origin, "sha256": uci_har.SHA256["x_train"]},
+        {"origin": origin, "sha256": SHA256["x_train"]},
         INERTIAL,
     )
 
@@ -175,3 +212,60 @@ def embedded() -> tuple[Split, dict[str, Scaling]]:
         ways = recordings.STANDARDISE
         scalings = {way: Scaling(arrays[f"{way}_mean"], arrays[f"{way}_deviation"]) for way in ways}
     return split, scalings
+
+
+def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[dict[str, np.ndarray], str]:
+    """Return the data set in its official split, and the name of what it was read from.
+
+    For each of `SPLITS` there are ``x``, `CHANNELS` at 50 Hz, shape (sample, 128, 9), float32: accelerations in g and
+    angular velocities in rad/s; ``y``, 1 to 6, see `ACTIVITIES`; and ``subject``, 1 to 30, both int64.
+
+    Looked for in this order: the folder `data_dir` or DYNLAB_DATA (there the prepared ``uci_har/uci_har_inertial.npz``,
+    or the official zip or unpacked folder), dynlab's cache (the same files), and its public home.
+
+    Raises
+    ------
+    NotAtHand
+        If nothing is found and nothing is to be downloaded.
+    UserError
+        If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+    """
+    (path,) = official.find(DATASET, data_dir, download=download)
+    with official.damage_is_named(DATASET, path):
+        signals = _prepared(path) if path.name == PREPARED else parse(official.members(path))
+        for name, expected in SHA256.items():
+            if digest(signals[name]) != expected:
+                raise ValueError(f"{name} does not have the data set's checksum")
+    return signals, path.name
+
+
+def _prepared(path: Path) -> dict[str, np.ndarray]:
+    # numpy leaves a file open that it cannot read, so it is given an open one
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in SHA256}
+
+
+def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:
+    """Read the official text files: for each split one file a channel, one row a window, and labels and subjects.
+
+    Returns
+    -------
+    dict
+        The arrays of `load`, not yet held against the checksums.
+
+    Raises
+    ------
+    ValueError, LookupError
+        If a file is no table of numbers, or is missing.
+    """
+    tables: dict[str, np.ndarray] = {}
+    for full, opened in files:
+        name = full.rpartition("/")[2].removesuffix(".txt")
+        if name in TABLES:
+            tables[name] = np.loadtxt(io.BytesIO(opened().read()), dtype=np.float64, ndmin=2)
+    found = {}
+    for split in SPLITS:
+        channels = [tables[f"{name}_{split}"].astype(np.float32) for name in CHANNELS]
+        found[f"x_{split}"] = np.stack(channels, axis=-1)
+        found |= {f"{stem}_{split}": tables[f"{stem}_{split}"][:, 0].astype(np.int64) for stem in STEMS}
+    return found

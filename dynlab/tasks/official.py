@@ -148,19 +148,12 @@ def _within(name: str, file: IO[bytes]) -> Iterator[Member]:
         with tarfile.open(fileobj=file, mode="r|*") as stream:
             for member in stream:
                 if member.isfile():
-                    yield member.name.removeprefix("./"), partial(_extracted, stream, member)
+                    yield member.name.removeprefix("./"), partial(stream.extractfile, member)
     else:
         stem, dot, suffix = name.rpartition(".")
         unpack = PACKINGS.get(dot + suffix)
         opened = (lambda: file) if unpack is None else partial(unpack, file)
         yield name if unpack is None else stem, opened
-
-
-def _extracted(stream: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    file = stream.extractfile(member)
-    if file is None:
-        raise ValueError(f"{member.name} is no file")
-    return file
 
 
 def find(dataset: DataSet, data_dir: str | Path | None = None, *, download: bool = True) -> list[Path]:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynlab.tasks.task import Split, Task, hold_out
-from dynlab.tasks.uci_har import digest
+from dynlab.tasks.task import Split, Task, digest, hold_out
 
 POINTS = 68
 SHOWN, ASKED = 6, 8  # the tutorial's T and output_dim

@@ -1,5 +1,6 @@
 """A task: three splits, what is asked of the network, and how that is scored."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -173,3 +174,8 @@ def hold_out(split: Split, share: float, seed: int | np.random.Generator, retrai
     names = np.unique(groups)
     held = np.isin(groups, np.random.default_rng(seed).permutation(names)[: round(share * len(names))])
     return split[~held], split[held]
+
+
+def digest(array: np.ndarray) -> str:
+    """Return the SHA-256 of an array's bytes in C order."""
+    return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()

@@ -1,21 +1,49 @@
 """Yelp-5: the words of a review, and how many stars it gives.
 
+The reviews come from a folder of the user's, since Yelp gives them only to who accepts its terms.
+
 References
 ----------
-.. [1] A. Kusupati et al., "FastGRNN: A Fast, Accurate, Stable and Tiny Kilobyte Sized Gated Recurrent Neural Network",
+.. [1] Yelp, "Yelp Open Dataset": ``yelp_academic_dataset_review.json``, one review a line.
+.. [2] A. Kusupati et al., "FastGRNN: A Fast, Accurate, Stable and Tiny Kilobyte Sized Gated Recurrent Neural Network",
    NeurIPS 2018, Appendix B.
 """
 
+import hashlib
+import itertools
+import json
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from dynlab.arguments import check_at_least
-from dynlab.tasks import yelp
+from dynlab.tasks import official
 from dynlab.tasks.on_demand import OnDemand
 from dynlab.tasks.task import Split, Task, hold_out
 
+ARCHIVE = "yelp_dataset.tar"
+REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # its name differs between the releases
+# The forms in which a folder may hold it, the quickest to read first.
+FORMS = (
+    *(f"{name}{packing}" for name in REVIEWS for packing in ("", *official.PACKINGS)),
+    *(ARCHIVE, "yelp_dataset.tgz", "yelp_dataset.tar.gz", "Yelp-JSON.zip"),
+)
+DATASET = official.DataSet(
+    title="Yelp's data set",
+    folder="yelp",
+    files={},
+    downloads={ARCHIVE: ("https://www.yelp.com/dataset/", "")},
+    forms=FORMS,
+    terms="(where its terms have to be accepted first)",
+)
+STARS = 5
+WORD = re.compile(r"\w+(?:'\w+)*")  # of a text in small letters
+PADDING, UNKNOWN = 0, 1  # the first two tokens
 TRAIN, TEST = 500_000, 500_000  # reviews
 LENGTH = 300
 VOCABULARY = 20_000
@@ -30,9 +58,34 @@ DESCRIPTION = (
 )
 
 
-def padded(reviews: yelp.Reviews, length: int, numbers: np.ndarray) -> np.ndarray:
+@dataclass(frozen=True)
+class Reviews:
+    """Reviews, one after the other.
+
+    Attributes
+    ----------
+    tokens : ndarray, shape (time,), int16
+        The words of all reviews, by their places in the vocabulary.
+    ends : ndarray, shape (sample,), int64
+        The place in `tokens` at which each review ends.
+    stars : ndarray, shape (sample,), int64
+        1 to 5.
+    vocabulary : tuple of str
+        Padding, unknown words, and then words by how often they come.
+    source : dict
+        ``origin`` and ``sha256``, of the lines that were read.
+    """
+
+    tokens: np.ndarray
+    ends: np.ndarray
+    stars: np.ndarray
+    vocabulary: tuple[str, ...]
+    source: dict[str, str]
+
+
+def padded(reviews: Reviews, length: int, numbers: np.ndarray) -> np.ndarray:
     """The reviews of these numbers by the numbers of their words, all of one length, (sample, time, 1)."""
-    made = np.full((len(numbers), length, 1), yelp.PADDING, np.float32)
+    made = np.full((len(numbers), length, 1), PADDING, np.float32)
     for row, number in zip(made, numbers, strict=True):
         words = reviews.tokens[reviews.ends[number - 1] if number else 0 : reviews.ends[number]]
         row[length - len(words) :, 0] = words
@@ -51,7 +104,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     retrain : bool
         Train on all of them.
     data_dir : str or Path, optional
-        A folder with Yelp's file, see `yelp.load`: it cannot be downloaded from here.
+        A folder with Yelp's file, see `load`: it cannot be downloaded from here.
 
     Returns
     -------
@@ -63,7 +116,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
         If the data set is not to be had, and for a length that is not positive.
     """
     check_at_least(1, length=length)
-    reviews = yelp.load(data_dir, count=TRAIN + TEST, train=TRAIN, words=length, vocabulary=VOCABULARY)
+    reviews = load(data_dir, count=TRAIN + TEST, train=TRAIN, words=length, vocabulary=VOCABULARY)
     everything = Split(np.arange(len(reviews.stars)), reviews.stars - 1)
     train, validation = hold_out(everything[everything.inputs[:TRAIN]], HELD_OUT_SHARE, seed, retrain)
 
@@ -76,10 +129,78 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
         train=on_demand(train),
         validation=None if validation is None else on_demand(validation),
         test=on_demand(everything[everything.inputs[TRAIN:]]),
-        output_size=yelp.STARS,
+        output_size=STARS,
         loss="cross-entropy",
         every_step=False,
         tokens=len(reviews.vocabulary),
         description=DESCRIPTION.format(tokens=len(reviews.vocabulary), length=length),
         source=reviews.source,
     )
+
+
+def load(data_dir: str | Path | None, *, count: int, train: int, words: int, vocabulary: int) -> Reviews:
+    """The first reviews.
+
+    Parameters
+    ----------
+    data_dir : str or Path, optional
+        A folder with ``yelp_dataset.tar`` or what is in it, besides DYNLAB_DATA and dynlab's cache.
+    count : int
+        The number of reviews.
+    train : int
+        The number of reviews whose words are counted for the vocabulary.
+    words : int
+        The number of words of each review that are kept, the first ones.
+    vocabulary : int
+        Its size.
+
+    Raises
+    ------
+    NotAtHand
+        If it is in none of the folders.
+    UserError
+        If `data_dir` is no folder, and where a copy is damaged or has fewer reviews.
+    """
+    (path,) = official.find(DATASET, data_dir)
+    numbers: dict[str, int] = {}
+    read, lengths, stars = array("i"), array("q"), array("b")
+    checksum = hashlib.sha256()
+    with official.damage_is_named(DATASET, path):
+        for line in itertools.islice(_lines(path), count):
+            checksum.update(line)
+            star, text = _review(line, len(stars) + 1)
+            kept = WORD.findall(text.lower())[:words]
+            read.extend(numbers.setdefault(word, len(numbers)) for word in kept)
+            lengths.append(len(kept))
+            stars.append(star)
+        if len(stars) < count:
+            raise ValueError(f"it has {len(stars):,} reviews, not {count:,}")
+    tokens, ends = np.frombuffer(read, np.int32), np.cumsum(lengths, dtype=np.int64)
+    counts = np.bincount(tokens[: ends[train - 1]], minlength=len(numbers))
+    # by how often they come; of the same number the first to come first
+    frequent = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)][: vocabulary - 2]
+    places = np.full(len(numbers), UNKNOWN, np.int16)
+    places[frequent] = np.arange(2, 2 + len(frequent))
+    names = np.array(list(numbers), dtype=object)[frequent]
+    source = {"origin": path.name, "sha256": checksum.hexdigest()}
+    return Reviews(places[tokens], ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
+
+
+def _review(line: bytes, number: int) -> tuple[int, str]:
+    try:
+        review = json.loads(line)
+        star, text = int(review["stars"]), str(review["text"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"line {number:,} is no review with its stars and text") from error
+    if not 1 <= star <= STARS or star != review["stars"]:
+        raise ValueError(f"the review of line {number:,} has {review['stars']} stars")
+    return star, text
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of the reviews, out of whatever they are packed in, which is gone through only until there."""
+    for name, opened in official.members(path):
+        if name.rpartition("/")[2] in REVIEWS:
+            yield from opened()
+            return
+    raise ValueError(f"it lacks {REVIEWS[0]}")

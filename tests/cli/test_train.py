@@ -50,7 +50,7 @@ def test_the_command_in_the_checkpoint_makes_the_same_network(folder, capsys):
         (["--system", "vanilla", *STATE, "--device", "abacus"], "There is no device 'abacus' here"),
         (["--system", "dtriv", *STATE, "--ema", "0.9"], "'dtriv' moves the base .* no average, got --ema 0.9: leave"),
         (["--system", "lorenz", *SMALL], "has nothing to train"),
-        (["--resume", "-o", "x", "--lr", "0.1"], "--resume takes --output, the run's folder"),
+        (["--resume", "-o", "x", "--lr", "0.1"], "--resume takes only --output, the run's folder"),
         (["--resume", "-o", "x"], "x holds no training run"),
     ],
 )

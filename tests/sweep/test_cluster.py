@@ -15,7 +15,6 @@ from sweep_cells import line, slow
 
 from dynlab import sweep
 from dynlab.errors import UserError
-from dynlab.sweep import engine
 
 GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
 TESTS = Path(__file__).parents[1]
@@ -63,15 +62,14 @@ def cluster(tmp_path):
     cluster.kill()
 
 
-def test_a_worker_and_a_scheduler_that_are_killed_cost_nothing_but_their_time(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "BETWEEN", 0.0)
+def test_a_worker_and_a_scheduler_that_are_killed_cost_nothing_but_their_time(cluster, tmp_path):
     cluster.start()
     path = tmp_path / "one.zarr"
-    store, trial = sweep.opened(slow, GRID, path, {})
+    store, tried = sweep.opened(slow, GRID, path, {})
     found = []
     said = ""
     try:
-        for outcome in sweep.run(slow, store, trial, scheduler=cluster.address):
+        for outcome in sweep.run(slow, store, tried, scheduler=cluster.address):
             found.append(outcome.problem)
             if len(found) == 2:
                 cluster.kill_a_worker()
@@ -84,14 +82,14 @@ def test_a_worker_and_a_scheduler_that_are_killed_cost_nothing_but_their_time(cl
     del store
     gc.collect()  # the error had kept it
     cluster.start()
-    store, trial = sweep.opened(slow, GRID, path, {})
+    store, tried = sweep.opened(slow, GRID, path, {})
     left = len(store.pending())
     assert left < 12 - len(found)
-    found += [outcome.problem for outcome in sweep.run(slow, store, trial, scheduler=cluster.address)]
+    found += [outcome.problem for outcome in sweep.run(slow, store, tried, scheduler=cluster.address)]
     assert set(found) == {""}
     assert not len(store.pending())
-    store, trial = sweep.opened(line, GRID, tmp_path / "two.zarr", {})
-    list(sweep.run(line, store, trial, workers=0))
+    store, tried = sweep.opened(line, GRID, tmp_path / "two.zarr", {})
+    list(sweep.run(line, store, tried, workers=0))
     one, two = (xr.open_zarr(tmp_path / name, consolidated=False).load() for name in ("one.zarr", "two.zarr"))
     for ds in (one, two):
         del ds.attrs["created"]
@@ -99,7 +97,7 @@ def test_a_worker_and_a_scheduler_that_are_killed_cost_nothing_but_their_time(cl
 
 
 def test_a_scheduler_that_is_not_there_is_said(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "REACHED", 0.5)
-    store, trial = sweep.opened(line, GRID, tmp_path / "line.zarr", {})
+    monkeypatch.setattr(sweep, "REACHED", 0.5)
+    store, tried = sweep.opened(line, GRID, tmp_path / "line.zarr", {})
     with pytest.raises(UserError, match=f"The scheduler {cluster.address} cannot be reached"):
-        list(sweep.run(line, store, trial, scheduler=cluster.address))
+        list(sweep.run(line, store, tried, scheduler=cluster.address))

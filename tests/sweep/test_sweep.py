@@ -12,7 +12,6 @@ import dynlab as dl
 from dynlab import sweep
 from dynlab.cli.sweep_grid import axis
 from dynlab.errors import UserError
-from dynlab.sweep import engine
 
 GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
 ABOUT = {"function": "line"}
@@ -20,8 +19,8 @@ ABOUT = {"function": "line"}
 
 def swept(compute, path, **how):
     """Carry a sweep out, or go on with it; the outcomes of this time."""
-    store, trial = sweep.opened(compute, GRID, path, ABOUT)
-    return [] if trial is None else [*trial.outcomes, *sweep.run(compute, store, trial, **how)]
+    store, tried = sweep.opened(compute, GRID, path, ABOUT)
+    return [*tried, *sweep.run(compute, store, tried, **how)]
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +68,10 @@ def test_a_worker_that_is_killed_costs_nothing_but_its_time(serial, tmp_path):
 
 
 def test_an_interrupted_sweep_goes_on_with_what_is_not_done_and_can_be_read_meanwhile(serial, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "BETWEEN", 0.0)
-    monkeypatch.setattr(engine, "MOST_IN_TASK", 1)
+    monkeypatch.setattr(sweep, "MOST_IN_TASK", 1)
     path = tmp_path / "line.zarr"
-    store, trial = sweep.opened(line, GRID, path, ABOUT)
-    run = sweep.run(line, store, trial, workers=0)
+    store, tried = sweep.opened(line, GRID, path, ABOUT)
+    run = sweep.run(line, store, tried, workers=0)
     for _ in range(4):
         next(run)
     run.close()
@@ -125,12 +123,6 @@ def test_an_axis_of_the_name_of_a_variable_gets_another(tmp_path):
     grid = [sweep.Axis("x", (1, 2)), sweep.Axis("n", (1,)), sweep.Axis("square", ("a", "b"))]
     store, _ = sweep.opened(line, grid, tmp_path / "line.zarr", ABOUT)
     assert store._dims == ("x", "n", "grid_square")
-
-
-@pytest.mark.parametrize("address", ["nonsense", "tcp://host"])
-def test_what_is_no_address_of_a_scheduler_is_refused(address):
-    with pytest.raises(UserError, match=r"is no address of a Dask scheduler .*: give one such as tcp://"):
-        sweep.check_address(address)
 
 
 @pytest.mark.parametrize(

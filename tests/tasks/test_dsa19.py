@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from dynlab.tasks import create, daily_sports, recordings
+from dynlab.tasks import create, dsa19, recordings
 
 ROWS = ",".join(["{}"] + [f"{0.25 * channel:.5g}" for channel in range(1, 45)])
 
@@ -47,8 +47,8 @@ def no_other_copy(alone):
 @pytest.fixture
 def few(monkeypatch):
     """A set of 2 activities, 8 subjects and 3 segments in the official format."""
-    monkeypatch.setattr(daily_sports, "ACTIVITIES", 2)
-    monkeypatch.setattr(daily_sports, "SEGMENTS", 3)
+    monkeypatch.setattr(dsa19, "ACTIVITIES", 2)
+    monkeypatch.setattr(dsa19, "SEGMENTS", 3)
     return files(2, 3)
 
 
@@ -59,16 +59,16 @@ def put(where, form, files):
             (where / "data" / path).parent.mkdir(parents=True, exist_ok=True)
             (where / "data" / path).write_text(content)
     elif form == "inner":
-        (where / daily_sports.INNER_ARCHIVE).write_bytes(zipped(files))
+        (where / dsa19.INNER_ARCHIVE).write_bytes(zipped(files))
     elif form == "direct":
-        (where / daily_sports.ARCHIVE).write_bytes(zipped(files))
+        (where / dsa19.ARCHIVE).write_bytes(zipped(files))
     else:
-        with zipfile.ZipFile(where / daily_sports.ARCHIVE, "w") as outer:
+        with zipfile.ZipFile(where / dsa19.ARCHIVE, "w") as outer:
             outer.writestr("data.zip", zipped(files))
 
 
 def test_the_whole_set_is_split_by_subjects(monkeypatch, tmp_path):
-    monkeypatch.setattr(daily_sports, "STEPS", 5)
+    monkeypatch.setattr(dsa19, "STEPS", 5)
     put(tmp_path, "inner", files(19, 60, 5))
     task = create("dsa19", data_dir=tmp_path, retrain=True)
     assert (task.train.inputs.shape, task.test.inputs.shape) == ((4560, 5, 45), (4560, 5, 45))
@@ -87,7 +87,7 @@ def test_the_whole_set_is_split_by_subjects(monkeypatch, tmp_path):
 @pytest.mark.parametrize("form", ["folder", "inner", "direct", "outer"])
 def test_every_form_is_read_alike(form, few, tmp_path):
     put(tmp_path / "daily_sports", form, few)
-    found, _ = daily_sports.load(tmp_path, download=False)
+    found, _ = dsa19.load(tmp_path, download=False)
     steps = np.arange(125)
     expected = [first_value(a, p, s, steps) for a in (1, 2) for p in range(1, 9) for s in (1, 2, 3)]
     assert np.array_equal(found.inputs[:, :, 0], np.array(expected, np.float32))

@@ -149,5 +149,5 @@ def test_another_archive_is_refused(archive, monkeypatch, tmp_path):
 
 def test_without_the_library_nothing_is_fetched(monkeypatch):
     monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
-    with pytest.raises(UserError, match=r"pip install 'dynlab-rnn\[speech\]'"):
+    with pytest.raises(UserError, match=r'pip install "\.\[speech\]"'):
         create("google12")

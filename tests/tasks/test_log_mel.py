@@ -63,5 +63,5 @@ def test_silence_is_the_floor():
 def test_without_the_library_the_extra_is_named(monkeypatch):
     module._options.cache_clear()
     monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
-    with pytest.raises(UserError, match=r"needs kaldi_native_fbank, .*pip install 'dynlab-rnn\[speech\]'"):
+    with pytest.raises(UserError, match=r'needs kaldi_native_fbank, .*pip install "\.\[speech\]"'):
         log_mel(np.zeros(16_000))

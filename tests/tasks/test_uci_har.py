@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, har, recordings, uci_har
+from dynlab.tasks import create, har, recordings
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -32,16 +32,16 @@ def signals():
         arrays[f"x_{split}"] = np.vectorize(lambda v: float(f"{v:.7e}"))(values).astype(np.float32)
         arrays[f"y_{split}"] = generator.integers(1, 7, samples)
         arrays[f"subject_{split}"] = generator.integers(1, 31, samples)
-    return uci_har.Signals(**arrays), arrays
+    return arrays
 
 
 @pytest.fixture
 def files(signals):
     """The fixture as official text files, by their names in the official folder."""
-    arrays = signals[1]
+    arrays = signals
     found = {}
     for split in ("train", "test"):
-        for index, name in enumerate(uci_har.CHANNELS):
+        for index, name in enumerate(har.CHANNELS):
             rows = ["".join(official_number(float(v)) for v in row) for row in arrays[f"x_{split}"][:, :, index]]
             found[f"{split}/Inertial Signals/{name}_{split}.txt"] = "\n".join(rows) + "\n"
         for stem in ("y", "subject"):
@@ -51,10 +51,10 @@ def files(signals):
 
 @pytest.fixture
 def own_checksums(signals, monkeypatch):
-    monkeypatch.setattr(uci_har, "SHA256", {name: uci_har.digest(value) for name, value in signals[1].items()})
+    monkeypatch.setattr(har, "SHA256", {name: har.digest(value) for name, value in signals.items()})
 
 
-def zipped(files, folder=uci_har.DATASET.unpacked):
+def zipped(files, folder=har.DATASET.unpacked):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -65,48 +65,48 @@ def zipped(files, folder=uci_har.DATASET.unpacked):
 def put(where, form, files):
     if form == "folder":
         for name, text in files.items():
-            path = where / uci_har.DATASET.unpacked / name
+            path = where / har.DATASET.unpacked / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     elif form == "inner":
-        (where / uci_har.INNER_ARCHIVE).write_bytes(zipped(files))
+        (where / har.INNER_ARCHIVE).write_bytes(zipped(files))
     else:
-        with zipfile.ZipFile(where / uci_har.ARCHIVE, "w") as archive:
-            archive.writestr(uci_har.INNER_ARCHIVE, zipped(files))
+        with zipfile.ZipFile(where / har.ARCHIVE, "w") as archive:
+            archive.writestr(har.INNER_ARCHIVE, zipped(files))
             archive.writestr("UCI HAR Dataset.names", "x")
 
 
 def same(found, arrays):
-    return all(np.array_equal(getattr(found, name), value) for name, value in arrays.items())
+    return all(np.array_equal(found[name], value) for name, value in arrays.items())
 
 
 @pytest.mark.parametrize("form", ["folder", "inner", "outer"])
 def test_the_official_files_are_read_bit_for_bit(form, files, signals, own_checksums, alone, tmp_path):
     put(tmp_path, form, files)
-    found, _ = uci_har.load(tmp_path, download=False)
-    assert same(found, signals[1])
-    assert found.x_train.dtype == np.float32
+    found, _ = har.load(tmp_path, download=False)
+    assert same(found, signals)
+    assert found["x_train"].dtype == np.float32
 
 
 def test_a_prepared_copy_comes_before_the_archive(signals, own_checksums, alone, tmp_path):
     (tmp_path / "uci_har").mkdir()
-    np.savez(tmp_path / "uci_har" / uci_har.PREPARED, **signals[1])
-    (tmp_path / "uci_har" / uci_har.ARCHIVE).write_bytes(b"not even a zip")
-    found, origin = uci_har.load(tmp_path, download=False)
-    assert same(found, signals[1])
-    assert origin.endswith(uci_har.PREPARED)
+    np.savez(tmp_path / "uci_har" / har.PREPARED, **signals)
+    (tmp_path / "uci_har" / har.ARCHIVE).write_bytes(b"not even a zip")
+    found, origin = har.load(tmp_path, download=False)
+    assert same(found, signals)
+    assert origin.endswith(har.PREPARED)
 
 
 def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, alone, tmp_path):
-    arrays = {name: value.copy() for name, value in signals[1].items()}
+    arrays = {name: value.copy() for name, value in signals.items()}
     arrays["x_test"].view(np.uint32)[0, 0, 0] ^= 1
-    np.savez(tmp_path / uci_har.PREPARED, **arrays)
+    np.savez(tmp_path / har.PREPARED, **arrays)
     with pytest.raises(UserError, match=r"x_test does not have the data set's checksum\); remove it"):
-        uci_har.load(tmp_path, download=False)
+        har.load(tmp_path, download=False)
 
 
 def test_classes_are_those_of_the_paper():
-    names = dict(enumerate(uci_har.ACTIVITIES, start=1))
+    names = dict(enumerate(har.ACTIVITIES, start=1))
     one = {names[number] for number in names if har.classes("har2", np.array([number]))[0] == 1}
     assert one == {"STANDING", "WALKING", "WALKING_DOWNSTAIRS"}
 
@@ -136,14 +136,14 @@ def test_the_real_set_has_the_published_counts_and_scaling():
 @needs_data
 def test_the_embedded_sample_is_the_official_test_split_scaled_by_the_training_split():
     raw, scalings = har.embedded()
-    signals, _ = uci_har.load(download=False)
+    signals, _ = har.load(download=False)
     file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
     with file.open("rb") as stream, np.load(stream) as arrays:
         rows = arrays["rows"]
-    assert np.array_equal(raw.inputs, signals.x_test[rows])
-    assert np.array_equal(raw.subjects, signals.subject_test[rows])
+    assert np.array_equal(raw.inputs, signals["x_test"][rows])
+    assert np.array_equal(raw.subjects, signals["subject_test"][rows])
     for kind, scaling in scalings.items():
-        fitted = recordings.fit(signals.x_train, np.arange(7352), recordings.STANDARDISE[kind])
+        fitted = recordings.fit(signals["x_train"], np.arange(7352), recordings.STANDARDISE[kind])
         assert np.array_equal(scaling.mean, fitted.mean)
         assert np.array_equal(scaling.deviation, fitted.deviation)
     task = create("har2", retrain=True, download=False)

@@ -10,9 +10,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from dynlab.tasks import create, yelp, yelp5
+from dynlab.tasks import create, yelp5
 
-NAME = yelp.REVIEWS[0]
+NAME = yelp5.REVIEWS[0]
 # stars and text: three reviews train, two test, what comes after is not read
 TEXTS = [
     (5.0, "Good food, GOOD people!"),
@@ -76,7 +76,7 @@ def put(folder, form=NAME, lines=LINES):
 
 def read(folder, **settings):
     given = {"count": 5, "train": 3, "words": 300, "vocabulary": 20_000} | settings
-    return yelp.load(folder, **given)
+    return yelp5.load(folder, **given)
 
 
 def words(reviews):
