@@ -84,7 +84,11 @@ def print_table(frame: pd.DataFrame, rows: int | None = None) -> None:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in frame:
-        table.add_column(str(name), justify="right" if frame[name].dtype.kind in "iuf" else "left")
+        table.add_column(
+            str(name),
+            justify="right" if frame[name].dtype.kind in "iuf" else "left",
+            no_wrap=name == frame.columns[0],  # a name to type is never cut
+        )
     for row in frame[:rows].itertuples(index=False):
         table.add_row(*map(_cell, row))
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000

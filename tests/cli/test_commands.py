@@ -125,7 +125,7 @@ def test_lists(capsys, printed_json):
         assert known in [entry["name"] for entry in printed_json(["list", what, "--json"])]
 
 
-def test_inspect_lists_the_names_that_layer_takes(folder, capsys, printed_json):
+def test_inspect_lists_the_names_that_layer_takes(capsys, printed_json, monkeypatch):
     model = nn.ModuleDict({"encoder": nn.LSTM(3, 4, 2, bidirectional=True), "cell": nn.RNNCell(3, 5)})
     torch.save({"model": model.state_dict(), "epoch": 12}, "a.pt")
     systems = printed_json(["inspect", "a.pt", "--json"])["systems"]
@@ -137,6 +137,7 @@ def test_inspect_lists_the_names_that_layer_takes(folder, capsys, printed_json):
         ("encoder:1r", 8, 8, 224),
         ("cell", 5, 3, 50),
     ]
+    monkeypatch.setenv("COLUMNS", "60")
     assert run(["inspect", "a.pt"]) == 0
     out = capsys.readouterr().out
     assert "encoder:1r" in out

@@ -106,7 +106,7 @@ def folder_of_page(tmp_path, monkeypatch):
 
 def test_its_python_lines_and_command_make_the_same_orbits(in_node, folder_of_page, monkeypatch, capsys):
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    state = f"{{ ...presets.presetNamed('h').state, flow: {json.dumps(TEXTS[0])}, set: {{ mu: 1.5 }}, steps: 20 }}"
+    state = "{ ...presets.presetNamed('h').state, flow: 'y - x, -x - mu*y', set: { mu: 1.5 }, steps: 20 }"
     lines, command = in_node(
         f"[exports.pythonLines({state}), exports.commandLine({state})]", None, "exports", "presets"
     )
