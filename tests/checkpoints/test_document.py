@@ -30,7 +30,9 @@ def test_every_system_returns_bit_for_bit(name, suffix, dtype, tmp_path):
     system, readout = example(name).to(dtype), nn.Linear(4, 2, dtype=dtype)
     facts = {"epoch": 7, "accuracy": 0.1 + 0.2, "command": "dynlab train", "seeds": [0, 1]}
     before = torch.random.get_rng_state()
-    found = read(write(tmp_path / f"a{suffix}", document(system, readout, {"name": "har2", "standardise": "no"}, facts)))
+    found = read(
+        write(tmp_path / f"a{suffix}", document(system, readout, {"name": "har2", "standardise": "no"}, facts))
+    )
     assert torch.equal(torch.random.get_rng_state(), before)
     assert found.system.name == name
     assert bits(found.system.state_dict()) == bits(system.state_dict())

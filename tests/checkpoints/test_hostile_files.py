@@ -30,12 +30,13 @@ DOCUMENT = checkpoints.document(create("lstm", input_size=2, hidden_size=3), nn.
 
 def refusal(path):
     """The sentence that refuses a file, or nothing where it is read and JSON can hold what is found."""
+    said = ""
     try:
         json.dumps(describe(path), allow_nan=False)
     except UserError as error:
-        assert "\n" not in str(error)
-        return str(error)
-    return ""
+        said = str(error)
+    assert "\n" not in said
+    return said
 
 
 def saved(content, **how):
