@@ -126,20 +126,3 @@ def test_a_resumed_run_has_the_bases_and_counters_of_one_that_was_not_stopped(na
     resume(tmp_path / "stopped")
     for file in ("last.ckpt", "network.pt"):
         assert differing(stored(tmp_path / "whole", file), stored(tmp_path / "stopped", file)) == []
-
-
-def test_the_triangle_of_nnrnn_decays_and_nothing_else():
-    """At no gradient, a step of plain gradient descent is the decay: T ← (1 − lr · decay) T."""
-    torch.manual_seed(7)
-    system, readout = create("nnrnn", input_size=3, state_size=6), torch.nn.Linear(6, 2)
-    torch.nn.init.normal_(system.schur.T)
-    parameters = [*system.parameters(), *readout.parameters()]
-    before = {id(one): one.detach().clone() for one in parameters}
-    settings = Settings(optimizer="gd", lr=0.5, constrained_lr=0.5, weight_decay=0.25)
-    optimizer = settings.make_optimizer(parameters, system.constrained_parameters(), system.decaying_parameters())
-    for one in parameters:
-        one.grad = torch.zeros_like(one)
-    optimizer.step()
-    for one in parameters:
-        left = 1 - 0.5 * 0.25 if one is system.schur.T else 1
-        assert torch.equal(one, left * before[id(one)])
