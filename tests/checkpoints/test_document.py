@@ -83,15 +83,23 @@ CHANGES = {
     "another size": ({"config": {"input_size": 3, "hidden_size": 5}}, "do not fit the system 'gru'.*size mismatch"),
     "no weights": ({"state_dict": {}}, "do not fit the system 'gru'.*Missing key"),
     "a read-out that is none": ({"readout": {"weight": torch.zeros(3)}}, "read-out needs a weight"),
+    "a sparse read-out": ({"readout": {"weight": torch.ones(2, 4).to_sparse(), "bias": None}}, r"a\.pt"),
+    "a great size": ({"config": {"input_size": 10**5000, "hidden_size": 4}}, r"a\.pt"),
+    "a text for a size": ({"config": {"input_size": "3", "hidden_size": 4}}, r"a\.pt"),
+    "a state that is a list": ({"state_dict": [1, 2]}, r"a\.pt"),
+    "a state without tensors": ({"state_dict": {"cell.weight_ih_l0": 3}}, r"a\.pt"),
+    "a task without a text": ({"task": {"name": 3}}, r"a\.pt"),
+    "training that is text": ({"training": "x"}, r"a\.pt"),
 }
 
 
 @pytest.mark.parametrize("change, sentence", CHANGES.values(), ids=CHANGES)
 def test_a_document_that_does_not_hold_together_is_one_sentence(change, sentence, tmp_path):
     torch.save(document(GRU) | change, tmp_path / "a.pt")
-    with pytest.raises(UserError, match=sentence) as refused:
-        read(tmp_path / "a.pt")
-    assert "\n" not in str(refused.value)
+    for use in (read, describe):
+        with pytest.raises(UserError, match=sentence) as refused:
+            use(tmp_path / "a.pt")
+        assert "\n" not in str(refused.value)
 
 
 def test_what_cannot_be_written(tmp_path):

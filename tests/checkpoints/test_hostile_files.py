@@ -156,24 +156,6 @@ def test_a_pickle_that_is_made_to_harm_does_none(content, tmp_path):
     refusal(tmp_path / "b.pt")
 
 
-DOCUMENTS = {
-    "many of each": {"config": {"input_size": 999, "hidden_size": 999, "num_layers": 999}},
-    "a great size": {"config": {"input_size": 10**5000, "hidden_size": 3}},
-    "a text for a size": {"config": {"input_size": "2", "hidden_size": 3}},
-    "a state that is a list": {"state_dict": [1, 2]},
-    "a state without tensors": {"state_dict": {"cell.weight_ih_l0": 3}},
-    "a sparse read-out": {"readout": {"weight": torch.ones(2, 3).to_sparse(), "bias": None}},
-    "a task without a text": {"task": {"name": 3}},
-    "training that is text": {"training": "x"},
-}
-
-
-@pytest.mark.parametrize("changes", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_a_document_that_says_something_else_is_refused_in_a_sentence(changes, tmp_path):
-    torch.save(DOCUMENT | changes, tmp_path / "a.pt")
-    assert refusal(tmp_path / "a.pt")
-
-
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to(path)])
 def test_what_is_no_file_to_read_is_refused_in_a_sentence(make, tmp_path):
     make(tmp_path / "a.pt")
@@ -224,7 +206,8 @@ def test_no_small_file_takes_more_memory_than_a_file_may(tmp_path):
     zipped(tmp_path / "2.pt", PICKLES["much room"])
     zipped(tmp_path / "3.pt", PICKLES["a repeated number"], b"\0" * 4)
     old(tmp_path / "4.pt", PICKLES["an unknown size"])
-    torch.save(DOCUMENT | DOCUMENTS["many of each"], tmp_path / "5.pt")
+    many = {"config": {"input_size": 999, "hidden_size": 999, "num_layers": 999}}
+    torch.save(DOCUMENT | many, tmp_path / "5.pt")
     files = [str(path) for path in sorted(tmp_path.iterdir())]
     assert sum(os.path.getsize(file) for file in files) < 2**21
     done = subprocess.run([sys.executable, "-c", MEASURED, *files], capture_output=True, text=True, check=True)
