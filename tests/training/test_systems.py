@@ -25,7 +25,7 @@ SETTINGS = {
 }
 LEARNING = {name: system for name, system in ((name, example(name)) for name in SYSTEMS) if list(system.parameters())}
 # Of the dearest steps half as many are enough.
-EPOCHS = {"ernn-exact": 2, "urnn": 2, "kru": 2}
+EPOCHS = {"ernn-exact": 2, "urnn": 2, "fc-urnn": 2, "kru": 2}
 # How far below guessing, ln 10, the loss is to fall in 48 steps. The exact ERNN sees no order in the pixels but
 # whether their places are even, and learns little.
 LEARNED = {"ernn-exact": 0.03}
