@@ -68,7 +68,7 @@ test-oldest:
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 fuzz: $(VENV)/dev.stamp
-	DYNLAB_EXAMPLES=3000 nice $(BIN)/python -m pytest tests/checkpoints/test_damaged.py
+	DYNLAB_EXAMPLES=3000 nice $(BIN)/python -m pytest tests/checkpoints/test_inert.py tests/checkpoints/test_hostile_files.py
 
 faults: $(VENV)/dev.stamp
 	DYNLAB_FAULTS=100 DYNLAB_CLUSTER_WORKERS=4 nice $(BIN)/python -m pytest tests/faults tests/sweep/test_cluster.py

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-# its examples are collected where what it goes with is installed; tests/training/test_hugging_face.py says so
+# its examples are collected where what it goes with is installed; tests/training/test_stability_monitor.py says so
 collect_ignore = [] if find_spec("transformers") else ["dynlab/training/hugging_face.py"]
 # text that generated modules take up
 collect_ignore += ["dynlab/diagnostics/lyapunov/loops.py", "dynlab/trajectories/loops.py"]

@@ -16,13 +16,13 @@ from dynlab import from_function, from_module
 class Net(nn.Module):
     def __init__(self, hidden_size=4):
         super().__init__()
-        self.core = nn.GRU(3, hidden_size)
-        self.head = nn.Linear(hidden_size, 2)
+        self.core, self.head = nn.GRU(3, hidden_size), nn.Linear(hidden_size, 2)
 
 class Step(nn.Module):
     def __init__(self):
         super().__init__()
         self.mix = nn.Linear(2, 2)
+
     def forward(self, state, input):
         return tanh(self.mix(state))
 
@@ -34,24 +34,19 @@ def as_module():
 
 def fails(width=0):
     raise RuntimeError("no such width")
-
-class Bare(nn.Module):
-    pass
-
-number = 3
-
-def not_a_module():
-    return {}
 """
+STATE = torch.tensor([0.3, -2.0], dtype=torch.float64)
 
 
-@pytest.fixture
-def name(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def working_folder(tmp_path, monkeypatch):
     """The module in the working folder, which is not on the path, as for somebody who types the command there."""
     (tmp_path / "own_networks.py").write_text(MODULE)
+    (tmp_path / "broken.py").write_text("x = (")
+    (tmp_path / "ends.py").write_text("import sys\nsys.exit(5)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
-    yield "own_networks"
+    yield
     sys.modules.pop("own_networks", None)
 
 
@@ -59,50 +54,47 @@ def saved(hidden=4):
     return nn.ModuleDict({"core": nn.GRU(3, hidden), "head": nn.Linear(hidden, 2)})
 
 
-def test_the_users_class_takes_the_weights_and_its_layer_is_found(name):
-    model = saved()
-    torch.save({"state_dict": model.state_dict()}, "a.pt")
-    path = list(sys.path)
-    found = read("a.pt", system_factory=f"{name}:Net")
+def own(name, **options):
+    return read("a.pt", system_factory=f"own_networks:{name}", **options)
+
+
+def assert_steps_by(linear, system):
+    torch.testing.assert_close(system.step(STATE, torch.zeros(0)), torch.tanh(linear.double()(STATE)))
+
+
+def test_the_users_class_takes_the_weights_and_the_hyper_parameters_that_it_has(tmp_path):
+    model, path = saved(6), list(sys.path)
+    torch.save({"state_dict": model.state_dict(), "hyper_parameters": {"hidden_size": 6, "lr": 0.1}}, "a.pt")
+    found = own("Net")
     assert torch.equal(found.system.weight_hh, model["core"].weight_hh_l0.double())
     assert found.source["file"] == "a.pt"
     assert sys.path == path
 
 
-def test_the_factory_is_given_the_hyper_parameters_that_it_takes(name):
-    torch.save({"state_dict": saved(6).state_dict(), "hyper_parameters": {"hidden_size": 6, "lr": 0.1}}, "a.pt")
-    assert read("a.pt", system_factory=f"{name}:Net").system.state_size == 6
-
-
 @pytest.mark.parametrize("prefix", ["mix.", "f.mix."])  # saved from the module, and from the system of it
 @pytest.mark.parametrize("factory", ["as_system", "as_module"])
-def test_a_step_of_the_users_own_becomes_a_system(factory, prefix, name):
+def test_a_step_of_the_users_own_becomes_a_system(factory, prefix):
     linear = nn.Linear(2, 2)
     torch.save({f"{prefix}{key}": value for key, value in linear.state_dict().items()}, "a.pt")
-    system = read("a.pt", system_factory=f"{name}:{factory}").system
-    state = torch.tensor([0.3, -2.0], dtype=torch.float64)
-    torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tanh(linear.double()(state)))
+    assert_steps_by(linear, own(factory).system)
 
 
 WRONG = {
-    "no colon": ("own_networks", "takes PACKAGE.MODULE:FACTORY, got 'own_networks'"),
-    "no such module": ("own_netwroks:Net", "cannot be imported.*run in the folder"),
-    "no such name": ("own_networks:Nett", "cannot be imported"),
-    "not callable": ("own_networks:number", "failed .*not a callable"),
-    "fails": ("own_networks:fails", r"failed \(RuntimeError: no such width\)"),
-    "makes no module": ("own_networks:not_a_module", "must make a torch.nn.Module, got dict"),
-    "other weights": ("own_networks:Step", "weights do not fit what own_networks:Step makes.*mix.weight"),
-    "no sizes": ("own_networks:Bare", r"from_module\(module, state_size=8, input_size=3\), with order='xh'"),
-    "no Python": ("broken:x", r"cannot be imported \(SyntaxError.*line 1"),
-    "ends its program": ("ends:x", r"cannot be imported \(SystemExit: 5\): in .*ends.py, line 2"),
+    "own_networks": "takes PACKAGE.MODULE:FACTORY, got 'own_networks'",
+    "own_netwroks:Net": "cannot be imported.*run in the folder",
+    "own_networks:Nett": "cannot be imported",
+    "own_networks:__name__": "failed .*not a callable",
+    "own_networks:fails": r"failed \(RuntimeError: no such width\)",
+    "fractions:Fraction": "must make a torch.nn.Module, got Fraction",
+    "own_networks:Step": "weights do not fit what own_networks:Step makes.*mix.weight",
+    "broken:x": r"cannot be imported \(SyntaxError.*line 1",
+    "ends:x": r"cannot be imported \(SystemExit: 5\): in .*ends.py, line 2",
 }
 
 
-@pytest.mark.parametrize("factory, sentence", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_with_a_factory_is_one_sentence(factory, sentence, name, tmp_path):
-    (tmp_path / "broken.py").write_text("x = (")
-    (tmp_path / "ends.py").write_text("import sys\nsys.exit(5)")
-    torch.save({"state_dict": {} if "Bare" in factory else saved().state_dict()}, "a.pt")
+@pytest.mark.parametrize("factory, sentence", WRONG.items())
+def test_what_is_wrong_with_a_factory_is_one_sentence(factory, sentence):
+    torch.save({"state_dict": saved().state_dict()}, "a.pt")
     with pytest.raises(UserError, match=sentence) as refused:
         read("a.pt", system_factory=factory)
     assert "\n" not in str(refused.value)
@@ -115,29 +107,21 @@ def larger(*parts):
 
 
 @pytest.mark.parametrize("wrapped", [lambda one: one, lambda one: {"model": one, "epoch": 3}])
-def test_a_step_is_found_inside_a_larger_model_however_that_is_wrapped(wrapped, name):
+def test_a_step_is_found_inside_a_larger_model_however_that_is_wrapped(wrapped):
     model = larger("cell")
     torch.save(wrapped(model.state_dict()), "a.pt")
-    found = read("a.pt", system_factory=f"{name}:as_system")
-    state = torch.tensor([0.3, -2.0], dtype=torch.float64)
-    expected = torch.tanh(model["cell"]["mix"].double()(state))
-    torch.testing.assert_close(found.system.step(state, torch.zeros(0)), expected)
-    assert "a.pt holds the weights of a larger model: own_networks:as_system is given those of cell." in found.assumed
+    found = own("as_system")
+    assert_steps_by(model["cell"]["mix"], found.system)
+    assert "own_networks:as_system is given those of cell" in found.assumed
+    model["cell"]["norm"] = nn.LayerNorm(2)  # which its step may use
+    torch.save(wrapped(model.state_dict()), "a.pt")
+    with pytest.raises(UserError, match=r"do not fit .*save the state_dict of a part alone"):
+        own("as_system")
 
 
-def test_of_several_parts_that_fit_one_is_chosen_by_its_name(name):
+def test_of_several_parts_that_fit_one_is_chosen_by_its_name():
     model = larger("encoder", "decoder")
     torch.save(model.state_dict(), "a.pt")
-    with pytest.raises(UserError, match=r"holds 2 parts that fit .* choose with --layer encoder or decoder"):
-        read("a.pt", system_factory=f"{name}:as_system")
-    system = read("a.pt", system_factory=f"{name}:as_system", layer="decoder").system
-    state = torch.tensor([0.3, -2.0], dtype=torch.float64)
-    torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tanh(model["decoder"]["mix"].double()(state)))
-
-
-def test_a_part_with_a_weight_more_than_the_class_has_is_not_loaded(name):
-    model = larger("cell")
-    model["cell"]["norm"] = nn.LayerNorm(2)  # which its step may use
-    torch.save(model.state_dict(), "a.pt")
-    with pytest.raises(UserError, match=r"do not fit .*save the state_dict of a part alone"):
-        read("a.pt", system_factory=f"{name}:as_system")
+    with pytest.raises(UserError, match=r"2 parts that fit .* --layer encoder or decoder"):
+        own("as_system")
+    assert_steps_by(model["decoder"]["mix"], own("as_system", layer="decoder").system)

@@ -1,44 +1,75 @@
-"""Files that are made to hang, crash or swell their reader: each is read, or refused in a sentence, within seconds."""
+"""Files that are damaged, or made to hang, crash or swell their reader: each is read, or refused in a sentence."""
 
 import copy
+import io
 import json
 import os
+import pathlib
 import pickle
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 
 import pytest
+import safetensors.torch
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from dynlab import checkpoints, create
-from dynlab.checkpoints import describe, read
+from dynlab.checkpoints import describe
 from dynlab.errors import UserError
 
-QUICK = 10.0  # seconds of the processor, on which other programs may run
+EXAMPLES = int(os.environ.get("DYNLAB_EXAMPLES", "60"))
+FIRST = 2500  # bytes, where the heads and names of these small files lie
+NETWORK = nn.LSTM(2, 3).state_dict()
+DOCUMENT = checkpoints.document(create("lstm", input_size=2, hidden_size=3), nn.Linear(3, 2), "sine", {"epochs": 1})
 
 
-def outcome(use, path):
-    """The sentence that refuses a file, or what is found in it, which JSON can hold."""
-    before = time.process_time()
+def refusal(path):
+    """The sentence that refuses a file, or nothing where it is read and JSON can hold what is found."""
+    said = ""
     try:
-        found = use(path)
-        if use is describe:
-            json.dumps(found, allow_nan=False)
-        return found
+        json.dumps(describe(path), allow_nan=False)
     except UserError as error:
-        return str(error)
-    finally:
-        assert time.process_time() - before < QUICK
+        said = str(error)
+    assert "\n" not in said
+    return said
 
 
-def refused(use, path):
-    """Whether a file is refused in one sentence."""
-    said = outcome(use, path)
-    return isinstance(said, str) and "\n" not in said
+def saved(content, **how):
+    made = io.BytesIO()
+    torch.save(content, made, **how)
+    return made.getvalue()
+
+
+WHOLE = {
+    "zip": saved({"state_dict": NETWORK, "hp": pathlib.PurePosixPath("x")}),
+    "before 1.6": saved(NETWORK, _use_new_zipfile_serialization=False),
+    "module": saved(nn.Sequential(nn.GRU(2, 3))),
+    "document": saved(DOCUMENT),
+    "safetensors": safetensors.torch.save(NETWORK, {"format": "pt"}),
+    "plain pickle": pickle.dumps(NETWORK, protocol=2),
+}
+changes = st.lists(
+    st.tuples(st.integers(0, FIRST), st.sampled_from([0, 1, 4, 30]), st.binary(max_size=30)), min_size=1, max_size=5
+)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", WHOLE)
+@settings(max_examples=EXAMPLES)
+@given(changes=changes, kept=st.one_of(st.none(), st.integers(1, FIRST)))
+@example(changes=[], kept=None)
+def test_a_damaged_file_is_read_or_refused_in_one_sentence(kind, changes, kept, tmp_path_factory):
+    data = bytearray(WHOLE[kind])
+    for start, length, new in changes:
+        data[start : start + length] = new
+    path = tmp_path_factory.getbasetemp() / "damaged.pt"
+    path.write_bytes(data[:kept])
+    refusal(path)
 
 
 def zipped(path, content, numbers=b""):
@@ -117,49 +148,18 @@ PICKLES = {
 }
 
 
-@pytest.mark.parametrize("form", ["zip", "old"])
 @pytest.mark.parametrize("content", PICKLES.values(), ids=PICKLES)
-def test_a_pickle_that_is_made_to_harm_does_none(content, form, tmp_path):
-    path = tmp_path / "a.pt"
-    if form == "old":
-        old(path, content)
-    else:
-        zipped(path, content, b"\0" * 4)
-    outcome(describe, path)
+def test_a_pickle_that_is_made_to_harm_does_none(content, tmp_path):
+    zipped(tmp_path / "a.pt", content, b"\0" * 4)
+    old(tmp_path / "b.pt", content)
+    refusal(tmp_path / "a.pt")
+    refusal(tmp_path / "b.pt")
 
 
-NETWORK = nn.LSTM(2, 3).state_dict()
-
-
-def document(**changes):
-    made = checkpoints.document(create("lstm", input_size=2, hidden_size=3), nn.Linear(3, 2), "sine", {"epochs": 1})
-    return made | changes
-
-
-DOCUMENTS = {
-    "many units": {"config": {"input_size": 2, "hidden_size": 10**6}},
-    "many of each": {"config": {"input_size": 999, "hidden_size": 999, "num_layers": 999}},
-    "a great size": {"config": {"input_size": 10**5000, "hidden_size": 3}},
-    "a text for a size": {"config": {"input_size": "2", "hidden_size": 3}},
-    "a state that is a list": {"state_dict": [1, 2]},
-    "a state without tensors": {"state_dict": {"cell.weight_ih_l0": 3}},
-    "a sparse read-out": {"readout": {"weight": torch.ones(2, 3).to_sparse(), "bias": None}},
-    "a task without a text": {"task": {"name": 3}},
-    "training that is text": {"training": "x"},
-    "a system that is none": {"system": "nothing"},
-}
-
-
-@pytest.mark.parametrize("changes", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_a_document_that_says_something_else_is_refused_in_a_sentence(changes, tmp_path):
-    torch.save(document(**changes), tmp_path / "a.pt")
-    assert refused(describe, tmp_path / "a.pt")
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to(path)])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to(path)])
 def test_what_is_no_file_to_read_is_refused_in_a_sentence(make, tmp_path):
     make(tmp_path / "a.pt")
-    assert refused(describe, tmp_path / "a.pt")
+    assert refusal(tmp_path / "a.pt")
 
 
 def test_parts_that_overlap_are_refused(tmp_path):
@@ -169,19 +169,14 @@ def test_parts_that_overlap_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.pt") as archive:
         entries = archive.infolist()
     with zipfile.ZipFile(tmp_path / "b.pt", "w") as archive:
-        archive.fp.write(whole[: archive_end(whole)])
+        archive.fp.write(whole[: whole.index(b"PK\x01\x02")])  # where a zip's list of its parts begins
         for number in range(100):
             for entry in entries:
                 copied = copy.copy(entry)
                 copied.filename = f"{entry.filename}{number or ''}"
                 archive.filelist.append(copied)
         archive._didModify, archive.start_dir = True, archive.fp.tell()
-    assert "overlap" in outcome(read, tmp_path / "b.pt")
-
-
-def archive_end(whole):
-    """The place where a zip's list of its parts begins."""
-    return whole.index(b"PK\x01\x02")
+    assert "overlap" in refusal(tmp_path / "b.pt")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
@@ -190,7 +185,7 @@ def test_two_parts_of_one_name_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.pt", "a") as archive:
         name = next(each for each in archive.namelist() if each.endswith("/data/1"))
         archive.writestr(name, bytes(archive.getinfo(name).file_size))
-    assert "two have one name" in outcome(read, tmp_path / "a.pt")
+    assert "two have one name" in refusal(tmp_path / "a.pt")
 
 
 MEASURED = """
@@ -211,32 +206,32 @@ def test_no_small_file_takes_more_memory_than_a_file_may(tmp_path):
     zipped(tmp_path / "2.pt", PICKLES["much room"])
     zipped(tmp_path / "3.pt", PICKLES["a repeated number"], b"\0" * 4)
     old(tmp_path / "4.pt", PICKLES["an unknown size"])
-    torch.save(document(**DOCUMENTS["many of each"]), tmp_path / "5.pt")
+    many = {"config": {"input_size": 999, "hidden_size": 999, "num_layers": 999}}
+    torch.save(DOCUMENT | many, tmp_path / "5.pt")
     files = [str(path) for path in sorted(tmp_path.iterdir())]
     assert sum(os.path.getsize(file) for file in files) < 2**21
     done = subprocess.run([sys.executable, "-c", MEASURED, *files], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 600  # mebibytes, of which 512 are allowed
 
 
-@pytest.mark.parametrize("member", ["data/0", "data/2", "data.pkl", "byteorder"])
+@pytest.mark.parametrize("member", ["data/0", "data.pkl"])
 def test_a_file_whose_contents_have_changed_since_it_was_written_is_refused(member, tmp_path):
     """torch itself reads another number where one bit of a weight has changed."""
     path = tmp_path / "x.pt"
-    torch.save(nn.LSTM(3, 4).state_dict(), path)
+    torch.save(NETWORK, path)
     with zipfile.ZipFile(path) as archive:
         content = next(archive.read(name) for name in archive.namelist() if name.endswith(f"/{member}"))
     whole = path.read_bytes()
     place = whole.index(content) + len(content) - 1
     path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x20]) + whole[place + 1 :])
-    assert refused(describe, path)
-    assert refused(read, path)
+    assert refusal(path)
 
 
 def test_a_file_without_checksums_is_read(tmp_path):
     """As torch writes it where it is told so, with 0 in their place."""
     torch.serialization.set_crc32_options(False)
     try:
-        torch.save(nn.LSTM(3, 4).state_dict(), tmp_path / "x.pt")
+        torch.save(NETWORK, tmp_path / "x.pt")
     finally:
         torch.serialization.set_crc32_options(True)
-    assert describe(tmp_path / "x.pt")["parameters"] == 144
+    assert not refusal(tmp_path / "x.pt")

@@ -18,87 +18,65 @@ NORMS = {
     "the older spectral norm": nn.utils.spectral_norm,
     "pruning": lambda layer, name: nn.utils.prune.random_unstructured(layer, name, 0.5),
 }
-pytestmark = pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
 
 
-@pytest.fixture(params=NORMS)
-def model(request):
-    """A network inside a model with both of a layer's matrices normalised, in evaluation mode after some steps."""
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+@pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS)
+def test_a_step_of_what_is_read_is_the_models(norm, tmp_path):
     torch.manual_seed(0)
     layer = nn.GRU(2, 3)
     for name in ("weight_ih_l0", "weight_hh_l0"):
-        NORMS[request.param](layer, name)
-    model = nn.ModuleDict({"encoder": layer, "head": nn.Linear(3, 2)})
+        norm(layer, name)
     for _ in range(5):
         layer(torch.randn(4, 1, 2))  # spectral norm follows its vectors while it is trained
-    return model.eval()
-
-
-@pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
-def test_a_step_of_what_is_read_is_the_models(model, suffix, tmp_path):
-    path = tmp_path / f"model{suffix}"
-    state = {name: value.contiguous() for name, value in model.state_dict().items()}
-    torch.save(state, path) if suffix == ".pt" else save_file(state, path)
-    system = checkpoints.read(path).system
-    inputs, state = torch.randn(1, 2), torch.randn(1, 3)
-    expected = model["encoder"](inputs[None], state[None])[1][0]
-    torch.testing.assert_close(system.step(state, inputs), expected)
-
-
-def test_what_another_parametrization_computes_is_not_guessed(tmp_path):
-    layer = nn.utils.parametrizations.orthogonal(nn.RNN(2, 3), "weight_hh_l0")
-    torch.save(layer.state_dict(), tmp_path / "rnn.pt")
-    with pytest.raises(UserError, match="remove_parametrizations"):
-        checkpoints.read(tmp_path / "rnn.pt")
-
-
-class WeightDrop(nn.Module):
-    """As AWD-LSTM wraps an LSTM: the trained weights are its own, the layer has what was left of the last step."""
-
-    def __init__(self, layer):
-        super().__init__()
-        self.module = layer
-        self.weight_hh_l0_raw = nn.Parameter(layer.weight_hh_l0.data.clone())
-        layer.weight_hh_l0.data *= torch.rand_like(layer.weight_hh_l0) > 0.5
+    model = nn.ModuleDict({"encoder": layer, "head": nn.Linear(3, 2)}).eval()
+    x, h = torch.randn(1, 2), torch.randn(1, 3)
+    expected = layer(x[None], h[None])[1][0]
+    torch.save(model.state_dict(), tmp_path / "a.pt")
+    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, tmp_path / "a.safetensors")
+    for file in ("a.pt", "a.safetensors"):
+        torch.testing.assert_close(checkpoints.read(tmp_path / file).system.step(h, x), expected)
 
 
 @pytest.mark.parametrize("prefix", ["", "0.rnns.0."])
 @pytest.mark.parametrize("left_out", [[], ["module.weight_hh_l0"]])
 def test_the_trained_weights_of_weight_drop_are_read_and_not_the_masked_ones(prefix, left_out, tmp_path):
-    state = WeightDrop(nn.LSTM(2, 3)).state_dict()
-    kept = {f"{prefix}{name}": value for name, value in state.items() if name not in left_out}
-    torch.save(kept, tmp_path / "a.pt")
+    """As AWD-LSTM wraps an LSTM: the trained weights are its own, the layer has what was left of the last step."""
+    state = {f"module.{name}": value for name, value in nn.LSTM(2, 3).state_dict().items()}
+    state["weight_hh_l0_raw"] = state["module.weight_hh_l0"].clone()
+    state["module.weight_hh_l0"] *= torch.rand(12, 3) > 0.5
+    torch.save({f"{prefix}{key}": value for key, value in state.items() if key not in left_out}, tmp_path / "a.pt")
     found = checkpoints.read(tmp_path / "a.pt").system
     assert torch.equal(found.weight_hh, state["weight_hh_l0_raw"])
     assert torch.equal(found.weight_ih, state["module.weight_ih_l0"])
 
 
 def test_a_norm_one_level_above_its_layer_is_computed(tmp_path):
-    layer = nn.GRU(2, 3)
-    v, g = layer.weight_hh_l0.data, torch.rand(9, 1)
-    torch.save(
-        {"module." + k: v for k, v in layer.state_dict().items()} | {"weight_hh_l0_g": g, "weight_hh_l0_v": v},
-        tmp_path / "a.pt",
-    )
-    torch.testing.assert_close(
-        checkpoints.read(tmp_path / "a.pt").system.weight_hh, g * v / v.norm(dim=1, keepdim=True)
-    )
+    weights = nn.GRU(2, 3).state_dict()
+    v, g = weights["weight_hh_l0"], torch.rand(9, 1)
+    above = {"weight_hh_l0_g": g, "weight_hh_l0_v": v}
+    torch.save({f"module.{key}": value for key, value in weights.items()} | above, tmp_path / "a.pt")
+    found = checkpoints.read(tmp_path / "a.pt").system.weight_hh
+    torch.testing.assert_close(found, g * v / v.norm(dim=1, keepdim=True))
 
 
-@pytest.mark.parametrize(
-    "parts, layers, sentence",
-    [
-        ({"weight_hh_l0_raw": (9, 3)}, ("a", "b"), "which, the file does not tell"),
-        (
-            {"weight_hh_l0_g": (9, 2), "weight_hh_l0_v": (9, 3)},
-            ("a",),
-            "beside them 'weight_hh_l0_g', 'weight_hh_l0_v'",
-        ),
-        ({"weight_hh_l0_mask": (9, 3)}, ("a",), "beside them 'weight_hh_l0_mask'"),
-    ],
-)
+UNTOLD = {
+    "two layers": ({"weight_hh_l0_raw": (9, 3)}, "ab", "which, the file does not tell"),
+    "another shape": ({"weight_hh_l0_g": (9, 2), "weight_hh_l0_v": (9, 3)}, "a", "beside them 'weight_hh_l0_g'"),
+    "a mask alone": ({"weight_hh_l0_mask": (9, 3)}, "a", "beside them 'weight_hh_l0_mask'"),
+}
+
+
+@pytest.mark.parametrize("parts, layers, sentence", UNTOLD.values(), ids=UNTOLD)
 def test_parts_above_a_layer_that_do_not_tell_its_weights_are_refused(parts, layers, sentence, tmp_path):
     tensors = {f"{layer}.{name}": value for layer in layers for name, value in nn.GRU(2, 3).state_dict().items()}
     torch.save(tensors | {name: torch.ones(shape) for name, shape in parts.items()}, tmp_path / "a.pt")
     with pytest.raises(UserError, match=sentence):
-        checkpoints.read(tmp_path / "a.pt", layer=layers[0])
+        checkpoints.read(tmp_path / "a.pt", layer="a")
+
+
+def test_another_parametrization_is_not_guessed(tmp_path):
+    layer = nn.utils.parametrizations.orthogonal(nn.RNN(2, 3), "weight_hh_l0")
+    torch.save(layer.state_dict(), tmp_path / "a.pt")
+    with pytest.raises(UserError, match="remove_parametrizations"):
+        checkpoints.read(tmp_path / "a.pt")

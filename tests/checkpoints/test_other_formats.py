@@ -1,4 +1,4 @@
-"""Networks in files of other programs: the sentence names a way to a checkpoint that is read, and that way works."""
+"""Networks in other forms and of other programs: the sentence names a way to a checkpoint that is read."""
 
 import doctest
 import zipfile
@@ -14,58 +14,23 @@ from dynlab.checkpoints import describe, read
 from dynlab.errors import UserError
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-own.md"
-BY_NUMPY = "write its arrays under torch's names with numpy.savez, as docs/your-own.md shows"
 
 
 class Reader(nn.Module):
-    """A recurrent layer and its read-out."""
-
     def __init__(self):
         super().__init__()
-        self.rnn = nn.LSTM(3, 4)
-        self.fc = nn.Linear(4, 2)
+        self.rnn, self.fc = nn.LSTM(3, 4), nn.Linear(4, 2)
 
     def forward(self, inputs):
         return self.fc(self.rnn(inputs)[0])
 
 
-def scripted(model, path):
-    torch.jit.save(torch.jit.script(model), path)
+def scripted(path):
+    torch.jit.save(torch.jit.script(Reader()), path)
 
 
-def exported(model, path):
-    torch.export.save(torch.export.export(model, (torch.zeros(2, 1, 3),)), path)
-
-
-def by_jit(path, new_path):
-    torch.save(torch.jit.load(path).state_dict(), new_path)
-
-
-def by_export(path, new_path):
-    torch.save(torch.export.load(path).state_dict, new_path)
-
-
-WAYS = {
-    "TorchScript": (scripted, by_jit, "torch.save(torch.jit.load(path).state_dict(), new_path)"),
-    "torch.export": (exported, by_export, "torch.save(torch.export.load(path).state_dict, new_path)"),
-}
-
-
-@pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning", "ignore::torch.jit.TracerWarning"
-)
-@pytest.mark.parametrize("make, way, sentence", WAYS.values(), ids=WAYS)
-def test_the_way_out_of_a_form_of_torchs_gives_the_same_weights(make, way, sentence, tmp_path):
-    model = Reader().eval()
-    make(model, tmp_path / "a.pt2")
-    for use in (read, describe):
-        with pytest.raises(UserError) as refused:
-            use(tmp_path / "a.pt2")
-        assert sentence in str(refused.value)
-    way(tmp_path / "a.pt2", tmp_path / "b.pt")
-    found = read(tmp_path / "b.pt")
-    assert (found.layer, found.readout_name) == ("rnn", "fc")
-    assert torch.equal(dict(found.system.named_parameters())["weight_hh"], model.rnn.weight_hh_l0)
+def exported(path):
+    torch.export.save(torch.export.export(Reader().eval(), (torch.zeros(2, 1, 3),)), path)
 
 
 def keras(path):
@@ -79,29 +44,27 @@ def hdf5(path):
         file["model_weights/gru/kernel"] = np.zeros((2, 9))
 
 
-def onnx(path):
-    path.write_bytes(b"\x08\x0e\x12\x07pytorch:\x20\x12\x01g*\x1b")
-
-
 OTHERS = {
-    "Keras": (keras, "a.keras", f"is a Keras model: {BY_NUMPY}."),
-    "Keras before 3": (hdf5, "a.h5", f"is an HDF5 file, as Keras and NetCDF write: of a network {BY_NUMPY}."),
-    "ONNX": (
-        onnx,
-        "a.bin",
-        f"is an ONNX model: save the state_dict of the network that it was made of, or {BY_NUMPY}.",
+    "a.pt": (scripted, r"torch.save\(torch.jit.load\(path\).state_dict\(\), new_path\)"),
+    "a.pt2": (exported, r"torch.save\(torch.export.load\(path\).state_dict, new_path\)"),
+    "a.keras": (keras, "is a Keras model: .*numpy.savez, as docs/your-own.md shows"),
+    "a.h5": (hdf5, "is an HDF5 file, .*numpy.savez"),
+    "a.bin": (
+        lambda path: path.write_bytes(b"\x08\x0e\x12\x07pytorch:\x20\x12\x01g*\x1b"),
+        "an ONNX model: .*state_dict",
     ),
-    "one array": (lambda path: np.save(path, np.eye(2)), "a.npy", "is one array: a checkpoint of arrays is"),
+    "a.npy": (lambda path: np.save(path, np.eye(2)), "is one array"),
 }
 
 
-@pytest.mark.parametrize("make, name, sentence", OTHERS.values(), ids=OTHERS)
-def test_a_file_of_another_program_is_refused_with_a_way_out(make, name, sentence, tmp_path):
+@pytest.mark.filterwarnings("ignore")  # torch's, of its own forms
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_file_of_another_program_is_refused_with_a_way_out(name, tmp_path):
+    make, sentence = OTHERS[name]
     make(tmp_path / name)
     for use in (read, describe):
-        with pytest.raises(UserError) as refused:
+        with pytest.raises(UserError, match=sentence):
             use(tmp_path / name)
-        assert f"{tmp_path / name} {sentence}" in str(refused.value)
 
 
 def sigmoid(values):

@@ -1,19 +1,15 @@
 """The official files of Daily and Sports Activities: all 9,120 of them of a few rows, some of their full length."""
 
-import io
 import itertools
-import zipfile
 
 import numpy as np
 import pytest
+from archives import put, zipped
 
 from dynlab.tasks import create, dsa19, recordings
 
 ROWS = ",".join(["{}"] + [f"{0.25 * channel:.5g}" for channel in range(1, 45)])
-
-
-def name(activity, subject, segment):
-    return f"a{activity:02d}/p{subject}/s{segment:02d}.txt"
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def first_value(activity, subject, segment, step):
@@ -21,27 +17,15 @@ def first_value(activity, subject, segment, step):
     return 100 * activity + 10 * subject + 0.125 * segment - step
 
 
-def text(activity, subject, segment, steps=125):
-    return "\n".join(ROWS.format(first_value(activity, subject, segment, t)) for t in range(steps)) + "\n"
-
-
 def files(activities, segments, steps=125):
-    places = itertools.product(range(1, activities + 1), range(1, 9), range(1, segments + 1))
-    return {name(*place): text(*place, steps) for place in places}
-
-
-def zipped(files, folder="data/"):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(folder, "")
-        for path, content in files.items():
-            archive.writestr(f"{folder}{path}", content)
-    return buffer.getvalue()
-
-
-@pytest.fixture(autouse=True)
-def no_other_copy(alone):
-    pass
+    return {
+        f"a{activity:02d}/p{subject}/s{segment:02d}.txt": "".join(
+            ROWS.format(first_value(activity, subject, segment, step)) + "\n" for step in range(steps)
+        )
+        for activity, subject, segment in itertools.product(
+            range(1, activities + 1), range(1, 9), range(1, segments + 1)
+        )
+    }
 
 
 @pytest.fixture
@@ -52,41 +36,33 @@ def few(monkeypatch):
     return files(2, 3)
 
 
-def put(where, form, files):
-    where.mkdir(parents=True, exist_ok=True)
-    if form == "folder":
-        for path, content in files.items():
-            (where / "data" / path).parent.mkdir(parents=True, exist_ok=True)
-            (where / "data" / path).write_text(content)
-    elif form == "inner":
-        (where / dsa19.INNER_ARCHIVE).write_bytes(zipped(files))
-    elif form == "direct":
-        (where / dsa19.ARCHIVE).write_bytes(zipped(files))
-    else:
-        with zipfile.ZipFile(where / dsa19.ARCHIVE, "w") as outer:
-            outer.writestr("data.zip", zipped(files))
-
-
 def test_the_whole_set_is_split_by_subjects(monkeypatch, tmp_path):
-    monkeypatch.setattr(dsa19, "STEPS", 5)
-    put(tmp_path, "inner", files(19, 60, 5))
+    monkeypatch.setattr(dsa19, "STEPS", 2)
+    put(tmp_path, {dsa19.INNER_ARCHIVE: zipped(files(19, 60, 2), "data/")})
     task = create("dsa19", data_dir=tmp_path, retrain=True)
-    assert (task.train.inputs.shape, task.test.inputs.shape) == ((4560, 5, 45), (4560, 5, 45))
-    assert np.bincount(task.train.targets).tolist() == [240] * 19
-    assert np.bincount(task.test.targets).tolist() == [240] * 19
-    assert set(task.train.subjects) == {1, 2, 3, 4}
-    assert set(task.test.subjects) == {5, 6, 7, 8}
+    for part, subjects in ((task.train, {1, 2, 3, 4}), (task.test, {5, 6, 7, 8})):
+        assert part.inputs.shape == (4560, 2, 45)
+        assert np.bincount(part.targets).tolist() == [240] * 19
+        assert set(part.subjects) == subjects
     # activity 7, subject 6, segment 31: 240 tests of each activity, 60 of each subject
     row = 6 * 240 + 60 + 30
     raw = task.scaling.undo(task.test.inputs[row])
     assert (task.test.targets[row], task.test.subjects[row]) == (6, 6)
-    assert np.allclose(raw[:, 0], first_value(7, 6, 31, np.arange(5)), atol=1e-3)
+    assert np.allclose(raw[:, 0], first_value(7, 6, 31, np.arange(2)), atol=1e-3)
     assert np.allclose(raw[:, 1:], 0.25 * np.arange(1, 45), atol=1e-4)
 
 
-@pytest.mark.parametrize("form", ["folder", "inner", "direct", "outer"])
+FORMS = {
+    "folder": lambda files: {f"data/{name}": text for name, text in files.items()},
+    "inner": lambda files: {dsa19.INNER_ARCHIVE: zipped(files, "data/")},
+    "direct": lambda files: {dsa19.ARCHIVE: zipped(files, "data/")},
+    "outer": lambda files: {dsa19.ARCHIVE: zipped({"data.zip": zipped(files, "data/")})},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(form, few, tmp_path):
-    put(tmp_path / "daily_sports", form, few)
+    put(tmp_path / "daily_sports", FORMS[form](few))
     found, _ = dsa19.load(tmp_path, download=False)
     steps = np.arange(125)
     expected = [first_value(a, p, s, steps) for a in (1, 2) for p in range(1, 9) for s in (1, 2, 3)]
@@ -96,22 +72,21 @@ def test_every_form_is_read_alike(form, few, tmp_path):
 
 
 def test_one_subject_is_held_out_and_the_scaling_does_not_know_it(few, tmp_path):
-    put(tmp_path, "inner", few)
+    put(tmp_path, FORMS["inner"](few))
     task = create("dsa19", data_dir=tmp_path, seed=2)
     assert len(set(task.validation.subjects)) == 1
-    assert set(task.validation.subjects) | set(task.train.subjects) == {1, 2, 3, 4}
-    assert not set(task.validation.subjects) & set(task.train.subjects)
+    assert set(task.train.subjects) == {1, 2, 3, 4} - set(task.validation.subjects)
     shown = task.train.inputs[:].astype(np.float64)
     assert np.abs(shown.mean(axis=0)).max() < 1e-5
     assert np.allclose(shown[:, :, 0].std(axis=0), 1, atol=1e-5)
     assert np.array_equal(shown[:, :, 1:], np.zeros_like(shown[:, :, 1:]))  # these channels never change
 
 
-@pytest.mark.parametrize("standardise, axes", recordings.STANDARDISE.items())
-def test_moments_are_those_of_the_chosen_rows(standardise, axes):
+@pytest.mark.parametrize("axes", recordings.STANDARDISE.values(), ids=recordings.STANDARDISE)
+def test_moments_are_those_of_the_chosen_rows(axes):
     generator = np.random.default_rng(0)
-    raw = generator.normal(5, 3, (600, 4, 2)).astype(np.float32)
-    numbers = generator.permutation(600)[:450]
+    raw = generator.normal(5, 3, (60, 4, 2)).astype(np.float32)
+    numbers = generator.permutation(60)[:45]
     scaling = recordings.fit(raw, numbers, axes)
     chosen = raw[numbers].astype(np.float64)
     assert np.allclose(scaling.mean, chosen.mean(axis=axes), atol=1e-6)

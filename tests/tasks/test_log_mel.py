@@ -20,18 +20,12 @@ def hertz(mels):
     return 700 * (10 ** (mels / 2595) - 1)
 
 
-# where each filter begins, peaks and ends: the 34 corners of python_speech_features, in places of the spectrum
-CORNERS = np.floor(513 * hertz(np.linspace(0, mel(8000), 34)) / 16_000)
-
-
 def triangles():
-    """The filters, shape (filter, place)."""
+    """The filters, shape (filter, place): their 34 corners are those of python_speech_features."""
+    corners = np.floor(513 * hertz(np.linspace(0, mel(8000), 34)) / 16_000)
+    low, top, high = corners[:-2, None], corners[1:-1, None], corners[2:, None]
     places = np.arange(257)
-    filters = [
-        np.minimum((places - low) / (top - low), (high - places) / (high - top))
-        for low, top, high in zip(CORNERS, CORNERS[1:], CORNERS[2:], strict=False)
-    ]
-    return np.clip(filters, 0, None)
+    return np.clip(np.minimum((places - low) / (top - low), (high - places) / (high - top)), 0, None)
 
 
 def directly(samples):
@@ -53,11 +47,9 @@ def test_features_are_those_of_the_definition(length):
 
 
 def test_silence_is_the_floor():
-    assert np.allclose(log_mel(np.zeros(0)), np.log(1e-10))
     samples = np.random.default_rng(2).normal(0, 1000, 1600)  # the last tenth of the second
     quiet = np.isclose(log_mel(samples), np.log(1e-10)).all(axis=1)
-    assert quiet[:88].all()
-    assert not quiet[88:].any()
+    assert quiet.tolist() == [True] * 88 + [False] * 11
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):

@@ -4,20 +4,20 @@ import functools
 import gzip
 import hashlib
 import http.server
-import io
 import lzma
 import re
-import tarfile
 import threading
 
 import numpy as np
 import pytest
+from archives import put, tarred
 
 from dynlab.errors import UserError
 from dynlab.tasks import official
 
-CONTENT = {name: np.random.default_rng(i).bytes(5000 + i) for i, name in enumerate(["a.bin", "b.bin", "c"])}
+CONTENT = {name: np.random.default_rng(i).bytes(500 + i) for i, name in enumerate(["a.bin", "b.bin", "c"])}
 ARCHIVE = "set.tar.gz"
+ADDRESS = "http://nowhere.invalid/dir/set.tar.gz"
 
 
 def sha256(data):
@@ -25,22 +25,12 @@ def sha256(data):
 
 
 def archive(content):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as packed:
-        for name, data in [("README", b"x"), *reversed(content.items())]:
-            member = tarfile.TarInfo(f"./top/{name}")
-            member.size = len(data)
-            packed.addfile(member, io.BytesIO(data))
-    return buffer.getvalue()
+    return tarred({"README": b"x"} | dict(reversed(content.items())), folder="./top/")
 
 
-DATASET = official.DataSet(
-    "SET",
-    "set",
-    {name: sha256(data) for name, data in CONTENT.items()},
-    {ARCHIVE: ("http://nowhere.invalid/dir/set.tar.gz", "sha256:" + sha256(b""))},
-    "top",
-)
+def dataset(address=ADDRESS, sum_of=b""):
+    files = {name: sha256(data) for name, data in CONTENT.items()}
+    return official.DataSet("SET", "set", files, {ARCHIVE: (address, "sha256:" + sha256(sum_of))}, "top")
 
 
 @pytest.fixture(autouse=True)
@@ -49,81 +39,67 @@ def no_other_copy(monkeypatch, tmp_path):
     monkeypatch.setattr(official, "cache", lambda: tmp_path / "cache")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
+FORMS = {
+    "": lambda content: content,
+    ".gz": lambda content: {f"{name}.gz": gzip.compress(data) for name, data in content.items()},
+    ".xz": lambda content: {f"{name}.xz": lzma.compress(data) for name, data in content.items()},
+    "archive": lambda content: {ARCHIVE: archive(content)},
+}
 
 
-def put(folder, form, content=CONTENT):
-    folder.mkdir(parents=True, exist_ok=True)
-    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
-    if form == "archive":
-        (folder / ARCHIVE).write_bytes(archive(content))
-    else:
-        for name, data in content.items():
-            (folder / f"{name}{form}").write_bytes(pack[form](data))
+def read(data_dir, of=None, **options):
+    return official.read(of or dataset(), lambda _, content: content, data_dir, **({"download": False} | options))
 
 
-def whole(_, content):
-    return content
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("place", ["", "set"])
+def test_every_form_is_read_bit_for_bit(form, place, tmp_path):
+    put(tmp_path / "data" / place, FORMS[form](CONTENT))
+    assert read(tmp_path / "data")[0] == CONTENT
 
 
-def read(data_dir, dataset=DATASET, **options):
-    return official.read(dataset, whole, data_dir, **({"download": False} | options))
+@pytest.mark.parametrize("place", ["set/top", "top"])
+def test_an_unpacked_folder_is_read(place, tmp_path):
+    put(tmp_path / "data" / place, CONTENT)
+    assert read(tmp_path / "data")[0] == CONTENT
 
 
-PLACES = [("", ""), ("", "set/top"), (".gz", "set"), (".xz", "top")]
-
-
-@pytest.mark.parametrize("form, place", [*PLACES, ("archive", ""), ("archive", "set")])
-def test_every_form_is_read_bit_for_bit(form, place, folder):
-    put(folder / place, form)
-    found, _ = read(folder)
-    assert found == CONTENT
-
-
-def test_the_folder_that_is_named_goes_before_the_environment_and_the_cache(folder, tmp_path, monkeypatch):
-    put(tmp_path / "cache" / "set", ".gz")
+def test_the_folder_that_is_named_goes_before_the_environment_and_the_cache(tmp_path, monkeypatch):
+    put(tmp_path / "cache" / "set", FORMS[".gz"](CONTENT))
     assert read(None)[1] == "a.bin.gz, b.bin.gz, c.gz"
-    put(tmp_path / "environment", ".xz")
-    monkeypatch.setenv("DYNLAB_DATA", str(tmp_path / "environment"))
+    monkeypatch.setenv("DYNLAB_DATA", str(put(tmp_path / "environment", FORMS[".xz"](CONTENT))))
     assert read(None)[1] == "a.bin.xz, b.bin.xz, c.xz"
-    put(folder, "archive")
-    assert read(folder)[1] == ARCHIVE
+    assert read(put(tmp_path / "data", FORMS["archive"](CONTENT)))[1] == ARCHIVE
 
 
-@pytest.mark.parametrize("form", ["", ".gz", ".xz", "archive"])
-def test_a_changed_byte_is_named(form, folder):
-    changed = bytearray(CONTENT["b.bin"])
-    changed[-1] ^= 1
-    put(folder, form, CONTENT | {"b.bin": bytes(changed)})
+def flipped(data):
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_changed_byte_is_named(form, tmp_path):
+    put(tmp_path, FORMS[form](CONTENT | {"b.bin": flipped(CONTENT["b.bin"])}))
     name = ARCHIVE if form == "archive" else f"b.bin{form}"
     with pytest.raises(UserError, match=rf"{name} cannot be read as SET \(b.bin does not have its official"):
-        read(folder)
+        read(tmp_path)
 
 
 @pytest.mark.parametrize("form", [".gz", ".xz", "archive"])
 @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: b"none" * 200, lambda data: data[: len(data) // 2]])
-def test_a_damaged_file_is_named(form, damage, folder):
-    put(folder, form)
-    path = folder / (ARCHIVE if form == "archive" else f"a.bin{form}")
+def test_a_damaged_file_is_named(form, damage, tmp_path):
+    path = put(tmp_path, FORMS[form](CONTENT)) / (ARCHIVE if form == "archive" else f"a.bin{form}")
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UserError, match=rf"{re.escape(str(path))} cannot be read as SET .*get it anew from http"):
-        read(folder)
+        read(tmp_path)
 
 
-def test_an_archive_without_a_file_says_which(folder):
-    put(folder, "archive", {name: data for name, data in CONTENT.items() if name != "c"})
-    with pytest.raises(UserError, match=r"it lacks c\)"):
-        read(folder)
-
-
-def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(tmp_path):
+def test_what_is_not_at_hand_is_said(tmp_path):
     where = re.escape(str(tmp_path / "cache" / "set"))
-    message = rf"SET is not at hand: put {ARCHIVE}, from http://nowhere.invalid/dir/, .*DYNLAB_DATA.*{where}"
-    with pytest.raises(official.NotAtHand, match=message):
+    with pytest.raises(official.NotAtHand, match=rf"put {ARCHIVE}, from http://nowhere.invalid/.*DYNLAB_DATA.*{where}"):
         read(None)
+    put(tmp_path, FORMS["archive"]({name: data for name, data in CONTENT.items() if name != "c"}))
+    with pytest.raises(UserError, match="it lacks c"):
+        read(tmp_path)
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -148,6 +124,7 @@ def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with http.server.HTTPServer(("127.0.0.1", 0), Server) as serving:
         serving.asked, serving.missing, serving.content = 0, False, archive(CONTENT)
+        serving.of = dataset(f"http://127.0.0.1:{serving.server_port}/{ARCHIVE}", serving.content)
         thread = threading.Thread(target=functools.partial(serving.serve_forever, poll_interval=0.01))
         thread.start()
         yield serving
@@ -155,28 +132,17 @@ def server(monkeypatch):
         thread.join()
 
 
-@pytest.fixture
-def published(server):
-    address = f"http://127.0.0.1:{server.server_port}/{ARCHIVE}"
-    return official.DataSet(
-        "SET", "set", DATASET.files, {ARCHIVE: (address, "sha256:" + sha256(server.content))}, "top"
-    )
-
-
-def test_a_download_is_read_from_the_cache_and_made_once(server, published):
+def test_a_download_is_read_from_the_cache_and_made_once(server):
     for _ in range(2):
-        assert read(None, published, download=True)[0] == CONTENT
+        assert read(None, server.of, download=True)[0] == CONTENT
     assert server.asked == 1
 
 
-def test_a_corrupted_download_is_refused_and_not_kept(server, published, tmp_path):
-    server.content = server.content[:-1] + b"?"
+def test_a_corrupted_or_missing_download_is_refused_and_not_kept(server, tmp_path):
+    server.content = flipped(server.content)
     with pytest.raises(UserError, match=r"SET could not be downloaded \(.*hash of downloaded file"):
-        read(None, published, download=True)
-    assert not list((tmp_path / "cache" / "set").iterdir())
-
-
-def test_a_missing_file_is_said_as_the_server_says_it(server, published):
+        read(None, server.of, download=True)
     server.missing = True
-    with pytest.raises(UserError, match=r"\(the server answered 404 Not Found\): start again"):
-        read(None, published, download=True)
+    with pytest.raises(UserError, match="the server answered 404 Not Found"):
+        read(None, server.of, download=True)
+    assert not list((tmp_path / "cache" / "set").iterdir())

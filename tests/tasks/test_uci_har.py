@@ -1,16 +1,15 @@
 """The official files of UCI HAR, on a small fixture in their format; the real ones where they are at hand."""
 
 import hashlib
-import io
 import os
-import zipfile
 from importlib import resources
 
 import numpy as np
 import pytest
+from archives import put, zipped
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, har, recordings
+from dynlab.tasks import create, har, recordings, task
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -23,22 +22,21 @@ def official_number(value):
 
 
 @pytest.fixture
-def signals():
+def arrays(alone, monkeypatch):
     generator = np.random.default_rng(0)
-    shapes = {"train": TRAIN, "test": TEST}
-    arrays = {}
-    for split, samples in shapes.items():
-        values = generator.standard_normal((samples, STEPS, 9)) * 10.0 ** generator.integers(-6, 2, (samples, STEPS, 9))
-        arrays[f"x_{split}"] = np.vectorize(lambda v: float(f"{v:.7e}"))(values).astype(np.float32)
-        arrays[f"y_{split}"] = generator.integers(1, 7, samples)
-        arrays[f"subject_{split}"] = generator.integers(1, 31, samples)
-    return arrays
+    found = {}
+    for split, count in (("train", TRAIN), ("test", TEST)):
+        shape = (count, STEPS, 9)
+        values = generator.standard_normal(shape) * 10.0 ** generator.integers(-6, 2, shape)
+        found[f"x_{split}"] = np.vectorize(lambda v: float(f"{v:.7e}"))(values).astype(np.float32)
+        found[f"y_{split}"] = generator.integers(1, 7, count)
+        found[f"subject_{split}"] = generator.integers(1, 31, count)
+    monkeypatch.setattr(har, "SHA256", {name: task.digest(value) for name, value in found.items()})
+    return found
 
 
-@pytest.fixture
-def files(signals):
-    """The fixture as official text files, by their names in the official folder."""
-    arrays = signals
+def files(arrays):
+    """The arrays as official text files, by their names."""
     found = {}
     for split in ("train", "test"):
         for index, name in enumerate(har.CHANNELS):
@@ -46,61 +44,37 @@ def files(signals):
             found[f"{split}/Inertial Signals/{name}_{split}.txt"] = "\n".join(rows) + "\n"
         for stem in ("y", "subject"):
             found[f"{split}/{stem}_{split}.txt"] = "".join(f"{value}\n" for value in arrays[f"{stem}_{split}"])
-    return found
+    return {f"{har.DATASET.unpacked}/{name}": text for name, text in found.items()}
 
 
-@pytest.fixture
-def own_checksums(signals, monkeypatch):
-    monkeypatch.setattr(har, "SHA256", {name: har.digest(value) for name, value in signals.items()})
+FORMS = {
+    "folder": files,
+    "inner": lambda arrays: {har.INNER_ARCHIVE: zipped(files(arrays))},
+    "outer": lambda arrays: {
+        har.ARCHIVE: zipped({har.INNER_ARCHIVE: zipped(files(arrays)), "UCI HAR Dataset.names": "x"})
+    },
+}
 
 
-def zipped(files, folder=har.DATASET.unpacked):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(f"{folder}/{name}", text)
-    return buffer.getvalue()
+def assert_reads(folder, arrays):
+    found, origin = har.load(folder, download=False)
+    assert all(np.array_equal(getattr(found, name), value) for name, value in arrays.items())
+    assert found.x_train.dtype == np.float32
+    return origin
 
 
-def put(where, form, files):
-    if form == "folder":
-        for name, text in files.items():
-            path = where / har.DATASET.unpacked / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-    elif form == "inner":
-        (where / har.INNER_ARCHIVE).write_bytes(zipped(files))
-    else:
-        with zipfile.ZipFile(where / har.ARCHIVE, "w") as archive:
-            archive.writestr(har.INNER_ARCHIVE, zipped(files))
-            archive.writestr("UCI HAR Dataset.names", "x")
+@pytest.mark.parametrize("form", FORMS)
+def test_the_official_files_are_read_bit_for_bit(form, arrays, tmp_path):
+    assert_reads(put(tmp_path, FORMS[form](arrays)), arrays)
 
 
-def same(found, arrays):
-    return all(np.array_equal(found[name], value) for name, value in arrays.items())
-
-
-@pytest.mark.parametrize("form", ["folder", "inner", "outer"])
-def test_the_official_files_are_read_bit_for_bit(form, files, signals, own_checksums, alone, tmp_path):
-    put(tmp_path, form, files)
-    found, _ = har.load(tmp_path, download=False)
-    assert same(found, signals)
-    assert found["x_train"].dtype == np.float32
-
-
-def test_a_prepared_copy_comes_before_the_archive(signals, own_checksums, alone, tmp_path):
-    (tmp_path / "uci_har").mkdir()
-    np.savez(tmp_path / "uci_har" / har.PREPARED, **signals)
-    (tmp_path / "uci_har" / har.ARCHIVE).write_bytes(b"not even a zip")
-    found, origin = har.load(tmp_path, download=False)
-    assert same(found, signals)
-    assert origin.endswith(har.PREPARED)
-
-
-def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, alone, tmp_path):
-    arrays = {name: value.copy() for name, value in signals.items()}
+def test_a_prepared_copy_comes_before_the_archive_and_differs_in_no_bit(arrays, tmp_path):
+    put(tmp_path / "uci_har", {har.ARCHIVE: b"not even a zip"})
+    prepared = tmp_path / "uci_har" / har.PREPARED
+    np.savez(prepared, **arrays)
+    assert assert_reads(tmp_path, arrays).endswith(har.PREPARED)
     arrays["x_test"].view(np.uint32)[0, 0, 0] ^= 1
-    np.savez(tmp_path / har.PREPARED, **arrays)
+    np.savez(prepared, **arrays)
     with pytest.raises(UserError, match=r"x_test does not have the data set's checksum\); remove it"):
         har.load(tmp_path, download=False)
 
@@ -113,16 +87,10 @@ def test_classes_are_those_of_the_paper():
 
 @pytest.mark.data
 @needs_data
-def test_the_real_set_in_six_classes_has_the_published_counts():
-    task = create("har6", retrain=True, download=False)
-    assert np.bincount(task.train.targets).tolist() == [1226, 1073, 986, 1286, 1374, 1407]
-    assert np.bincount(task.test.targets).tolist() == [496, 471, 420, 491, 532, 537]
-
-
-@pytest.mark.data
-@needs_data
 def test_the_real_set_has_the_published_counts_and_scaling():
-    task = create("har2", retrain=True, download=False)
+    six, task = (create(name, retrain=True, download=False) for name in ("har6", "har2"))
+    assert np.bincount(six.train.targets).tolist() == [1226, 1073, 986, 1286, 1374, 1407]
+    assert np.bincount(six.test.targets).tolist() == [496, 471, 420, 491, 532, 537]
     assert np.bincount(task.train.targets).tolist() == [3766, 3586]
     assert np.bincount(task.test.targets).tolist() == [1499, 1448]
     inputs = task.train.inputs[:].astype(np.float64)
@@ -154,7 +122,5 @@ def test_the_embedded_sample_is_balanced_and_unchanged():
     sample = har.sample("har2")
     assert sample.inputs.shape == (32, 128, 9)
     assert np.bincount(sample.targets).tolist() == [16, 16]
-    assert hashlib.sha256(har.embedded()[0].inputs.tobytes()).hexdigest() == SAMPLE_SHA256
-
-
-SAMPLE_SHA256 = "8e4a9ca3e6f59f8cbadea87e1cdcad8e8c504a8266dfcce71aa54ddf31c73db5"
+    digest = hashlib.sha256(har.embedded()[0].inputs.tobytes()).hexdigest()
+    assert digest == "8e4a9ca3e6f59f8cbadea87e1cdcad8e8c504a8266dfcce71aa54ddf31c73db5"

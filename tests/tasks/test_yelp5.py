@@ -1,14 +1,12 @@
 """Yelp's reviews in the official form, one JSON document a line, in everything that they come packed in."""
 
 import gzip
-import io
 import json
 import lzma
-import tarfile
-import zipfile
 
 import numpy as np
 import pytest
+from archives import put, tarred, zipped
 
 from dynlab.tasks import create, yelp5
 
@@ -38,22 +36,8 @@ def small(alone, monkeypatch):
     monkeypatch.setattr(yelp5, "TEST", 2)
 
 
-def tarred(lines, mode="w", name=NAME):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=mode) as archive:
-        for member, content in (("yelp_academic_dataset_business.json", b"{}\n"), (name, lines)):
-            entry = tarfile.TarInfo(member)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-    return buffer.getvalue()
-
-
-def zipped(name, content):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("Yelp JSON/Dataset_User_Agreement.pdf", "x")
-        archive.writestr(name, content)
-    return buffer.getvalue()
+def packed(lines, mode="w", name=NAME):
+    return tarred({"yelp_academic_dataset_business.json": b"{}\n", name: lines}, mode)
 
 
 FORMS = {
@@ -61,17 +45,13 @@ FORMS = {
     f"{NAME}.gz": gzip.compress,
     f"{NAME}.xz": lzma.compress,
     "review.json": lambda lines: lines,
-    "yelp_dataset.tar": tarred,
-    "yelp_dataset.tgz": lambda lines: tarred(lines, "w:gz", "dataset/review.json"),
-    "yelp_dataset.tar.gz": lambda lines: tarred(lines, "w:gz"),
-    "Yelp-JSON.zip": lambda lines: zipped("Yelp JSON/yelp_dataset.tar", tarred(lines)),
+    "yelp_dataset.tar": packed,
+    "yelp_dataset.tgz": lambda lines: packed(lines, "w:gz", "dataset/review.json"),
+    "yelp_dataset.tar.gz": lambda lines: packed(lines, "w:gz"),
+    "Yelp-JSON.zip": lambda lines: zipped(
+        {"Dataset_User_Agreement.pdf": "x", "yelp_dataset.tar": packed(lines)}, "Yelp JSON/"
+    ),
 }
-
-
-def put(folder, form=NAME, lines=LINES):
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / form).write_bytes(FORMS[form](lines))
-    return folder
 
 
 def read(folder, **settings):
@@ -90,7 +70,7 @@ VOCABULARY = ("good", "food", "people", "don't", "go", "the", "is", "cold", "ver
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(form, tmp_path):
-    found = read(put(tmp_path / "yelp", form).parent)
+    found = read(put(tmp_path, {f"yelp/{form}": FORMS[form](LINES)}))
     assert found.vocabulary == ("<padding>", "<unknown>", *VOCABULARY)
     assert words(found) == [
         "good food good people",
@@ -104,21 +84,21 @@ def test_every_form_is_read_alike(form, tmp_path):
 
 
 def test_only_the_reviews_that_are_asked_for_are_read_and_the_checksum_is_theirs(tmp_path):
-    one = read(put(tmp_path / "one"))
-    other = read(put(tmp_path / "other", lines=LINES[: -len(line(*TEXTS[-1]))] + b"no review\n"))
+    one = read(put(tmp_path / "one", {NAME: LINES}))
+    other = read(put(tmp_path / "other", {NAME: LINES[: -len(line(*TEXTS[-1]))] + b"no review\n"}))
     assert one.source["sha256"] == other.source["sha256"]
     assert read(tmp_path / "one", count=4).source["sha256"] != one.source["sha256"]
 
 
 def test_the_vocabulary_has_the_most_frequent_words_and_two_tokens_more(tmp_path):
-    found = read(put(tmp_path), vocabulary=5)
+    found = read(put(tmp_path, {NAME: LINES}), vocabulary=5)
     assert found.vocabulary == ("<padding>", "<unknown>", "good", "food", "people")
     assert words(found)[1] == "<unknown> <unknown> <unknown> food <unknown> <unknown>"
 
 
 @pytest.mark.parametrize("length", [3, 300])
 def test_reviews_have_their_first_words_after_padding(length, tmp_path):
-    task = create("yelp5", data_dir=put(tmp_path), length=length, retrain=True)
+    task = create("yelp5", data_dir=put(tmp_path, {NAME: LINES}), length=length, retrain=True)
     vocabulary = read(tmp_path, words=length).vocabulary
     assert (len(task.train), len(task.test), task.input_size, task.output_size) == (3, 2, 1, 5)
     shown = [" ".join(vocabulary[int(token)] for token in row[:, 0]) for row in task.train.inputs[:]]
@@ -134,7 +114,7 @@ def test_reviews_have_their_first_words_after_padding(length, tmp_path):
 
 def test_a_fifth_of_the_training_reviews_is_held_out_by_the_seed(monkeypatch, tmp_path):
     monkeypatch.setattr(yelp5, "TRAIN", 100)
-    put(tmp_path, lines=b"".join(line(1 + i % 5, f"word{i}") for i in range(102)))
+    put(tmp_path, {NAME: b"".join(line(1 + i % 5, f"word{i}") for i in range(102))})
     one, other = (create("yelp5", data_dir=tmp_path, seed=seed) for seed in (0, 1))
     assert (len(one.train), len(one.validation), len(one.test)) == (80, 20, 2)
     rows = [set(task.validation.inputs.numbers.tolist()) for task in (one, other)]

@@ -97,12 +97,15 @@ def case(name, n, every_step, device="cpu"):
     return exact, lambda: gradients(*found[1], every_step)
 
 
-def assert_same(exact, found, factor=1.0):
+def assert_same(exact, found, name):
     assert len(found) == len(exact)
     for one, other in zip(found, exact, strict=True):
         scale = other.abs().max().item()
         np.testing.assert_allclose(
-            one.detach().cpu().numpy(), other.detach().numpy(), rtol=0, atol=2e-5 * factor * max(scale, 1e-3)
+            one.detach().cpu().numpy(),
+            other.detach().numpy(),
+            rtol=0,
+            atol=TOLERANCES.get(name, 2e-5) * max(scale, 1e-3),
         )
 
 
@@ -111,17 +114,9 @@ def fused(form, numbers, drive):
     return None if drive.dtype == torch.float64 else fused_kernels.unit_of(form, numbers)
 
 
-# How many times as far from the exact numbers as 2e-5: asRNN's coordinates W_f h are ill-conditioned at its start.
-CELLS = {
-    "vanilla": 1.0,
-    "antisymmetric": 1.0,
-    "antisymmetric-gated": 1.0,
-    "fastrnn": 1.0,
-    "fastgrnn": 1.0,
-    "modrelu": 1.0,
-    "asrnn": 50.0,
-    "ernn": 1.0,
-}
+CELLS = ("vanilla", "antisymmetric", "antisymmetric-gated", "fastrnn", "fastgrnn", "modrelu", "asrnn", "ernn")
+# asRNN's coordinates W_f h are ill-conditioned at its start.
+TOLERANCES = {"asrnn": 1e-3}
 SMALL, LARGE = 6, 132  # of less than a warp; of more than registers hold
 HERE = [(name, SMALL, True) for name in ("modrelu", "asrnn", "ernn")] + [("antisymmetric-gated", LARGE, False)]
 
@@ -138,17 +133,17 @@ def test_kernels_give_what_the_steps_give(name, n, every_step, monkeypatch, tmp_
     monkeypatch.setattr(unitwise_sequence, "_fused_unit", fused)
     monkeypatch.setattr(fused_kernels, "compiled", compile_here)
     exact, found = case(name, n, every_step)
-    assert_same(exact, found(), CELLS[name])
+    assert_same(exact, found(), name)
     assert sorted(compiled) == ["backward", "forward"]
 
 
 @needs_gpu
 @pytest.mark.parametrize("every_step", [False, True])
-@pytest.mark.parametrize("n", [SMALL, 128, LARGE, 256])
+@pytest.mark.parametrize("n", [SMALL, LARGE, 256])
 @pytest.mark.parametrize("name", CELLS)
 def test_a_gpu_gives_what_the_steps_give(name, n, every_step):
     exact, found = case(name, n, every_step, "cuda")
-    assert_same(exact, found(), CELLS[name])
+    assert_same(exact, found(), name)
 
 
 @pytest.mark.parametrize("f", [torch.erf, lambda p: torch.cat([torch.tanh(p[..., :1]), p[..., 1:]], dim=-1)])

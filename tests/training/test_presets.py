@@ -54,12 +54,18 @@ def parameters(name, *, with_readout=True):
     return count + ((shown + 1) * outputs if with_readout else 0)
 
 
-@pytest.mark.parametrize("name", SOURCES)
+def units(item):
+    _, preset = item
+    return preset.config.get("state_size") or preset.config.get("hidden_size")
+
+
+SMALLEST = {one.system: name for name, one in sorted(SOURCES.items(), key=units, reverse=True)}
+
+
+@pytest.mark.parametrize("name", SMALLEST.values())
 def test_its_network_learns(name):
-    """Two steps of two sequences: the gradient of every parameter is there and finite."""
+    """Two steps of two sequences by the preset's optimizers: every number stays finite."""
     preset = SOURCES[name]
-    if parameters(name, with_readout=False) - TOKENS.get(preset.task, 0) * preset.settings.embedding > 50_000:
-        pytest.skip("tens of seconds: its sizes are tested, and its system on smaller ones")
     system, _ = made(name)
     inputs = 0.5 * torch.randn(2, 3, system.input_size) if system.embedding is None else torch.ones(2, 3, 1)
     shown, _ = outputs(system, inputs, every_step=False)
@@ -67,10 +73,9 @@ def test_its_network_learns(name):
     shown.square().sum().backward()
     gradients = [one.grad for one in system.parameters() if one.grad is not None]
     assert gradients
-    assert all(torch.isfinite(one).all() for one in gradients)
     optimizer.step()
     system.after_optimizer_step()
-    assert all(torch.isfinite(one).all() for one in system.parameters())
+    assert all(torch.isfinite(one).all() for one in (*gradients, *system.parameters()))
 
 
 # What the sources report, where SYSTEMS says that the count was checked.
@@ -83,7 +88,6 @@ COUNTS = {
     "antisymmetricrnn-scifar-antisymmetric-gated": 37_258,
     "antisymmetricrnn-scifar-residual-gated": 41_954,
     "antisymmetricrnn-noisy-cifar-antisymmetric": 60_042,
-    "antisymmetricrnn-noisy-cifar-residual-gated": None,
     "asrnn-smnist-asrnn-122": 16_358,
     "asrnn-smnist-asrnn-257": 69_143,
     "asrnn-smnist-asrnn-364": 136_874,
@@ -97,10 +101,9 @@ COUNTS = {
     "asrnn-ptb-char-150-exprnn": 1_317_741,
     "asrnn-ptb-char-150-lstm": 1_320_100,
 }
-KNOWN = {name: count for name, count in COUNTS.items() if count is not None}
 
 
-@pytest.mark.parametrize("name, count", KNOWN.items())
+@pytest.mark.parametrize("name, count", COUNTS.items())
 def test_parameter_counts_are_the_sources(name, count):
     assert parameters(name) == count
 
@@ -134,7 +137,6 @@ def test_a_model_has_the_tables_kilobytes(task, row):
 PAGE = (Path(__file__).parents[2] / "docs" / "presets.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_the_page_has_every_preset_with_what_it_chose(name):
-    preset = SOURCES[name]
-    assert f"| `{name}` | {preset.system} | {preset.reported} | {preset.chosen} |" in PAGE
+def test_the_page_has_every_preset_with_what_it_chose():
+    rows = {f"| `{name}` | {one.system} | {one.reported} | {one.chosen} |" for name, one in SOURCES.items()}
+    assert not [row for row in rows if row not in PAGE]

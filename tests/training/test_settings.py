@@ -1,5 +1,6 @@
-"""The settings: schedules by their formula, the order of the data by its definition, and what is refused."""
+"""The settings: schedules, optimizers and losses by their formulas, the order of the data, and what is refused."""
 
+import itertools
 import math
 
 import pytest
@@ -9,6 +10,7 @@ from dynlab import tasks
 from dynlab.errors import UserError
 from dynlab.training import Run, Settings
 from dynlab.training.batches import Batches
+from dynlab.training.network import training_loss
 
 
 def test_cosine_falls_from_one_to_zero_over_all_steps():
@@ -39,48 +41,64 @@ def test_the_second_step_is_that_of_the_formula(name):
     assert before - point.item() == pytest.approx(0.1 * SECOND_STEPS[name], rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"lr": 0.0}, "--lr must be a positive number, got 0.0"),
-        ({"constrained_lr": 0.0}, "--constrained-lr must be a positive number, got 0.0"),
-        ({"constrained_optimizer": "adan"}, "Unknown constrained optimizer 'adan': .*did you mean 'adam'"),
-        ({"constrained_optimizer": "gd"}, "a learning rate of another meaning than adam's: set --constrained-lr too"),
-        ({"penalty": -0.1}, "--penalty must be finite and not negative, got -0.1"),
-        ({"alpha": 1.0, "optimizer": "rmsprop"}, "--alpha must be at least 0 and below 1, got 1.0"),
-        ({"alpha": 0.9}, "--alpha is rmsprop's and the optimizer is adam: leave it out, or set --optimizer rmsprop"),
-        ({"batch_size": 0}, "--batch-size must be at least 1"),
-        ({"dropout": 1.0}, "--dropout must be at least 0 and below 1"),
-        ({"weight_decay": -0.1}, "--weight-decay must be finite and not negative"),
-        ({"clip": math.inf}, "--clip must be finite"),
-        ({"schedule": "cosin"}, "Unknown schedule 'cosin': .*did you mean 'cosine'"),
-    ],
-)
-def test_bad_settings_are_named(change, message):
+# ∂L/∂e of the tutorial's losses, for each error e
+DERIVATIVES = {
+    "mse": ({}, lambda e: 2 * e),
+    "l1": ({}, torch.sign),
+    "huber": ({"cutoff": 0.3}, lambda e: e.clamp(-0.3, 0.3)),
+    "smooth-l1": ({"cutoff": 0.3}, lambda e: (e / 0.3).clamp(-1, 1)),
+    "elastic-net": ({"l1_share": 0.2}, lambda e: 0.2 * torch.sign(e) + 0.8 * e),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_the_derivative_of_a_loss_is_the_sources(name):
+    options, derivative = DERIVATIVES[name]
+    answers = torch.linspace(-2, 2, 14, dtype=torch.float64).reshape(2, 7).requires_grad_()
+    targets = torch.full((2, 7), 0.05, dtype=torch.float64)
+    loss = training_loss(tasks.create("sine"), answers, targets, Settings(loss=name, **options))
+    (found,) = torch.autograd.grad(loss, answers)
+    torch.testing.assert_close(found * answers.numel(), derivative(answers - targets).detach(), rtol=1e-13, atol=1e-13)
+
+
+REFUSED = [
+    ({"lr": 0.0}, "--lr must be a positive number"),
+    ({"constrained_lr": 0.0}, "--constrained-lr must be a positive number"),
+    ({"constrained_optimizer": "adan"}, "did you mean 'adam'"),
+    ({"constrained_optimizer": "gd"}, "set --constrained-lr too"),
+    ({"penalty": -0.1}, "--penalty must be finite and not negative"),
+    ({"alpha": 1.0, "optimizer": "rmsprop"}, "--alpha must be at least 0 and below 1"),
+    ({"alpha": 0.9}, "--alpha is rmsprop's"),
+    ({"batch_size": 0}, "--batch-size must be at least 1"),
+    ({"dropout": 1.0}, "--dropout must be at least 0 and below 1"),
+    ({"weight_decay": -0.1}, "--weight-decay must be finite and not negative"),
+    ({"clip": math.inf}, "--clip must be finite"),
+    ({"schedule": "cosin"}, "did you mean 'cosine'"),
+    ({"loss": "l2"}, "did you mean|choose from"),
+    ({"cutoff": 0.5}, "--cutoff does nothing without --loss huber"),
+    ({"loss": "l1", "l1_share": 0.1}, "--l1-share does nothing without --loss elastic-net"),
+    ({"loss": "huber", "cutoff": 0.0}, "--cutoff must be a positive number"),
+    ({"loss": "elastic-net", "l1_share": 1.5}, "--l1-share must be from 0 to 1"),
+    ({"halve_every": 3}, "--halve-every does nothing without --schedule halve"),
+]
+
+
+@pytest.mark.parametrize("change, message", REFUSED)
+def test_bad_settings_and_those_that_do_nothing_are_named(change, message):
     with pytest.raises(UserError, match=message):
         Settings(**change)
 
 
-@pytest.fixture(scope="module")
-def task():
-    return tasks.create("adding", length=4, train_size=50, test_size=2, retrain=True)
-
-
-@pytest.mark.parametrize("taken", [0, 1, 3, 4, 6])
-def test_the_rest_after_a_restart_is_what_would_have_come(task, taken):
+@pytest.mark.parametrize("taken", [0, 3, 4, 6])
+def test_the_rest_after_a_restart_is_what_would_have_come(taken):
+    task = tasks.create("adding", length=4, train_size=50, test_size=2, retrain=True)
     settings = Settings(batch_size=16, noise=0.1, seed=2)
-
-    def stream(batches):
-        while True:
-            yield from batches
-
-    original = Batches(task, settings)
-    source = stream(original)
+    original, restarted = Batches(task, settings), Batches(task, settings)
+    source, again = (itertools.chain.from_iterable(itertools.repeat(one)) for one in (original, restarted))
     for _ in range(taken):
         next(source)
-    restarted = Batches(task, settings)
     restarted.load_state_dict(original.state_dict())
-    for _, one, other in zip(range(9), source, stream(restarted), strict=False):
+    for one, other in itertools.islice(zip(source, again, strict=True), 9):
         assert torch.equal(one[0], other[0])
         assert torch.equal(one[1], other[1])
 

@@ -1,4 +1,4 @@
-"""The monitor against the diagnostics, in anybody's LightningModule, and that training does not notice it."""
+"""The monitor against the diagnostics, in anybody's LightningModule or Trainer, and that training does not notice."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,12 @@ from lightning.pytorch import LightningModule, Trainer
 from torch import nn
 
 import dynlab as dl
+from dynlab.errors import UserError
 from dynlab.training import StabilityMonitor
 from dynlab.training.stability_watch import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS
 
 STEPS = 12
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Users(LightningModule):
@@ -55,12 +57,7 @@ MODULES = {
     "cell": lambda: Reader(nn.GRUCell(4, 6), 6),
 }
 LAYERS = {"bidirectional": "body.recurrent:0r"}
-
-
-def data():
-    generator = torch.Generator().manual_seed(1)
-    rows = torch.randn(20, STEPS, 3, generator=generator)
-    return torch.utils.data.DataLoader(list(zip(rows, rows.sum(dim=(1, 2))[:, None], strict=True)), batch_size=5)
+ROWS = torch.randn(24, STEPS, 3, generator=torch.Generator().manual_seed(1))
 
 
 def fitted(name, *callbacks):
@@ -68,39 +65,23 @@ def fitted(name, *callbacks):
     module = MODULES[name]()
     options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
     trainer = Trainer(max_epochs=2, accelerator="cpu", callbacks=list(callbacks), enable_model_summary=False, **options)
-    trainer.fit(module, data())
+    data = [(row, row.sum()[None]) for row in ROWS]
+    trainer.fit(module, torch.utils.data.DataLoader(data, batch_size=6))
     return module, trainer
 
 
-class Recorder(StabilityMonitor):
-    """Keeps what was measured, and the module as it was then."""
+def recording(monitor):
+    """A monitor that keeps what was measured, and the module as it was then."""
 
-    def __init__(self, **options):
-        super().__init__(**options)
-        self.kept = []
+    class Recorder(monitor):
+        kept = ()
 
-    def _measured(self, pl_module, inputs):
-        found = super()._measured(pl_module, inputs)
-        self.kept.append((dl.from_module(pl_module, self.layer), inputs, found))
-        return found
+        def _measured(self, module, inputs):
+            found = super()._measured(module, inputs)
+            self.kept = (*self.kept, (dl.from_module(module, self.layer), inputs, found))
+            return found
 
-
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_it_measures_what_the_diagnostics_measure(name):
-    monitor = Recorder(every_n_steps=3, layer=LAYERS.get(name))
-    _, trainer = fitted(name, monitor)
-    assert len(monitor.kept) == 3  # steps 0, 3 and 6 of 8
-    for system, inputs, found in monitor.kept:
-        assert inputs.shape[:2] == (2, STEPS)
-        assert found[LOG_GRADIENT] == pytest.approx(
-            np.mean([log_norm(system, one) for one in system.drive(inputs)]), abs=1e-6
-        )
-    logged = trainer.callback_metrics
-    assert float(logged[LOG_GRADIENT]) == pytest.approx(monitor.kept[-1][2][LOG_GRADIENT], rel=1e-6)
-    assert {SPECTRAL_RADIUS, LARGEST_EXPONENT} <= set(logged)
+    return Recorder
 
 
 def log_norm(system, inputs):
@@ -115,11 +96,73 @@ def log_norm(system, inputs):
     return float(torch.linalg.matrix_norm(torch.autograd.functional.jacobian(last, start), 2).log())
 
 
-@pytest.mark.parametrize("name", ["gru", "cell"])
-def test_training_is_the_same_bit_for_bit_with_and_without_it(name):
-    with_it, _ = fitted(name, StabilityMonitor(every_n_steps=2))
+def assert_measured(kept):
+    assert len(kept) == 3  # steps 0, 3 and 6 of 8
+    for system, inputs, found in kept:
+        assert inputs.shape[:2] == (2, STEPS)
+        expected = np.mean([log_norm(system, one) for one in system.drive(inputs)])
+        assert found[LOG_GRADIENT] == pytest.approx(expected, abs=1e-6)
+
+
+def assert_same_training(one, other):
+    assert all(torch.equal(p, q) for p, q in zip(one.parameters(), other.parameters(), strict=True))
+    assert not any(part._forward_pre_hooks for part in one.modules())
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_it_measures_what_the_diagnostics_measure_and_training_is_the_same_bit_for_bit(name):
+    monitor = recording(StabilityMonitor)(every_n_steps=3, layer=LAYERS.get(name))
+    with_it, trainer = fitted(name, monitor)
+    assert_measured(monitor.kept)
+    logged = trainer.callback_metrics
+    assert float(logged[LOG_GRADIENT]) == pytest.approx(monitor.kept[-1][2][LOG_GRADIENT], rel=1e-6)
+    assert {SPECTRAL_RADIUS, LARGEST_EXPONENT} <= set(logged)
     without, _ = fitted(name)
     assert with_it.seen == without.seen
-    for one, other in zip(with_it.parameters(), without.parameters(), strict=True):
-        assert torch.equal(one, other)
-    assert not any(part._forward_pre_hooks for part in with_it.modules())
+    assert_same_training(with_it, without)
+
+
+class Model(nn.Module):
+    """What Hugging Face's trainer takes."""
+
+    def __init__(self, recurrent):
+        super().__init__()
+        self.recurrent, self.head = recurrent, nn.Linear(5, 1)
+
+    def forward(self, x, labels):
+        found = self.head(self.recurrent(x)[0][:, -1]) if self.recurrent else self.head(x[:, 0, :1].expand(-1, 5))
+        return {"loss": ((found - labels) ** 2).mean(), "logits": found}
+
+
+@pytest.fixture
+def fitted_by_hugging_face(tmp_path):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    pytest.importorskip("accelerate", reason="accelerate is not installed")
+
+    def fitted(*callbacks, recurrent=True):
+        torch.manual_seed(0)
+        model = Model(nn.GRU(3, 5, batch_first=True) if recurrent else None)
+        options = {"max_steps": 8, "per_device_train_batch_size": 4, "report_to": [], "save_strategy": "no"}
+        arguments = transformers.TrainingArguments(tmp_path, use_cpu=True, disable_tqdm=True, **options)
+        examples = [{"x": row, "labels": row.sum()[None]} for row in ROWS]
+        trainer = transformers.Trainer(model, arguments, train_dataset=examples, callbacks=list(callbacks))
+        trainer.train()
+        return model, trainer
+
+    return fitted
+
+
+def test_hugging_faces_trainer_logs_the_same_and_trains_as_without(fitted_by_hugging_face):
+    from dynlab.training.hugging_face import TrainerStabilityMonitor
+
+    monitor = recording(TrainerStabilityMonitor)(every_n_steps=3)
+    with_it, trainer = fitted_by_hugging_face(monitor)
+    assert_measured(monitor.kept)
+    logged = [entry for entry in trainer.state.log_history if LOG_GRADIENT in entry]
+    assert [entry["step"] for entry in logged] == [1, 4, 7]
+    for entry, (_, _, found) in zip(logged, monitor.kept, strict=True):
+        assert entry[LOG_GRADIENT] == pytest.approx(found[LOG_GRADIENT], rel=1e-6)
+        assert np.isfinite([entry[SPECTRAL_RADIUS], entry[LARGEST_EXPONENT]]).all()
+    assert_same_training(with_it, fitted_by_hugging_face()[0])
+    with pytest.raises(UserError, match="found no RNN"):
+        fitted_by_hugging_face(TrainerStabilityMonitor(), recurrent=False)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from archives import put
 from runs import Stopped, differing, stored
 from torch.nn.functional import cross_entropy
 
@@ -31,18 +32,16 @@ RUN = Run("lstm", "ptb-char", SETTINGS, {"hidden_size": 5}, {"length": LENGTH})
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Random characters in the official format, read from the folder that it is."""
-    found = tmp_path_factory.mktemp("data")
-    (found / "ptb").mkdir()
     generator = np.random.default_rng(0)
-    sums = {}
-    for part, lines in LINES.items():
-        text = "".join(" ".join(generator.choice(list("abcd_"), size=12)) + " \n" for _ in range(lines)).encode()
-        sums[f"ptb.char.{part}.txt"] = hashlib.sha256(text).hexdigest()
-        (found / "ptb" / f"ptb.char.{part}.txt.gz").write_bytes(gzip.compress(text))
-    official = ptb.PTB["char"]
-    ptb.PTB["char"] = dataclasses.replace(official, files=sums)
-    yield found
-    ptb.PTB["char"] = official
+    texts = {
+        f"ptb.char.{part}.txt": "".join(" ".join(generator.choice(list("abcd_"), 12)) + " \n" for _ in range(lines))
+        for part, lines in LINES.items()
+    }
+    sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    packed = {f"ptb/{name}.gz": gzip.compress(text.encode()) for name, text in texts.items()}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(ptb.PTB, "char", dataclasses.replace(ptb.PTB["char"], files=sums))
+        yield put(tmp_path_factory.mktemp("data"), packed)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +54,7 @@ def whole(folder, tmp_path_factory):
     return train(RUN, tmp_path_factory.mktemp("whole") / "run", data_dir=folder, checkpoint_every=5)
 
 
-@pytest.mark.parametrize("count, most", [(1, 1), (7, 3), (21, 10), (9, 3), (5, 8)])
+@pytest.mark.parametrize("count, most", [(1, 1), (21, 10), (9, 3), (5, 8)])
 def test_streams_hold_every_window_once_and_in_order(count, most):
     found = streams(count, most)
     assert sorted(np.concatenate(found).tolist()) == list(range(count))
@@ -86,9 +85,8 @@ def test_carried_evaluation_is_one_long_sequence_for_each_stream(task):
     assert found["bits_per_character"] == pytest.approx(found["loss"] / math.log(2), rel=1e-12)
 
 
-@pytest.mark.parametrize("stop", [7, 30])
-def test_a_resumed_stream_ends_bit_for_bit_as_it_would_have(stop, whole, folder, stop_at, tmp_path):
-    stop_at(stop)
+def test_a_resumed_stream_ends_bit_for_bit_as_it_would_have(whole, folder, stop_at, tmp_path):
+    stop_at(30)
     with pytest.raises(Stopped):
         train(RUN, tmp_path / "run", data_dir=folder, checkpoint_every=5)
     stop_at(None)
@@ -113,43 +111,34 @@ def test_the_checkpoint_is_of_a_network_of_tokens(whole, folder):
 
 
 def test_the_rate_halves_where_the_validation_does_not_get_better(folder, tmp_path):
-    """A rate so small that nothing gets better than rounding, against one that learns: by what the log says."""
-    settings = dataclasses.replace(SETTINGS, epochs=5, lr=0.2, dropout=0.0)
-    run = dataclasses.replace(RUN, settings=settings)
+    run = dataclasses.replace(RUN, settings=dataclasses.replace(SETTINGS, epochs=5, lr=0.2, dropout=0.0))
     train(run, tmp_path / "run", data_dir=folder, log_every=1)
-    rows = [line.split(",") for line in (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1:]]
-    losses = [float(row[2]) for row in rows]
+    with (tmp_path / "run" / "metrics.csv").open() as file:
+        losses = [float(row[2]) for row in list(csv.reader(file))[1:]]
     with (tmp_path / "run" / "steps" / "version_0" / "metrics.csv").open() as file:
-        steps = [float(row["learning_rate"]) for row in csv.DictReader(file) if row["learning_rate"]]
-    batches = len(steps) // 5
-    rates = [{round(rate, 6) for rate in steps[epoch * batches : (epoch + 1) * batches]} for epoch in range(5)]
-    expected, lowest = [], math.inf
-    rate = 0.2
+        rates = [float(row["learning_rate"]) for row in csv.DictReader(file) if row["learning_rate"]]
+    expected, rate, lowest = [], 0.2, math.inf
     for loss in losses:
-        expected.append({round(rate, 6)})
+        expected += [rate] * (len(rates) // 5)
         rate = rate if loss < lowest else rate / 2
         lowest = min(lowest, loss)
-    assert rates == expected
-    assert len(set.union(*rates)) > 1  # it did halve
+    assert rates == pytest.approx(expected, abs=1e-6)
+    assert rates[-1] < 0.2  # it did halve
 
 
 @pytest.mark.parametrize(
     "name, changes, sentence",
     [
-        ("ptb-char", {"embedding": 0}, "has 6 tokens by their numbers: say how long .* --embedding 200"),
-        ("ptb-char", {"noise": 0.1}, "has tokens, to which no noise is added: leave out --noise"),
+        ("ptb-char", {"embedding": 0}, "has 6 tokens by their numbers: .* --embedding 200"),
+        ("ptb-char", {"noise": 0.1}, "leave out --noise"),
         ("digits", {"schedule": "constant"}, "has no tokens, got --embedding 3"),
-        ("digits", {"embedding": 0, "schedule": "constant"}, "do not follow each other: leave out --carry"),
+        ("digits", {"embedding": 0, "schedule": "constant"}, "leave out --carry"),
     ],
 )
 def test_a_setting_that_a_task_cannot_have_is_named(name, changes, sentence, folder, tmp_path):
-    run = Run(
-        "lstm",
-        name,
-        dataclasses.replace(SETTINGS, **changes),
-        {"hidden_size": 5},
-        {"length": LENGTH} if name == "ptb-char" else {},
-    )
+    task_settings = RUN.task_settings if name == RUN.task else {}
+    settings = dataclasses.replace(SETTINGS, **changes)
+    run = dataclasses.replace(RUN, task=name, settings=settings, task_settings=task_settings)
     with pytest.raises(UserError, match=sentence):
         train(run, tmp_path / "run", data_dir=folder)
     assert not (tmp_path / "run").exists()
