@@ -270,6 +270,12 @@ def vanilla(W, b=None, activation="tanh", V=None):
     return system
 
 
+def driven_linear(matrix, drive):
+    """h_t = M h_{t−1} + D x_t."""
+    M, D = (torch.as_tensor(np.asarray(each, dtype=float)) for each in (matrix, drive))
+    return dl.from_function(lambda h, x: h @ M.T.to(h) + x @ D.T.to(h), M.shape[0], D.shape[1])
+
+
 def small_network(kind, seed):
     """A network of tests/truths/small_networks.py, with the input held at 0."""
     units, scale, _ = {"gru": (3, 4.0, 3), "lstm": (3, 6.0, 4), "rnn": (4, 2.0, 1)}[kind]
@@ -386,11 +392,7 @@ def wells():
 
 
 def fitzhugh_nagumo(speed=1.0):
-    return Field(
-        2,
-        lambda s, v, w: (speed * (v - v**3 / 3 - w + s.I), speed * 0.08 * (v + 0.7 - 0.8 * w)),
-        I=0.5,
-    )
+    return Field(2, lambda s, v, w: (speed * (v - v**3 / 3 - w + s.I), speed * 0.08 * (v + 0.7 - 0.8 * w)), I=0.5)
 
 
 def hodgkin_huxley():

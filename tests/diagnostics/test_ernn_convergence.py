@@ -1,7 +1,6 @@
 """ERNN's inner iteration against closed forms of scalar nets, automatic differentiation, known counts of equilibria."""
 
 import itertools
-import math
 
 import mpmath
 import numpy as np
@@ -10,16 +9,15 @@ import torch
 
 from dynlab import schema
 from dynlab.diagnostics.ernn.convergence import ernn_convergence
-from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.trajectories.simulation import simulate
+from problems import made
 
 
 def scalar(u, q, activation):
     """F(g) = φ(u z + q) − z with z = g + h, from h_0 = 0."""
-    system = create(
-        "ernn", input_size=1, state_size=1, length=1, rank=None, activation=activation, projection=False
-    ).double()
+    settings = {"input_size": 1, "state_size": 1, "length": 1, "rank": None, "projection": False}
+    system = create("ernn", activation=activation, **settings).double()
     with torch.no_grad():
         system.U.weight.fill_(u)
         system.W.zero_()
@@ -27,10 +25,9 @@ def scalar(u, q, activation):
     return system
 
 
-def dense(seed=0, size=16, **settings):
-    torch.manual_seed(seed)
-    settings = {"rank": None, "activation": "tanh"} | settings
-    return create("ernn", input_size=3, state_size=size, length=20, **settings).double()
+def dense(seed=0, activation="tanh"):
+    settings = {"input_size": 3, "state_size": 16, "length": 20, "rank": None}
+    return made("ernn", seed, activation=activation, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +35,7 @@ def inputs():
     return np.random.default_rng(0).standard_normal((3, 20, 3))
 
 
-@pytest.mark.parametrize("eta", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("eta", [0.1, 1.0])
 def test_the_rate_of_a_scalar_net_is_known(eta):
     """z* = tanh(u z* + q), rate |1 + η (u (1 − z*²) − 1)|."""
     with mpmath.workdps(40):
@@ -77,7 +74,6 @@ def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
     np.testing.assert_allclose(ds["speed"].values, 1.0, rtol=1e-12)
     for name in ("distance", "rate", "predicted_rate", "equilibrium_residual"):
         assert np.isnan(ds[name].values).all()
-        assert "no equilibrium" in schema.flags(ds)[name]
     np.testing.assert_allclose(ds["theorem2"].values, 1.0, rtol=1e-12)  # ∇F = 0: not below 1
     assert ds["outcome"].item() == "no equilibrium to converge to"
 
@@ -86,8 +82,7 @@ def inner_jacobian(system, g, state, input):
     return torch.func.jacrev(lambda g: system.inner_velocity(g, state, input))(g).detach().numpy()
 
 
-@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
-@pytest.mark.parametrize("eta", [0.3, 1.0])
+@pytest.mark.parametrize("activation, eta", [("tanh", 0.3), ("sigmoid", 1.0)])
 def test_the_measured_rate_of_dense_nets_is_the_predicted_one(inputs, activation, eta):
     ds = ernn_convergence(dense(activation=activation), inputs, eta=eta, iterations=400)
     assert (ds["equilibrium_status"].values == "one equilibrium").all()
@@ -152,19 +147,3 @@ def test_nearly_every_equilibrium_of_small_relu_nets_is_found_and_none_twice():
         there += [enumerated(matrix, shift) for shift in shifts]
     assert all(some <= every for some, every in zip(found, there, strict=True))
     assert sum(found) >= 0.9 * sum(there) > 10
-
-
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        ({"eta": 0.0}, "positive number"),
-        ({"eta": math.nan}, "positive number"),
-        ({"iterations": 0}, "iterations must be at least 1, got 0"),
-        ({"times": 0}, "times must be at least 1, got 0"),
-        ({"inputs": np.zeros((21, 3))}, "T = 20"),
-        ({"inputs": np.zeros((5, 2))}, "inputs of shape"),
-    ],
-)
-def test_bad_arguments_are_one_sentence(arguments, words):
-    with pytest.raises(UserError, match=words):
-        ernn_convergence(dense(), **({"inputs": np.zeros((5, 3))} | arguments))

@@ -52,7 +52,6 @@ def test_where_there_is_no_equilibrium_it_says_so():
         system.b.fill_(1.0)
     found = ernn_manifold(system, np.zeros((4, 1)))
     assert np.isnan(found["distance"].values).all()
-    assert "no equilibrium was found at any of 4 steps" in found.verdict
 
 
 def test_the_other_sign_adds_instead(example):

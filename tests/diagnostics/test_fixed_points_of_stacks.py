@@ -14,6 +14,7 @@ from dynlab.numerics.merging import merged
 from dynlab.numerics.roots import solve
 from dynlab.systems import create, frozen
 from dynlab.systems.autonomous import Held
+from problems import made
 
 GAINS = {"rnn": 2.5, "gru": 4.0, "lstm": 4.0}
 
@@ -28,14 +29,6 @@ def stack_of(name, seed, layers=2, size=4):
     return system
 
 
-def at_once(system, count):
-    """All coordinates as one problem, from many more starts."""
-    held = Held(frozen(system), torch.zeros(2, dtype=torch.float64))
-    generator = np.random.default_rng(3)
-    found = search(held, held, count, None, where.orbits(held, generator), generator)
-    return np.array([root.state for root in found.points]).reshape(-1, system.state_size)
-
-
 @pytest.mark.parametrize("name, seed", [("rnn", 2), ("gru", 0), ("lstm", 0)])
 def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed):
     system = stack_of(name, seed)
@@ -43,7 +36,9 @@ def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed
     states = ds["fixed_point_state"].values
     assert (ds["status"].values == "fixed point").all()
     assert int(ds["index_sum"]) == 1
-    other = at_once(system, 128)
+    held, generator = Held(frozen(system), torch.zeros(2, dtype=torch.float64)), np.random.default_rng(3)
+    found = search(held, held, 128, None, where.orbits(held, generator), generator)  # all coordinates at once
+    other = np.array([root.state for root in found.points]).reshape(-1, system.state_size)
     labels = merged(np.concatenate([states, other]))
     assert len(set(labels[: len(states)])) == len(states)  # none twice
     assert set(labels[len(states) :]) <= set(labels[: len(states)])  # none missed
@@ -57,8 +52,7 @@ def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed
 
 
 def test_modes_of_a_stack_are_those_of_its_joint_jacobian():
-    torch.manual_seed(5)
-    system = create("lstm", input_size=3, hidden_size=5, num_layers=2).double()
+    system = made("lstm", 5, input_size=3, hidden_size=5, num_layers=2)
     ds = dl.modes(system, starts=16, k=6)
     assert ds["separated"].values.all()
     state = torch.as_tensor(ds["fixed_point_state"].values[0])
@@ -68,32 +62,6 @@ def test_modes_of_a_stack_are_those_of_its_joint_jacobian():
     np.testing.assert_allclose(right @ J.T, values[:, None] * right, atol=1e-12)
     np.testing.assert_allclose(left @ J, values[:, None] * left, atol=1e-11 * np.abs(left).max())
     np.testing.assert_allclose(left @ right.T, np.eye(6), atol=1e-11)
-
-
-def test_given_starts_are_states_of_all_layers():
-    system = stack_of("gru", 1)
-    starts = np.random.default_rng(0).uniform(-1, 1, (40, 8))
-    ds = fixed_points(system, starts=starts)
-    assert ds.sizes["sample"] == 40
-    ended = ds["assignment"].values
-    np.testing.assert_array_equal(ds["converged"].values, ended >= 0)
-    assert ds["converged"].values.sum() > 20
-    order = np.random.default_rng(1).permutation(40)
-    again = fixed_points(system, starts=starts[order])
-    np.testing.assert_array_equal(again["assignment"].values, ended[order])
-
-
-def test_a_layer_with_a_line_of_fixed_points_is_not_isolated_and_nor_is_the_stack():
-    system = create("rnn", input_size=1, hidden_size=2, num_layers=2, nonlinearity="relu").double()
-    with torch.no_grad():
-        for parameter in system.parameters():
-            parameter.zero_()
-        lower, upper = system.layers()
-        lower.weight_hh[:] = torch.diag(torch.tensor([1.0, 0.5]))
-        upper.weight_hh[:] = 0.5 * torch.eye(2)
-        upper.weight_ih[:] = torch.eye(2)
-    ds = fixed_points(system, starts=64)
-    assert set(ds["status"].values) <= {"not isolated", "at a kink"}
 
 
 def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_index():
@@ -126,19 +94,3 @@ def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_
         if partner >= 0:
             assert partners[partner] == number
             assert index[partner] == -index[number]
-
-
-@pytest.mark.parametrize("recurrent, count", [((2.0, 1.0), 3)])
-def test_a_layer_at_the_edge_of_stability(recurrent, count):
-    """h₁ = tanh(a h₁), h₂ = tanh(b h₂ + h₁): where a or b is 1 the root at 0 has no regular Jacobian."""
-    module = torch.nn.RNN(1, 1, num_layers=2)
-    with torch.no_grad():
-        for values in module.parameters():
-            values.zero_()
-        module.weight_ih_l1.fill_(1.0)
-        module.weight_hh_l0.fill_(recurrent[0])
-        module.weight_hh_l1.fill_(recurrent[1])
-    ds = fixed_points(dl.from_module(module))
-    assert ds.sizes["fixed_point"] == count
-    assert "not isolated" in ds["status"].values
-    assert "incomplete" not in ds.attrs

@@ -10,7 +10,7 @@ from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 from dynlab.errors import UserError
 from dynlab.systems import create, from_function
-from dynlab.systems.torch_layers import torch_layer
+from problems import made
 
 
 def close(found, truth):
@@ -43,33 +43,6 @@ def test_norms_in_multi_precision(kind):
         rounded = 1e-15 * np.abs(truth[:, 0])  # of the logarithm itself
         assert (np.abs(found["log_norm"] - truth[:, 0]) <= found["log_norm_error"] + rounded).all()
         assert close(found["log_norm_frobenius"], truth[:, 1])
-
-
-LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-def test_two_layers_of_torch_by_autograd(kind):
-    torch.manual_seed(1)
-    module = LAYERS[kind](3, 5, num_layers=2, batch_first=True).double()
-    inputs = torch.randn(1, 12, 3, dtype=torch.float64)
-    ds = gradient(torch_layer(module), inputs.numpy())
-    parts = 2 if kind == "lstm" else 1
-
-    def run(start, x):
-        chunks = tuple(start.reshape(parts, 2, 1, 5))
-        last = module(x, chunks if kind == "lstm" else chunks[0])[1]
-        return torch.cat(last).reshape(-1) if kind == "lstm" else last.reshape(-1)
-
-    zero = torch.zeros(10 * parts, dtype=torch.float64)
-    for t in (0, 5, 11):
-        state = run(zero, inputs[:, :t]).detach() if t else zero
-        jacobian = torch.autograd.functional.jacobian(lambda h, x=inputs[:, t:]: run(h, x), state).numpy()
-        singular = np.linalg.svd(jacobian, compute_uv=False)
-        assert close(ds["log_norm"].values[0, t], np.log(singular[0]))
-        assert close(ds["log_norm_frobenius"].values[0, t], np.log(np.linalg.norm(jacobian)))
-        if t == 0:
-            assert int(ds["surviving"][0]) == (singular >= 0.1).sum()
 
 
 TARGETS = {
@@ -119,12 +92,11 @@ def test_a_loss_that_is_none(loss):
         gradient(from_function(lambda h, x: h, state_size=1), np.zeros((2, 3, 0)), loss=loss)
 
 
-@pytest.mark.parametrize("name", ["modrelu"])
-@pytest.mark.parametrize("b", [-0.1, 0.0, 0.1])
-def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(name, b):
-    """At h = x = 0 its slope is 0 if b < 0; if b = 0 it is 1, as modReLU is z; if b > 0 it jumps and has none."""
+@pytest.mark.parametrize("b", [-0.1, 0.0])
+def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(b):
+    """At h = x = 0 its slope is 0 if b < 0; at the border itself none is known."""
     torch.manual_seed(0)
-    system = create(name, input_size=1, state_size=4).double()
+    system = create("modrelu", input_size=1, state_size=4).double()
     with torch.no_grad():
         system.b.fill_(b)
     inputs = np.concatenate([np.zeros((1, 3, 1)), np.ones((1, 2, 1))], axis=1)
@@ -134,33 +106,17 @@ def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(name, b):
     assert b < 0 or np.isfinite(ds["log_norm"].values[0, 3:]).all()
 
 
-def test_samples_beside_a_kink_are_told_apart_from_others():
-    """One of three passes 0, where a ReLU's slope is neither 0 nor 1: no way of multiplying knows more of it."""
-    system = from_function(lambda h, x: torch.relu(0.9 * h + x), state_size=2, input_size=2)
-    inputs = np.ones((3, 8, 2))
-    inputs[1, :4] = 0
-    ds = gradient(system, inputs)
-    told = np.log(0.9) * np.arange(8, -1, -1)
-    np.testing.assert_allclose(ds["log_norm"].values[[0, 2]], [told, told], atol=1e-12)
-    np.testing.assert_allclose(ds["log_norm"].values[1], [*[np.nan] * 4, *told[4:]], atol=1e-12)
-
-
 @pytest.mark.parametrize("gain", [1.0, 10.0], ids=["as made", "saturated"])
 @pytest.mark.parametrize(
     "kind, settings",
     [
-        ("rnn", {"hidden_size": 20}),
         ("lstm", {"hidden_size": 6, "num_layers": 3}),
         ("antisymmetric", {"state_size": 24, "step_size": 0.1}),
     ],
 )
 def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, monkeypatch):
     """The same network by all its singular values, and by products with a few vectors."""
-    torch.manual_seed(4)
-    system = create(kind, input_size=2, **settings).double()
-    with torch.no_grad():
-        for parameter in system.parameters():
-            parameter.mul_(gain)
+    system = made(kind, 4, gain, input_size=2, **settings)
     inputs = np.random.default_rng(2).standard_normal((3, 20, 2))
 
     def loss(states, _):
@@ -185,11 +141,9 @@ def test_some_times(times, chosen):
     assert close(ds["log_norm"].values[0], np.log(0.5) * (12 - np.array(chosen)))
 
 
-@pytest.mark.parametrize("n", [1, 7, 300])
-@pytest.mark.parametrize("factor", [0.3, 7.0])
-def test_a_multiple_of_the_identity_lies_within_the_stated_errors_at_every_step(n, factor):
+@pytest.mark.parametrize("n, steps, factor", [(7, 200, 7.0), (300, 10, 0.3)])
+def test_a_multiple_of_the_identity_lies_within_the_stated_errors_at_every_step(n, steps, factor):
     """ln ‖(aI)^s‖ = s ln a and + ln(n)/2 of Frobenius' norm, the last step, where nothing is multiplied, among them."""
-    steps = 200 if n < 100 else 10
     ds = gradient(from_function(lambda h, x: factor * h, state_size=n), np.zeros((steps, 0)))
     with mpmath.workdps(40):
         lengths = [steps - int(t) for t in ds["time"].values]
@@ -207,8 +161,6 @@ def test_after_how_many_steps_the_last_direction_is_lost_and_nothing_is_left():
     ds = gradient(system, inputs)
     assert ds["lost_after"].values.tolist() == [22, 10]
     np.testing.assert_array_equal(ds["vanished_after"], [np.nan, 10])
-    assert "No direction keeps 10 % after 60 steps; the last is lost at step 16" in ds.attrs["verdict"]
-    assert "exactly 0 in 1 of 2 samples" in ds.attrs["verdict"]
     assert np.isnan(gradient(system, inputs[:1, :5])["lost_after"]).all()
 
 

@@ -9,19 +9,10 @@ from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, create, from_function
 from dynlab.systems.planar import planar_system
+from problems import Field
 
-
-class Bent(Flow):
-    """x' = −x, y' = y − x², whose saddle at 0 has the stable manifold y = x²/3."""
-
-    name = "bent"
-
-    def __init__(self):
-        super().__init__(2, 0)
-
-    def velocity(self, state, input, t=0):
-        x, y = state.unbind(-1)
-        return torch.stack([-x, y - x**2], dim=-1)
+# its saddle at 0 has the stable manifold y = x²/3
+BENT = Field(2, lambda s, x, y: (-x, y - x**2))
 
 
 def bent_map(first):
@@ -35,8 +26,7 @@ def separatrix(ds):
 
 
 @pytest.mark.parametrize(
-    "system, c",
-    [(Bent(), 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.98, 0.01)]],
+    "system, c", [(BENT, 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.98)]]
 )
 def test_a_separatrix_is_the_stable_manifold_on_both_sides_and_to_the_window_s_edge(system, c):
     curves = separatrix(phase_plane(system, starts=[[0.3, 0.2]], window=1.0, steps=5))
@@ -48,14 +38,10 @@ def test_a_separatrix_is_the_stable_manifold_on_both_sides_and_to_the_window_s_e
     assert np.abs(curves[:, 0]).max() == 0.0
 
 
-def quadratic(a):
-    return from_function(lambda h, x: torch.stack([1 - a * h[..., 0] ** 2 + h[..., 1], 0.3 * h[..., 0]], -1), 2)
-
-
 @pytest.mark.parametrize(
     "system, extent",
     [
-        *[(quadratic(a), extent) for a, extent in ((1.4, 1.5),)],  # of Hénon, whose curve has bends
+        (create("henon"), 1.5),  # whose curve has bends
         (planar_system(planar_matrix("3,-1;0.5,2.5"), "vanilla"), 1.1),
         (bent_map(0.01), 1.0),
     ],
@@ -89,7 +75,7 @@ def test_steps_lead_from_a_backward_orbit_to_the_start_and_along_it(system):
 
 def test_a_flow_is_followed_against_its_velocity():
     """x(−t) = x e^t, and y − x²/3 shrinks backward in time."""
-    ds = phase_plane(Bent(), starts=[[0.2, 0.0]], window=2.0, steps=20, step_size=0.1)
+    ds = phase_plane(BENT, starts=[[0.2, 0.0]], window=2.0, steps=20, step_size=0.1)
     t = ds["time"].values
     x = 0.2 * np.exp(t)
     exact = np.stack([x, x**2 / 3 - 0.2**2 / 3 * np.exp(-t)], axis=-1)
@@ -111,8 +97,7 @@ def test_eigenvectors_are_those_of_the_matrix(text, kind):
     np.testing.assert_allclose(image[:, 0] * known[:, 1], image[:, 1] * known[:, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("text", ["diff"])
-def test_kinds_without_directions_of_their_own_have_no_eigenvectors(text):
-    ds = planar_portrait(text, "feedback")
+def test_kinds_without_directions_of_their_own_have_no_eigenvectors():
+    ds = planar_portrait("diff", "feedback")
     assert np.isnan(ds["eigenvector"].values).all()
     assert np.isnan(ds["separatrix"].values).all()

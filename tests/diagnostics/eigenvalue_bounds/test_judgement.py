@@ -16,13 +16,10 @@ INF, NAN = np.inf, np.nan
         ([0.5, 0.9], [0.1, 0.05], 1.0, True, HOLDS, 1),
         ([0.5, 0.9], [0.1, 0.2], 1.0, True, AT_THE_BOUND, 1),
         ([0.5, 1.1], [0.1, 0.2], 1.0, True, AT_THE_BOUND, 1),
-        ([1.0], [0.0], 1.0, True, AT_THE_BOUND, 0),
         ([1.3, 1.1], [1.0, 0.05], 1.0, True, VIOLATED, 1),  # the larger one is not known to be beyond
         ([1.3, 1.1, NAN], [0.1, 0.05, 0.1], 1.0, True, VIOLATED, 0),  # whatever the third is
         ([0.5, NAN], [0.1, 0.1], 1.0, True, UNDECIDED, 1),
-        ([0.5, 0.2], [NAN, 0.1], 1.0, True, UNDECIDED, 0),
         ([0.5, 2.0], [0.1, INF], 1.0, True, UNDECIDED, 1),
-        ([-30.0], [1.0], -20.0, False, VIOLATED, 0),
         ([-20.5], [1.0], -20.0, False, AT_THE_BOUND, 0),
         ([-INF], [NAN], -20.0, False, VIOLATED, 0),  # exactly zero: no error to ask for
         ([-INF], [NAN], 20.0, True, HOLDS, 0),
