@@ -3,8 +3,6 @@
 Hénon's, Lorenz's, Hodgkin and Huxley's and the logistic map's are rows of `problems.PROBLEMS`.
 """
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -18,7 +16,7 @@ from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_system
-from problems import Field, Rule
+from problems import Field
 
 EXACT = 1e-10  # of a bifurcation's parameter
 DIFFERENCE = 1e-5
@@ -31,9 +29,8 @@ def at(ds, kind):
 
 def check_points(ds):
     """What every result keeps: residuals are rounding, and what is called converged is."""
-    assert ds["residual"].values.max() < 1e-9
     converged = ds["bifurcation_converged"].values
-    assert (ds["bifurcation_residual"].values[converged] < 1e-9).all()
+    assert max(ds["residual"].values.max(), *ds["bifurcation_residual"].values[converged]) < 1e-9
     bound = 1e-8 * np.maximum(1, np.abs(ds["bifurcation_parameter"].values[converged]))
     assert (ds["bifurcation_parameter_error"].values[converged] <= bound).all()
 
@@ -63,16 +60,12 @@ def test_derivatives_are_the_quotients_of_differences(name, config, parameter):
     slopes = [(curve.derivative(z + e) - curve.derivative(z - e)) / (2 * DIFFERENCE) for e in steps]
     np.testing.assert_allclose(second, [left[:-1].conj() @ one @ right for one in slopes], rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(left[:-1].conj() @ curve.multilinear(z, right, right), second @ right, atol=1e-12)
-    held, states = varied.fixed(0.66), torch.from_numpy(curve.state(z))[None]  # a value for good is the value put in
-    moved = varied.held.moved(torch.cat([states, torch.tensor([[0.4]], dtype=torch.float64)], dim=1))
-    torch.testing.assert_close(moved[:, :-1], held.moved(states), rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize(
     "name, config, parameter, sentence",
     [
         ("lorenz", {}, "rh", "Unknown parameter 'rh'.*did you mean 'rho'"),
-        ("henon", {}, "a+b", "is written as a number's name"),
         ("vanilla", {"input_size": 2, "state_size": 3}, "W[3,0]", "has 3 × 3 entries, counted from 0"),
         ("rnn", {"input_size": 2, "hidden_size": 3, "num_layers": 2}, "weight_hh*", "several weights.*name one in"),
     ],
@@ -82,25 +75,11 @@ def test_a_name_that_means_nothing_or_several_is_one_sentence(name, config, para
         named(frozen(create(name, **config)), parameter)
 
 
-@pytest.mark.parametrize(
-    "system, parameter",
-    [
-        (problems.vanilla([[1.0]], V=[[1.0]]), "input*"),
-        (Rule(1, lambda s, h: [h * math.cos(s.p)], p=0.0), "p"),
-        (Rule(1, lambda s, h: [h * 0.5 if s.p < 1 else h * 0.2], p=0.0), "p"),
-    ],
-)
-def test_a_parameter_that_changes_nothing_or_is_no_tensor_is_refused(system, parameter):
-    with pytest.raises(UserError, match=rf"{parameter[:-1]}.* changes nothing"):
-        bifurcation(system, parameter=parameter, lowest=0.0, highest=1.0)
-
-
 # --- Closed forms ---
 def test_folds_of_a_scalar_tanh():
     """The branch is q = atanh(h) − u h, with slope u (1 − h²)."""
-    ds = bifurcation(
-        problems.vanilla([[2.0]], V=[[1.0]]), parameter="input[0]", lowest=-3.0, highest=3.0, values=0, searches=1
-    )
+    ends = {"lowest": -3.0, "highest": 3.0}
+    ds = bifurcation(problems.vanilla([[2.0]], V=[[1.0]]), parameter="input[0]", values=0, searches=1, **ends)
     check_points(ds)
     q = problems.tanh_fold(2.0)
     np.testing.assert_allclose(at(ds, "fold"), [-q, q], atol=EXACT)
@@ -168,9 +147,8 @@ def test_all_crossings_of_a_network_at_the_origin():
     """Every eigenvalue λ of W crosses where the factor on it is 1/|λ|."""
     matrix = np.random.default_rng(3).standard_normal((5, 5))
     eigenvalues = np.linalg.eigvals(matrix)
-    ds = bifurcation(
-        problems.vanilla(matrix), parameter="W*", lowest=0.2, highest=1.0, values=0, max_period=1, searches=1
-    )
+    ends = {"lowest": 0.2, "highest": 1.0}
+    ds = bifurcation(problems.vanilla(matrix), parameter="W*", values=0, max_period=1, searches=1, **ends)
     check_points(ds)
     origin = np.abs(ds["bifurcation_state"].values).max(axis=1) < 1e-9
     inside = (1 / np.abs(eigenvalues) > 0.2) & (1 / np.abs(eigenvalues) < 1.0)
@@ -196,10 +174,9 @@ CRITICAL_AT_HALF = {  # of (h, p), with a bifurcation of that kind at p = 1/2
 }
 
 
-@pytest.mark.parametrize("unit", [1e6])
 @pytest.mark.parametrize("kind", CRITICAL_AT_HALF)
-def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind, unit):
-    size, f = CRITICAL_AT_HALF[kind]
+def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind):
+    unit, (size, f) = 1e6, CRITICAL_AT_HALF[kind]
     system = from_function(lambda h, x: f(h, x / unit), state_size=size, input_size=1)
     ends = {"lowest": 0.1 * unit, "highest": 0.9 * unit, "at": [0.1 * unit], "searches": 2}
     ds = bifurcation(system, parameter="input[0]", values=0, max_period=1, starts=16, **ends)
@@ -214,24 +191,6 @@ def test_a_cubic_coefficient_that_is_0_has_no_sign():
     assert ds["bifurcation_kind"].values.tolist() == ["Hopf"]
     assert abs(ds["bifurcation_coefficient"].item()) <= ds["bifurcation_coefficient_error"].item()
     assert ds["bifurcation_criticality"].item() == "undecided"
-
-
-def turned(system, x, y):
-    size, cos, sin = 1 + system.p - x * x - y * y, np.cos(system.angle), np.sin(system.angle)
-    return [size * (cos * x - sin * y), size * (sin * x + cos * y)]
-
-
-@pytest.mark.parametrize("turns, kind", [(2, "degenerate"), (3, "Neimark–Sacker")])
-def test_strong_resonances(turns, kind):
-    """Multipliers (1 + p) e^{±2πi/m} of 0: at 1:2 they are one real double eigenvalue, −1."""
-    system = Rule(2, turned, p=0.0, angle=2 * np.pi / turns)
-    ds = bifurcation(system, parameter="p", lowest=-0.1, highest=0.1, values=0, max_period=1, searches=2, starts=8)
-    here = np.abs(ds["bifurcation_state"].values).max(axis=1) < 1e-2
-    assert ds["bifurcation_kind"].values[here].tolist() == [kind]
-    error = ds["bifurcation_parameter_error"].values[here] + 1e-12
-    assert (np.abs(ds["bifurcation_parameter"].values[here]) <= error).all()
-    if kind != "degenerate":
-        assert ds["bifurcation_criticality"].values[here].tolist() == ["undecided"]
 
 
 @pytest.mark.parametrize("slope", [-2.0, 2.0])
@@ -269,9 +228,12 @@ def test_orbits_visit_the_stable_branches_and_at_the_flip_have_not_settled():
 
 def test_a_flows_limit_cycle_has_its_period_and_floquet_multiplier():
     """r' = r (p − r²), φ' = 2: born at p = 0, of the period π, with the multiplier e^{−2 p π}."""
-    flow = Field(
-        2, lambda s, x, y: [s.p * x - (x * x + y * y) * x - 2 * y, s.p * y - (x * x + y * y) * y + 2 * x], p=0.5
-    )
+
+    def rates(s, x, y):
+        inward = s.p - x * x - y * y
+        return [inward * x - 2 * y, inward * y + 2 * x]
+
+    flow = Field(2, rates, p=0.5)
     ds = bifurcation(flow, parameter="p", lowest=-0.5, highest=0.7, values=3, searches=1, starts=8)
     assert ds["bifurcation_kind"].values.tolist() == ["Hopf"]
     assert (ds["settled"] == 1).all()

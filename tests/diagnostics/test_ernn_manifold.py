@@ -54,15 +54,6 @@ def test_where_there_is_no_equilibrium_it_says_so():
     assert np.isnan(found["distance"].values).all()
 
 
-def test_the_other_sign_adds_instead(example):
-    system = ERNN(1, 2, length=30, inner_steps=60, rank=None, sign=-1, activation="tanh", projection=False, eta=0.6)
-    system = system.double()
-    system.load_state_dict(example.system.state_dict() | {"eta": system.eta})
-    found = ernn_manifold(system, example.inputs[:30], initial_state=[0.1, 0.2])
-    h = found["trajectory"].values[0, 0]
-    assert np.abs(np.diff(h, axis=0) - iterated(example, example.inputs[:30])).max() < 1e-13
-
-
 def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():
     """Their condition z = ReLU(P (U z + W x + b)) by NumPy; at most steps the search from the state itself fails."""
     system = zoo.load("ernn-har2-k1")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.rounds import search
@@ -14,7 +13,6 @@ from dynlab.numerics.merging import merged
 from dynlab.numerics.roots import solve
 from dynlab.systems import create, frozen
 from dynlab.systems.autonomous import Held
-from problems import made
 
 GAINS = {"rnn": 2.5, "gru": 4.0, "lstm": 4.0}
 
@@ -49,19 +47,6 @@ def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed
         J = torch.func.jacrev(lambda h: system.step(h, zero[0]))(torch.as_tensor(state)).detach().numpy()
         exact = np.linalg.eigvals(J)
         assert max(np.abs(exact - value).min() for value in values) < 1e-6
-
-
-def test_modes_of_a_stack_are_those_of_its_joint_jacobian():
-    system = made("lstm", 5, input_size=3, hidden_size=5, num_layers=2)
-    ds = dl.modes(system, starts=16, k=6)
-    assert ds["separated"].values.all()
-    state = torch.as_tensor(ds["fixed_point_state"].values[0])
-    zero = torch.zeros(3, dtype=torch.float64)
-    J = torch.func.jacrev(lambda h: system.step(h, zero))(state).detach().numpy()
-    values, left, right = (ds[name].values[0] for name in ("eigenvalue", "left_eigenvector", "right_eigenvector"))
-    np.testing.assert_allclose(right @ J.T, values[:, None] * right, atol=1e-12)
-    np.testing.assert_allclose(left @ J, values[:, None] * left, atol=1e-11 * np.abs(left).max())
-    np.testing.assert_allclose(left @ right.T, np.eye(6), atol=1e-11)
 
 
 def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_index():

@@ -1,7 +1,5 @@
 """Lyapunov exponents against closed forms, exact identities, published values and a computation in many digits."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -38,7 +36,6 @@ def test_henon():
     np.testing.assert_allclose(henon["running_exponent"].sum("mode"), problems.HENON_EXPONENT_SUM, atol=ROUNDING)
     dimension = 1 + problems.HENON_LARGEST_EXPONENT / (problems.HENON_LARGEST_EXPONENT - problems.HENON_EXPONENT_SUM)
     assert float(henon["kaplan_yorke_dimension"].mean()) == pytest.approx(dimension, abs=2e-3)
-    np.testing.assert_array_equal(henon["positive_exponent_sum"], henon["exponent"][:, 0])
     # blocks see what the spread between independent samples is: neither far less nor far more
     assert 0.8 < float(henon["standard_error"][:, 0].mean() / henon["exponent"][:, 0].std(ddof=1)) < 2
 
@@ -51,8 +48,6 @@ def test_lorenz():
     assert np.abs((mean - problems.LORENZ_EXPONENTS) / error).max() < 4
     np.testing.assert_allclose(lorenz["running_exponent"].sum("mode"), problems.lorenz_exponent_sum(), atol=1e-8)
     np.testing.assert_allclose(lorenz["mean_log_det"], problems.lorenz_exponent_sum(), atol=1e-8)
-    assert lorenz["exponent"].attrs["units"] == schema.NAT_PER_SECOND
-    assert lorenz["time"].attrs["units"] == schema.SECOND
     assert float(lorenz["kaplan_yorke_dimension"].mean()) == pytest.approx(2.062, abs=0.01)  # 2 + 0.9056 / 14.5723
 
 
@@ -84,15 +79,6 @@ def test_a_dimension_that_is_lost_is_minus_infinity_and_flagged():
     ds = driven_by(lyapunov, matrices, transient=10)
     assert np.isneginf(ds["finite_time_exponent"]).sum("mode").values.tolist() == [1, 0]
     assert np.isneginf(ds["mean_log_det"]).values.tolist() == [True, False]
-
-
-def test_relu_leaves_as_many_dimensions_as_units_are_active():
-    random = generator(7)
-    masks = np.zeros((1, 40, 6))
-    for t in range(40):
-        masks[0, t, random.permutation(6)[: 3 + t % 2]] = 1
-    ds = driven_by(lyapunov, masks[..., None] * random.standard_normal((6, 6)), transient=0)
-    assert int(np.isfinite(ds["finite_time_exponent"]).sum()) == 3
 
 
 def test_what_rounding_drowns_is_not_known_and_not_minus_infinity():
@@ -132,14 +118,12 @@ def test_short_driven_sequences_have_finite_time_exponents_with_errors_between_s
     ds = lyapunov(network(1.0), inputs, k=3)
     values = ds["finite_time_exponent"].values
     np.testing.assert_allclose(ds["standard_error"], np.tile(values.std(axis=0, ddof=1), (5, 1)), rtol=1e-12)
-    assert json.loads(ds.attrs["settings"])["transient"] == 10
     assert np.isnan(lyapunov(network(1.0), inputs[:1], k=3)["standard_error"]).all()
 
 
 def test_a_frame_that_has_not_aligned_is_part_of_the_error():
     # Re λ lies within 0.01 of 0: over 60 steps no direction outgrows another, and every frame has its own numbers
-    torch.manual_seed(0)
-    system = create("antisymmetric", input_size=3, state_size=12, step_size=0.1).double()
+    system = problems.made("antisymmetric", input_size=3, state_size=12, step_size=0.1)
     inputs = generator(13).standard_normal((4, 60, 3))
     runs = [lyapunov(system, inputs, k=k, seed=seed) for k, seed in ((1, 0), (1, 1), (12, 3))]
     found = [(ds["mean_exponent"][0].item(), ds["mean_exponent_error"][0].item()) for ds in runs]
@@ -194,22 +178,20 @@ def test_exponents_are_those_of_qr_at_every_step(kind, settings, k, gain):
 
 
 # --- Motion whose exponents are 0, and starts that share their drift ---
-def shear(starts):
-    return LinearMap([[1.0, 1.0], [0.0, 1.0]]), {"steps": 2000, "initial_state": np.zeros((starts, 2))}
 
 
-def doubling(starts):
-    return create("logistic", r=3.0), {"steps": 2000, "initial_state": np.linspace(0.1, 0.9, starts)[:, None]}
-
-
-@pytest.mark.parametrize("case", [shear, doubling])
-def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(case):
-    system, measure = case(9)
-    ds = lyapunov(system, **measure)
+@pytest.mark.parametrize(
+    "system, starts",
+    [
+        (LinearMap([[1.0, 1.0], [0.0, 1.0]]), np.zeros((9, 2))),
+        (create("logistic", r=3.0), np.linspace(0.1, 0.9, 9)[:, None]),
+    ],
+)
+def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(system, starts):
+    ds = lyapunov(system, steps=2000, initial_state=starts)
     assert (np.abs(ds["mean_exponent"]) <= ds["mean_exponent_error"]).all()
     assert (np.abs(ds["exponent"]) <= ds["exponent_error"]).all()
-    inputs = np.zeros((2000, 0))
-    bounds = eigenvalue_bounds(system, inputs, max_exponent=0.0, initial_state=measure["initial_state"])
+    bounds = eigenvalue_bounds(system, np.zeros((2000, 0)), max_exponent=0.0, initial_state=starts)
     assert bounds["outcome"].values.tolist() == ["at the bound"]
 
 

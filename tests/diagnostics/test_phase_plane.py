@@ -50,29 +50,6 @@ def test_w_zero_drifts_outward_under_euler_although_its_flow_conserves_h():
     assert np.allclose(ds["conserved"].values, expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "text, kind, expected, stable",
-    [
-        ("0,-2;1,0", "flow", "center", 1),
-        ("1,-2;1,-1", "flow", "linear center, undecided", -1),
-        ("0,1;0,0", "flow", "line of equilibria", 0),
-        ("identity", "flow", "unstable star", 0),
-        ("plus", "flow", "unstable improper node", 0),
-        ("-1,0;0,0", "feedback", "line of equilibria", 1),
-        ("-20,0;0,-20", "feedback", "linear plane of period-2 points, undecided", -1),
-        ("identity", "vanilla", "linear plane of equilibria, undecided", -1),
-        ("0.6,-0.8;0.8,0.6", "vanilla", "linear center, undecided", -1),
-        ("-1.5,0;0,0.5", "vanilla", "flip saddle", 0),
-    ],
-)
-def test_kinds_of_the_origin(text, kind, expected, stable):
-    ds = portrait(text, kind)
-    which = "flow" if kind == "flow" else "map"
-    origin = np.flatnonzero(~ds["equilibrium"].values.any(axis=1))
-    assert ds[f"{which}_kind"].values[origin].tolist() == [expected]
-    assert ds[f"{which}_stable"].values[origin].tolist() == [stable]
-
-
 def test_without_exact_entries_the_degenerate_kinds_are_undecided():
     ds = portrait("zero", by_hand=False)
     assert ds["flow_kind"].values.tolist() == ["undecided, near center"]

