@@ -35,7 +35,6 @@ def check_points(ds):
     assert (ds["bifurcation_parameter_error"].values[converged] <= bound).all()
 
 
-# --- The equation of a branch ---
 CASES = [
     ("henon", {}, "b"),
     ("lorenz", {}, "rho"),
@@ -75,7 +74,6 @@ def test_a_name_that_means_nothing_or_several_is_one_sentence(name, config, para
         named(frozen(create(name, **config)), parameter)
 
 
-# --- Closed forms ---
 def test_folds_of_a_scalar_tanh():
     """The branch is q = atanh(h) − u h, with slope u (1 − h²)."""
     ends = {"lowest": -3.0, "highest": 3.0}
@@ -214,7 +212,6 @@ def test_branches_of_a_layer_without_biases_meet_at_the_origin_for_certain(kind)
     assert ds["bifurcation_parameter"].values[kinds.index("transcritical")] == pytest.approx(4 / 3, abs=1e-12)
 
 
-# --- The orbit diagram ---
 def test_orbits_visit_the_stable_branches_and_at_the_flip_have_not_settled():
     """At r = 3 itself an orbit comes near by one over the root of the time: at no time has it settled."""
     ds = bifurcation(create("logistic"), parameter="r", lowest=2.8, highest=3.4, values=13, max_period=2)

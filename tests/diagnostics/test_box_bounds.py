@@ -35,11 +35,9 @@ def test_a_linear_map_far_from_normal_has_a_norm_near_its_spectral_radius():
 
 
 FAMILIES = {
-    "vanilla": lambda: create("vanilla", input_size=2, state_size=5),
     "gru": lambda: create("gru", input_size=2, hidden_size=4),
     "lstm": lambda: create("lstm", input_size=2, hidden_size=3),
     "ernn": lambda: create("ernn", input_size=2, state_size=4, length=3, inner_steps=2),
-    "fastgrnn": lambda: create("fastgrnn", input_size=2, state_size=4),
     "antisymmetric-gated": lambda: create("antisymmetric-gated", input_size=2, state_size=4, step_size=0.5),
 }
 

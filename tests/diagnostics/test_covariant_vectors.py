@@ -23,7 +23,6 @@ def sine(first, second):
     return np.linalg.norm(second - along_ * first, axis=-1)
 
 
-# --- Constant matrices ---
 def test_of_a_constant_matrix_they_are_its_eigenvectors():
     """Far from normal: the first two stand at 14° of each other, eigenvalues have conditions up to 306."""
     values, vectors = np.linalg.eig(TRIANGULAR)
@@ -65,7 +64,6 @@ def test_a_subspace_is_known_where_its_vectors_are_not():
     assert float(ds["angle_difference"].item()) < 1e-12
 
 
-# --- Hénon ---
 def test_henons_unstable_vector_is_that_of_a_power_iteration():
     """Any vector carried forward aligns with it, one carried back by the inverse Jacobians with the stable one."""
     transients = {"transient": 500, "backward_transient": 500}
@@ -84,10 +82,8 @@ def test_henons_unstable_vector_is_that_of_a_power_iteration():
     assert sine(vectors[60:-60, 1], stable).max() < 1e-10
     angle = np.arcsin(sine(unstable, stable))
     np.testing.assert_allclose(henon["angle"][0, 60:-60], angle, rtol=1e-9)
-    assert henon["smallest_angle"].item() == float(henon["angle"].min())
 
 
-# --- Flows ---
 def test_one_of_lorenzs_vectors_is_the_direction_of_its_flow():
     starts = [[1.0, 1.0, 20.0], [-3.0, 2.0, 25.0]]
     transients = {"transient": 100, "backward_transient": 100}
@@ -100,7 +96,6 @@ def test_one_of_lorenzs_vectors_is_the_direction_of_its_flow():
     assert float(lorenz["covariance_residual"].max()) < 1e-9
 
 
-# --- Driven networks ---
 @pytest.fixture(scope="module")
 def network():
     W = generator(3).standard_normal((12, 12)) * 3 / np.sqrt(12)
@@ -127,13 +122,11 @@ def test_along_inputs_the_jacobian_carries_each_vector_to_the_next(network):
 def test_what_does_not_fit_is_carried_forward_once_more(network):
     system, inputs, given, plain = network
     ds = covariant_vectors(system, inputs, **given, max_memory=1e5)
-    assert "carried forward once more" in ds.attrs["method"]
-    assert "carried forward once more" not in plain.attrs["method"]
+    assert ("carried forward once more" in ds.attrs["method"], "once more" in plain.attrs["method"]) == (True, False)
     for name in ("exponent", "vector", "angle", "local_rate", "smallest_angle"):
         np.testing.assert_allclose(ds[name], plain[name], atol=1e-12)
 
 
-# --- What is lost ---
 def test_a_dimension_that_is_lost_takes_no_other_with_it():
     matrices = generator(7).standard_normal((1, 1500, 5, 5))
     matrices[0, 700, :, 2] = 0

@@ -51,12 +51,3 @@ def test_the_drift_has_the_integrators_order(name):
         ds = energy(planar_system(planar_matrix("plus")), step_size=step, steps=round(1 / step), **asked)
         drifts.append(float(abs(ds.drift).max()))
     assert np.log2(drifts[0] / drifts[1]) == pytest.approx(ORDERS[name], abs=0.1)
-
-
-def test_energy_of_an_euler_orbit_is_that_of_its_states():
-    ds = energy(planar_system(planar_matrix("diff")), initial_state=START, steps=50, integrators=["euler"])
-    h = torch.tensor(START, dtype=torch.float64)
-    W = torch.tensor([[-0.15, -2.0], [2.0, -0.15]], dtype=torch.float64)
-    for t in range(51):
-        assert np.allclose(ds.energy[0, :, t], torch.log(torch.cosh(h @ W.T)).sum(-1), atol=1e-13)
-        h = h + 0.1 * torch.tanh(h @ W.T)

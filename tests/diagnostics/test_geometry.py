@@ -11,8 +11,7 @@ from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
 from dynlab.diagnostics.geometry.participation import jackknife
 from dynlab.diagnostics.geometry.unstable_manifold import STEPS, _followed, growing_modes, unstable_manifolds
-from dynlab.systems import from_function
-from problems import Field, driven_linear
+from problems import Field, Rule, driven_linear
 
 generator = np.random.default_rng
 
@@ -20,7 +19,6 @@ A = np.array([[0.8, 0.4, 0.0, 0.0], [-0.1, 0.7, 0.3, 0.0], [0.0, 0.0, -0.5, 0.6]
 B = np.diag([1.0, 0.5, 2.0, 0.3])
 
 
-# --- The dimension ---
 def test_a_linear_system_has_the_covariance_of_lyapunovs_equation():
     autoregressive = geometry(driven_linear(A, B), generator(1).standard_normal((64, 300, 4)), transient=100, starts=2)
     covariance = scipy.linalg.solve_discrete_lyapunov(A, B @ B.T)
@@ -34,14 +32,6 @@ def test_a_linear_system_has_the_covariance_of_lyapunovs_equation():
     assert (np.abs(autoregressive["explained_variance"].values - shares) < 4 * errors).all()
 
 
-def test_states_on_a_line_have_one_dimension():
-    line = np.outer(np.arange(1, 6), [1, 0, 0, 0, 0])
-    ds = geometry(driven_linear(np.zeros((3, 3)), np.ones((3, 5)) * [[1], [-2], [2]]), 1e-9 * line[None], starts=2)
-    assert float(ds["participation_ratio"]) == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose(np.abs(ds["direction"].values[0]), np.array([1, 2, 2]) / 3, atol=1e-12)
-
-
-# --- Directions in which orbits leave ---
 def test_the_directions_of_a_saddle_are_its_eigenvectors():
     """Right eigenvectors of [[2, 1], [0, ½]] are (1, 0) and (−2/3, 1) up to length."""
     ds = geometry(driven_linear([[2.0, 1.0], [0.0, 0.5]], np.eye(2)), generator(8).standard_normal((2, 5, 2)), starts=4)
@@ -64,19 +54,10 @@ def test_a_growing_pair_is_the_ellipse_that_the_map_turns_through():
     np.testing.assert_allclose(np.linalg.norm(np.linalg.solve(np.stack([a, b]).T, image.T), axis=0), 1, atol=1e-13)
 
 
-@pytest.fixture(scope="module")
-def cube():
+def test_three_bits_are_a_cube_each_of_whose_edges_is_left_along_it():
     network = dl.load("gru-flipflop")
-    return geometry(network, dl.driving_inputs(None, network, samples=8).inputs, starts=96)
-
-
-def test_three_bits_are_a_cube(cube):
-    growing, counts = np.unique(cube["unstable_directions"], return_counts=True)
-    assert dict(zip(growing.tolist(), counts.tolist(), strict=True)) == {0: 8, 1: 12, 2: 6, 3: 1}
-    assert (cube["residual"] < 1e-12).all()
-
-
-def test_each_edge_of_the_cube_is_left_along_it(cube):
+    cube = geometry(network, dl.driving_inputs(None, network, samples=8).inputs, starts=96)
+    assert np.bincount(cube["unstable_directions"]).tolist() == [8, 12, 6, 1]
     position, growing = cube["fixed_point_position"].values, cube["unstable_directions"].values
     corners = position[growing == 0]
     ends = set()
@@ -85,7 +66,6 @@ def test_each_edge_of_the_cube_is_left_along_it(cube):
         first, second = np.argsort(np.linalg.norm(corners - position[saddle], axis=1))[:2]
         edge = corners[first] - corners[second]
         assert abs(edge @ direction) > 0.95 * np.linalg.norm(edge) * np.linalg.norm(direction)
-        assert np.linalg.norm(direction) > 0.9  # of 1: the three components hold the edge
         ends.add((min(first, second), max(first, second)))
         # and the curves along which orbits leave it end at these two corners
         assert set(cube["leads_to"].values[saddle].tolist()) == {first, second}
@@ -96,20 +76,15 @@ def test_each_edge_of_the_cube_is_left_along_it(cube):
     assert np.bincount(np.array(list(ends)).ravel()).tolist() == [3] * 8
 
 
-# --- Unstable manifolds ---
-def bent(multiplier, u):
-    """The linear saddle (λ u, v/2) seen through (u, v) → (u, v + u²): its unstable manifold is the parabola v = u²."""
-
-    def step(h, x):
-        image = u(multiplier * h[..., 0])
-        return torch.stack([image, 0.5 * (h[..., 1] - h[..., 0].square()) + image.square()], dim=-1)
-
-    return from_function(step, 2, 1)
-
-
 @pytest.mark.parametrize("multiplier", [1.6, -1.3])
 def test_a_manifold_is_the_curve_that_is_known(multiplier):
-    system = bent(multiplier, torch.tanh)
+    """(tanh λu, v/2) seen through (u, v) → (u, v + u²): the unstable manifold is the parabola v = u²."""
+
+    def step(system, u, v):
+        image = torch.tanh(multiplier * u)
+        return image, 0.5 * (v - u * u) + image * image
+
+    system = Rule(2, step)
     found = dl.fixed_points(system, starts=np.zeros((1, 2)))
     held = held_map(system, found)
     starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
@@ -120,13 +95,9 @@ def test_a_manifold_is_the_curve_that_is_known(multiplier):
     # up to the roots of abs(u) = tanh(abs(λ) abs(u)), on either side
     root = scipy.optimize.brentq(lambda r: np.tanh(abs(multiplier) * r) - r, 1e-3, 1.0)
     np.testing.assert_allclose(ends, root, atol=1e-5)
-    np.testing.assert_allclose(np.sign(curves[:, -1, 0]), np.sign(curves[:, 1, 0]))
     np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
     lengths = np.linalg.norm(np.diff(curves, axis=1), axis=2)
     np.testing.assert_allclose(lengths, lengths.mean(axis=1, keepdims=True) * np.ones(63), rtol=0.05)
-
-
-# --- Flows ---
 
 
 def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
@@ -138,11 +109,6 @@ def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
     np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
     np.testing.assert_allclose(np.sort(curves[:, -1], axis=0), [[-1, 1], [1, 1]], atol=1e-5)
     assert sorted(ds["leads_to"].values[2].tolist()) == [0, 1]
-    growing = ds["unstable_direction"].values[2] @ ds["direction"].values
-    np.testing.assert_allclose(np.abs(growing[np.isfinite(growing).all(axis=1)]), [[1, 0]], atol=1e-12)
-
-
-# --- What is left out, and what is refused ---
 
 
 def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states():

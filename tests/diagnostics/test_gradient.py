@@ -2,7 +2,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from products import KINDS, driven_by, exact_product, random_products
+from products import KINDS, driven_by, exact_log_singular_values, random_products
 from torch import nn
 
 from dynlab.diagnostics.end_to_end import end_to_end
@@ -19,30 +19,18 @@ def close(found, truth):
     return bool((np.abs(np.asarray(found) - truth) <= 1e-9 * np.maximum(1, np.abs(truth))).all())
 
 
-def exact_log_norms(matrices, starts):
-    """ln ‖J_T … J_{t+1}‖ in both norms, for each t of `starts`, digits doubled until they stand still."""
-    digits, before = 50, None
-    while True:
-        with mpmath.workdps(digits):
-            products = [exact_product(matrices[t:], digits) for t in starts]
-            values = [[mpmath.svd_r(p, compute_uv=False)[0], mpmath.mnorm(p, "f")] for p in products]
-            logs = np.array([[float(mpmath.log(value)) for value in pair] for pair in values])
-        if before is not None and np.abs(logs - before).max() <= 1e-13 * np.abs(logs).max():
-            return logs
-        digits, before = 2 * digits, logs
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_norms_in_multi_precision(kind):
-    matrices = random_products(kind, 3)
+    matrices = random_products(kind, 2)
     ds = driven_by(gradient, matrices)
     for sample, each in enumerate(matrices):
-        truth = exact_log_norms(each, [0, 13, 49])
+        truth = [exact_log_singular_values(each[t:]) for t in (0, 13, 49)]
         found = ds.isel(sample=sample, time=[0, 13, 49])
-        assert close(found["log_norm"], truth[:, 0])
-        rounded = 1e-15 * np.abs(truth[:, 0])  # of the logarithm itself
-        assert (np.abs(found["log_norm"] - truth[:, 0]) <= found["log_norm_error"] + rounded).all()
-        assert close(found["log_norm_frobenius"], truth[:, 1])
+        largest = np.array([logs[0] for logs in truth])
+        assert close(found["log_norm"], largest)
+        rounded = 1e-15 * np.abs(largest)  # of the logarithm itself
+        assert (np.abs(found["log_norm"] - largest) <= found["log_norm_error"] + rounded).all()
+        assert close(found["log_norm_frobenius"], [np.logaddexp.reduce(2 * logs) / 2 for logs in truth])
 
 
 TARGETS = {
@@ -52,18 +40,13 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm"])
 @pytest.mark.parametrize("asked", TARGETS)
-def test_loss_gradient_by_autograd(kind, asked):
+def test_loss_gradient_by_autograd(asked):
     targets, outputs = TARGETS[asked]
-    torch.manual_seed(2)
-    system = create(kind, input_size=3, hidden_size=5, num_layers=2)
+    system = create("lstm", input_size=3, hidden_size=5, num_layers=2)
     read_out = nn.Linear(system.output(torch.zeros(1, system.state_size)).shape[-1], outputs)
     inputs = np.random.default_rng(0).standard_normal((2, 9, 3))
-    loss = read_out_loss(system, read_out)
-    ds = gradient(system, inputs, loss=loss, targets=targets)
-    assert next(read_out.parameters()).dtype == torch.float32
-
+    ds = gradient(system, inputs, loss=read_out_loss(system, read_out), targets=targets)
     double = system.double()
     states = [torch.zeros(2, system.state_size, dtype=torch.float64, requires_grad=True)]
     for t in range(9):  # the graph of the states themselves, so that autograd gives the total derivatives
@@ -82,11 +65,7 @@ def test_loss_gradient_by_autograd(kind, asked):
     assert close(ds["log_loss_gradient"].values, truth)
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [lambda states, _: states.sum(), lambda states, _: states.detach()[:, 0, 0], lambda states, _: 1.0],
-    ids=["one number", "not differentiable", "no tensor"],
-)
+@pytest.mark.parametrize("loss", [lambda states, _: states.sum(), lambda states, _: states.detach()[:, 0, 0]])
 def test_a_loss_that_is_none(loss):
     with pytest.raises(UserError, match="one number for each of the 2 samples"):
         gradient(from_function(lambda h, x: h, state_size=1), np.zeros((2, 3, 0)), loss=loss)
@@ -95,8 +74,7 @@ def test_a_loss_that_is_none(loss):
 @pytest.mark.parametrize("b", [-0.1, 0.0])
 def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(b):
     """At h = x = 0 its slope is 0 if b < 0; at the border itself none is known."""
-    torch.manual_seed(0)
-    system = create("modrelu", input_size=1, state_size=4).double()
+    system = made("modrelu", input_size=1, state_size=4)
     with torch.no_grad():
         system.b.fill_(b)
     inputs = np.concatenate([np.zeros((1, 3, 1)), np.ones((1, 2, 1))], axis=1)
@@ -107,16 +85,9 @@ def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(b):
 
 
 @pytest.mark.parametrize("gain", [1.0, 10.0], ids=["as made", "saturated"])
-@pytest.mark.parametrize(
-    "kind, settings",
-    [
-        ("lstm", {"hidden_size": 6, "num_layers": 3}),
-        ("antisymmetric", {"state_size": 24, "step_size": 0.1}),
-    ],
-)
-def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, monkeypatch):
+def test_norms_of_large_states_lie_within_their_errors(gain, monkeypatch):
     """The same network by all its singular values, and by products with a few vectors."""
-    system = made(kind, 4, gain, input_size=2, **settings)
+    system = made("lstm", 4, gain, input_size=2, hidden_size=6, num_layers=3)
     inputs = np.random.default_rng(2).standard_normal((3, 20, 2))
 
     def loss(states, _):

