@@ -95,7 +95,8 @@ def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
 
 
 def network(gain, size=20):
-    return problems.vanilla(generator(9).standard_normal((size, size)) * gain / np.sqrt(size), V=np.ones((size, 1)))
+    W, b, V = (generator(seed).standard_normal((size, width)) for seed, width in ((9, size), (1, 1), (2, 1)))
+    return problems.vanilla(W * gain / np.sqrt(size), 0.2 * b[:, 0], V=0.3 * V)
 
 
 @pytest.mark.parametrize("gain, outcome", [(0.5, "meet"), (4.0, "stay apart")])
