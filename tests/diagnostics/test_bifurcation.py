@@ -103,16 +103,6 @@ def test_neimark_sacker_of_the_paper_with_diffusion():
     assert ds["bifurcation_coefficient"].item() == pytest.approx(cubic, abs=ds["bifurcation_coefficient_error"].item())
 
 
-def test_lorenz():
-    ds = bifurcation(create("lorenz"), parameter="rho", lowest=0.0, highest=30.0, values=0)
-    check_points(ds)
-    _, omega = problems.lorenz_hopf()
-    np.testing.assert_allclose(at(ds, "pitchfork"), [1.0], atol=EXACT)
-    hopf = ds["bifurcation_kind"].values == "Hopf"
-    np.testing.assert_allclose(np.abs(ds["bifurcation_eigenvalue"].values[hopf]), omega, atol=1e-9)
-    assert ds["bifurcation_criticality"].values[hopf].tolist() == ["subcritical"] * 2  # Sparrow (1982), appendix I
-
-
 @pytest.fixture(scope="module")
 def cascade():
     return bifurcation(create("logistic"), parameter="r", lowest=0.5, highest=3.56, values=0, max_period=8)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
-from products import driven_by
 
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
 from dynlab.program.differentiation import along
@@ -96,16 +95,10 @@ def test_one_of_lorenzs_vectors_is_the_direction_of_its_flow():
     assert float(lorenz["covariance_residual"].max()) < 1e-9
 
 
-@pytest.fixture(scope="module")
-def network():
+def test_along_inputs_the_jacobian_carries_each_vector_to_the_next():
     W = generator(3).standard_normal((12, 12)) * 3 / np.sqrt(12)
     system, inputs = vanilla(W, V=np.ones((12, 1))), 0.2 * generator(4).standard_normal((2, 1500, 1))
-    given = {"transient": 600, "backward_transient": 600, "times": 300}
-    return system, inputs, given, covariant_vectors(system, inputs, **given)
-
-
-def test_along_inputs_the_jacobian_carries_each_vector_to_the_next(network):
-    system, inputs, _, ds = network
+    ds = covariant_vectors(system, inputs, transient=600, backward_transient=600, times=300)
     assert ds["determined"].values.sum() > 12
     states = torch.as_tensor(ds["trajectory"].values)
     times = ds["time"].values.astype(int)
@@ -117,20 +110,3 @@ def test_along_inputs_the_jacobian_carries_each_vector_to_the_next(network):
     assert off[known].max() < 1e-9
     np.testing.assert_allclose(np.log(sizes), ds["local_rate"].values[:, 1:], atol=1e-9)
     assert float(ds["covariance_residual"].values[known].max()) < 1e-8
-
-
-def test_what_does_not_fit_is_carried_forward_once_more(network):
-    system, inputs, given, plain = network
-    ds = covariant_vectors(system, inputs, **given, max_memory=1e5)
-    assert ("carried forward once more" in ds.attrs["method"], "once more" in plain.attrs["method"]) == (True, False)
-    for name in ("exponent", "vector", "angle", "local_rate", "smallest_angle"):
-        np.testing.assert_allclose(ds[name], plain[name], atol=1e-12)
-
-
-def test_a_dimension_that_is_lost_takes_no_other_with_it():
-    matrices = generator(7).standard_normal((1, 1500, 5, 5))
-    matrices[0, 700, :, 2] = 0
-    ds = driven_by(covariant_vectors, matrices)
-    assert ds["determined"].values.tolist() == [[1, 1, 1, 1, 0]]
-    assert np.isnan(ds["exponent"][0, 4])
-    assert float(ds["covariance_residual"][0, :4].max()) < 1e-9

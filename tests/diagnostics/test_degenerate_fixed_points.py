@@ -83,13 +83,6 @@ def test_points_that_must_exist_and_were_not_found_are_named(monkeypatch):
     assert any(said)
 
 
-def test_between_two_stable_points_of_one_steep_unit_lies_a_third():
-    slope, bias = 1e3, 500.0
-    ds = fixed_points(vanilla([[slope]], [bias]))
-    assert ds["stable"].values.tolist() == [1, 1, 0]
-    np.testing.assert_allclose(ds["fixed_point_state"].values[2, 0], -bias / (slope - 1), atol=0.1 * bias / slope)
-
-
 def test_a_flows_equilibria_have_its_own_eigenvalues():
     ds = fixed_points(create("lorenz"))
     assert ds["eigenvalue"].attrs["units"] == "1/s"

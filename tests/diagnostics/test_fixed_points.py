@@ -99,18 +99,6 @@ def test_an_integrators_one_point_is_told_from_all_that_stand_still():
     np.testing.assert_allclose(ds["fixed_point_state"].values, [[h, h, c, c]], atol=1e-12)
 
 
-def test_a_two_layer_lstm_driven_by_data():
-    system = made("lstm", 5, input_size=3, hidden_size=12, num_layers=2)
-    inputs = np.random.default_rng(0).standard_normal((4, 20, 3))
-    ds = fixed_points(system, inputs, at="mean", starts=64)
-    held, state = torch.as_tensor(inputs.mean(axis=(0, 1))), torch.zeros(48, dtype=torch.float64)
-    for _ in range(500):
-        state = system.step(state, held)
-    np.testing.assert_allclose(ds["fixed_point_state"].values, state.detach().numpy()[None], atol=1e-13)
-    J = torch.func.jacrev(lambda h: system.step(h, held))(state).detach().numpy()
-    assert eigenvalue_distance(ds["eigenvalue"].values[0], np.linalg.eigvals(J)) < 1e-10
-
-
 def test_every_point_of_a_chaotic_net_is_verified():
     ds = fixed_points(vanilla(2.5 / math.sqrt(10) * np.random.default_rng(2).standard_normal((10, 10))))
     points = ds.isel(fixed_point=ds["status"].values == "fixed point")
@@ -122,13 +110,6 @@ def test_every_point_of_a_chaotic_net_is_verified():
     assert all(np.linalg.norm(states + state, axis=1).min() < 1e-7 for state in states)
     assert not ds["converged"].values[ds["assignment"].values < 0].any()
     np.testing.assert_array_equal(ds["starts"].values, np.bincount(ds["assignment"].values[ds["assignment"] >= 0]))
-
-
-def test_a_search_in_single_precision_ends_at_the_same_points():
-    system = create("gru", input_size=3, hidden_size=64)
-    single, double = (fixed_points(system, starts=16, dtype=dtype) for dtype in ("float32", "float64"))
-    np.testing.assert_allclose(single["fixed_point_state"], double["fixed_point_state"], atol=1e-14)
-    assert single["fixed_point_state"].dtype == np.float64
 
 
 def test_the_ghost_of_a_fold_is_a_slow_point():

@@ -71,19 +71,6 @@ def test_a_loss_that_is_none(loss):
         gradient(from_function(lambda h, x: h, state_size=1), np.zeros((2, 3, 0)), loss=loss)
 
 
-@pytest.mark.parametrize("b", [-0.1, 0.0])
-def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(b):
-    """At h = x = 0 its slope is 0 if b < 0; at the border itself none is known."""
-    system = made("modrelu", input_size=1, state_size=4)
-    with torch.no_grad():
-        system.b.fill_(b)
-    inputs = np.concatenate([np.zeros((1, 3, 1)), np.ones((1, 2, 1))], axis=1)
-    ds = gradient(system, inputs)
-    value, error = ds["log_norm"].values[0, :3], ds["log_norm_error"].values[0, :3]
-    assert (np.isneginf(value) & (error == 0)).all() if b < 0 else np.isnan(value).all()
-    assert b < 0 or np.isfinite(ds["log_norm"].values[0, 3:]).all()
-
-
 @pytest.mark.parametrize("gain", [1.0, 10.0], ids=["as made", "saturated"])
 def test_norms_of_large_states_lie_within_their_errors(gain, monkeypatch):
     """The same network by all its singular values, and by products with a few vectors."""
@@ -102,14 +89,6 @@ def test_norms_of_large_states_lie_within_their_errors(gain, monkeypatch):
         assert (np.abs(ds[name] - truth[name]) <= ds[f"{name}_error"] + 1e-12 * (1 + np.abs(truth[name]))).all()
     assert (ds["log_norm_error"] < 0.1).all()
     assert close(ds["log_loss_gradient"], truth["log_loss_gradient"])
-
-
-@pytest.mark.parametrize("times, chosen", [(1, [0]), (3, [0, 6, 12]), (99, range(13)), ([12, 1], [1, 12])])
-def test_some_times(times, chosen):
-    system = from_function(lambda h, x: 0.5 * h, state_size=2)
-    ds = gradient(system, np.zeros((12, 0)), times=times)
-    assert ds["time"].values.tolist() == list(chosen)
-    assert close(ds["log_norm"].values[0], np.log(0.5) * (12 - np.array(chosen)))
 
 
 @pytest.mark.parametrize("n, steps, factor", [(7, 200, 7.0), (300, 10, 0.3)])

@@ -9,25 +9,9 @@ from dynlab.diagnostics.modes import modes
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
-from dynlab.systems.textbook import LinearMap
 from problems import Field, driven_linear, made
 
 generator = np.random.default_rng
-
-
-@pytest.mark.parametrize("modulus, angle", [(0.5, 3.0), (1.2, 0.01)])
-def test_a_rotation_and_scaling(modulus, angle):
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    ds = modes(LinearMap((modulus * turn).tolist())).isel(fixed_point=0)
-    np.testing.assert_allclose(ds["time_constant"], -1 / np.log(modulus), rtol=1e-12)
-    np.testing.assert_allclose(np.sort(ds["frequency"]), np.array([-1, 1]) * angle / (2 * np.pi), rtol=1e-12)
-    np.testing.assert_allclose(ds["condition"], 1, atol=1e-13)
-    # (1, ∓i)/√2 for λ = ρ e^{±iθ}, up to the phase
-    expected = np.array([[1, -1j], [1, 1j]]) / np.sqrt(2)
-    order = np.argsort(-ds["eigenvalue"].values.imag)
-    overlap = np.abs(expected.conj() @ ds["right_eigenvector"].values[order].T)
-    np.testing.assert_allclose(overlap, np.eye(2), atol=1e-12)
-    assert set(ds["fate"].values) == {"grows" if modulus > 1 else "decays"}
 
 
 @pytest.mark.parametrize("damping, square", [(0.2, 1.0), (-0.3, 4.0)])

@@ -47,18 +47,3 @@ def test_branches_begin_at_these_points(searched):
     states = np.array(begun.states)
     np.testing.assert_allclose(states[np.lexsort(np.round(states, 6).T)], placed(points), atol=1e-9)
     assert begun.incomplete == points.attrs.get("incomplete", "")
-
-
-def test_every_verdict_says_in_the_same_words_that_a_search_is_incomplete(monkeypatch):
-    """A search that ends after its first round, in which all that it found was new."""
-    monkeypatch.setattr("dynlab.diagnostics.fixed_points.rounds.MOST_ROUNDS", 1)
-    pytest.importorskip("flint")
-    system = stack("gru", 3, 2, 6.0)
-    inputs = np.random.default_rng(1).standard_normal((4, 50, 2))
-    points = dl.fixed_points(system, inputs)
-    said = points.attrs["incomplete"]
-    assert said
-    asked = {"parameter": "input[0]", "lowest": 0.0, "highest": 1e-3, "searches": 1, "values": 0}
-    results = [points, dl.modes(system, inputs), dl.geometry(system, inputs), dl.lyapunov_function(system, inputs)]
-    results.append(dl.bifurcation(system, inputs, **asked))
-    assert all(said in ds.attrs["verdict"] for ds in results)

@@ -55,12 +55,3 @@ def test_each_checkpoint_has_its_own_window_of_the_complex_plane():
     for step, system in run.items():
         alone = dl.pseudospectrum(system, grid=5, steps=30)
         np.testing.assert_array_equal(ds["x_at_step"].sel(step=step), alone["x"])
-
-
-def test_where_bifurcations_lie():
-    """tanh(p u h): a pitchfork where p u = 1, and none in the range of p where u is small."""
-    run = {step: vanilla([[u]]) for step, u in ((0, 0.1), (5, 0.5), (10, 0.8))}
-    ds = dl.over_training("bifurcation", run, parameter="W*", lowest=0.5, highest=3.0, values=0, starts=8)
-    assert ds["present"].values.tolist() == [[0], [1], [1]]
-    assert ds["bifurcation_kind"].values.tolist() == [["not there"], ["pitchfork"], ["pitchfork"]]
-    np.testing.assert_allclose(ds["bifurcation_parameter"].values[1:, 0], [2.0, 1.25], atol=1e-8)

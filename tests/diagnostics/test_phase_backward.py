@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from dynlab.diagnostics.phase_plane import phase_plane
-from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, create, from_function
 from dynlab.systems.planar import planar_system
@@ -78,13 +77,3 @@ def test_a_flow_is_followed_against_its_velocity():
     there = np.isfinite(found).all(axis=-1)
     assert there.sum() > 15
     np.testing.assert_allclose(found[there], exact[there], atol=4e-3)  # a fiftieth of the window a step
-
-
-@pytest.mark.parametrize("text, kind, count", [("2,-2;0,2", "flow", 1), ("1,0.5;0.5,-1", "linear", 2)])
-def test_eigenvectors_are_those_of_the_matrix(text, kind, count):
-    matrix = np.array(planar_matrix(text), dtype=float)
-    vectors = planar_portrait(text, kind)["eigenvector"].values[0]
-    known = vectors[np.isfinite(vectors).all(axis=-1)]
-    assert len(known) == count  # a double eigenvalue with one eigenvector, and two
-    image = known @ matrix.T
-    np.testing.assert_allclose(image[:, 0] * known[:, 1], image[:, 1] * known[:, 0], atol=1e-12)

@@ -8,7 +8,6 @@ import torch
 
 import dynlab as dl
 import problems
-from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.matrices import parse_matrix, planar_matrix
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import frozen
@@ -128,20 +127,6 @@ def test_a_contraction_has_all_that_the_ernn_paper_says():
     assert float(ds.sel(bound="lemma_1_jacobian")["measured_high"]) < 1e-13
     assert float(ds.sel(bound="corollary_1")["measured_high"]) <= 0.65 + 1e-12  # 1 − η + η ‖U‖
     assert (ds["stable"] == 1).all()
-
-
-def test_a_low_rank_ernn_is_singular_as_its_structure_says():
-    system = ernn(state_size=40, rank=5)
-    inputs = np.random.default_rng(0).normal(size=(2, 30, 3))
-    ds = dl.stability(system, inputs)
-    rank = ds.sel(bound="rank")
-    assert str(rank["outcome"].values) in ("holds", "at the bound")
-    inner = ernn_spectrum(system, inputs)
-    assert float(rank["measured_high"]) == inner["inner_rank"].values.max()
-    assert float(rank["measured_high"]) < 40
-    for lemma in ("lemma_1", "lemma_2", "lemma_1_jacobian"):
-        assert str(ds.sel(bound=lemma)["outcome"].values) == "violated"
-    np.testing.assert_array_equal(ds["eigenvalue"], inner["inner_eigenvalue"])
 
 
 def test_of_several_learned_steps_of_an_ernn_the_least_stable_one_counts():
