@@ -8,7 +8,6 @@ from torch import nn
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
-from dynlab.errors import UserError
 from dynlab.systems import create, from_function
 from problems import made
 
@@ -63,12 +62,6 @@ def test_loss_gradient_by_autograd(asked):
     total.backward()
     truth = np.stack([state.grad.norm(dim=-1).log().numpy() for state in states], axis=1)
     assert close(ds["log_loss_gradient"].values, truth)
-
-
-@pytest.mark.parametrize("loss", [lambda states, _: states.sum(), lambda states, _: states.detach()[:, 0, 0]])
-def test_a_loss_that_is_none(loss):
-    with pytest.raises(UserError, match="one number for each of the 2 samples"):
-        gradient(from_function(lambda h, x: h, state_size=1), np.zeros((2, 3, 0)), loss=loss)
 
 
 @pytest.mark.parametrize("gain", [1.0, 10.0], ids=["as made", "saturated"])

@@ -11,10 +11,9 @@ from dynlab.systems.planar import planar_system
 from problems import Field
 
 
-def portrait(text, kind="feedback", step_size=0.1, by_hand=True, **settings):
+def portrait(text, **settings):
     matrix = planar_matrix(text)
-    system = planar_system(matrix, kind, step_size)
-    return phase_plane(system, matrix=matrix if by_hand else None, step_size=step_size, **settings)
+    return phase_plane(planar_system(matrix), matrix=matrix, step_size=0.1, **settings)
 
 
 def test_the_papers_diffusion_is_too_small_for_its_step():
@@ -43,12 +42,6 @@ def test_w_zero_drifts_outward_under_euler_although_its_flow_conserves_h():
     assert np.abs(ds["divergence"].values).max() == 0
     expected = np.log(np.cosh(2 * ds["y"].values[:, None])) + np.log(np.cosh(2 * ds["x"].values))
     assert np.allclose(ds["conserved"].values, expected, rtol=1e-14)
-
-
-def test_without_exact_entries_the_degenerate_kinds_are_undecided():
-    ds = portrait("zero", by_hand=False)
-    assert ds["flow_kind"].values.tolist() == ["undecided, near center"]
-    assert np.isnan(ds["critical_step"].item())
 
 
 @pytest.mark.parametrize(

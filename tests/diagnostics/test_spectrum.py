@@ -62,15 +62,6 @@ def test_the_verdict_counts_no_radius_that_its_error_does_not_separate_from_1(sc
     assert said in spectrum(system, np.zeros((8, 0))).attrs["verdict"]
 
 
-def test_where_the_state_is_large_fewer_steps_are_linearised_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("dynlab.diagnostics.spectrum.WORK", 100.0)
-    monkeypatch.setattr("dynlab.diagnostics.spectrum.LEAST", 1)
-    shrinking = from_function(lambda h, x: h / 2, state_size=2)  # 8 for each Jacobian of each of two samples
-    few = spectrum(shrinking, np.zeros((2, 20, 0)))
-    assert few["time"].values.tolist() == [1, 5, 9, 12, 16, 20]
-    assert "takes more than 6 of the 20 steps" in few.attrs["verdict"]
-
-
 @pytest.mark.parametrize("bias", [-0.1, 0.0])
 def test_a_radius_at_a_kink_is_not_known(bias):
     """At rest modReLU lets nothing through below its border; if b = 0 no slope is known."""

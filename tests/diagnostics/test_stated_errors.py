@@ -5,13 +5,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
-import torch
 from saturated_networks import FAMILIES
 
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
-from problems import made, vanilla
+from problems import vanilla
 
 WEIGHT, STEPS = 2.0, 3
 BIASES = {10: -61.76167536, 15: -91.76168, 18: -109.76}  # and ln ‖∂h₃/∂h₀‖
@@ -47,13 +46,6 @@ def test_single_networks(benchmark, number, answered):
     rows = benchmark.judged(number)
     within(benchmark, rows["spectra"])
     assert answered == 0 or within(benchmark, rows["products"])["answered"] >= answered
-
-
-@pytest.mark.parametrize("kind, dtype", [("gru", torch.float32), ("lstm", torch.float64)], ids=str)
-def test_weights_thirty_times_as_large(benchmark, kind, dtype):
-    system = made(kind, gain=30.0, input_size=2, hidden_size=3)
-    rows = benchmark.compared(system, torch.randn(20, 2), torch.zeros(system.state_size), dtype)
-    within(benchmark, rows["spectra"] + rows["products"])
 
 
 def log_products(bias):
