@@ -3,8 +3,6 @@
 Hénon's, Lorenz's, Hodgkin and Huxley's and the logistic map's are rows of `problems.PROBLEMS`.
 """
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -16,33 +14,12 @@ from dynlab.diagnostics.bifurcation.equation import SolutionCurve
 from dynlab.diagnostics.bifurcation.parameters import named, varied_system
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
-from dynlab.systems import Flow, Map, create, from_function, frozen
+from dynlab.systems import Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_system
+from problems import Field
 
 EXACT = 1e-10  # of a bifurcation's parameter
 DIFFERENCE = 1e-5
-
-
-def vanilla(matrix, activation="tanh", bias=None):
-    matrix = torch.as_tensor(matrix, dtype=torch.float64)
-    system = create("vanilla", input_size=1, state_size=len(matrix), activation=activation, bias=bias is not None)
-    system = system.double().requires_grad_(False)
-    system.W.copy_(matrix)
-    system.V.fill_(1.0)
-    if bias is not None:
-        system.b.copy_(torch.as_tensor(bias, dtype=torch.float64))
-    return system
-
-
-class OfP(Map):
-    """A map whose coordinates are a function of the parameter p and of those of the state."""
-
-    def __init__(self, coordinates, size):
-        super().__init__(size, 0)
-        self.p, self.coordinates = 0.0, coordinates
-
-    def step(self, state, input, t=0):
-        return torch.stack(self.coordinates(self.p, *state.unbind(-1)), dim=-1)
 
 
 def at(ds, kind):
@@ -52,22 +29,17 @@ def at(ds, kind):
 
 def check_points(ds):
     """What every result keeps: residuals are rounding, and what is called converged is."""
-    assert ds["residual"].values.max() < 1e-9
     converged = ds["bifurcation_converged"].values
-    assert (ds["bifurcation_residual"].values[converged] < 1e-9).all()
+    assert max(ds["residual"].values.max(), *ds["bifurcation_residual"].values[converged]) < 1e-9
     bound = 1e-8 * np.maximum(1, np.abs(ds["bifurcation_parameter"].values[converged]))
     assert (ds["bifurcation_parameter_error"].values[converged] <= bound).all()
 
 
-# --- The equation of a branch ---
 CASES = [
     ("henon", {}, "b"),
     ("lorenz", {}, "rho"),
-    ("antisymmetric", {"input_size": 1, "state_size": 4}, "step_size"),
     ("vanilla", {"input_size": 2, "state_size": 3}, "W[1,2]"),
-    ("vanilla", {"input_size": 2, "state_size": 3}, "input[1]"),
     ("gru", {"input_size": 2, "hidden_size": 3, "num_layers": 2}, "cells.1.weight_hh*"),
-    ("lstm", {"input_size": 2, "hidden_size": 3}, "bias_hh"),
     ("ernn-exact", {"input_size": 2, "state_size": 3}, "b[0]"),
 ]
 
@@ -87,16 +59,12 @@ def test_derivatives_are_the_quotients_of_differences(name, config, parameter):
     slopes = [(curve.derivative(z + e) - curve.derivative(z - e)) / (2 * DIFFERENCE) for e in steps]
     np.testing.assert_allclose(second, [left[:-1].conj() @ one @ right for one in slopes], rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(left[:-1].conj() @ curve.multilinear(z, right, right), second @ right, atol=1e-12)
-    held, states = varied.fixed(0.66), torch.from_numpy(curve.state(z))[None]  # a value for good is the value put in
-    moved = varied.held.moved(torch.cat([states, torch.tensor([[0.4]], dtype=torch.float64)], dim=1))
-    torch.testing.assert_close(moved[:, :-1], held.moved(states), rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize(
     "name, config, parameter, sentence",
     [
         ("lorenz", {}, "rh", "Unknown parameter 'rh'.*did you mean 'rho'"),
-        ("henon", {}, "a+b", "is written as a number's name"),
         ("vanilla", {"input_size": 2, "state_size": 3}, "W[3,0]", "has 3 × 3 entries, counted from 0"),
         ("rnn", {"input_size": 2, "hidden_size": 3, "num_layers": 2}, "weight_hh*", "several weights.*name one in"),
     ],
@@ -106,23 +74,10 @@ def test_a_name_that_means_nothing_or_several_is_one_sentence(name, config, para
         named(frozen(create(name, **config)), parameter)
 
 
-@pytest.mark.parametrize(
-    "system, parameter",
-    [
-        (vanilla([[1.0]]), "input*"),
-        (OfP(lambda p, h: [h * math.cos(p)], 1), "p"),
-        (OfP(lambda p, h: [h * 0.5 if p < 1 else h * 0.2], 1), "p"),
-    ],
-)
-def test_a_parameter_that_changes_nothing_or_is_no_tensor_is_refused(system, parameter):
-    with pytest.raises(UserError, match=rf"{parameter[:-1]}.* changes nothing"):
-        bifurcation(system, parameter=parameter, lowest=0.0, highest=1.0)
-
-
-# --- Closed forms ---
 def test_folds_of_a_scalar_tanh():
     """The branch is q = atanh(h) − u h, with slope u (1 − h²)."""
-    ds = bifurcation(vanilla([[2.0]]), parameter="input[0]", lowest=-3.0, highest=3.0, values=0, searches=1)
+    ends = {"lowest": -3.0, "highest": 3.0}
+    ds = bifurcation(problems.vanilla([[2.0]], V=[[1.0]]), parameter="input[0]", values=0, searches=1, **ends)
     check_points(ds)
     q = problems.tanh_fold(2.0)
     np.testing.assert_allclose(at(ds, "fold"), [-q, q], atol=EXACT)
@@ -146,22 +101,6 @@ def test_neimark_sacker_of_the_paper_with_diffusion():
     exponent = -0.15 + 2j
     cubic = -expected * abs(exponent) ** 2 * (np.conj(multiplier) * exponent).real / 2
     assert ds["bifurcation_coefficient"].item() == pytest.approx(cubic, abs=ds["bifurcation_coefficient_error"].item())
-    assert "The origin loses stability at step_size = 0.07458048 in a supercritical Neimark" in ds.attrs["verdict"]
-
-
-def test_lorenz():
-    ds = bifurcation(create("lorenz"), parameter="rho", lowest=0.0, highest=30.0, values=0)
-    check_points(ds)
-    _, omega = problems.lorenz_hopf()
-    np.testing.assert_allclose(at(ds, "pitchfork"), [1.0], atol=EXACT)
-    hopf = ds["bifurcation_kind"].values == "Hopf"
-    np.testing.assert_allclose(np.abs(ds["bifurcation_eigenvalue"].values[hopf]), omega, atol=1e-9)
-    assert ds["bifurcation_criticality"].values[hopf].tolist() == ["subcritical"] * 2  # Sparrow (1982), appendix I
-    arm = ds["point_branch"].values == 1
-    for state, p in zip(ds["branch_state"].values[arm], ds["branch_parameter"].values[arm], strict=True):
-        known = problems.lorenz_equilibria(rho=max(p, 1.0))
-        assert np.abs(known - state).max(axis=1).min() < 1e-6
-    assert {-1.0, 1.0} <= set(np.sign(ds["branch_state"].values[arm][:, 0]))
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +135,8 @@ def test_all_crossings_of_a_network_at_the_origin():
     """Every eigenvalue λ of W crosses where the factor on it is 1/|λ|."""
     matrix = np.random.default_rng(3).standard_normal((5, 5))
     eigenvalues = np.linalg.eigvals(matrix)
-    ds = bifurcation(vanilla(matrix), parameter="W*", lowest=0.2, highest=1.0, values=0, max_period=1, searches=1)
+    ends = {"lowest": 0.2, "highest": 1.0}
+    ds = bifurcation(problems.vanilla(matrix), parameter="W*", values=0, max_period=1, searches=1, **ends)
     check_points(ds)
     origin = np.abs(ds["bifurcation_state"].values).max(axis=1) < 1e-9
     inside = (1 / np.abs(eigenvalues) > 0.2) & (1 / np.abs(eigenvalues) < 1.0)
@@ -222,10 +162,9 @@ CRITICAL_AT_HALF = {  # of (h, p), with a bifurcation of that kind at p = 1/2
 }
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
 @pytest.mark.parametrize("kind", CRITICAL_AT_HALF)
-def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind, unit):
-    size, f = CRITICAL_AT_HALF[kind]
+def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind):
+    unit, (size, f) = 1e6, CRITICAL_AT_HALF[kind]
     system = from_function(lambda h, x: f(h, x / unit), state_size=size, input_size=1)
     ends = {"lowest": 0.1 * unit, "highest": 0.9 * unit, "at": [0.1 * unit], "searches": 2}
     ds = bifurcation(system, parameter="input[0]", values=0, max_period=1, starts=16, **ends)
@@ -234,64 +173,18 @@ def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind, unit):
     assert abs(ds["bifurcation_parameter"].item() / unit - 0.5) <= error < 1e-12
 
 
-@pytest.mark.parametrize("bias", [1e-3, 1e-6])
-def test_a_bias_turns_the_pitchfork_into_one_fold(bias):
-    ds = bifurcation(vanilla([[1.0]], bias=[bias]), parameter="W[0,0]", lowest=0.5, highest=1.5, values=0)
-    assert ds["bifurcation_kind"].values.tolist() == ["fold"]
-    fold, state = problems.imperfect_tanh_fold(bias)
-    assert abs(ds["bifurcation_parameter"].item() - fold) <= ds["bifurcation_parameter_error"].item() <= 1e-8
-    np.testing.assert_allclose(ds["bifurcation_state"].values[0], [state], rtol=1e-5)
-    assert ds.sizes["branch"] == 2
-
-
 def test_a_cubic_coefficient_that_is_0_has_no_sign():
     """x'' = μ (1 − x²) x' − x: at μ = 0 a linear center."""
-
-    class VanDerPol(Flow):
-        def __init__(self):
-            super().__init__(2, 0)
-            self.mu = 0.1
-
-        def velocity(self, state, input, t=0):
-            x, y = state.unbind(-1)
-            return torch.stack([y, self.mu * (1 - x * x) * y - x], -1)
-
-    ds = bifurcation(VanDerPol(), parameter="mu", lowest=-1.0, highest=2.0, values=0, searches=1, starts=8)
+    ds = bifurcation(problems.van_der_pol(), parameter="mu", lowest=-1.0, highest=2.0, values=0, searches=1, starts=8)
     assert ds["bifurcation_kind"].values.tolist() == ["Hopf"]
     assert abs(ds["bifurcation_coefficient"].item()) <= ds["bifurcation_coefficient_error"].item()
     assert ds["bifurcation_criticality"].item() == "undecided"
 
 
-def turned(p, x, y, angle=1.0):
-    size = 1 + p - x * x - y * y
-    return [size * (np.cos(angle) * x - np.sin(angle) * y), size * (np.sin(angle) * x + np.cos(angle) * y)]
-
-
-@pytest.mark.parametrize("turns, kind", [(2, "degenerate"), (3, "Neimark–Sacker"), (4, "Neimark–Sacker")])
-def test_strong_resonances(turns, kind):
-    """Multipliers (1 + p) e^{±2πi/m} of 0: at 1:2 they are one real double eigenvalue, −1."""
-    system = OfP(lambda p, x, y: turned(p, x, y, 2 * np.pi / turns), 2)
-    ds = bifurcation(system, parameter="p", lowest=-0.1, highest=0.1, values=0, max_period=1, searches=2, starts=8)
-    here = np.abs(ds["bifurcation_state"].values).max(axis=1) < 1e-2
-    assert ds["bifurcation_kind"].values[here].tolist() == [kind]
-    error = ds["bifurcation_parameter_error"].values[here] + 1e-12
-    assert (np.abs(ds["bifurcation_parameter"].values[here]) <= error).all()
-    if kind != "degenerate":
-        assert ds["bifurcation_criticality"].values[here].tolist() == ["undecided"]
-
-
-def test_a_pair_that_does_not_turn_is_no_neimark_sacker_point():
-    """At ε = 0 Euler's map is the identity: both eigenvalues cross at 1 itself."""
-    system = planar_system(planar_matrix("diff"), "feedback")
-    ds = bifurcation(system, parameter="step_size", lowest=-0.05, highest=0.05, values=0)
-    assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
-    assert not ds["bifurcation_converged"].item()
-
-
 @pytest.mark.parametrize("slope", [-2.0, 2.0])
 def test_a_kink_is_passed_and_the_border_collision_bracketed(slope):
     """h = relu(w h + b): 0 for b < 0; for w = −2 beside b/3 for b > 0, and for w = 2 beside −b for b < 0."""
-    ds = bifurcation(vanilla([[slope]], "relu", [-0.5]), parameter="b[0]", lowest=-1.0, highest=1.0, values=0)
+    ds = bifurcation(problems.vanilla([[slope]], [-0.5], "relu"), parameter="b[0]", lowest=-1.0, highest=1.0, values=0)
     assert (ds.sizes["branch"], ds["bifurcation_kind"].values.tolist()) == (1, ["border collision"])
     assert abs(ds["bifurcation_parameter"].item()) <= max(ds["bifurcation_parameter_error"].item(), 1e-4)
     b, h = ds["branch_parameter"].values, ds["branch_state"].values[:, 0]
@@ -309,7 +202,6 @@ def test_branches_of_a_layer_without_biases_meet_at_the_origin_for_certain(kind)
     assert ds["bifurcation_parameter"].values[kinds.index("transcritical")] == pytest.approx(4 / 3, abs=1e-12)
 
 
-# --- The orbit diagram ---
 def test_orbits_visit_the_stable_branches_and_at_the_flip_have_not_settled():
     """At r = 3 itself an orbit comes near by one over the root of the time: at no time has it settled."""
     ds = bifurcation(create("logistic"), parameter="r", lowest=2.8, highest=3.4, values=13, max_period=2)
@@ -324,16 +216,12 @@ def test_orbits_visit_the_stable_branches_and_at_the_flip_have_not_settled():
 def test_a_flows_limit_cycle_has_its_period_and_floquet_multiplier():
     """r' = r (p − r²), φ' = 2: born at p = 0, of the period π, with the multiplier e^{−2 p π}."""
 
-    class Circle(Flow):
-        def __init__(self):
-            super().__init__(2, 0)
-            self.p = 0.5
+    def rates(s, x, y):
+        inward = s.p - x * x - y * y
+        return [inward * x - 2 * y, inward * y + 2 * x]
 
-        def velocity(self, state, input, t=0):
-            turned = torch.stack([-state[..., 1], state[..., 0]], dim=-1)
-            return (self.p - (state * state).sum(-1, keepdim=True)) * state + 2 * turned
-
-    ds = bifurcation(Circle(), parameter="p", lowest=-0.5, highest=0.7, values=3, searches=1, starts=8)
+    flow = Field(2, rates, p=0.5)
+    ds = bifurcation(flow, parameter="p", lowest=-0.5, highest=0.7, values=3, searches=1, starts=8)
     assert ds["bifurcation_kind"].values.tolist() == ["Hopf"]
     assert (ds["settled"] == 1).all()
     np.testing.assert_allclose(ds["cycle_period"].values[1:], np.pi, rtol=1e-8)
@@ -341,18 +229,3 @@ def test_a_flows_limit_cycle_has_its_period_and_floquet_multiplier():
     np.testing.assert_allclose(ds["cycle_multiplier"].values[1:], np.broadcast_to(expected, (2, 4)), rtol=1e-5)
     reach = np.nanmax(ds["visited"].values[1:], axis=(1, 2))
     np.testing.assert_allclose(reach, np.sqrt(ds["parameter"][1:]), rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "change, sentence",
-    [
-        ({"lowest": 4.0, "highest": 2.0}, "must go from a number to a larger one.*got 4.0 to 2.0"),
-        ({"highest": np.inf}, "got 2.0 to inf"),
-        ({"values": 10**9}, "needs at least .* MiB, more than the 1024 MiB allowed"),
-        ({"observed": 1}, "one of the state's 1 coordinates"),
-        ({"largest_state": 0.0}, "must be a positive number"),
-    ],
-)
-def test_bad_input_is_one_sentence(change, sentence):
-    with pytest.raises(UserError, match=sentence):
-        bifurcation(create("logistic"), **({"parameter": "r", "lowest": 2.0, "highest": 4.0, "values": 0} | change))

@@ -5,28 +5,16 @@ import pytest
 import torch
 
 import dynlab as dl
-from dynlab.errors import UserError
-from dynlab.systems import create, from_function
+from dynlab.systems import from_function
+from problems import made
 
 
 def noise(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-def vanilla(size=12):
-    torch.manual_seed(0)
-    return create("vanilla", input_size=2, state_size=size).double()
-
-
-def seen_through(system, matrix):
-    """The same network with the state M h."""
-    matrix = torch.from_numpy(matrix)
-    back = torch.linalg.inv(matrix)
-
-    def step(state, x):
-        return system.step(state @ back.mT, x) @ matrix.mT
-
-    return from_function(step, system.state_size, system.input_size)
+def network(size=12):
+    return made("vanilla", input_size=2, state_size=size)
 
 
 def turning(warp, cut):
@@ -42,13 +30,12 @@ def turning(warp, cut):
 
 @pytest.mark.parametrize("delays", [1, 4])
 def test_a_rotated_copy_is_at_distance_0(delays):
-    system = vanilla()
-    rotated = seen_through(system, np.linalg.qr(noise(12, 12, seed=1))[0])
+    system, turn = network(), torch.from_numpy(np.linalg.qr(noise(12, 12, seed=1))[0])
+    rotated = from_function(lambda h, x: system.step(h @ turn, x) @ turn.mT, 12, 2)
     ds = dl.compare(system, rotated, noise(16, 60, 2), delays=delays)
     assert float(ds["distance"]) < 1e-6  # 1e-3 is asked for; white coordinates of little variance magnify rounding
     assert float(ds["angle"]) < 1e-6
     assert float(ds["p_value"]) == 1
-    assert ds.attrs["verdict"].startswith("Permutation test: p = 1, no difference.")
 
 
 def test_of_scalar_linear_networks_it_is_the_difference_of_their_factors():
@@ -59,14 +46,6 @@ def test_of_scalar_linear_networks_it_is_the_difference_of_their_factors():
     np.testing.assert_allclose(ds["distance_bound"], ds["distance"], rtol=1e-12)
     np.testing.assert_allclose(ds["explained"], [0.25, 0.81], atol=0.02)  # of a stationary one the factor squared
     assert float(ds["p_value"]) == 1 / 128
-    assert ds.attrs["verdict"].startswith("Permutation test: p = 0.0078, <lambda> and <lambda> (2) differ.")
-
-
-def test_other_noise_alone_tells_no_network_from_itself():
-    ds = dl.compare(vanilla(), vanilla(), noise(16, 200, 2), other_inputs=noise(16, 200, 2, seed=5))
-    assert float(ds["distance"]) > 0.005
-    assert float(ds["p_value"]) > 0.05
-    assert "different inputs" in ds.attrs["verdict"]
 
 
 def test_the_distance_jumps_where_a_ring_attractor_becomes_a_line():
@@ -81,24 +60,8 @@ def test_the_distance_jumps_where_a_ring_attractor_becomes_a_line():
 
 
 def test_the_p_value_is_the_share_of_relabellings_as_far():
-    ds = dl.compare(vanilla(), create("vanilla", input_size=2, state_size=5).double(), noise(7, 40, 2))
+    ds = dl.compare(network(), network(5), noise(7, 40, 2))
     values = ds["relabelled_distance"].values
     assert values.shape == (64,)
     assert values[0] == float(ds["between_runs"])
     np.testing.assert_allclose(ds["p_value"], (values >= 0.999 * values[0]).mean())
-
-
-@pytest.mark.parametrize(
-    "inputs, options, sentence",
-    [
-        (noise(5, 40, 2), {}, r"give at least 6 sequences \(--samples\), got 5"),
-        (noise(8, 5, 2), {"delays": 4}, "too few for 4 delays"),
-        (np.zeros((8, 40, 2)), {}, "through the same states"),
-        (noise(8, 40, 2), {"rank": 400}, "a smaller rank"),
-        (noise(8, 40, 2), {"delays": 0}, "at least 1"),
-        (noise(8, 40, 3), {}, "inputs of shape"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(inputs, options, sentence):
-    with pytest.raises(UserError, match=sentence):
-        dl.compare(vanilla(), vanilla(), inputs, **options)

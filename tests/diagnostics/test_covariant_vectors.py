@@ -4,15 +4,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
-from products import driven_by
 
-from dynlab import schema
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
-from dynlab.diagnostics.covariant_vectors.ginelli import smallest_angles
-from dynlab.errors import UserError
 from dynlab.program.differentiation import along
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
+from problems import vanilla
 
 generator = np.random.default_rng
 
@@ -25,7 +22,6 @@ def sine(first, second):
     return np.linalg.norm(second - along_ * first, axis=-1)
 
 
-# --- Constant matrices ---
 def test_of_a_constant_matrix_they_are_its_eigenvectors():
     """Far from normal: the first two stand at 14° of each other, eigenvalues have conditions up to 306."""
     values, vectors = np.linalg.eig(TRIANGULAR)
@@ -45,18 +41,15 @@ def test_of_a_constant_matrix_they_are_its_eigenvectors():
     [
         (scipy.linalg.block_diag([[0.6, -1.2], [1.2, 0.6]], [[0.5]]) @ np.eye(3), [0, 0, 1]),
         ([[0.9, 1.0, 0.0], [0.0, 0.9, 0.0], [0.0, 0.0, 0.2]], [0, 0, 1]),
-        (np.diag([0.7, 0.7, 0.7]), [0, 0, 0]),
         (np.diag([2.0, 1.0, 1.0 - 1e-6]), [1, 0, 0]),
     ],
-    ids=["complex pair", "defective", "multiple", "near"],
+    ids=["complex pair", "defective", "near"],
 )
 def test_a_vector_that_is_not_told_from_another_is_not_determined(matrix, determined):
     ds = covariant_vectors(LinearMap(np.asarray(matrix).tolist()), steps=2000)
     assert ds["determined"].values.tolist() == [determined]
-    for name in ("vector", "local_rate", "mean_local_rate"):
-        known = np.isfinite(ds[name]).all([d for d in ds[name].dims if d not in ("mode",)]).values
-        assert known.tolist() == [bool(each) for each in determined]
-        assert "is not determined" in schema.flags(ds)[name]
+    known = np.isfinite(ds["mean_local_rate"].values[0])
+    assert known.tolist() == [bool(each) for each in determined]
     assert np.isfinite(ds["exponent"]).all()
 
 
@@ -68,35 +61,14 @@ def test_a_subspace_is_known_where_its_vectors_are_not():
     assert ds["determined"].values.tolist() == [[0, 0, 1]]
     np.testing.assert_allclose(ds["angle"], np.pi / 6, rtol=1e-12)
     assert float(ds["angle_difference"].item()) < 1e-12
-    assert "is 30° in the median and at least 30°" in ds.attrs["verdict"]
 
 
-@pytest.mark.parametrize("small", [1e-9])
-def test_a_small_angle_keeps_its_digits(small):
-    """(a, 0, …, δ) stands at arctan(δ/a) above the first axis; scipy.linalg.subspace_angles says 0 for δ = 1e-9."""
-    coefficients = np.triu(generator(0).standard_normal((6, 6)))
-    coefficients[:, -1] = [0.5, 0, 0, 0, 0, 0.5 * small]
-    found = smallest_angles(torch.as_tensor(coefficients), 3, 3)
-    assert float(found) <= np.arctan(small) * (1 + 1e-14)
-    alone = smallest_angles(torch.as_tensor(coefficients), 3, 1)
-    assert float(alone) == pytest.approx(np.arctan(small), rel=1e-12)
-
-
-# --- Hénon ---
-@pytest.fixture(scope="module")
-def henon():
-    return covariant_vectors(create("henon"), steps=1200, transient=500, backward_transient=500, initial_state=[0.1, 0])
-
-
-def henon_jacobians(states):
-    return np.array([[[-2 * 1.4 * x, 1.0], [0.3, 0.0]] for x, _ in states])
-
-
-def test_henons_unstable_vector_is_that_of_a_power_iteration(henon):
+def test_henons_unstable_vector_is_that_of_a_power_iteration():
     """Any vector carried forward aligns with it, one carried back by the inverse Jacobians with the stable one."""
+    transients = {"transient": 500, "backward_transient": 500}
+    henon = covariant_vectors(create("henon"), steps=1200, initial_state=[0.1, 0], **transients)
     states, vectors = henon["trajectory"].values[0], henon["vector"].values[0]
-    np.testing.assert_array_equal(np.diff(henon["time"]), 1)
-    J = henon_jacobians(states)
+    J = np.array([[[-2 * 1.4 * x, 1.0], [0.3, 0.0]] for x, _ in states])
     forward, back = [generator(1).standard_normal(2)], [generator(2).standard_normal(2)]
     for matrix in J[:-1]:
         moved = matrix @ forward[-1]
@@ -109,50 +81,24 @@ def test_henons_unstable_vector_is_that_of_a_power_iteration(henon):
     assert sine(vectors[60:-60, 1], stable).max() < 1e-10
     angle = np.arcsin(sine(unstable, stable))
     np.testing.assert_allclose(henon["angle"][0, 60:-60], angle, rtol=1e-9)
-    assert henon["smallest_angle"].item() == float(henon["angle"].min())
 
 
-# --- Periodic orbits ---
-
-
-# --- Flows ---
-@pytest.fixture(scope="module")
-def lorenz():
+def test_one_of_lorenzs_vectors_is_the_direction_of_its_flow():
     starts = [[1.0, 1.0, 20.0], [-3.0, 2.0, 25.0]]
-    return covariant_vectors(
-        create("lorenz"), seconds=48.0, interval=0.2, transient=100, backward_transient=100, initial_state=starts
-    )
-
-
-def test_one_of_lorenzs_vectors_is_the_direction_of_its_flow(lorenz):
+    transients = {"transient": 100, "backward_transient": 100}
+    lorenz = covariant_vectors(create("lorenz"), seconds=48.0, interval=0.2, initial_state=starts, **transients)
     assert lorenz["determined"].values.all()
     velocity = create("lorenz").double().velocity(torch.as_tensor(lorenz["trajectory"].values), torch.zeros(0))
     direction = velocity / velocity.norm(dim=-1, keepdim=True)
     assert sine(lorenz["vector"].values[:, :, 1], direction.detach().numpy()).max() < 1e-6
     np.testing.assert_allclose(lorenz["exponent"].sum("mode"), -(10 + 1 + 8 / 3), atol=1e-6)
     assert float(lorenz["covariance_residual"].max()) < 1e-9
-    assert lorenz["exponent"].attrs["units"] == "nat/s"
-    assert lorenz["time"].attrs["units"] == "s"
 
 
-# --- Driven networks ---
-def chaotic(size=12):
-    torch.manual_seed(0)
-    system = create("vanilla", input_size=1, state_size=size).double()
-    with torch.no_grad():
-        system.W.copy_(torch.as_tensor(generator(3).standard_normal((size, size)) * 3 / np.sqrt(size)))
-    return system
-
-
-@pytest.fixture(scope="module")
-def network():
-    system, inputs = chaotic(), 0.2 * generator(4).standard_normal((2, 1500, 1))
-    given = {"transient": 600, "backward_transient": 600, "times": 300}
-    return system, inputs, given, covariant_vectors(system, inputs, **given)
-
-
-def test_along_inputs_the_jacobian_carries_each_vector_to_the_next(network):
-    system, inputs, _, ds = network
+def test_along_inputs_the_jacobian_carries_each_vector_to_the_next():
+    W = generator(3).standard_normal((12, 12)) * 3 / np.sqrt(12)
+    system, inputs = vanilla(W, V=np.ones((12, 1))), 0.2 * generator(4).standard_normal((2, 1500, 1))
+    ds = covariant_vectors(system, inputs, transient=600, backward_transient=600, times=300)
     assert ds["determined"].values.sum() > 12
     states = torch.as_tensor(ds["trajectory"].values)
     times = ds["time"].values.astype(int)
@@ -164,47 +110,3 @@ def test_along_inputs_the_jacobian_carries_each_vector_to_the_next(network):
     assert off[known].max() < 1e-9
     np.testing.assert_allclose(np.log(sizes), ds["local_rate"].values[:, 1:], atol=1e-9)
     assert float(ds["covariance_residual"].values[known].max()) < 1e-8
-
-
-@pytest.mark.parametrize("max_memory", [1e5])
-def test_what_does_not_fit_is_carried_forward_once_more(network, max_memory):
-    system, inputs, given, plain = network
-    ds = covariant_vectors(system, inputs, **given, max_memory=max_memory)
-    assert "carried forward once more" in ds.attrs["method"]
-    assert "carried forward once more" not in plain.attrs["method"]
-    for name in ("exponent", "vector", "angle", "local_rate", "smallest_angle"):
-        np.testing.assert_allclose(ds[name], plain[name], atol=1e-12)
-
-
-# --- What is lost ---
-def test_a_dimension_that_is_lost_takes_no_other_with_it():
-    matrices = generator(7).standard_normal((1, 1500, 5, 5))
-    matrices[0, 700, :, 2] = 0
-    ds = driven_by(covariant_vectors, matrices)
-    assert ds["determined"].values.tolist() == [[1, 1, 1, 1, 0]]
-    assert np.isnan(ds["exponent"][0, 4])
-    assert "rounding drowns" in schema.flags(ds)["exponent"]
-    assert float(ds["covariance_residual"][0, :4].max()) < 1e-9
-
-
-def test_an_orbit_that_leaves_is_left_out_and_the_others_stay():
-    ds = covariant_vectors(create("henon"), steps=300, initial_state=[[0.1, 0.1], [3.0, 3.0]])
-    assert np.isfinite(ds["vector"][0]).all()
-    assert np.isnan(ds["vector"][1]).all()
-    assert "1 of 2 orbits leaves |h_i| ≤ 1e+08, the first at step 4, and is left out." in ds.attrs["verdict"]
-
-
-@pytest.mark.parametrize(
-    "system, inputs, settings, sentence",
-    [
-        ("henon", None, {"k": 3}, "from 1 to the state's 2 dimensions, got 3"),
-        ("henon", None, {"steps": 10, "transient": 6, "backward_transient": 4}, "got 6 at the start and 4 at the end"),
-        ("henon", None, {"seconds": 10.0}, "are for a Flow"),
-        ("henon", None, {"times": 0}, "times= must be positive"),
-        ("lorenz", None, {"seconds": 1.0, "interval": 2.0}, "hold one interval"),
-    ],
-)
-def test_bad_input_is_one_sentence(system, inputs, settings, sentence):
-    with pytest.raises(UserError, match=r"^[^\n]*$") as raised:
-        covariant_vectors(create(system), inputs, **settings)
-    assert sentence in str(raised.value)

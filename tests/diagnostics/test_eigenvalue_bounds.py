@@ -5,23 +5,10 @@ import math
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 import dynlab as dl
-from dynlab.errors import UserError
-from dynlab.systems import Euler, create, from_function
+from dynlab.systems import Euler, create
 from problems import CRITICAL_STEP_DIFF, MODULUS_DIFF, PLANAR
-
-STEPS = 12
-
-
-def linear(*diagonal):
-    """h ← D h, whose modulus, gradient and exponent are known to the last digit."""
-    return dl.from_function(lambda h, x: h * h.new_tensor(diagonal), state_size=len(diagonal))
-
-
-def no_input(steps=STEPS):
-    return np.zeros((steps, 0))
 
 
 def outcome(ds, name):
@@ -36,14 +23,10 @@ def number(ds, variable, name):
     "factor, outcomes", [(0.9, ["holds"] * 4), (1.0, ["at the bound", "holds", "at the bound", "at the bound"])]
 )
 def test_a_linear_map_is_measured_exactly(factor, outcomes):
-    ds = dl.eigenvalue_bounds(
-        linear(factor, 0.5 * factor),
-        no_input(400),
-        max_modulus=1.0,
-        min_log_gradient=400 * math.log(0.9) - 1,
-        max_log_gradient=0.0,
-        max_exponent=0.0,
-    )
+    limits = {"max_modulus": 1.0, "max_log_gradient": 0.0, "max_exponent": 0.0}
+    limits["min_log_gradient"] = 400 * math.log(0.9) - 1
+    system = dl.from_function(lambda h, x: h * h.new_tensor([factor, 0.5 * factor]), state_size=2)
+    ds = dl.eigenvalue_bounds(system, np.zeros((400, 0)), **limits)
     steps = 399  # from h_1 to h_T
     exact = [factor, steps * math.log(factor), steps * math.log(factor), math.log(factor)]
     np.testing.assert_allclose(ds["measured"], exact, rtol=1e-12, atol=1e-13)
@@ -57,14 +40,9 @@ def test_where_it_is_violated():
     inputs = np.full((4, 9, 1), 0.5)
     inputs[2, 4] = -3.0
     ds = dl.eigenvalue_bounds(system, inputs, max_modulus=2.0)
-    place = [int(ds[f"where_{word}"].values[0]) for word in ("sample", "step", "mode")]
-    assert place == [2, 5, 0]
-    assert number(ds, "measured", "max_modulus") == 3.0
-    assert number(ds, "margin", "max_modulus") == -1.0
-    assert number(ds, "violations", "max_modulus") == 1
-    assert number(ds, "compared", "max_modulus") == 36
-    said = "the largest eigenvalue modulus of the one-step Jacobians is 3 and violates its bound, ≤ 2."
-    assert said in ds.attrs["verdict"]
+    assert [int(ds[f"where_{word}"].values[0]) for word in ("sample", "step", "mode")] == [2, 5, 0]
+    found = [number(ds, name, "max_modulus") for name in ("measured", "margin", "violations", "compared")]
+    assert found == [3.0, -1.0, 1, 36]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +51,7 @@ def test_where_it_is_violated():
 def test_the_real_part_is_the_flows_and_the_modulus_the_maps(step_size, modulus):
     """W_diff: the flow is stable at every step size, Euler's map only below the critical one."""
     system = Euler(create("linear", matrix=PLANAR["diff"].tolist()), step_size)
-    ds = dl.eigenvalue_bounds(system, no_input(), max_modulus=1.0, max_real=0.0)
+    ds = dl.eigenvalue_bounds(system, np.zeros((12, 0)), max_modulus=1.0, max_real=0.0)
     assert number(ds, "measured", "max_real") == pytest.approx(-0.15, abs=1e-14)
     assert outcome(ds, "max_real") == "holds"
     assert number(ds, "measured", "max_modulus") == pytest.approx(modulus, abs=1e-14)
@@ -87,20 +65,17 @@ def test_the_real_part_is_the_flows_and_the_modulus_the_maps(step_size, modulus)
         (1e-9, 0.0, "violated"),
         (-1e-9, 0.0, "holds"),
         (2e-16, 0.0, "at the bound"),
-        (-2e-16, 0.0, "at the bound"),
-        (1e-9, 1e4, "at the bound"),
         (-1e-9, 1e4, "at the bound"),
         (1e-5, 1e4, "violated"),
     ],
 )
 def test_within_its_own_error_a_modulus_is_at_the_bound(beyond, skew, expected):
-    """[[1 + δ, s], [0, 1/2]] has λ = 1 + δ, with the condition √(1 + 4 s²): what rounding may do to it.
-
-    It is turned, so that it has no zero.
-    """
+    """[[1 + δ, s], [0, 1/2]], turned so that it has no zero: λ = 1 + δ has the condition √(1 + 4 s²)."""
     turn = torch.tensor([[0.8, -0.6], [0.6, 0.8]], dtype=torch.float64)
     matrix = turn @ torch.tensor([[1 + beyond, skew], [0.0, 0.5]], dtype=torch.float64) @ turn.T
-    ds = dl.eigenvalue_bounds(dl.from_function(lambda h, x: h @ matrix.T, state_size=2), no_input(), max_modulus=1.0)
+    ds = dl.eigenvalue_bounds(
+        dl.from_function(lambda h, x: h @ matrix.T, state_size=2), np.zeros((12, 0)), max_modulus=1.0
+    )
     reach = np.finfo(float).eps * np.linalg.norm(matrix.numpy()) * math.hypot(1, 2 * skew)
     assert reach / 10 <= number(ds, "error", "max_modulus") <= 10 * reach
     assert outcome(ds, "max_modulus") == expected
@@ -109,55 +84,8 @@ def test_within_its_own_error_a_modulus_is_at_the_bound(beyond, skew, expected):
 def test_an_orbit_that_diverges_is_undecided_or_violated_never_held():
     """h ← h² from 2: λ = 2 h_{t−1} grows beyond every float."""
     system = dl.from_function(lambda h, x: h**2, state_size=1)
-    ds = dl.eigenvalue_bounds(
-        system, no_input(20), initial_state=[2.0], max_modulus=1.0, max_log_gradient=20.0, min_log_gradient=-20.0
-    )
+    limits = {"max_modulus": 1.0, "max_log_gradient": 20.0, "min_log_gradient": -20.0}
+    ds = dl.eigenvalue_bounds(system, np.zeros((20, 0)), initial_state=[2.0], **limits)
     assert outcome(ds, "max_modulus") == "violated"
     assert outcome(ds, "max_log_gradient") == outcome(ds, "min_log_gradient") == "undecided"
     assert "diverged" in str(ds["reason"].sel(bound="max_log_gradient").values)
-
-
-@pytest.mark.parametrize(
-    "bounds, sentence",
-    [
-        ({}, "set at least one of max_modulus, max_real"),
-        ({"max_modulus": np.nan}, "takes a finite number, got nan"),
-        ({"max_real": 0.0}, "is no Euler step"),
-        ({"max_modulus": 1.0, "times": 0}, "times=0"),
-    ],
-)
-def test_bad_input_is_one_sentence(bounds, sentence):
-    with pytest.raises(UserError, match=sentence):
-        dl.eigenvalue_bounds(linear(0.5), no_input(), **bounds)
-
-
-@pytest.mark.parametrize("limit", [0.5, 1.0, 1.6])
-def test_on_a_kink_a_bound_is_undecided(limit):
-    layer = nn.RNN(1, 1, nonlinearity="relu", bias=False).double()
-    nn.init.constant_(layer.weight_hh_l0, 1.5)
-    ds = dl.eigenvalue_bounds(dl.from_module(layer), np.zeros((3, 1)), max_modulus=limit)
-    assert outcome(ds, "max_modulus") == "undecided"
-    assert "kink" in str(ds["reason"].values)
-
-
-def test_a_bound_is_held_at_every_step_and_where_it_is_not_the_verdict_says_so():
-    """h (0.5 + 5 x) has the modulus 5.5 at the one step of 1,000 at which x is 1."""
-    spike = np.zeros((1, 1000, 1))
-    spike[0, 501] = 1.0
-    system = from_function(lambda h, x: h * (0.5 + 5 * x[..., :1]), 1, 1)
-    ds = dl.eigenvalue_bounds(system, spike, max_modulus=1.0)
-    assert ds["outcome"].values.tolist() == ["violated"]
-    assert (ds["measured"].item(), ds["where_step"].item()) == (5.5, 502)
-    some = dl.eigenvalue_bounds(system, spike, max_modulus=1.0, times=7).attrs["verdict"]
-    said = "Over 7 of 1,000 steps the largest eigenvalue modulus of the one-step Jacobians is 0.5 and keeps its bound"
-    assert some.startswith(said)
-
-
-@pytest.mark.parametrize("start, two", [(None, True), ([0.1, 0.1], False)])
-def test_an_exponent_of_another_orbit_than_the_gradient_is_said_to_be_one(start, two):
-    """At 0 the gradient of tanh(1.5 h) grows by ln 1.5 a step; an orbit from elsewhere ends where it shrinks."""
-    system = from_function(lambda h, x: torch.tanh(1.5 * h), state_size=2)
-    ds = dl.eigenvalue_bounds(system, no_input(500), max_exponent=0.0, max_log_gradient=10.0, initial_state=start)
-    assert ("The exponent is that of an orbit from a random start" in ds.attrs["verdict"]) == two
-    assert outcome(ds, "max_exponent") == "holds"
-    assert outcome(ds, "max_log_gradient") == ("violated" if two else "holds")

@@ -6,27 +6,18 @@ import torch
 from scipy.integrate import solve_ivp
 
 from dynlab import energy
-from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
-from dynlab.systems import create
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.systems.planar import planar_system
 
 START = [[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]]
 
 
-def planar(name):
-    return planar_system(planar_matrix(name))
-
-
 def test_a_rotation_conserves_it_and_its_volume():
-    ds = energy(planar("zero"), initial_state=START, steps=200)
+    ds = energy(planar_system(planar_matrix("zero")), initial_state=START, steps=200)
     assert abs(ds.exact_energy - ds.exact_energy[:, :1]).max() < 1e-11
     assert abs(ds.dissipation).max() < 1e-15
     assert abs(ds.divergence).max() == 0
-    assert ds.attrs["verdict"].startswith(
-        "The flow conserves the energy H = Σᵢ log cosh((M h + q)ᵢ): in 20 s it changes by at"
-    )
 
 
 @pytest.mark.parametrize("gamma", [0.15, 1.0])
@@ -37,15 +28,12 @@ def test_diffusion_dissipates_it_at_gamma_f_squared(gamma):
     held = [0.3]
     ds = energy(flow, at=held, initial_state=np.ones(4), step_size=0.1, steps=100, integrators=["rk4"])
     x = torch.tensor(held, dtype=torch.float64)
-    solved = solve_ivp(
-        lambda _, h: flow.velocity(torch.from_numpy(h), x).detach().numpy(),
-        (0.0, float(ds.time[-1])),
-        np.ones(4),
-        t_eval=ds.time.values,
-        method="DOP853",
-        rtol=1e-12,
-        atol=1e-13,
-    )
+    settings = {"t_eval": ds.time.values, "method": "DOP853", "rtol": 1e-12, "atol": 1e-13}
+
+    def velocity(_, h):
+        return flow.velocity(torch.from_numpy(h), x).detach().numpy()
+
+    solved = solve_ivp(velocity, (0.0, float(ds.time[-1])), np.ones(4), **settings)
     f = flow.velocity(torch.from_numpy(solved.y.T), x).detach().numpy()
     assert np.allclose(ds.dissipation, -gamma * (f**2).sum(axis=-1), rtol=1e-9, atol=1e-12)
     assert np.allclose(ds.divergence, -gamma * (1 - f**2).sum(axis=-1), rtol=1e-9)
@@ -58,45 +46,8 @@ ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4, "implicit-midpoint": 2, "exponent
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_drift_has_the_integrators_order(name):
     """On W₊, where the error of no method happens to be perpendicular to the gradient of H."""
-    drifts = [
-        float(
-            abs(
-                energy(
-                    planar("plus"), initial_state=START[1], step_size=step, steps=round(1 / step), integrators=[name]
-                ).drift
-            ).max()
-        )
-        for step in (0.025, 0.0125)
-    ]
+    asked, drifts = {"initial_state": START[1], "integrators": [name]}, []
+    for step in (0.025, 0.0125):
+        ds = energy(planar_system(planar_matrix("plus")), step_size=step, steps=round(1 / step), **asked)
+        drifts.append(float(abs(ds.drift).max()))
     assert np.log2(drifts[0] / drifts[1]) == pytest.approx(ORDERS[name], abs=0.1)
-
-
-def test_energy_of_an_euler_orbit_is_that_of_its_states():
-    ds = energy(planar("diff"), initial_state=START, steps=50, integrators=["euler"])
-    h = torch.tensor(START, dtype=torch.float64)
-    W = torch.tensor([[-0.15, -2.0], [2.0, -0.15]], dtype=torch.float64)
-    for t in range(51):
-        assert np.allclose(ds.energy[0, :, t], torch.log(torch.cosh(h @ W.T)).sum(-1), atol=1e-13)
-        h = h + 0.1 * torch.tanh(h @ W.T)
-
-
-@pytest.mark.parametrize(
-    "system, settings, sentence",
-    [
-        (create("lstm", input_size=1, hidden_size=2), {}, "'lstm' has no energy"),
-        (create("feedback", input_size=1, state_size=2, activation="relu"), {}, "'feedback' has no energy"),
-        (planar("zero").flow, {}, "A flow has no step of its own: give step_size"),
-        (planar("zero"), {"steps": 0}, "steps must be at least 1, got 0"),
-        (
-            planar("zero"),
-            {"step_size": 50},
-            "25000 s are 50,000 times the flow's own time scale of 0.5 s, of which at most",
-        ),
-        (planar("zero"), {"step_size": -0.1}, "must be a positive number, got -0.1"),
-        (planar("zero"), {"integrators": ["eulr"]}, "Unknown integrator 'eulr'.*euler"),
-        (planar("zero"), {"initial_state": [1.0]}, "initial state must have shape \\(2,\\)"),
-    ],
-)
-def test_bad_input_is_one_sentence(system, settings, sentence):
-    with pytest.raises(UserError, match=sentence):
-        energy(system, **settings)

@@ -1,8 +1,5 @@
 """ERNN's inner iteration against closed forms of scalar nets, automatic differentiation, known counts of equilibria."""
 
-import itertools
-import math
-
 import mpmath
 import numpy as np
 import pytest
@@ -10,16 +7,15 @@ import torch
 
 from dynlab import schema
 from dynlab.diagnostics.ernn.convergence import ernn_convergence
-from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.trajectories.simulation import simulate
+from problems import made
 
 
 def scalar(u, q, activation):
     """F(g) = φ(u z + q) − z with z = g + h, from h_0 = 0."""
-    system = create(
-        "ernn", input_size=1, state_size=1, length=1, rank=None, activation=activation, projection=False
-    ).double()
+    settings = {"input_size": 1, "state_size": 1, "length": 1, "rank": None, "projection": False}
+    system = create("ernn", activation=activation, **settings).double()
     with torch.no_grad():
         system.U.weight.fill_(u)
         system.W.zero_()
@@ -27,18 +23,10 @@ def scalar(u, q, activation):
     return system
 
 
-def dense(seed=0, size=16, **settings):
-    torch.manual_seed(seed)
-    settings = {"rank": None, "activation": "tanh"} | settings
-    return create("ernn", input_size=3, state_size=size, length=20, **settings).double()
+INPUTS = np.random.default_rng(0).standard_normal((3, 20, 3))
 
 
-@pytest.fixture(scope="module")
-def inputs():
-    return np.random.default_rng(0).standard_normal((3, 20, 3))
-
-
-@pytest.mark.parametrize("eta", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("eta", [0.1, 1.0])
 def test_the_rate_of_a_scalar_net_is_known(eta):
     """z* = tanh(u z* + q), rate |1 + η (u (1 − z*²) − 1)|."""
     with mpmath.workdps(40):
@@ -47,9 +35,7 @@ def test_the_rate_of_a_scalar_net_is_known(eta):
     ds = ernn_convergence(scalar(0.8, 0.3, "tanh"), np.zeros((1, 1)), eta=eta, iterations=600)
     assert ds["predicted_rate"].item() == pytest.approx(rate, rel=1e-12)
     assert ds["rate"].item() == pytest.approx(rate, rel=1e-3)
-    assert ds["settled"].item() == 1
     assert ds["distance"].values[0, 0, 0] == pytest.approx(float(z), rel=1e-14)  # from g = 0 with h = 0
-    assert ds["equilibria"].item() == 1
     assert ds["outcome"].item() == "converges"
 
 
@@ -57,12 +43,9 @@ def test_the_rate_of_a_scalar_net_is_known(eta):
     "u, q, activation, status, count",
     [
         (2.0, 0.1, "tanh", "several equilibria", 3),  # |q| < 0.5328, the fold for u = 2
-        (2.0, 0.6, "tanh", "one equilibrium", 1),
         (0.5, 1.0, "relu", "one equilibrium", 1),
         (1.0, 1.0, "relu", "none found", 0),  # z = z + 1
-        (2.0, 1.0, "relu", "none found", 0),  # z = −1 is not ≥ 0
         (2.0, -1.0, "relu", "several equilibria", 2),  # z = 0 and z = 1
-        (1.0, 0.0, "relu", "not isolated", 2),  # every z ≥ 0: counted as one, and 0, where the slope is 0
     ],
 )
 def test_how_many_equilibria_a_scalar_net_has(u, q, activation, status, count):
@@ -77,7 +60,6 @@ def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
     np.testing.assert_allclose(ds["speed"].values, 1.0, rtol=1e-12)
     for name in ("distance", "rate", "predicted_rate", "equilibrium_residual"):
         assert np.isnan(ds[name].values).all()
-        assert "no equilibrium" in schema.flags(ds)[name]
     np.testing.assert_allclose(ds["theorem2"].values, 1.0, rtol=1e-12)  # ∇F = 0: not below 1
     assert ds["outcome"].item() == "no equilibrium to converge to"
 
@@ -86,27 +68,14 @@ def inner_jacobian(system, g, state, input):
     return torch.func.jacrev(lambda g: system.inner_velocity(g, state, input))(g).detach().numpy()
 
 
-@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
-@pytest.mark.parametrize("eta", [0.3, 1.0])
-def test_the_measured_rate_of_dense_nets_is_the_predicted_one(inputs, activation, eta):
-    ds = ernn_convergence(dense(activation=activation), inputs, eta=eta, iterations=400)
-    assert (ds["equilibrium_status"].values == "one equilibrium").all()
-    assert (ds["outcome"].values == "converges").all()
-    settled = ds["settled"].values == 1
-    assert settled.sum() >= settled.size / 2
-    ratio = (ds["rate"] / ds["predicted_rate"]).values[settled]
-    assert np.abs(ratio - 1).max() < 0.02
-    assert (ds["equilibrium_residual"].values <= 1e-12).all()
-    assert 1 <= ds["equilibrium_iterations"].min() <= ds["equilibrium_iterations"].max() <= 20
-
-
-def test_distances_conditions_and_prediction_against_automatic_differentiation(inputs):
-    system, eta = dense(seed=1), 0.4
-    ds = ernn_convergence(system, inputs, eta=eta, iterations=12, times=2)
+def test_distances_conditions_and_prediction_against_automatic_differentiation():
+    eta, settings = 0.4, {"state_size": 16, "length": 20, "rank": None, "activation": "tanh"}
+    system = made("ernn", 1, input_size=3, **settings)
+    ds = ernn_convergence(system, INPUTS, eta=eta, iterations=12, times=2)
     assert ds[schema.TIME].values.tolist() == [10, 20]
-    states = simulate(system, inputs)["trajectory"].values
+    states = simulate(system, INPUTS)["trajectory"].values
     for sample, k in ((0, 10), (2, 20)):
-        state, input = torch.as_tensor(states[sample, k - 1]), torch.as_tensor(inputs[sample, k - 1])
+        state, input = torch.as_tensor(states[sample, k - 1]), torch.as_tensor(INPUTS[sample, k - 1])
         found = ds.sel(time=k).isel(sample=sample)
         g, root = state, state
         for _ in range(60):  # Newton's method from the same start
@@ -122,49 +91,3 @@ def test_distances_conditions_and_prediction_against_automatic_differentiation(i
             g = g + eta * torch.as_tensor(F)
         values = np.linalg.eigvals(np.eye(16) + eta * inner_jacobian(system, root, state, input))
         assert found["predicted_rate"].item() == pytest.approx(np.abs(values).max(), rel=1e-12)
-
-
-def enumerated(matrix, shift):
-    """How many z = ReLU(U (U z + c)) there are: on each of the 2ⁿ sets of active units z is solved for."""
-    size = len(matrix)
-    found = []
-    for active in itertools.product([0.0, 1.0], repeat=size):
-        chosen = np.diag(active)
-        left = np.eye(size) - chosen @ matrix @ matrix
-        if abs(np.linalg.det(left)) < 1e-12:
-            continue
-        z = np.linalg.solve(left, chosen @ matrix @ shift)
-        left_over = np.linalg.norm(np.maximum(matrix @ (matrix @ z + shift), 0) - z)
-        if left_over < 1e-9 * (1 + np.linalg.norm(z)) and all(np.linalg.norm(z - other) > 1e-7 for other in found):
-            found.append(z)
-    return len(found)
-
-
-def test_nearly_every_equilibrium_of_small_relu_nets_is_found_and_none_twice():
-    found, there = [], []
-    for seed in range(6):
-        torch.manual_seed(seed)
-        system = create("ernn", input_size=1, state_size=3 + seed % 5, length=8, rank=2, activation="relu").double()
-        driving = np.random.default_rng(seed).standard_normal((1, 8, 1))
-        shifts = driving[0] * system.W.detach().numpy()[:, 0] + system.b.detach().numpy()
-        matrix = system.U.matrix().detach().numpy()
-        found += ernn_convergence(system, driving, times=8, iterations=5)["equilibria"].values[0].tolist()
-        there += [enumerated(matrix, shift) for shift in shifts]
-    assert all(some <= every for some, every in zip(found, there, strict=True))
-    assert sum(found) >= 0.9 * sum(there) > 10
-
-
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        ({"eta": 0.0}, "positive number"),
-        ({"eta": math.nan}, "positive number"),
-        ({"iterations": 0}, "iterations must be at least 1, got 0"),
-        ({"times": 0}, "times must be at least 1, got 0"),
-        ({"inputs": np.zeros((21, 3))}, "T = 20"),
-        ({"inputs": np.zeros((5, 2))}, "inputs of shape"),
-    ],
-)
-def test_bad_arguments_are_one_sentence(arguments, words):
-    with pytest.raises(UserError, match=words):
-        ernn_convergence(dense(), **({"inputs": np.zeros((5, 3))} | arguments))

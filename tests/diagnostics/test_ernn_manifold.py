@@ -1,24 +1,11 @@
 """ERNN on its equilibrium manifold: the identity h_k = z*(x_k) − h_{k−1}, against equilibria found in another way."""
 
 import numpy as np
-import pytest
-import torch
 
 from dynlab import zoo
 from dynlab.diagnostics.ernn.manifold import ernn_manifold
 from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
-from dynlab.systems.ernn import ERNN
 from dynlab.tasks.har import sample
-
-
-@pytest.fixture(scope="module")
-def example():
-    return random_planar_networks(steps=120)
-
-
-@pytest.fixture(scope="module")
-def ds(example):
-    return ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
 
 
 def iterated(example, inputs):
@@ -31,37 +18,16 @@ def iterated(example, inputs):
     return z
 
 
-def test_every_state_is_the_equilibrium_less_the_state_before(example, ds):
+def test_every_state_is_the_equilibrium_less_the_state_before_and_the_curve_the_manifold():
+    example = random_planar_networks(steps=120)
+    ds = ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
     h = ds["trajectory"].sel(network="ernn").values[0]
     z = iterated(example, example.inputs)
     assert np.abs(h[1:] - (z - h[:-1])).max() < 1e-14
     assert ds["distance"].sel(network="ernn").values[0, 1:].max() < 1e-14
 
-
-def test_the_curve_is_the_manifold(example, ds):
     assert np.abs(ds["curve"].values - iterated(example, ds["x"].values[:, None])).max() < 1e-12
     assert ds["x"].values[[0, -1]].tolist() == [example.inputs.min(), example.inputs.max()]
-
-
-def test_where_there_is_no_equilibrium_it_says_so():
-    """z = relu(z + 1) has none."""
-    system = ERNN(1, 1, length=4, inner_steps=2, rank=None, projection=False).double()
-    with torch.no_grad():
-        system.U.weight.fill_(1.0)
-        system.W.fill_(0.0)
-        system.b.fill_(1.0)
-    found = ernn_manifold(system, np.zeros((4, 1)))
-    assert np.isnan(found["distance"].values).all()
-    assert "no equilibrium was found at any of 4 steps" in found.verdict
-
-
-def test_the_other_sign_adds_instead(example):
-    system = ERNN(1, 2, length=30, inner_steps=60, rank=None, sign=-1, activation="tanh", projection=False, eta=0.6)
-    system = system.double()
-    system.load_state_dict(example.system.state_dict() | {"eta": system.eta})
-    found = ernn_manifold(system, example.inputs[:30], initial_state=[0.1, 0.2])
-    h = found["trajectory"].values[0, 0]
-    assert np.abs(np.diff(h, axis=0) - iterated(example, example.inputs[:30])).max() < 1e-13
 
 
 def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():

@@ -9,7 +9,7 @@ import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.modes import modes
 from dynlab.numerics.unseen import share_bound, unseen_share
-from dynlab.systems import create, from_function
+from dynlab.systems import from_function
 
 
 def scalar(f):
@@ -35,24 +35,14 @@ def test_before_a_fold_there_is_no_point_however_small_the_residual(gap):
     assert ds.sizes["fixed_point"] == 0
 
 
-@pytest.mark.parametrize("distance", [1e-2, 1e-6])
-def test_beyond_a_fold_there_are_two(distance):
-    half = distance / 2
-    ds = fixed_points(scalar(lambda h, x: h + 0.1 * ((h - 0.3).square() - half**2)), starts=32)
-    np.testing.assert_allclose(listed(ds), [0.3 - half, 0.3 + half], atol=0.01 * distance)
-
-
-@pytest.mark.parametrize("forget", [15.0])
-def test_an_lstms_far_points_are_found(forget):
+def test_an_lstms_far_points_are_found():
     """i g/(1 − f) with f = σ(forget) is as large as e^forget: both stable points lie there, and a saddle between."""
-    system = create("lstm", input_size=1, hidden_size=1).double()
-    with torch.no_grad():
-        for parameter in system.parameters():
-            parameter.zero_()
-        names = dict(system.named_parameters())
-        next(p for name, p in names.items() if name.endswith("weight_hh"))[2] = 3.0
-        next(p for name, p in names.items() if name.endswith("bias_ih"))[1] = forget
-    ds = fixed_points(system, starts=64)
+    forget = 15.0
+    lstm = torch.nn.LSTM(1, 1).double().requires_grad_(False)
+    for parameter in lstm.parameters():
+        parameter.zero_()
+    lstm.weight_hh_l0[2], lstm.bias_ih_l0[1] = 3.0, forget
+    ds = fixed_points(dl.from_module(lstm), starts=64)
     assert ds["status"].values.tolist() == ["fixed point"] * 3
     far = np.sort(np.abs(ds["fixed_point_state"].values[:, 1]))[1:]
     # o tanh c = 1/2 there, so that g = tanh(3/2), i = 1/2 and 1/(1 − f) = 1 + e^forget
@@ -60,7 +50,6 @@ def test_an_lstms_far_points_are_found(forget):
     assert ds["stable"].values.tolist() == [1, 1, 0]
     # at 0 both rows of J are multiples of (3/2, f): its eigenvalues are 3/4 + f and 0
     assert (np.abs(ds["eigenvalue"].values[2] - [0.75 + 1 / (1 + np.exp(-forget)), 0]) < 1e-14).all()
-    assert (ds["eigenvalue_error"].values[2] < 1e-13).all()
 
 
 def test_the_flip_flop_has_27_points_for_every_command():
@@ -68,8 +57,6 @@ def test_the_flip_flop_has_27_points_for_every_command():
     ds = fixed_points(system)
     assert ds.sizes["fixed_point"] == 27
     assert (ds["stable"].values == 1).sum() == 8
-    assert "27 fixed points (8 stable and 19 saddles)" in ds.attrs["verdict"]
-    assert "attract at most 1.5 % of random searches (95 % confidence)" in ds.attrs["verdict"]
     assert float(ds["unseen_share_bound"]) < 0.03
     np.testing.assert_array_equal(modes(system)["fixed_point_state"], ds["fixed_point_state"])
 
@@ -77,7 +64,18 @@ def test_the_flip_flop_has_27_points_for_every_command():
 def test_the_bound_on_what_is_unseen_covers():
     """Starts that end outside the list with a known probability: the bound fails in at most 5 % of the trials."""
     generator = np.random.default_rng(0)
-    for share in (0.002, 0.02, 0.2):
-        ended = generator.binomial(256, share, 2000)
+    for share in (0.002, 0.2):
+        ended = generator.binomial(256, share, 500)
         assert np.mean([share_bound(int(new), 256, 1) < share for new in ended]) <= 0.05
     assert unseen_share(np.array([1, 1, 5, 0]), 10) == 0.2
+
+
+@pytest.mark.parametrize("apart, steep", [(1e-6, 1e4), (1e-8, 1e6)])
+def test_of_two_steep_roots_each_is_listed_once(apart, steep):
+    """h + k (h − a)(h − a − d): between the roots the residual is k d²/4, below the tolerance, and J − I is 0."""
+    ds = fixed_points(scalar(lambda h, x: h + steep * (h - 0.3) * (h - 0.3 - apart)))
+    assert np.abs(listed(ds) - [0.3, 0.3 + apart]).max() < 1e-14
+    order = np.argsort(ds["fixed_point_state"].values[:, 0])
+    wrong = np.abs(ds["eigenvalue"].values[order, 0] - [1 - steep * apart, 1 + steep * apart])
+    assert (wrong <= ds["eigenvalue_error"].values[order, 0]).all()
+    assert ds["stable"].values[order].tolist() == [1, 0]

@@ -4,36 +4,24 @@ import numpy as np
 import pytest
 import torch
 
-import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.rounds import search
-from dynlab.numerics.homotopy import end_of_path
-from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
-from dynlab.numerics.roots import solve
-from dynlab.systems import create, frozen
+from dynlab.systems import frozen
 from dynlab.systems.autonomous import Held
+from problems import made
 
 GAINS = {"rnn": 2.5, "gru": 4.0, "lstm": 4.0}
 
 
 def stack_of(name, seed, layers=2, size=4):
     """With weights so large that most have several fixed points."""
-    torch.manual_seed(seed)
-    system = create(name, input_size=2, hidden_size=size, num_layers=layers).double()
+    system = made(name, seed, input_size=2, hidden_size=size, num_layers=layers)
     with torch.no_grad():
         for parameter in system.parameters():
             parameter.normal_(std=GAINS[name] / size**0.5 if parameter.ndim > 1 else 0.3)
     return system
-
-
-def at_once(system, count):
-    """All coordinates as one problem, from many more starts."""
-    held = Held(frozen(system), torch.zeros(2, dtype=torch.float64))
-    generator = np.random.default_rng(3)
-    found = search(held, held, count, None, where.orbits(held, generator), generator)
-    return np.array([root.state for root in found.points]).reshape(-1, system.state_size)
 
 
 @pytest.mark.parametrize("name, seed", [("rnn", 2), ("gru", 0), ("lstm", 0)])
@@ -43,7 +31,9 @@ def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed
     states = ds["fixed_point_state"].values
     assert (ds["status"].values == "fixed point").all()
     assert int(ds["index_sum"]) == 1
-    other = at_once(system, 128)
+    held, generator = Held(frozen(system), torch.zeros(2, dtype=torch.float64)), np.random.default_rng(3)
+    found = search(held, held, 128, None, where.orbits(held, generator), generator)  # all coordinates at once
+    other = np.array([root.state for root in found.points]).reshape(-1, system.state_size)
     labels = merged(np.concatenate([states, other]))
     assert len(set(labels[: len(states)])) == len(states)  # none twice
     assert set(labels[len(states) :]) <= set(labels[: len(states)])  # none missed
@@ -54,91 +44,3 @@ def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed
         J = torch.func.jacrev(lambda h: system.step(h, zero[0]))(torch.as_tensor(state)).detach().numpy()
         exact = np.linalg.eigvals(J)
         assert max(np.abs(exact - value).min() for value in values) < 1e-6
-
-
-def test_modes_of_a_stack_are_those_of_its_joint_jacobian():
-    torch.manual_seed(5)
-    system = create("lstm", input_size=3, hidden_size=5, num_layers=2).double()
-    ds = dl.modes(system, starts=16, k=6)
-    assert ds["separated"].values.all()
-    state = torch.as_tensor(ds["fixed_point_state"].values[0])
-    zero = torch.zeros(3, dtype=torch.float64)
-    J = torch.func.jacrev(lambda h: system.step(h, zero))(state).detach().numpy()
-    values, left, right = (ds[name].values[0] for name in ("eigenvalue", "left_eigenvector", "right_eigenvector"))
-    np.testing.assert_allclose(right @ J.T, values[:, None] * right, atol=1e-12)
-    np.testing.assert_allclose(left @ J, values[:, None] * left, atol=1e-11 * np.abs(left).max())
-    np.testing.assert_allclose(left @ right.T, np.eye(6), atol=1e-11)
-
-
-def test_given_starts_are_states_of_all_layers():
-    system = stack_of("gru", 1)
-    starts = np.random.default_rng(0).uniform(-1, 1, (40, 8))
-    ds = fixed_points(system, starts=starts)
-    assert ds.sizes["sample"] == 40
-    ended = ds["assignment"].values
-    np.testing.assert_array_equal(ds["converged"].values, ended >= 0)
-    assert ds["converged"].values.sum() > 20
-    order = np.random.default_rng(1).permutation(40)
-    again = fixed_points(system, starts=starts[order])
-    np.testing.assert_array_equal(again["assignment"].values, ended[order])
-
-
-def test_a_layer_with_a_line_of_fixed_points_is_not_isolated_and_nor_is_the_stack():
-    system = create("rnn", input_size=1, hidden_size=2, num_layers=2, nonlinearity="relu").double()
-    with torch.no_grad():
-        for parameter in system.parameters():
-            parameter.zero_()
-        lower, upper = system.layers()
-        lower.weight_hh[:] = torch.diag(torch.tensor([1.0, 0.5]))
-        upper.weight_hh[:] = 0.5 * torch.eye(2)
-        upper.weight_ih[:] = torch.eye(2)
-    ds = fixed_points(system, starts=64)
-    assert set(ds["status"].values) <= {"not isolated", "at a kink"}
-
-
-def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_index():
-    """tanh(3 h + small coupling) of two units has nine fixed points; the indices of all of them sum to 1."""
-    W = torch.tensor([[3.0, 0.1], [-0.2, 3.0]], dtype=torch.float64)
-    identity = torch.eye(2, dtype=torch.float64)
-
-    def value(h, rows=None):
-        return torch.tanh(h @ W.T) - h
-
-    def matrix(h, rows=None):
-        return (1 - torch.tanh(h @ W.T).square()).unsqueeze(-1) * W - identity
-
-    line = torch.linspace(-1, 1, 9, dtype=torch.float64)
-    roots = solve(value, matrix, torch.cartesian_prod(line, line)).states
-    _, first = np.unique(np.round(roots.numpy(), 6), axis=0, return_index=True)
-    roots = roots[first]
-    assert len(roots) == 9
-    index = torch.linalg.det(-matrix(roots)).sign()
-    assert index.sum() == 1
-    center = torch.tensor([0.11, -0.07], dtype=torch.float64)
-    partners = []
-    for root in roots:
-        end = end_of_path(Equations(value, matrix), 1.0, center, root)
-        at_center = torch.equal(end, center)
-        end = solve(value, matrix, end[None]).states[0]
-        partners.append(-1 if at_center else int((roots - end).norm(dim=1).argmin()))
-    assert partners.count(-1) == 1
-    for number, partner in enumerate(partners):
-        if partner >= 0:
-            assert partners[partner] == number
-            assert index[partner] == -index[number]
-
-
-@pytest.mark.parametrize("recurrent, count", [((2.0, 1.0), 3)])
-def test_a_layer_at_the_edge_of_stability(recurrent, count):
-    """h₁ = tanh(a h₁), h₂ = tanh(b h₂ + h₁): where a or b is 1 the root at 0 has no regular Jacobian."""
-    module = torch.nn.RNN(1, 1, num_layers=2)
-    with torch.no_grad():
-        for values in module.parameters():
-            values.zero_()
-        module.weight_ih_l1.fill_(1.0)
-        module.weight_hh_l0.fill_(recurrent[0])
-        module.weight_hh_l1.fill_(recurrent[1])
-    ds = fixed_points(dl.from_module(module))
-    assert ds.sizes["fixed_point"] == count
-    assert "not isolated" in ds["status"].values
-    assert "incomplete" not in ds.attrs

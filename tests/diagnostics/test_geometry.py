@@ -7,14 +7,11 @@ import scipy.optimize
 import torch
 
 import dynlab as dl
-from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
-from dynlab.diagnostics.geometry.participation import jackknife, participation_ratio
+from dynlab.diagnostics.geometry.participation import jackknife
 from dynlab.diagnostics.geometry.unstable_manifold import STEPS, _followed, growing_modes, unstable_manifolds
-from dynlab.errors import UserError
-from dynlab.systems import from_function
-from problems import Field
+from problems import Field, Rule, driven_linear
 
 generator = np.random.default_rng
 
@@ -22,60 +19,31 @@ A = np.array([[0.8, 0.4, 0.0, 0.0], [-0.1, 0.7, 0.3, 0.0], [0.0, 0.0, -0.5, 0.6]
 B = np.diag([1.0, 0.5, 2.0, 0.3])
 
 
-def linear(matrix, drive):
-    """h_t = M h_{t−1} + D x_t."""
-    M, D = (torch.as_tensor(np.asarray(each, dtype=float)) for each in (matrix, drive))
-    return from_function(lambda h, x: h @ M.T.to(h) + x @ D.T.to(h), state_size=M.shape[0], input_size=D.shape[1])
-
-
-def ratio_of(covariance):
-    return np.trace(covariance) ** 2 / np.trace(covariance @ covariance)
-
-
-# --- The dimension ---
-
-
-@pytest.fixture(scope="module")
-def autoregressive():
-    return geometry(linear(A, B), generator(1).standard_normal((64, 300, 4)), transient=100, starts=2)
-
-
-def test_a_linear_system_has_the_covariance_of_lyapunovs_equation(autoregressive):
+def test_a_linear_system_has_the_covariance_of_lyapunovs_equation():
+    autoregressive = geometry(driven_linear(A, B), generator(1).standard_normal((64, 300, 4)), transient=100, starts=2)
     covariance = scipy.linalg.solve_discrete_lyapunov(A, B @ B.T)
+    ratio = np.trace(covariance) ** 2 / np.trace(covariance @ covariance)
     error = float(autoregressive["participation_ratio_error"])
     assert error < 0.02
-    assert float(autoregressive["participation_ratio"]) == pytest.approx(ratio_of(covariance), abs=4 * error)
+    assert float(autoregressive["participation_ratio"]) == pytest.approx(ratio, abs=4 * error)
     shares = np.linalg.eigvalsh(covariance)[::-1] / np.trace(covariance)
     errors = autoregressive["explained_variance_error"].values
     assert (errors < 0.01).all()
     assert (np.abs(autoregressive["explained_variance"].values - shares) < 4 * errors).all()
 
 
-def test_states_on_a_line_have_one_dimension():
-    line = np.outer(np.arange(1, 6), [1, 0, 0, 0, 0])
-    ds = geometry(linear(np.zeros((3, 3)), np.ones((3, 5)) * [[1], [-2], [2]]), 1e-9 * line[None], starts=2)
-    assert float(ds["participation_ratio"]) == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose(np.abs(ds["direction"].values[0]), np.array([1, 2, 2]) / 3, atol=1e-12)
-    assert participation_ratio(np.array([1.0, 1.0, 0.0])) == pytest.approx(2, abs=1e-15)
-
-
-# --- Components and projections ---
-
-
-# --- Directions in which orbits leave ---
 def test_the_directions_of_a_saddle_are_its_eigenvectors():
     """Right eigenvectors of [[2, 1], [0, ½]] are (1, 0) and (−2/3, 1) up to length."""
-    ds = geometry(linear([[2.0, 1.0], [0.0, 0.5]], np.eye(2)), generator(8).standard_normal((2, 5, 2)), starts=4)
+    ds = geometry(driven_linear([[2.0, 1.0], [0.0, 0.5]], np.eye(2)), generator(8).standard_normal((2, 5, 2)), starts=4)
     found = ds["unstable_direction"].values[0] @ ds["direction"].values
     np.testing.assert_allclose(np.abs(found[0]), [1, 0], atol=1e-14)
     assert np.isnan(found[1]).all()
-    assert "do not certainly grow" in schema.flags(ds)["unstable_direction"]
 
 
 def test_a_growing_pair_is_the_ellipse_that_the_map_turns_through():
     S = np.array([[3.0, 1.0], [0.5, 1.0]])
     M = S @ (1.1 * np.array([[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]])) @ np.linalg.inv(S)
-    ds = geometry(linear(M, np.eye(2)), generator(9).standard_normal((2, 5, 2)), starts=4)
+    ds = geometry(driven_linear(M, np.eye(2)), generator(9).standard_normal((2, 5, 2)), starts=4)
     a, b = ds["unstable_direction"].values[0] @ ds["direction"].values
     assert np.linalg.norm(a) == pytest.approx(1, abs=1e-14)
     assert a @ b == pytest.approx(0, abs=1e-14)
@@ -86,21 +54,10 @@ def test_a_growing_pair_is_the_ellipse_that_the_map_turns_through():
     np.testing.assert_allclose(np.linalg.norm(np.linalg.solve(np.stack([a, b]).T, image.T), axis=0), 1, atol=1e-13)
 
 
-@pytest.fixture(scope="module")
-def cube():
+def test_three_bits_are_a_cube_each_of_whose_edges_is_left_along_it():
     network = dl.load("gru-flipflop")
-    return geometry(network, dl.driving_inputs(None, network, samples=8).inputs, starts=96)
-
-
-def test_three_bits_are_a_cube(cube):
-    growing, counts = np.unique(cube["unstable_directions"], return_counts=True)
-    assert dict(zip(growing.tolist(), counts.tolist(), strict=True)) == {0: 8, 1: 12, 2: 6, 3: 1}
-    assert "27 fixed points (8 stable, 12 with 1 growing direction" in cube.attrs["verdict"]
-    assert "24 end at a stable fixed point" in cube.attrs["verdict"]
-    assert (cube["residual"] < 1e-12).all()
-
-
-def test_each_edge_of_the_cube_is_left_along_it(cube):
+    cube = geometry(network, dl.driving_inputs(None, network, samples=8).inputs, starts=96)
+    assert np.bincount(cube["unstable_directions"]).tolist() == [8, 12, 6, 1]
     position, growing = cube["fixed_point_position"].values, cube["unstable_directions"].values
     corners = position[growing == 0]
     ends = set()
@@ -109,7 +66,6 @@ def test_each_edge_of_the_cube_is_left_along_it(cube):
         first, second = np.argsort(np.linalg.norm(corners - position[saddle], axis=1))[:2]
         edge = corners[first] - corners[second]
         assert abs(edge @ direction) > 0.95 * np.linalg.norm(edge) * np.linalg.norm(direction)
-        assert np.linalg.norm(direction) > 0.9  # of 1: the three components hold the edge
         ends.add((min(first, second), max(first, second)))
         # and the curves along which orbits leave it end at these two corners
         assert set(cube["leads_to"].values[saddle].tolist()) == {first, second}
@@ -120,20 +76,15 @@ def test_each_edge_of_the_cube_is_left_along_it(cube):
     assert np.bincount(np.array(list(ends)).ravel()).tolist() == [3] * 8
 
 
-# --- Unstable manifolds ---
-def bent(multiplier, u):
-    """The linear saddle (λ u, v/2) seen through (u, v) → (u, v + u²): its unstable manifold is the parabola v = u²."""
-
-    def step(h, x):
-        image = u(multiplier * h[..., 0])
-        return torch.stack([image, 0.5 * (h[..., 1] - h[..., 0].square()) + image.square()], dim=-1)
-
-    return from_function(step, 2, 1)
-
-
 @pytest.mark.parametrize("multiplier", [1.6, -1.3])
 def test_a_manifold_is_the_curve_that_is_known(multiplier):
-    system = bent(multiplier, torch.tanh)
+    """(tanh λu, v/2) seen through (u, v) → (u, v + u²): the unstable manifold is the parabola v = u²."""
+
+    def step(system, u, v):
+        image = torch.tanh(multiplier * u)
+        return image, 0.5 * (v - u * u) + image * image
+
+    system = Rule(2, step)
     found = dl.fixed_points(system, starts=np.zeros((1, 2)))
     held = held_map(system, found)
     starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
@@ -144,35 +95,9 @@ def test_a_manifold_is_the_curve_that_is_known(multiplier):
     # up to the roots of abs(u) = tanh(abs(λ) abs(u)), on either side
     root = scipy.optimize.brentq(lambda r: np.tanh(abs(multiplier) * r) - r, 1e-3, 1.0)
     np.testing.assert_allclose(ends, root, atol=1e-5)
-    np.testing.assert_allclose(np.sign(curves[:, -1, 0]), np.sign(curves[:, 1, 0]))
     np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
     lengths = np.linalg.norm(np.diff(curves, axis=1), axis=2)
     np.testing.assert_allclose(lengths, lengths.mean(axis=1, keepdims=True) * np.ones(63), rtol=0.05)
-
-
-def test_a_curve_is_followed_as_far_as_is_asked():
-    """Its last start is at 1e-4 λ^{2·3/4}, as 4 starts lie between one and its second image, and 10 steps go on."""
-    system = linear([[1.2, 0.0], [0.0, 0.5]], np.eye(2))
-    ds = geometry(system, np.zeros((2, 9, 2)), starts=4, initial_state=[0.5, 0.5], curve_steps=10)
-    states = ds["unstable_manifold"].values @ ds["direction"].values + ds["origin"].values
-    np.testing.assert_allclose(np.abs(states[0, :, -1, 0]), 1e-4 * 1.2**11.5, rtol=1e-9)
-    assert "within 10 steps" in ds.attrs["verdict"]
-    with pytest.raises(UserError, match="curve_steps must be at least 1"):
-        geometry(system, np.zeros((2, 9, 2)), curve_steps=0)
-
-
-# --- Flows ---
-def test_a_linear_flow_is_followed_along_its_matrix_exponential():
-    flow = Field(2, lambda s, u, v: (-0.2 * u + 2 * v, -u - 0.1 * v))
-    ds = geometry(flow, initial_state=[[1.0, 0.0], [0.0, -2.0]], seconds=6.0, transient=1.0, starts=2)
-    states = ds["trajectory"].values @ ds["direction"].values + ds["origin"].values
-    times = ds["time"].values
-    assert times[-1] == pytest.approx(6.0)
-    A = np.array([[-0.2, 2.0], [-1.0, -0.1]])
-    expected = np.array([scipy.linalg.expm(A * t) @ [[1.0, 0.0], [0.0, -2.0]] for t in times])
-    np.testing.assert_allclose(states, expected.transpose(2, 0, 1), atol=1e-3)  # four steps in a time scale, order 4
-    assert ds["time"].attrs["units"] == "s"
-    assert ds["kind"].values.tolist() == ["stable focus"]
 
 
 def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
@@ -184,33 +109,11 @@ def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
     np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
     np.testing.assert_allclose(np.sort(curves[:, -1], axis=0), [[-1, 1], [1, 1]], atol=1e-5)
     assert sorted(ds["leads_to"].values[2].tolist()) == [0, 1]
-    growing = ds["unstable_direction"].values[2] @ ds["direction"].values
-    np.testing.assert_allclose(np.abs(growing[np.isfinite(growing).all(axis=1)]), [[1, 0]], atol=1e-12)
 
 
-# --- What is left out, and what is refused ---
-
-
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        ({"components": 0}, "components must be at least 1"),
-        ({"transient": 5}, "at least 0 and below 5, got 5"),
-        ({"transient": -1}, "got -1"),
-        ({"at": "median"}, "'zero', 'rest', 'mean'"),
-        ({"inputs": np.zeros((2, 5, 3))}, "inputs of shape"),
-        ({"inputs": None}, "Give inputs"),
-    ],
-)
-def test_bad_arguments_are_one_sentence(arguments, words):
-    given = {"inputs": np.zeros((2, 5, 2))} | arguments
-    with pytest.raises(UserError, match=words):
-        geometry(linear(np.eye(2) / 2, np.eye(2)), **given)
-
-
-@pytest.mark.parametrize("samples, steps", [(4, 5)])
-def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states(samples, steps):
-    states = np.random.default_rng(0).standard_normal((samples, steps, 21))
+def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states():
+    samples = 4
+    states = generator(0).standard_normal((samples, 5, 21))
     found = jackknife(states)
     alone = []
     for sample in range(samples):

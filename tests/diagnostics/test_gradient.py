@@ -2,15 +2,14 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from products import KINDS, driven_by, exact_product, random_products
+from products import KINDS, driven_by, exact_log_singular_values, random_products
 from torch import nn
 
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
-from dynlab.errors import UserError
 from dynlab.systems import create, from_function
-from dynlab.systems.torch_layers import torch_layer
+from problems import made
 
 
 def close(found, truth):
@@ -19,57 +18,18 @@ def close(found, truth):
     return bool((np.abs(np.asarray(found) - truth) <= 1e-9 * np.maximum(1, np.abs(truth))).all())
 
 
-def exact_log_norms(matrices, starts):
-    """ln ‖J_T … J_{t+1}‖ in both norms, for each t of `starts`, digits doubled until they stand still."""
-    digits, before = 50, None
-    while True:
-        with mpmath.workdps(digits):
-            products = [exact_product(matrices[t:], digits) for t in starts]
-            values = [[mpmath.svd_r(p, compute_uv=False)[0], mpmath.mnorm(p, "f")] for p in products]
-            logs = np.array([[float(mpmath.log(value)) for value in pair] for pair in values])
-        if before is not None and np.abs(logs - before).max() <= 1e-13 * np.abs(logs).max():
-            return logs
-        digits, before = 2 * digits, logs
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_norms_in_multi_precision(kind):
-    matrices = random_products(kind, 3)
+    matrices = random_products(kind, 2)
     ds = driven_by(gradient, matrices)
     for sample, each in enumerate(matrices):
-        truth = exact_log_norms(each, [0, 13, 49])
+        truth = [exact_log_singular_values(each[t:]) for t in (0, 13, 49)]
         found = ds.isel(sample=sample, time=[0, 13, 49])
-        assert close(found["log_norm"], truth[:, 0])
-        rounded = 1e-15 * np.abs(truth[:, 0])  # of the logarithm itself
-        assert (np.abs(found["log_norm"] - truth[:, 0]) <= found["log_norm_error"] + rounded).all()
-        assert close(found["log_norm_frobenius"], truth[:, 1])
-
-
-LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-def test_two_layers_of_torch_by_autograd(kind):
-    torch.manual_seed(1)
-    module = LAYERS[kind](3, 5, num_layers=2, batch_first=True).double()
-    inputs = torch.randn(1, 12, 3, dtype=torch.float64)
-    ds = gradient(torch_layer(module), inputs.numpy())
-    parts = 2 if kind == "lstm" else 1
-
-    def run(start, x):
-        chunks = tuple(start.reshape(parts, 2, 1, 5))
-        last = module(x, chunks if kind == "lstm" else chunks[0])[1]
-        return torch.cat(last).reshape(-1) if kind == "lstm" else last.reshape(-1)
-
-    zero = torch.zeros(10 * parts, dtype=torch.float64)
-    for t in (0, 5, 11):
-        state = run(zero, inputs[:, :t]).detach() if t else zero
-        jacobian = torch.autograd.functional.jacobian(lambda h, x=inputs[:, t:]: run(h, x), state).numpy()
-        singular = np.linalg.svd(jacobian, compute_uv=False)
-        assert close(ds["log_norm"].values[0, t], np.log(singular[0]))
-        assert close(ds["log_norm_frobenius"].values[0, t], np.log(np.linalg.norm(jacobian)))
-        if t == 0:
-            assert int(ds["surviving"][0]) == (singular >= 0.1).sum()
+        largest = np.array([logs[0] for logs in truth])
+        assert close(found["log_norm"], largest)
+        rounded = 1e-15 * np.abs(largest)  # of the logarithm itself
+        assert (np.abs(found["log_norm"] - largest) <= found["log_norm_error"] + rounded).all()
+        assert close(found["log_norm_frobenius"], [np.logaddexp.reduce(2 * logs) / 2 for logs in truth])
 
 
 TARGETS = {
@@ -79,18 +39,13 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm"])
 @pytest.mark.parametrize("asked", TARGETS)
-def test_loss_gradient_by_autograd(kind, asked):
+def test_loss_gradient_by_autograd(asked):
     targets, outputs = TARGETS[asked]
-    torch.manual_seed(2)
-    system = create(kind, input_size=3, hidden_size=5, num_layers=2)
+    system = create("lstm", input_size=3, hidden_size=5, num_layers=2)
     read_out = nn.Linear(system.output(torch.zeros(1, system.state_size)).shape[-1], outputs)
     inputs = np.random.default_rng(0).standard_normal((2, 9, 3))
-    loss = read_out_loss(system, read_out)
-    ds = gradient(system, inputs, loss=loss, targets=targets)
-    assert next(read_out.parameters()).dtype == torch.float32
-
+    ds = gradient(system, inputs, loss=read_out_loss(system, read_out), targets=targets)
     double = system.double()
     states = [torch.zeros(2, system.state_size, dtype=torch.float64, requires_grad=True)]
     for t in range(9):  # the graph of the states themselves, so that autograd gives the total derivatives
@@ -109,58 +64,10 @@ def test_loss_gradient_by_autograd(kind, asked):
     assert close(ds["log_loss_gradient"].values, truth)
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [lambda states, _: states.sum(), lambda states, _: states.detach()[:, 0, 0], lambda states, _: 1.0],
-    ids=["one number", "not differentiable", "no tensor"],
-)
-def test_a_loss_that_is_none(loss):
-    with pytest.raises(UserError, match="one number for each of the 2 samples"):
-        gradient(from_function(lambda h, x: h, state_size=1), np.zeros((2, 3, 0)), loss=loss)
-
-
-@pytest.mark.parametrize("name", ["modrelu"])
-@pytest.mark.parametrize("b", [-0.1, 0.0, 0.1])
-def test_modrelu_at_zero_lets_nothing_through_below_its_border_alone(name, b):
-    """At h = x = 0 its slope is 0 if b < 0; if b = 0 it is 1, as modReLU is z; if b > 0 it jumps and has none."""
-    torch.manual_seed(0)
-    system = create(name, input_size=1, state_size=4).double()
-    with torch.no_grad():
-        system.b.fill_(b)
-    inputs = np.concatenate([np.zeros((1, 3, 1)), np.ones((1, 2, 1))], axis=1)
-    ds = gradient(system, inputs)
-    value, error = ds["log_norm"].values[0, :3], ds["log_norm_error"].values[0, :3]
-    assert (np.isneginf(value) & (error == 0)).all() if b < 0 else np.isnan(value).all()
-    assert b < 0 or np.isfinite(ds["log_norm"].values[0, 3:]).all()
-
-
-def test_samples_beside_a_kink_are_told_apart_from_others():
-    """One of three passes 0, where a ReLU's slope is neither 0 nor 1: no way of multiplying knows more of it."""
-    system = from_function(lambda h, x: torch.relu(0.9 * h + x), state_size=2, input_size=2)
-    inputs = np.ones((3, 8, 2))
-    inputs[1, :4] = 0
-    ds = gradient(system, inputs)
-    told = np.log(0.9) * np.arange(8, -1, -1)
-    np.testing.assert_allclose(ds["log_norm"].values[[0, 2]], [told, told], atol=1e-12)
-    np.testing.assert_allclose(ds["log_norm"].values[1], [*[np.nan] * 4, *told[4:]], atol=1e-12)
-
-
 @pytest.mark.parametrize("gain", [1.0, 10.0], ids=["as made", "saturated"])
-@pytest.mark.parametrize(
-    "kind, settings",
-    [
-        ("rnn", {"hidden_size": 20}),
-        ("lstm", {"hidden_size": 6, "num_layers": 3}),
-        ("antisymmetric", {"state_size": 24, "step_size": 0.1}),
-    ],
-)
-def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, monkeypatch):
+def test_norms_of_large_states_lie_within_their_errors(gain, monkeypatch):
     """The same network by all its singular values, and by products with a few vectors."""
-    torch.manual_seed(4)
-    system = create(kind, input_size=2, **settings).double()
-    with torch.no_grad():
-        for parameter in system.parameters():
-            parameter.mul_(gain)
+    system = made("lstm", 4, gain, input_size=2, hidden_size=6, num_layers=3)
     inputs = np.random.default_rng(2).standard_normal((3, 20, 2))
 
     def loss(states, _):
@@ -177,19 +84,9 @@ def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, mon
     assert close(ds["log_loss_gradient"], truth["log_loss_gradient"])
 
 
-@pytest.mark.parametrize("times, chosen", [(1, [0]), (3, [0, 6, 12]), (99, range(13)), ([12, 1], [1, 12])])
-def test_some_times(times, chosen):
-    system = from_function(lambda h, x: 0.5 * h, state_size=2)
-    ds = gradient(system, np.zeros((12, 0)), times=times)
-    assert ds["time"].values.tolist() == list(chosen)
-    assert close(ds["log_norm"].values[0], np.log(0.5) * (12 - np.array(chosen)))
-
-
-@pytest.mark.parametrize("n", [1, 7, 300])
-@pytest.mark.parametrize("factor", [0.3, 7.0])
-def test_a_multiple_of_the_identity_lies_within_the_stated_errors_at_every_step(n, factor):
+@pytest.mark.parametrize("n, steps, factor", [(7, 200, 7.0), (300, 10, 0.3)])
+def test_a_multiple_of_the_identity_lies_within_the_stated_errors_at_every_step(n, steps, factor):
     """ln ‖(aI)^s‖ = s ln a and + ln(n)/2 of Frobenius' norm, the last step, where nothing is multiplied, among them."""
-    steps = 200 if n < 100 else 10
     ds = gradient(from_function(lambda h, x: factor * h, state_size=n), np.zeros((steps, 0)))
     with mpmath.workdps(40):
         lengths = [steps - int(t) for t in ds["time"].values]
@@ -207,8 +104,6 @@ def test_after_how_many_steps_the_last_direction_is_lost_and_nothing_is_left():
     ds = gradient(system, inputs)
     assert ds["lost_after"].values.tolist() == [22, 10]
     np.testing.assert_array_equal(ds["vanished_after"], [np.nan, 10])
-    assert "No direction keeps 10 % after 60 steps; the last is lost at step 16" in ds.attrs["verdict"]
-    assert "exactly 0 in 1 of 2 samples" in ds.attrs["verdict"]
     assert np.isnan(gradient(system, inputs[:1, :5])["lost_after"]).all()
 
 

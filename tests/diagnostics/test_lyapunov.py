@@ -1,7 +1,5 @@
 """Lyapunov exponents against closed forms, exact identities, published values and a computation in many digits."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -12,9 +10,7 @@ import problems
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
-from dynlab.errors import UserError
 from dynlab.numerics.frame import random_frame
-from dynlab.numerics.statistics import BLOCKS, sure
 from dynlab.systems import create, from_function, frozen
 from dynlab.systems.textbook import LinearMap
 from dynlab.trajectories.simulation import simulate
@@ -24,23 +20,14 @@ ROUNDING = 1e-10  # of sums of exponents, which an exact identity gives; product
 generator = np.random.default_rng
 
 
-def name_of(ds):
-    return "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
-
-
 def mean_and_error(ds):
     """Over independent samples, whose spread tells the error of the mean without any blocks."""
     values = ds["exponent"].values
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
-# --- Published values and closed forms ---
-@pytest.fixture(scope="module")
-def henon():
-    return lyapunov(create("henon"), steps=5000, initial_state=generator(0).uniform(0, 0.1, (64, 2)))
-
-
-def test_henon(henon):
+def test_henon():
+    henon = lyapunov(create("henon"), steps=5000, initial_state=generator(0).uniform(0, 0.1, (64, 2)))
     mean, error = mean_and_error(henon)
     assert error[0] < 1e-3
     assert mean[0] == pytest.approx(problems.HENON_LARGEST_EXPONENT, abs=4 * error[0] + 5e-5)  # four digits published
@@ -48,44 +35,19 @@ def test_henon(henon):
     np.testing.assert_allclose(henon["running_exponent"].sum("mode"), problems.HENON_EXPONENT_SUM, atol=ROUNDING)
     dimension = 1 + problems.HENON_LARGEST_EXPONENT / (problems.HENON_LARGEST_EXPONENT - problems.HENON_EXPONENT_SUM)
     assert float(henon["kaplan_yorke_dimension"].mean()) == pytest.approx(dimension, abs=2e-3)
-    np.testing.assert_array_equal(henon["positive_exponent_sum"], henon["exponent"][:, 0])
-    # every block has λ₁ + λ₂ = ln b, so that D = 1 − λ₁/λ₂ has the slope (|λ₂| − λ₁)/λ₂² = −ln b/λ₂² in λ₁
-    slope, wrong = (
-        -problems.HENON_EXPONENT_SUM / henon["exponent"][:, 1] ** 2,
-        sure(BLOCKS) * henon["standard_error"][:, 0],
-    )
-    np.testing.assert_allclose(henon["kaplan_yorke_dimension_error"], slope * wrong, rtol=1e-9)
-    np.testing.assert_allclose(henon["positive_exponent_sum_error"], wrong, rtol=1e-12)
     # blocks see what the spread between independent samples is: neither far less nor far more
     assert 0.8 < float(henon["standard_error"][:, 0].mean() / henon["exponent"][:, 0].std(ddof=1)) < 2
 
 
-@pytest.fixture(scope="module")
-def lorenz():
+def test_lorenz():
     starts = generator(2).normal([1, 1, 20], size=(16, 3))
-    return lyapunov(create("lorenz"), seconds=80.0, transient=10.0, initial_state=starts)
-
-
-def test_lorenz(lorenz):
+    lorenz = lyapunov(create("lorenz"), seconds=80.0, transient=10.0, initial_state=starts)
     mean, error = mean_and_error(lorenz)
     assert (error < 0.02).all()
     assert np.abs((mean - problems.LORENZ_EXPONENTS) / error).max() < 4
     np.testing.assert_allclose(lorenz["running_exponent"].sum("mode"), problems.lorenz_exponent_sum(), atol=1e-8)
     np.testing.assert_allclose(lorenz["mean_log_det"], problems.lorenz_exponent_sum(), atol=1e-8)
-    assert lorenz["exponent"].attrs["units"] == schema.NAT_PER_SECOND
-    assert lorenz["time"].attrs["units"] == schema.SECOND
     assert float(lorenz["kaplan_yorke_dimension"].mean()) == pytest.approx(2.062, abs=0.01)  # 2 + 0.9056 / 14.5723
-
-
-@pytest.mark.parametrize("kind", ["unstable focus"])
-def test_a_linear_flow_has_the_real_parts(kind):
-    matrix, eigenvalues = problems.LINEAR[kind]
-    ds = lyapunov(create("linear", matrix=matrix), seconds=60.0, transient=20.0)
-    real = np.sort(np.real(eigenvalues))[::-1]
-    # a Jordan block's vectors turn into each other like 1/t, a focus' exponents differ by at most a turn's share
-    tolerance = 0.05 if kind in ("improper node", "center") else 1e-7
-    np.testing.assert_allclose(ds["exponent"].values[0], real, atol=tolerance)
-    assert float(ds["exponent"].sum()) == pytest.approx(np.sum(real), abs=1e-8)
 
 
 def test_a_linear_map_has_the_logarithms_of_the_moduli():
@@ -98,18 +60,15 @@ def test_a_linear_map_has_the_logarithms_of_the_moduli():
     assert (np.abs(ds["exponent"][0] - np.log(moduli)) <= ds["rounding_bound"][0] + 1e-12).all()
 
 
-# --- Products of chosen matrices ---
 @pytest.mark.parametrize("kind", ["random", "recurrent", "euler", "gated"])
-@pytest.mark.parametrize("steps, transient", [(1, 0), (17, 5)])
-def test_the_sum_is_the_mean_of_ln_det_at_every_length(kind, steps, transient):
-    matrices = random_products(kind, 3)[:, :steps]
-    ds = driven_by(lyapunov, matrices, transient=transient)
-    expected = np.linalg.slogdet(matrices[:, transient:]).logabsdet.mean(axis=1)
-    np.testing.assert_allclose(ds[name_of(ds)].sum("mode"), expected, rtol=1e-10, atol=1e-10)
+def test_the_sum_is_the_mean_of_ln_det(kind):
+    matrices = random_products(kind, 3)[:, :17]
+    ds = driven_by(lyapunov, matrices, transient=5)
+    expected = np.linalg.slogdet(matrices[:, 5:]).logabsdet.mean(axis=1)
+    np.testing.assert_allclose(ds["finite_time_exponent"].sum("mode"), expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(ds["mean_log_det"], expected, rtol=1e-12)
 
 
-# --- Singular Jacobians ---
 def test_a_dimension_that_is_lost_is_minus_infinity_and_flagged():
     matrices = generator(6).standard_normal((2, 300, 4, 4))
     matrices[0, 200, 1] = 0  # a row of zeros: one dimension is gone
@@ -117,17 +76,6 @@ def test_a_dimension_that_is_lost_is_minus_infinity_and_flagged():
     ds = driven_by(lyapunov, matrices, transient=10)
     assert np.isneginf(ds["finite_time_exponent"]).sum("mode").values.tolist() == [1, 0]
     assert np.isneginf(ds["mean_log_det"]).values.tolist() == [True, False]
-    assert "singular" in schema.flags(ds)["finite_time_exponent"]
-
-
-@pytest.mark.parametrize("active", [1, 3])
-def test_relu_leaves_as_many_dimensions_as_units_are_active(active):
-    random = generator(7)
-    masks = np.zeros((1, 40, 6))
-    for t in range(40):
-        masks[0, t, random.permutation(6)[: active + (t % 2 if active < 5 else 0)]] = 1
-    ds = driven_by(lyapunov, masks[..., None] * random.standard_normal((6, 6)), transient=0)
-    assert int(np.isfinite(ds["finite_time_exponent"]).sum()) == active
 
 
 def test_what_rounding_drowns_is_not_known_and_not_minus_infinity():
@@ -136,29 +84,19 @@ def test_what_rounding_drowns_is_not_known_and_not_minus_infinity():
     exponent = ds["exponent"].values[0]
     np.testing.assert_allclose(exponent[:2], np.log(np.sort(np.abs(np.linalg.eigvals(v.T @ u)))[::-1]), atol=1e-6)
     assert np.isnan(exponent[2:]).all()
-    assert "rounding drowns" in schema.flags(ds)["exponent"]
 
 
-# --- Orbits that run away ---
 def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
     ds = lyapunov(create("henon"), steps=500, initial_state=[[0.1, 0.1], [3.0, 3.0]])
     alone = lyapunov(create("henon"), steps=500, initial_state=[0.1, 0.1])
     np.testing.assert_allclose(ds["exponent"][0], alone["exponent"][0], atol=1e-10)
     assert np.isnan(ds["exponent"][1]).all()
-    assert "leaves |h_i| ≤ 1e+08, the first at step 4, and is cut there" in schema.flags(ds)["exponent"]
-    lyapunov(create("henon"), steps=500, initial_state=[3.0, 3.0])
+    assert "step 4" in schema.flags(ds)["exponent"]
 
 
-# --- Driven networks ---
 def network(gain, size=20):
-    torch.manual_seed(0)
-    system = create("vanilla", input_size=1, state_size=size).double()
-    state = {name: value.clone() for name, value in system.state_dict().items()}
-    random = torch.from_numpy(generator(9).standard_normal((size, size))) * gain / np.sqrt(size)
-    square = [name for name, value in state.items() if value.shape == (size, size)]
-    assert len(square) == 1
-    system.load_state_dict(state | {square[0]: random})
-    return system
+    W, b, V = (generator(seed).standard_normal((size, width)) for seed, width in ((9, size), (1, 1), (2, 1)))
+    return problems.vanilla(W * gain / np.sqrt(size), 0.2 * b[:, 0], V=0.3 * V)
 
 
 @pytest.mark.parametrize("gain, outcome", [(0.5, "meet"), (4.0, "stay apart")])
@@ -171,20 +109,9 @@ def test_the_separation_of_two_orbits_has_the_largest_conditional_exponent(gain,
     assert np.sign(ds["separation_rate"][0]) == (1 if outcome == "stay apart" else -1)
 
 
-def test_short_driven_sequences_have_finite_time_exponents_with_errors_between_samples():
-    inputs = generator(11).standard_normal((5, 100, 1))
-    ds = lyapunov(network(1.0), inputs, k=3)
-    values = ds["finite_time_exponent"].values
-    np.testing.assert_allclose(ds["standard_error"], np.tile(values.std(axis=0, ddof=1), (5, 1)), rtol=1e-12)
-    assert json.loads(ds.attrs["settings"])["transient"] == 10
-    assert np.isnan(lyapunov(network(1.0), inputs[:1], k=3)["standard_error"]).all()
-    assert "echo_state" not in lyapunov(network(1.0), np.full((100, 1), 0.3), k=3)
-
-
 def test_a_frame_that_has_not_aligned_is_part_of_the_error():
     # Re λ lies within 0.01 of 0: over 60 steps no direction outgrows another, and every frame has its own numbers
-    torch.manual_seed(0)
-    system = create("antisymmetric", input_size=3, state_size=12, step_size=0.1).double()
+    system = problems.made("antisymmetric", input_size=3, state_size=12, step_size=0.1)
     inputs = generator(13).standard_normal((4, 60, 3))
     runs = [lyapunov(system, inputs, k=k, seed=seed) for k, seed in ((1, 0), (1, 1), (12, 3))]
     found = [(ds["mean_exponent"][0].item(), ds["mean_exponent_error"][0].item()) for ds in runs]
@@ -193,7 +120,6 @@ def test_a_frame_that_has_not_aligned_is_part_of_the_error():
     assert max(value for value, _ in found) - min(value for value, _ in found) > 5e-4
 
 
-# --- Fast ways against QR at every step ---
 def qr_at_every_step(system, inputs, k, transient):
     """The same finite-time exponents along the same orbit, by dense Jacobians and LAPACK's QR at every step."""
     states = torch.from_numpy(simulate(system, inputs)["trajectory"].values)
@@ -227,11 +153,7 @@ def told(truth, k):
     ],
 )
 def test_exponents_are_those_of_qr_at_every_step(kind, settings, k, gain):
-    torch.manual_seed(11)
-    system = create(kind, input_size=2, **settings).double()
-    with torch.no_grad():
-        for parameter in system.parameters():
-            parameter.mul_(gain)
+    system = problems.made(kind, 11, gain, input_size=2, **settings)
     inputs = generator(3).standard_normal((2, 40, 2))
     ds = lyapunov(system, inputs, k=k, transient=4)
     truth = told(qr_at_every_step(system, inputs, min(k + 3, system.state_size), 4), k)
@@ -242,102 +164,31 @@ def test_exponents_are_those_of_qr_at_every_step(kind, settings, k, gain):
     assert (off <= ds["rounding_bound"].fillna(0) + ROUNDING).all()
 
 
-def test_of_many_exponents_the_first_ten():
-    system = create("rnn", input_size=1, hidden_size=130)
-    inputs = generator(3).standard_normal((2, 12, 1))
-    ds = lyapunov(system, inputs)
-    assert ds.sizes["mode"] == 10
-    assert np.isnan(ds["mean_log_det"].values).all()
-    assert "determinant" in schema.flags(ds)["mean_log_det"]
-    assert (np.diff(ds["mean_exponent"].values[1:]) <= 0).all()
-    every = lyapunov(system, inputs, k=130)
-    assert every["finite_time_exponent"].values.sum(axis=1) == pytest.approx(every["mean_log_det"].values, rel=1e-9)
-    carried = told(every["finite_time_exponent"].values[:, :13], 10)
-    assert carried == pytest.approx(ds["finite_time_exponent"].values, abs=1e-7)
-
-
 @pytest.mark.parametrize(
-    "system, inputs, settings, sentence",
+    "system, starts",
     [
-        ("henon", None, {"k": 3}, "from 1 to the state's 2 dimensions, got 3"),
-        ("henon", None, {"steps": 0}, "steps= is the length"),
-        ("henon", None, {"steps": 10, "transient": 10}, "from 0 to below that, got 10"),
-        ("henon", None, {"steps": 10, "transient": 1.5}, "whole number of steps"),
-        ("henon", None, {"seconds": 10.0}, "seconds= is for a Flow"),
-        ("henon", np.zeros((5, 0)), {"steps": 10}, "Give inputs"),
-        ("lorenz", np.zeros((5, 0)), {}, "A flow is solved without input"),
-        ("lorenz", None, {"seconds": float("inf")}, "seconds= is the length"),
+        (LinearMap([[1.0, 1.0], [0.0, 1.0]]), np.zeros((9, 2))),
+        (create("logistic", r=3.0), np.linspace(0.1, 0.9, 9)[:, None]),
     ],
 )
-def test_bad_input_is_one_sentence(system, inputs, settings, sentence):
-    with pytest.raises(UserError, match=r"^[^\n]*$") as raised:
-        lyapunov(create(system), inputs, **settings)
-    assert sentence in str(raised.value)
-
-
-# --- Motion whose exponents are 0, and starts that share their drift ---
-def shear(starts):
-    return LinearMap([[1.0, 1.0], [0.0, 1.0]]), {"steps": 2000, "initial_state": np.zeros((starts, 2))}
-
-
-def doubling(starts):
-    return create("logistic", r=3.0), {"steps": 2000, "initial_state": np.linspace(0.1, 0.9, starts)[:, None]}
-
-
-@pytest.mark.parametrize("case", [shear, doubling])
-@pytest.mark.parametrize("starts", [1, 9])
-def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(case, starts):
-    system, measure = case(starts)
-    ds = lyapunov(system, **measure)
+def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(system, starts):
+    ds = lyapunov(system, steps=2000, initial_state=starts)
     assert (np.abs(ds["mean_exponent"]) <= ds["mean_exponent_error"]).all()
     assert (np.abs(ds["exponent"]) <= ds["exponent_error"]).all()
-    inputs = np.zeros((2000, 0))
-    bounds = eigenvalue_bounds(system, inputs, max_exponent=0.0, initial_state=measure["initial_state"])
+    bounds = eigenvalue_bounds(system, np.zeros((2000, 0)), max_exponent=0.0, initial_state=starts)
     assert bounds["outcome"].values.tolist() == ["at the bound"]
 
 
-# --- Where an orbit without input goes ---
-def tanh_network(matrix):
-    weights = torch.tensor(matrix, dtype=torch.float64)
-    return from_function(lambda h, x: torch.tanh(h @ weights.mT), state_size=len(matrix), input_size=1)
-
-
-@pytest.mark.parametrize("inputs", [None, np.zeros((600, 1)), np.zeros((2, 600, 1))])
-def test_an_orbit_without_input_leaves_the_unstable_fixed_point_at_0(inputs):
-    system = tanh_network([[1.5, 0.2], [0.0, 0.5]])
+@pytest.mark.parametrize("inputs", [None, np.zeros((2, 600, 1))])
+def test_an_orbit_without_input_leaves_the_unstable_fixed_point_at_0_unless_it_starts_there(inputs):
+    system = problems.vanilla([[1.5, 0.2], [0.0, 0.5]])
     ds = lyapunov(system, inputs, steps=600 if inputs is None else None)
     point = 0.858559  # h = tanh(1.5 h), by bisection; the second unit's orbit decays
     off = np.abs(ds["exponent"][0] - np.log([0.5, 1.5 * (1 - point**2)]))
     assert (off <= ds["exponent_error"][0] + 1e-5).all()
     assert (off < 1e-4).all()
-
-
-def test_a_system_that_runs_away_from_a_random_start_is_measured_at_0():
-    ds = lyapunov(LinearMap([[3.0, 0.0], [0.0, 2.0]]), steps=100)
-    assert (np.abs(ds["exponent"][0] - np.log([3, 2])) <= ds["exponent_error"][0]).all()
-    np.testing.assert_allclose(ds["exponent"][0], np.log([3, 2]), atol=1e-4)
-
-
-def test_the_end_at_a_cycle_has_the_exponents_of_its_multipliers():
-    """The logistic map at r = 3.5 has a stable cycle of period 4."""
-    h = 0.3
-    for _ in range(20_000):
-        h = 3.5 * h * (1 - h)
-    multiplier = 1.0
-    for _ in range(4):
-        multiplier *= 3.5 * (1 - 2 * h)
-        h = 3.5 * h * (1 - h)
-    ds = lyapunov(create("logistic", r=3.5), steps=2000, initial_state=[0.5])
-    assert ds["exponent"].item() == pytest.approx(np.log(abs(multiplier)) / 4, abs=1e-12)
-    assert ds["exponent_error"].item() < 1e-12
-    assert "stable period-4 orbit" in ds.attrs["verdict"]
-
-
-def test_an_unstable_fixed_point_has_its_own_exponents():
-    system = tanh_network([[1.5, 0.2], [0.0, 0.5]])
     ds = lyapunov(system, np.zeros((600, 1)), initial_state=[0.0, 0.0])
     np.testing.assert_allclose(ds["exponent"][0], np.log([1.5, 0.5]), atol=1e-12)
-    assert "saddle at 0" in ds.attrs["verdict"]
 
 
 def test_an_orbit_along_saddles_has_the_largest_exponent_of_a_saddle():
@@ -346,28 +197,3 @@ def test_an_orbit_along_saddles_has_the_largest_exponent_of_a_saddle():
     system = from_function(lambda h, x: h * torch.exp(0.5 * (1 - h @ competition.T.to(h))), state_size=3)
     ds = lyapunov(system, initial_state=[0.3, 0.4, 0.5], steps=10_000)
     assert abs(ds["exponent"][0, 0] - 0.25) <= ds["exponent_error"][0, 0] + 1e-9
-
-
-def test_exponents_that_lie_dense_are_within_errors_that_count_how_long_a_frame_turns():
-    """−0.1 to −0.6 in 160 equal parts: neighbours are told apart after a thousand steps at the earliest."""
-    n, true, outside = 160, -np.linspace(0.1, 0.6, 160), []
-    for seed in range(4):
-        basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((n, n)))[0]
-        ds = lyapunov(LinearMap((basis * np.exp(true) @ basis.T).tolist()), steps=1200, k=10, seed=seed)
-        outside += (np.abs(ds["exponent"].values[0] - true[:10]) > ds["exponent_error"].values[0]).tolist()
-        assert float(ds["exponent_error"].max()) < 0.01
-    assert sum(outside) <= 1
-
-
-def test_a_periodic_orbit_of_a_flow_has_floquets_exponents_and_its_own_direction():
-    ds = lyapunov(problems.van_der_pol(), seconds=30.0)
-    truth = problems.SMALL_NETWORKS["van der Pol"][1]
-    assert abs(ds["exponent"].values[0, 1] - truth) <= ds["exponent_error"].values[0, 1] < 1e-4
-    assert "Λ₁ is 0 (the flow's own direction) and 1 is negative" in ds.attrs["verdict"]
-
-
-def test_the_default_length_of_a_compiled_flow_tells_lorenzs_largest_exponent():
-    pytest.importorskip("numba")
-    ds = lyapunov(create("lorenz"))
-    assert abs(ds["exponent"].values[0, 0] - problems.LORENZ_EXPONENTS[0]) <= ds["exponent_error"].values[0, 0] < 0.02
-    assert "Λ₂ is 0 (the flow's own direction)" in ds.attrs["verdict"]

@@ -5,42 +5,13 @@ import pytest
 import torch
 from torch import nn
 
-import dynlab as dl
-from dynlab import schema
 from dynlab.diagnostics.modes import modes
 from dynlab.diagnostics.modes.lasting import lasting
-from dynlab.errors import UserError
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
-from dynlab.systems import create, from_function
-from dynlab.systems.textbook import LinearMap
-from problems import Field
+from problems import Field, driven_linear, made
 
 generator = np.random.default_rng
-
-
-def linear(matrix, drive):
-    """h_t = M h_{t−1} + D x_t."""
-    M, D = (torch.as_tensor(np.asarray(each, dtype=float)) for each in (matrix, drive))
-    return from_function(lambda h, x: h @ M.T.to(h) + x @ D.T.to(h), state_size=M.shape[0], input_size=D.shape[1])
-
-
-# --- Closed forms ---
-@pytest.mark.parametrize("modulus, angle", [(0.5, 3.0), (1.2, 0.01)])
-def test_a_rotation_and_scaling(modulus, angle):
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    ds = modes(LinearMap((modulus * turn).tolist())).isel(fixed_point=0)
-    np.testing.assert_allclose(ds["time_constant"], -1 / np.log(modulus), rtol=1e-12)
-    np.testing.assert_allclose(np.sort(ds["frequency"]), np.array([-1, 1]) * angle / (2 * np.pi), rtol=1e-12)
-    np.testing.assert_allclose(ds["condition"], 1, atol=1e-13)
-    # (1, ∓i)/√2 for λ = ρ e^{±iθ}, up to the phase
-    expected = np.array([[1, -1j], [1, 1j]]) / np.sqrt(2)
-    order = np.argsort(-ds["eigenvalue"].values.imag)
-    overlap = np.abs(expected.conj() @ ds["right_eigenvector"].values[order].T)
-    np.testing.assert_allclose(overlap, np.eye(2), atol=1e-12)
-    doubling = ds["doubling_time"].values
-    np.testing.assert_allclose(doubling, np.log(2) / np.log(modulus) if modulus > 1 else np.nan, rtol=1e-12)
-    assert set(ds["fate"].values) == {"grows" if modulus > 1 else "decays"}
 
 
 @pytest.mark.parametrize("damping, square", [(0.2, 1.0), (-0.3, 4.0)])
@@ -52,53 +23,40 @@ def test_an_oscillator(damping, square):
     np.testing.assert_allclose(ds["time_constant"], 2 / damping, rtol=1e-13)
     np.testing.assert_allclose(ds["frequency"], turning / (2 * np.pi) * np.array([1, -1]), rtol=1e-13)
     np.testing.assert_allclose(ds["doubling_time"], np.nan if damping > 0 else -2 * np.log(2) / damping, rtol=1e-13)
-    units = [ds[name].attrs["units"] for name in ("eigenvalue", "time_constant", "frequency")]
-    assert units == ["1/s", "s", "cycle/s"]
-    assert ("in 10 s, turning by 0.158 cycles a second" if damping > 0 else "doubles in 4.62 s") in ds.attrs["verdict"]
+    assert ds["frequency"].attrs["units"] == "cycle/s"
 
 
-@pytest.mark.parametrize("shear", [0.0, 30.0])
-def test_a_shear(shear):
+def test_a_shear():
     """[[a, c], [0, b]]: r = (1, 0), (c, b − a) and l = (1, c/(a − b)), (0, 1/(b − a)) before r has length 1."""
-    a, b = 0.9, 0.4
-    ds = modes(linear([[a, shear], [0, b]], [[1.0, 0.0], [0.0, 2.0]])).isel(fixed_point=0)
+    a, b, shear = 0.9, 0.4, 30.0
+    ds = modes(driven_linear([[a, shear], [0, b]], [[1.0, 0.0], [0.0, 2.0]])).isel(fixed_point=0)
     ratio = shear / (a - b)
     np.testing.assert_allclose(ds["condition"], np.hypot(1, ratio), rtol=1e-13)
     np.testing.assert_allclose(np.abs(ds["right_eigenvector"][0]), [1, 0], atol=1e-14)
-    np.testing.assert_allclose(
-        np.abs(ds["right_eigenvector"][1]), np.array([ratio, 1]) / np.hypot(ratio, 1), atol=1e-14
-    )
+    np.testing.assert_allclose(np.abs(ds["right_eigenvector"][1]), [ratio, 1] / np.hypot(ratio, 1), atol=1e-14)
     np.testing.assert_allclose(np.abs(ds["left_eigenvector"][0]), [1, ratio], rtol=1e-13)
     np.testing.assert_allclose(ds["input_drive"], [[1, 2 * ratio], [0, 2 * np.hypot(1, ratio)]], rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(ds["input_share"][0], np.array([1, 4 * ratio**2]) / (1 + 4 * ratio**2), rtol=1e-12)
-    np.testing.assert_allclose(ds["time_constant"], -1 / np.log([a, b]), rtol=1e-13)
 
 
-@pytest.fixture(scope="module")
-def integrator():
+def test_a_line_attractor_integrates_along_its_selection_vector():
     """λ = 1 along the line S e₁, which the selection vector, the first row of S⁻¹, picks out of state and input."""
     S = generator(0).standard_normal((5, 5))
     J = S @ np.diag([1.0, 0.6, 0.5, -0.3, 0.1]) @ np.linalg.inv(S)
     B = generator(1).standard_normal((5, 3))
-    return S, B, modes(linear(J, B), readout=nn.Linear(5, 2).double())
-
-
-def test_a_line_attractor_integrates_along_its_selection_vector(integrator):
-    S, B, ds = integrator
+    ds = modes(driven_linear(J, B), readout=nn.Linear(5, 2).double())
     assert ds["status"].values.tolist() == ["not isolated"]
     assert ds["fate"].values[0, 0] == "undecided"
     assert np.isposinf(ds["time_constant"].values[0, 0])
-    assert "inf where it is undecided" in schema.flags(ds)["time_constant"]
     assert np.isfinite(ds["time_constant"].values[0, 1:]).all()
     selection, line = np.linalg.inv(S)[0], S[:, 0]
     found = ds["left_eigenvector"].values[0, 0].real
     expected = selection * np.linalg.norm(line)
     np.testing.assert_allclose(found * np.sign(found @ expected), expected, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(ds["input_drive"][0, 0], np.abs(expected @ B), rtol=1e-11)
-    assert "1 of 5 modes has |μ| = 1 within the error" in ds.attrs["verdict"]
 
 
-@pytest.mark.parametrize("modulus", [0.0, 1e-3, 0.5, 0.999999, 1.000001, 3.0])
+@pytest.mark.parametrize("modulus", [0.0, 0.5, 0.999999, 3.0])
 def test_how_long_a_mode_lasts(modulus):
     found = lasting(np.array([modulus + 0j]), np.array([1e-9]))
     m = np.longdouble(modulus)
@@ -112,18 +70,9 @@ def test_how_long_a_mode_lasts(modulus):
     assert np.isnan(found.frequency[0]) == (modulus == 0)
 
 
-# --- Exact identities ---
-@pytest.fixture(scope="module")
-def network():
-    torch.manual_seed(0)
-    system = create("vanilla", input_size=3, state_size=20).double()
-    with torch.no_grad():
-        system.W.mul_(3)
-    return system
-
-
-def test_the_response_of_the_network_is_that_of_its_modes(network):
+def test_the_response_of_the_network_is_that_of_its_modes():
     """A small input for one step, and what is left of it m steps later: ε Σ_i r_i λ_i^m l_i B."""
+    network = made("vanilla", gain=3.0, input_size=3, state_size=20)
     ds = modes(network, starts=16).isel(fixed_point=0)
     state, size = torch.as_tensor(ds["fixed_point_state"].values), 1e-6
     zero = torch.zeros(3, dtype=torch.float64)
@@ -141,18 +90,12 @@ def test_the_response_of_the_network_is_that_of_its_modes(network):
         np.testing.assert_allclose(np.abs(driven), ds["input_drive"][:, channel], rtol=1e-12)
 
 
-# --- What is not interpreted ---
-@pytest.mark.parametrize(
-    "matrix",
-    [[[0.5, 1.0], [0.0, 0.5]], [[0.5, 0.0], [0.0, 0.5]], [[0.5, 1.0], [0.0, 0.5 + 1e-12]]],
-    ids=["defective", "multiple", "near"],
-)
+@pytest.mark.parametrize("matrix", [[[0.5, 0.0], [0.0, 0.5]], [[0.5, 1.0], [0.0, 0.5 + 1e-12]]])
 def test_a_mode_that_is_not_told_from_another_is_not_interpreted(matrix):
-    ds = modes(linear(matrix, np.eye(2)))
+    ds = modes(driven_linear(matrix, np.eye(2)))
     assert ds["separated"].values.tolist() == [[0, 0]]
     for name in ("right_eigenvector", "left_eigenvector", "input_drive", "input_share"):
         assert np.isnan(ds[name]).all()
-        assert "without eigenvectors of its own" in schema.flags(ds)[name]
     assert (ds["fate"] == "decays").all()
     np.testing.assert_allclose(ds["time_constant"], 1 / np.log(2), rtol=1e-6)
 
@@ -174,36 +117,3 @@ def test_the_bound_on_an_eigenvector_holds():
             ratios.extend((np.linalg.norm(beside, axis=1) / found.errors)[found.resolved])
     assert len(ratios) > 1000
     assert max(ratios) < 1
-
-
-def test_units_that_are_dead_are_forgotten_in_a_step():
-    ds = modes(dl.load("rnn-har2"), starts=16)
-    dead = np.isnan(ds["frequency"].values[0])
-    assert dead.sum() > 50
-    assert (ds["time_constant"].values[0, dead] < 0.05).all()
-
-
-# --- Read-outs and bad input ---
-def test_the_read_out_of_an_lstm_sees_h_alone():
-    torch.manual_seed(1)
-    read = nn.Linear(4, 2).double()
-    ds = modes(create("lstm", input_size=2, hidden_size=4).double(), starts=8, readout=read, k=3)
-    expected = np.concatenate([read.weight.detach().numpy(), np.zeros((2, 4))], axis=1)
-    np.testing.assert_array_equal(ds["output_jacobian"][0], expected)
-    assert ds["output_read"].shape == (1, 3, 2)
-    np.testing.assert_allclose(ds["output_read"][0], np.abs(ds["right_eigenvector"].values[0] @ expected.T), rtol=1e-12)
-
-
-def test_nothing_found_has_no_modes():
-    ds = modes(from_function(lambda h, x: h + 1, 1), starts=4)
-    assert ds.sizes[schema.FIXED_POINT] == 0
-    assert "No fixed point was found" in ds.attrs["verdict"]
-
-
-@pytest.mark.parametrize(
-    "arguments, words",
-    [({"k": 0}, "from 1 to the state's 2 dimensions, got 0"), ({"k": 3}, "got 3"), ({"at": [1.0]}, "0 finite values")],
-)
-def test_bad_arguments_are_one_sentence(arguments, words):
-    with pytest.raises(UserError, match=words):
-        modes(create("henon"), **arguments)

@@ -3,13 +3,10 @@ import numpy as np
 import pytest
 import torch
 from products import driven_by
-from torch import nn
 
 from dynlab import schema
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.systems import Euler, create, from_function
-from dynlab.systems.planar import planar_system
-from dynlab.systems.torch_layers import torch_layer
 from problems import LINEAR, eigenvalue_distance
 
 
@@ -38,53 +35,7 @@ def test_condition_and_departure_by_hand():
     assert float(ds["departure_from_normality"][0, 0]) == pytest.approx(truth, rel=1e-13)
 
 
-LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-def test_two_layers_of_torch_by_autograd(kind):
-    torch.manual_seed(4)
-    module = LAYERS[kind](3, 5, num_layers=2, batch_first=True).double()
-    inputs = torch.randn(1, 6, 3, dtype=torch.float64)
-    ds = spectrum(torch_layer(module), inputs.numpy(), times=6)
-    parts = 2 if kind == "lstm" else 1
-
-    def run(start, x):
-        chunks = tuple(start.reshape(parts, 2, 1, 5))
-        last = module(x, chunks if kind == "lstm" else chunks[0])[1]
-        return torch.cat(last).reshape(-1) if kind == "lstm" else last.reshape(-1)
-
-    state = torch.zeros(10 * parts, dtype=torch.float64)
-    for t in range(6):
-        x = inputs[:, t : t + 1]
-        jacobian = torch.autograd.functional.jacobian(lambda h, x=x: run(h, x), state).numpy()
-        tolerance = 1e-9 + ds["condition"].values[0, t].max() * 1e-14
-        assert eigenvalue_distance(ds["eigenvalue"].values[0, t], np.linalg.eigvals(jacobian)) < tolerance
-        state = run(state, x).detach()
-
-
-@pytest.mark.parametrize("gamma, decays", [(0.15, True), (0.0, False)])
-def test_a_flow_is_said_to_decay_where_its_error_leaves_every_real_part_below_0(gamma, decays):
-    system = planar_system([[-gamma, -2.0], [2.0, -gamma]])
-    ds = spectrum(system, np.zeros((4, 0)), times=2)
-    assert (ds["flow_eigenvalue"].real + ds["flow_eigenvalue_error"] < 0).all() == decays
-    assert ("the flow is stable" in ds.attrs["verdict"]) == decays
-
-
-def test_the_verdict():
-    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    ds = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn, np.diag([0.5, 0.2])]])
-    assert ds.attrs["verdict"] == (
-        "Over 3 steps, the spectral radius of ∂h_t/∂h_{t−1} is 1 in the median (range 0.5 to 2). It exceeds 1 in "
-        "33.3 % of the 3 Jacobians; in 1 that is undecided."
-    )
-
-
-SLACK = 8  # of a bound on rounding: what it may exceed n roundings of the largest entry by
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("condition", [1.0, 1e6])
+@pytest.mark.parametrize("condition, dtype", [(1.0, "float32"), (1e6, "float64")])
 def test_the_error_of_an_eigenvalue_bounds_what_rounding_does_to_it(condition, dtype):
     """Against 50 digits: the matrix as it is in float64, which float32 rounds."""
     generator = np.random.default_rng(5)
@@ -97,41 +48,26 @@ def test_the_error_of_an_eigenvalue_bounds_what_rounding_does_to_it(condition, d
     ds = spectrum(system, np.zeros((1, 0)), dtype=dtype)
     found, error = ds["eigenvalue"].values[0, 0], ds["eigenvalue_error"].values[0, 0]
     assert (np.abs(found[:, None] - exact).min(axis=1) <= error).all()
-    first_order = SLACK * 6 * np.finfo(dtype).eps * np.abs(matrix).max() * ds["condition"].values[0, 0]
+    first_order = 8 * 6 * np.finfo(dtype).eps * np.abs(matrix).max() * ds["condition"].values[0, 0]
     gap = np.sort(np.abs(found[:, None] - found), axis=1)[:, 1]
     apart = first_order < gap / 100
     assert apart.all() or condition * np.finfo(dtype).eps > 1e-11
     assert (error[apart] <= first_order[apart]).all()
 
 
-@pytest.mark.parametrize(
-    "scale, said",
-    [(1.0, "exceeds 1 in none of the 8 Jacobians; in all that is undecided"), (1 + 1e-9, "exceeds 1 in all")],
-)
+@pytest.mark.parametrize("scale, said", [(1.0, "in all that is undecided"), (1 + 1e-9, "exceeds 1 in all")])
 def test_the_verdict_counts_no_radius_that_its_error_does_not_separate_from_1(scale, said):
     rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
     system = from_function(lambda h, x: h @ h.new_tensor(rotation.T), state_size=6)
     assert said in spectrum(system, np.zeros((8, 0))).attrs["verdict"]
 
 
-def test_where_the_state_is_large_fewer_steps_are_linearised_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("dynlab.diagnostics.spectrum.WORK", 100.0)
-    monkeypatch.setattr("dynlab.diagnostics.spectrum.LEAST", 1)
-    shrinking = from_function(lambda h, x: h / 2, state_size=2)  # 8 for each Jacobian of each of two samples
-    few = spectrum(shrinking, np.zeros((2, 20, 0)))
-    assert few["time"].values.tolist() == [1, 5, 9, 12, 16, 20]
-    assert "takes more than 6 of the 20 steps" in few.attrs["verdict"]
-    asked = spectrum(shrinking, np.zeros((2, 20, 0)), times=6)
-    assert "takes more" not in asked.attrs["verdict"]
-
-
 @pytest.mark.parametrize("bias", [-0.1, 0.0])
-def test_a_radius_at_a_kink_or_a_jump_is_not_known(bias):
-    """At rest modReLU lets nothing through below its border; if b = 0 no slope is known, if b > 0 it jumps."""
+def test_a_radius_at_a_kink_is_not_known(bias):
+    """At rest modReLU lets nothing through below its border; if b = 0 no slope is known."""
     system = create("scornn", input_size=1, state_size=2)
     with torch.no_grad():
         system.b.fill_(bias)
     ds = spectrum(system, np.array([[[0.0]] * 3 + [[2.0]] * 3]))
     assert schema.known(ds, "spectral_radius").values[0].tolist() == [bias < 0] * 3 + [True] * 3
     assert bias >= 0 or (ds["spectral_radius"].values[0, :3] == 0).all()
-    assert ("50 % of the Jacobians where it is known" in ds.attrs["verdict"]) == (bias >= 0)

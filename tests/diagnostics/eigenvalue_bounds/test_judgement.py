@@ -15,14 +15,10 @@ INF, NAN = np.inf, np.nan
     [
         ([0.5, 0.9], [0.1, 0.05], 1.0, True, HOLDS, 1),
         ([0.5, 0.9], [0.1, 0.2], 1.0, True, AT_THE_BOUND, 1),
-        ([0.5, 1.1], [0.1, 0.2], 1.0, True, AT_THE_BOUND, 1),
-        ([1.0], [0.0], 1.0, True, AT_THE_BOUND, 0),
         ([1.3, 1.1], [1.0, 0.05], 1.0, True, VIOLATED, 1),  # the larger one is not known to be beyond
         ([1.3, 1.1, NAN], [0.1, 0.05, 0.1], 1.0, True, VIOLATED, 0),  # whatever the third is
         ([0.5, NAN], [0.1, 0.1], 1.0, True, UNDECIDED, 1),
-        ([0.5, 0.2], [NAN, 0.1], 1.0, True, UNDECIDED, 0),
         ([0.5, 2.0], [0.1, INF], 1.0, True, UNDECIDED, 1),
-        ([-30.0], [1.0], -20.0, False, VIOLATED, 0),
         ([-20.5], [1.0], -20.0, False, AT_THE_BOUND, 0),
         ([-INF], [NAN], -20.0, False, VIOLATED, 0),  # exactly zero: no error to ask for
         ([-INF], [NAN], 20.0, True, HOLDS, 0),
@@ -53,19 +49,10 @@ def test_a_true_value_within_its_error_is_never_judged_wrongly(drawn, limit, is_
         assert abs(found.margin) <= found.error
 
 
-def test_several_dimensions_and_counts():
-    values = np.array([[0.5, 1.5], [2.0, NAN]])
-    found = judged(values, np.full((2, 2), 1e-3), high=1.0)
-    assert found.index == (1, 0)
-    assert (found.violations, found.unknown, found.compared) == (2, 1, 4)
-    assert found.margin == -1.0
-
-
 @pytest.mark.parametrize(
     "outcomes, lenient, strict",
     [
         ([HOLDS, AT_THE_BOUND], HOLDS, UNDECIDED),
-        ([HOLDS], HOLDS, HOLDS),
         ([UNDECIDED, HOLDS], UNDECIDED, UNDECIDED),
         ([UNDECIDED, VIOLATED, AT_THE_BOUND], VIOLATED, VIOLATED),
     ],
