@@ -16,7 +16,7 @@ def turn(angle):
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 10])
+@pytest.mark.parametrize("n", [2, 7])
 def test_a_matrix_in_another_basis_is_at_distance_0(n):
     generator = np.random.default_rng(n)
     matrices, basis = generator.standard_normal((6, n, n)), orthogonal(generator, 6, n, n)
