@@ -86,7 +86,6 @@ def test_a_caption_has_two_lines_of_whole_sentences_and_the_figure_grows_by_it(v
     assert caption.rstrip().endswith((".", "…"))
     assert figure.get_suptitle() == "Spectrum: gru"
     assert 3.3 < figure.get_figheight() < 4.2
-    plt.close("all")
 
 
 def test_a_legend_below_keeps_to_its_panel_and_under_its_label():
@@ -99,4 +98,3 @@ def test_a_legend_below_keeps_to_its_panel_and_under_its_label():
         figure.draw_without_rendering()
     assert legend.get_window_extent().y1 < ax.xaxis.label.get_window_extent().y0
     assert legend.get_window_extent().x1 < other.yaxis.get_tightbbox().x0
-    plt.close("all")
