@@ -1,4 +1,4 @@
-"""The pictures of gradients and exponents: norms, their errors and what is exactly 0; bands over a training; energies."""
+"""The pictures of gradients, exponents, energies and trainings: norms with errors, what is exactly 0, bands."""
 
 import re
 
