@@ -153,7 +153,9 @@ def test_branches_are_solid_where_stable_and_every_bifurcation_has_its_marker():
     flips = rounded(ds["bifurcation_parameter"].values)
     assert rounded(line.get_xdata()[0] for line in top.lines if line.get_marker() == "s") == flips
     for stable, look in ((1, "-"), (0, "--")):
-        lines = [line for line in top.lines if line.get_color() == LINES[stable]["color"] and len(line.get_xdata()) > 1]
+        lines = [
+            line for line in top.lines if line.get_color() == LINES[stable]["color"] and line.get_linestyle() != "None"
+        ]
         assert {line.get_linestyle() for line in lines} == {look}
         known = (ds["stable"].values == stable) & np.isfinite(ds["branch_orbit"].values[:, 0])
         expected = rounded(ds["branch_parameter"].values[known])
