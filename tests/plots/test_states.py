@@ -71,7 +71,7 @@ def test_divergence_is_white_at_zero_and_a_maps_factor_on_areas_where_it_is_1(di
 
 
 def test_eight_panels_each_with_its_kinds():
-    ds = phase_panels()
+    ds = phase_panels(steps=10)
     figure = plot_phase_panels(ds).figure
     titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes if ax.get_title(loc="left")]
     assert [title[:3] for title in titles] == [f"({letter})" for letter in "abcdefgh"]
