@@ -22,7 +22,7 @@ from dynlab.proofs.document import written
 from dynlab.report.page import FOLDER as REPORT
 
 BITS = 200  # of the checkers' grid
-SEEDS = range(30)
+SEEDS = range(45)
 ONLY_SLOPES = {"tanh_slope", "sigmoid_slope", "erf_slope", "step", "sign", "modrelu_slope"}  # no step consists of these
 EVALUATED = """given.map(([operations, size, bits, box]) => {
   try {
