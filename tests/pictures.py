@@ -3,7 +3,9 @@
 import itertools
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -53,3 +55,25 @@ def outside(figure: Figure) -> list[str]:
         for text, box in boxes.items()
         if np.isfinite(box.extents).all() and (box.x0 < -PIXEL or box.y0 < -PIXEL or box.x1 > width or box.y1 > height)
     ]
+
+
+def legend_words(ax: Axes) -> list[str]:
+    """The entries of the legend."""
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def labelled(ax: Axes) -> dict[str, Artist]:
+    """The lines by their labels."""
+    return {str(line.get_label()): line for line in ax.lines}
+
+
+def markers(ax: Axes) -> np.ndarray:
+    """Where the markers of scatters stand, in the order in which they were drawn, shape (marker, 2)."""
+    return np.concatenate([each.get_offsets().data for each in ax.collections if isinstance(each, PathCollection)])
+
+
+def in_order(points) -> list[tuple[float, float]]:
+    """Points as sorted pairs; complex numbers as points."""
+    points = np.asarray(points)
+    pairs = np.stack([points.real.ravel(), points.imag.ravel()], axis=-1) if np.iscomplexobj(points) else points
+    return sorted(map(tuple, pairs))

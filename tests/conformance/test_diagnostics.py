@@ -32,10 +32,9 @@ def test_names_units_and_attributes_are_those_of_the_schema(results, name):
 
 
 @pytest.mark.parametrize("name", DIAGNOSTICS)
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_the_result_survives_its_file(results, name, suffix, tmp_path):
+def test_the_result_survives_its_file(results, name, tmp_path):
     ds = result(results, name)
-    xr.testing.assert_identical(io.open(io.save(ds, tmp_path / f"result{suffix}")), ds)
+    xr.testing.assert_identical(io.open(io.save(ds, tmp_path / "result.nc")), ds)
 
 
 @pytest.mark.parametrize("name", DIAGNOSTICS)
@@ -61,31 +60,27 @@ def test_its_plot_draws_on_the_axes_it_is_given_and_labels_them(results, name):
     assert draw(result(results, name), ax=ax) is ax
     assert ax.get_xlabel()
     assert ax.get_ylabel()
-    plt.close(figure)
     assert draw(result(results, name)).figure is not figure
-    plt.close("all")
 
 
-ARGUMENTS = [
-    (name, key) for name in DIAGNOSTICS for key in inspect.signature(lookup(DIAGNOSTICS, name, "diagnostic")).parameters
-]
 # What one of a kind cannot be, and a whole number and a number beside.
 ODD = [object(), {"a": 1}]
 OF_KIND = {int: [2.5, "x", True, None, float("nan")], float: ["x", None, [1.0]], bool: ["x", 1], str: [1, None]}
 NOT_ASKED = [("lyapunov_function", "inputs")]  # of a system that takes none
 
 
-@pytest.mark.parametrize("name, key", [pair for pair in ARGUMENTS if pair not in NOT_ASKED])
-def test_a_value_of_another_kind_is_refused_in_one_sentence(name, key):
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_a_value_of_another_kind_is_refused_in_one_sentence(name):
     """Before anything is computed: a hundredth of what an answer takes."""
     compute = lookup(DIAGNOSTICS, name, "diagnostic")
     takes = inspect.signature(compute, eval_str=True).parameters
     positional, keywords = call(name)
     given = dict(zip(takes, positional, strict=False)) | keywords
-    for value in [*ODD, *OF_KIND.get(takes[key].annotation, [])]:
-        with pytest.raises(UserError) as refused:
-            compute(**given | {key: value})
-        assert "\n" not in str(refused.value)
+    for key, parameter in takes.items():
+        for value in [*ODD, *OF_KIND.get(parameter.annotation, [])] if (name, key) not in NOT_ASKED else []:
+            with pytest.raises(UserError) as refused:
+                compute(**given | {key: value})
+            assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", DIAGNOSTICS)

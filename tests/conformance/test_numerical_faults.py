@@ -35,10 +35,9 @@ def given(name):
 def with_weights(change):
     def faulty(name):
         positional, keywords = given(name)
-        with torch.no_grad():
-            for values in (*positional[0].parameters(), *positional[0].buffers()):
-                if values.numel():
-                    change(values)
+        for values in (*positional[0].requires_grad_(False).parameters(), *positional[0].buffers()):
+            if values.numel():
+                change(values)
         return positional, keywords
 
     return faulty

@@ -1,4 +1,4 @@
-"""Every diagnostic takes a stack of layers, whose Jacobian has a block for each, and a user's function of one state."""
+"""Every diagnostic takes a stack of layers, whose Jacobian has a block for each."""
 
 import inspect
 
@@ -10,18 +10,11 @@ from small_results import CALLS, QUICK
 from dynlab import schema
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import lookup
-from dynlab.systems import create, from_function
+from dynlab.systems import create
 
 # What asks for a planar system, an ERNN or the flow of an Euler step.
-OTHERS = {
-    "phase_plane",
-    "ernn_manifold",
-    "ernn_convergence",
-    "ernn_spectrum",
-    "energy",
-    "lyapunov_function",
-    "stability",
-}
+OTHERS = {"phase_plane", *(f"ernn_{what}" for what in ("manifold", "convergence", "spectrum"))}
+OTHERS |= {"energy", "lyapunov_function", "stability"}
 OWN = {
     "tangent_map": lambda system: ([system, np.zeros(system.state_size)], {"grid": 5}),
     "compare": lambda system: ([system, system, np.random.default_rng(0).normal(size=(6, 20, 2))], {}),
@@ -39,33 +32,10 @@ def inputs():
     return np.random.default_rng(0).normal(size=(2, 10, 2))
 
 
-def stacked(kind, layers):
+@pytest.mark.parametrize("name", sorted(set(DIAGNOSTICS) - OTHERS))
+def test_every_diagnostic_takes_it(name):
     torch.manual_seed(0)
-    return create(kind, input_size=2, hidden_size=2, num_layers=layers).double()
-
-
-def function():
-    """Each row by itself: `h[0]` is a state's first entry."""
-    return from_function(lambda h, x: torch.stack([0.5 * h[1] + x[0], 0.3 * torch.tanh(h[0]) + x[1]]), 2, 2)
-
-
-SYSTEMS = {
-    "LSTM × 2": lambda: stacked("lstm", 2),
-    "function": function,
-}
-
-
-@pytest.mark.parametrize(
-    "name, made",
-    [
-        (name, made)
-        for name in sorted(set(DIAGNOSTICS) - OTHERS)
-        for made in SYSTEMS
-        if (name, made) != ("box_bounds", "function")  # of a function no bound is proved
-    ],
-)
-def test_every_diagnostic_takes_it(name, made):
-    system = SYSTEMS[made]()
+    system = create("lstm", input_size=2, hidden_size=2, num_layers=2).double()
     compute = lookup(DIAGNOSTICS, name, "diagnostic")
     takes = inspect.signature(compute).parameters
     if name in OWN:

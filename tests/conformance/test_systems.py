@@ -12,45 +12,34 @@ from dynlab.systems.examples import example_config
 from dynlab.training.network import outputs
 from dynlab.trajectories.simulation import orbit
 
+
+def variant(name, inputs=3, units=4, **settings):
+    return name, example_config(name, inputs, units) | settings
+
+
 # Every system of the table as its required arguments make it, and what their settings can make of some.
 VARIANTS = [
-    ("rnn", {"input_size": 3, "hidden_size": 4, "num_layers": 2}),
-    ("lstm", {"input_size": 3, "hidden_size": 4, "num_layers": 2, "proj_size": 2, "forget_bias": 1.0}),
-    ("gru", {"input_size": 3, "hidden_size": 4, "num_layers": 2}),
-    ("feedback", {"input_size": 3, "state_size": 4, "step_size": 0.3}),
-    ("antisymmetric", {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0}),
-    ("antisymmetric-gated", {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0}),
-    ("residual-gated", {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0}),
-    ("cornn", {"input_size": 3, "hidden_size": 3, "step_size": 0.3, "gamma": 1.2, "epsilon": 0.7}),
-    ("ernn", {"input_size": 3, "state_size": 5, "length": TIMES, "inner_steps": 3, "rank": 2, "eta": 0.3}),
-    ("ernn-deep", {"input_size": 3, "state_size": 5, "length": TIMES, "layers": 2, "inner_steps": 2, "eta": 0.3}),
-    ("exprnn", {"input_size": 3, "state_size": 4, "init": "henaff"}),
-    ("scornn", {"input_size": 3, "state_size": 5, "rho": 0.4}),
-    ("asrnn", {"input_size": 3, "state_size": 5, "a": 0.5, "b": 1.5}),
-    ("spectral", {"input_size": 3, "state_size": 5, "reflections": 3, "margin": 0.3, "activation": "tanh"}),
-    ("soft-orthogonal", {"input_size": 3, "state_size": 5, "activation": "tanh"}),
-    ("logistic", {"r": 3.7}),
-    ("rnn", {"input_size": 3, "hidden_size": 4, "nonlinearity": "relu", "bias": False}),
-    ("gru", {"input_size": 3, "hidden_size": 4, "num_layers": 3, "bias": False}),
-    ("vanilla", {"input_size": 0, "state_size": 4, "activation": "sigmoid", "bias": False}),
-    ("vanilla", {"input_size": 3, "state_size": 4, "activation": "relu"}),
-    ("vanilla", {"input_size": 3, "state_size": 4, "activation": "identity"}),
-    ("fastrnn", {"input_size": 3, "state_size": 4, "activation": "relu"}),
-    ("fastgrnn", {"input_size": 3, "state_size": 5, "input_rank": 2, "state_rank": 3, "density": 0.6}),
-    ("dtriv", {"input_size": 3, "state_size": 4, "init": "henaff", "chart": "cayley", "rebase_every": None}),
-    ("asrnn", {"input_size": 3, "state_size": 4, "a": -1.0, "b": 0.0, "eps": 0.1, "rebase_every": 2}),
-    ("asrnn", {"input_size": 3, "state_size": 4, "a": 0.5, "b": 1.5, "chart": "cayley"}),
-    ("ernn-exact", {"input_size": 3, "state_size": 4, "sign": -1, "activation": "relu", "projection": False}),
-    ("soft-orthogonal", {"input_size": 3, "state_size": 4, "margin": 0.0}),
-    ("kru", {"input_size": 3, "hidden_size": 2, "activation": "identity"}),
-    ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "inner_steps": 2, "start": "zero", "rank": None}),
-    ("ernn-deep", {"input_size": 3, "state_size": 4, "length": TIMES, "start": "zero", "sign": -1, "eta": 0.5}),
-    ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "sign": -1, "activation": "sigmoid", "eta": 0.5}),
-    (
-        "ernn",
-        {"input_size": 3, "state_size": 4, "length": TIMES, "inner_steps": 2, "activation": "tanh", "sign": -1}
-        | {"start": "zero", "projection": False, "eta": 0.4},
-    ),
+    variant("lstm", num_layers=2, proj_size=2, forget_bias=1.0),
+    variant("gru", num_layers=3, bias=False),
+    variant("rnn", nonlinearity="relu", bias=False),
+    variant("feedback", step_size=0.3),
+    variant("antisymmetric", units=5, step_size=0.3, sigma_w=2.0),
+    variant("antisymmetric-gated", units=5, step_size=0.3, sigma_w=2.0),
+    variant("cornn", units=3, step_size=0.3, gamma=1.2, epsilon=0.7),
+    variant("vanilla", inputs=0, activation="sigmoid", bias=False),
+    variant("vanilla", activation="relu"),
+    variant("vanilla", activation="identity"),
+    variant("fastgrnn", units=5, input_rank=2, state_rank=3, density=0.6),
+    variant("scornn", units=5, rho=0.4),
+    variant("dtriv", init="henaff", chart="cayley", rebase_every=None),
+    variant("asrnn", a=0.5, b=1.5, chart="cayley"),
+    variant("spectral", units=5, reflections=3, margin=0.3, activation="tanh"),
+    variant("soft-orthogonal", margin=0.0),
+    variant("kru", units=2, activation="identity"),
+    variant("ernn-exact", sign=-1, activation="relu", projection=False),
+    variant("ernn", units=5, inner_steps=3, rank=2, eta=0.3),
+    variant("ernn", inner_steps=2, activation="tanh", sign=-1, start="zero", rank=None, projection=False, eta=0.4),
+    variant("ernn-deep", layers=2, inner_steps=2, start="zero", sign=-1, eta=0.3),
 ]
 CASES = [*((name, example_config(name)) for name in SYSTEMS), *VARIANTS]
 
@@ -85,16 +74,11 @@ def evolve(system, *arguments):
     return system.velocity(*arguments) if isinstance(system, Flow) else system.step(*arguments)
 
 
-def dense(operator, shape):
-    return operator.dense().expand(*shape, operator.rows, operator.columns)
-
-
 def test_elements_of_a_batch_do_not_see_each_other(system, batch):
     states, inputs, times = batch
     together = evolve(system, states, inputs, times)
-    alone = torch.stack(
-        [torch.stack([evolve(system, states[s, t], inputs[s, t], t) for t in range(TIMES)]) for s in range(len(states))]
-    )
+    alone = [evolve(system, states[s, t], inputs[s, t], t) for s in range(len(states)) for t in range(TIMES)]
+    alone = torch.stack(alone).reshape(together.shape)
     torch.testing.assert_close(together, alone, rtol=1e-13, atol=1e-13)
 
 
@@ -150,7 +134,7 @@ def test_a_step_from_within_the_bound_stays_within_it(name, config):
     bound = system.state_bound()
     assert bound.shape == (system.state_size,)
     finite = torch.isfinite(bound)
-    reach = torch.where(finite, bound, torch.full_like(bound, 3.0))
+    reach = bound.nan_to_num(posinf=3.0)
     states = (2 * torch.rand(200, system.state_size, dtype=torch.float64) - 1) * reach
     inputs = 5 * torch.randn(200, system.input_size, dtype=torch.float64)
     found = system.step(states, inputs).abs()[:, finite] / bound[finite]

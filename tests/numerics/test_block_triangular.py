@@ -9,7 +9,7 @@ from dynlab.numerics.eigenvalue_sets import matched
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
 
-SIZES = [(1, 1), (3, 2), (2, 1, 3)]
+SIZES = [(3, 2), (2, 1, 3)]
 FAMILIES = {
     "random": lambda generator, n: generator.standard_normal((n, n)),
     "pairs": rotations,
@@ -39,26 +39,24 @@ def true_conditions(matrix, digits=60):
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("family, digits", [("random", 6), ("dead units", 6)])
-def test_conditions_are_those_of_the_whole_matrix(family, digits, sizes):
+@pytest.mark.parametrize("family", ["random", "dead units"])
+def test_conditions_are_those_of_the_whole_matrix(family, sizes):
     matrix = triangular(np.random.default_rng(1), sizes, family)
     found = eigenvalues(matrix, blocks=sizes)
     values, conditions = true_conditions(matrix)
     conditions = conditions[matched(found.values, values)]
     known = conditions < 1e8
-    assert found.conditions[known] == pytest.approx(conditions[known], rel=10.0**-digits)
+    assert found.conditions[known] == pytest.approx(conditions[known], rel=1e-6)
     assert (found.conditions[~known] > 1e6).all()
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_eigenvalues_are_within_their_errors_and_no_less_sharp_than_those_of_the_whole(family, sizes):
-    generator = np.random.default_rng(2)
-    for _ in range(2):
-        matrix = triangular(generator, sizes, family)
-        found, whole = eigenvalues(matrix, blocks=sizes), eigenvalues(matrix)
-        assert (distances(found.values, exact(matrix, 300)).min(axis=1) <= found.errors + 1e-40).all()
-        assert (found.errors <= 10 * whole.errors.max() + 1e-15 * np.abs(matrix).max()).all()
+    matrix = triangular(np.random.default_rng(2), sizes, family)
+    found, whole = eigenvalues(matrix, blocks=sizes), eigenvalues(matrix)
+    assert (distances(found.values, exact(matrix, 300)).min(axis=1) <= found.errors + 1e-40).all()
+    assert (found.errors <= 10 * whole.errors.max() + 1e-15 * np.abs(matrix).max()).all()
 
 
 def test_an_eigenvalue_that_two_blocks_share_is_as_sharp_as_in_each_and_has_no_condition():
@@ -69,7 +67,7 @@ def test_an_eigenvalue_that_two_blocks_share_is_as_sharp_as_in_each_and_has_no_c
     assert np.isinf(found.conditions).all()
 
 
-@pytest.mark.parametrize("sizes", [(3, 2), (2, 1, 3), (6, 5, 4)], ids=str)
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_eigenvectors_from_the_blocks_are_those_of_the_whole(sizes):
     matrix = triangular(np.random.default_rng(4), sizes, "random")
     n, size = len(matrix), np.abs(matrix).max()
@@ -85,5 +83,3 @@ def test_eigenvectors_from_the_blocks_are_those_of_the_whole(sizes):
     whole = eigenmodes(matrix, eigenvalues(matrix, 1e-13).errors)
     np.testing.assert_allclose(found.conditions[told], whole.conditions[told], rtol=1e-6)
     np.testing.assert_allclose(np.abs((right.conj() * whole.right[told]).sum(axis=1)), 1, rtol=1e-10)
-    some = eigenmodes(matrix, known.errors, sizes, 2)
-    np.testing.assert_array_equal(some.right, found.right[:2])

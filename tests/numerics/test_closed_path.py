@@ -16,13 +16,6 @@ def circle(angle):
     return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
 
-def on_two_circles(steps=2048):
-    """One circle after the other, on each a rotation."""
-    return (
-        circle(turned(GOLDEN / 2, steps)) * 0.3 + np.array([1.0, 0.0]) * np.where(np.arange(steps) % 2, 1, -1)[:, None]
-    )
-
-
 def seen(orbit):
     return closed_curves(orbit, shortest_tree(orbit))
 
@@ -34,12 +27,9 @@ def test_a_rotation_of_a_circle_or_an_ellipse(turn, flat):
 
 
 def test_two_curves_in_turn():
-    assert seen(on_two_circles()).pieces == 2
-
-
-def spiral(rate):
-    steps = np.arange(2048)
-    return rate ** steps[:, None] * circle(turned(GOLDEN))
+    """One circle after the other, on each a rotation."""
+    sides = np.where(np.arange(2048) % 2, 1, -1)[:, None]
+    assert seen(circle(turned(GOLDEN / 2)) * 0.3 + np.array([1.0, 0.0]) * sides).pieces == 2
 
 
 def henon():
@@ -59,7 +49,7 @@ def graph_without_length():
 @pytest.mark.parametrize(
     "orbit",
     [
-        spiral(0.9995),
+        0.9995 ** np.arange(2048)[:, None] * circle(turned(GOLDEN)),
         henon(),
         graph_without_length(),
         np.stack([np.cos(turned(GOLDEN)), np.cos(turned(np.sqrt(2)))], axis=1),

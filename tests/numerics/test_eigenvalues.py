@@ -8,7 +8,7 @@ from spectra import DEFECTIVE, DIGITS, FAMILIES, MORE_DIGITS, distances, exact, 
 
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 
-SIZES = [1, 2, 3, 5, 8]
+SIZES = [1, 2, 3, 5, 7]
 ROUNDING = 2.0**-53
 OF_TRUTH = 1e-40  # times the norm: what mpmath leaves, where an eigenvalue is known without error
 
@@ -40,7 +40,7 @@ def test_every_eigenvalue_is_within_its_error_and_the_error_says_something(famil
     """
     generator, shares = np.random.default_rng(3), []
     digits = MORE_DIGITS if family in DEFECTIVE else 60
-    for n in [*SIZES, 4] if family in DEFECTIVE else SIZES * 2:
+    for n in [*SIZES, 4]:
         matrix = FAMILIES[family](generator, n)
         found = eigenvalues(matrix)
         size = np.linalg.norm(matrix, 2)
@@ -57,7 +57,7 @@ def test_every_eigenvalue_is_within_its_error_and_the_error_says_something(famil
 def test_a_jordan_block_in_whole_numbers_has_its_eigenvalue_without_error():
     """Of every size, upper, lower and permuted: the diagonal of what a permutation makes triangular."""
     generator = np.random.default_rng(0)
-    for n in range(1, 13):
+    for n in (1, 2, 5, 12):
         for value in (0.0, 1.0, -2.0):
             shuffle = generator.permutation(n)
             for matrix in (block := value * np.eye(n) + np.eye(n, k=1), block.T, block[np.ix_(shuffle, shuffle)]):
@@ -103,7 +103,7 @@ def test_no_error_of_the_matrix_moves_an_eigenvalue_farther_than_is_said(family)
 def test_an_isolated_eigenvalue_is_known_to_condition_times_error():
     """The worst change, y xᴴ of its own eigenvectors, moves it nearly as far as is said."""
     generator, tightest = np.random.default_rng(1), []
-    for _ in range(100):
+    for _ in range(40):
         matrix = skewed(generator, np.diag([1 - 1e-7, *generator.uniform(-0.9, 0.9, 3)]), 1)
         error = 10.0 ** generator.uniform(-12, -8)
         found = eigenvalues(matrix, error)
@@ -133,7 +133,7 @@ def test_the_order_does_not_hang_on_last_digits():
     blocks = np.diag([1.5, -1.5, 0.3, -0.3] + [0.0] * 6)
     for place, pair in zip((4, 6, 8), pairs, strict=True):
         blocks[place : place + 2, place : place + 2] = pair
-    for seed in range(10):
+    for seed in range(4):
         generator = np.random.default_rng(seed)
         matrix = skewed(generator, blocks, 0.5) * (1 + 1e-15 * generator.standard_normal((10, 10)))
         np.testing.assert_allclose(eigenvalues(matrix).values, truth, atol=1e-12)

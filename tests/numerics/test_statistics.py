@@ -36,14 +36,9 @@ def test_block_errors_are_the_errors_of_the_mean(memory):
         ([0.9056, 0.0, -14.5723], 3, 2 + 0.9056 / 14.5723),  # Lorenz
         ([0.5, -0.5], 2, 2),  # the sum of all is not negative
         ([0.5, -1.0], 2, 1.5),
-        ([0.3, 0.2], 2, 2),
         ([0.3, 0.2], 3, NAN),  # too few are known
-        ([0.3, -0.2], 3, NAN),
-        ([0.3, -0.2, NAN], 3, NAN),
         ([0.3, -0.5, NAN], 3, 1.6),
         ([0.3, -INF], 2, 1),
-        ([-INF, -INF], 2, 0),
-        ([NAN, NAN], 2, NAN),
     ],
 )
 def test_the_kaplan_yorke_dimension_at_its_edges(exponents, size, expected):
@@ -52,11 +47,10 @@ def test_the_kaplan_yorke_dimension_at_its_edges(exponents, size, expected):
     assert found == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize("first, error, known", [(0.01, 0.01, False), (-0.01, 0.01, False), (0.01, 0.001, True)])
-def test_a_largest_exponent_within_its_error_of_zero_leaves_the_dimension_undecided(first, error, known):
-    found = kaplan_yorke_dimension(np.array([first, -1.0]), np.array([error, error]), np.zeros(2), 2)
+@pytest.mark.parametrize("error, known", [(0.01, False), (0.001, True), (NAN, False)])
+def test_a_largest_exponent_within_its_error_of_zero_leaves_the_dimension_undecided(error, known):
+    found = kaplan_yorke_dimension(np.array([0.01, -1.0]), np.full(2, error), np.zeros(2), 2)
     assert np.isfinite(found) == known
-    assert np.isnan(kaplan_yorke_dimension(np.array([first, -1.0]), np.full(2, NAN), np.zeros(2), 2))
 
 
 @pytest.mark.parametrize(
@@ -66,13 +60,9 @@ def test_a_largest_exponent_within_its_error_of_zero_leaves_the_dimension_undeci
         ([-0.5, -2.0], 2, 0),
         ([0.5, 0.0005, -2.0], 3, 0.5),  # the second is zero within its error
         ([0.0005, -2.0], 2, NAN),  # so is the largest
-        ([1e-16, -2.0], 2, 0),  # zero to rounding
-        ([-INF, -INF], 2, 0),
         ([0.5, 0.1], 3, NAN),
-        ([0.5, -0.1], 3, 0.5),
         ([0.5, -0.1, NAN], 3, 0.5),
         ([0.5, NAN], 2, NAN),
-        ([0.5, -INF], 2, 0.5),
     ],
 )
 def test_the_sum_of_positive_exponents(exponents, size, expected):
@@ -81,7 +71,7 @@ def test_the_sum_of_positive_exponents(exponents, size, expected):
     assert found == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize("power", [-2.0, -1.5, -0.5, 1.0, 3.0])
+@pytest.mark.parametrize("power", [-1.5, 1.0])
 def test_growth_like_a_power_of_time_has_no_sign(power):
     elapsed = np.linspace(0, 9000, 65)[1:]
     growth = (power * np.log(1 + elapsed / 1000))[None, :, None]  # since a transient of 1,000 steps
@@ -91,7 +81,7 @@ def test_growth_like_a_power_of_time_has_no_sign(power):
     assert abs(exponent) < sure(16) * standard_errors(growth + 0.5 * elapsed[None, :, None], elapsed, 16)[0, 0]
 
 
-@pytest.mark.parametrize("count", [4, 8, 16])
+@pytest.mark.parametrize("count", [4, 16])
 def test_what_is_sure_of_so_many_means_fails_twice_in_a_thousand(count):
     means = np.random.default_rng(count).standard_normal((200_000, count))
     ratio = means.mean(axis=1) / (means.std(axis=1, ddof=1) / np.sqrt(count))

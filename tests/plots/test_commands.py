@@ -9,7 +9,6 @@ from dynlab.cli.main import run
 COMMANDS = [
     (["phase"], ": h′ = tanh(W h)"),
     (["lyapunov", "--steps", "50"], ": Euler's map of h′ = tanh(W h)"),
-    (["lyapunov", "--seconds", "5", "--kind", "flow"], ": h′ = tanh(W h)"),
 ]
 
 

@@ -24,11 +24,7 @@ def test_a_flow_is_the_velocity_and_its_jacobian_in_closed_form():
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_function_has_its_value_and_slope(name):
-    known = {
-        "sigmoid": lambda p: 1 / (1 + math.exp(-p)),
-        "softplus": lambda p: math.log1p(math.exp(p)),
-        "relu": lambda p: p,
-    }
+    known = {"sigmoid": lambda p: 1 / (1 + math.exp(-p)), "softplus": lambda p: math.log1p(math.exp(p))}
     f = known.get(name) or getattr(math, name, abs)
     system = frozen(EquationMap(f"{name}(x)"))
     assert system.step(AT[:1], NONE).item() == pytest.approx(f(0.3), rel=1e-15)
@@ -48,7 +44,6 @@ def test_states_have_the_names_that_their_number_gives():
     [
         ("y, __import__('os').system('touch ran')", {}, "is not one of"),
         ("y, x if x else y", {}, "is not an expression"),
-        ("y, 'a'", {}, "is not a number"),
         ("y, q*x", {}, "q in 'y, q\\*x' has no value: give it one by --set q=1"),
         ("y, x", {"q": 1}, "q=1 sets nothing"),
         ("y, x +", {}, "is not a list of expressions"),

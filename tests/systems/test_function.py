@@ -40,29 +40,14 @@ def test_a_module_is_copied_and_put_in_eval_mode_and_float64():
     assert module.inner.weight.requires_grad
 
 
-class Swapped(nn.Module):
-    """A cell that takes the input first, with state and input of one size."""
-
-    def __init__(self):
-        super().__init__()
-        self.own = Own()
-
-    def forward(self, x, h):
-        return self.own(h, x)
-
-
-@pytest.mark.parametrize(
-    "f, width",
-    [(Swapped(), 1), (Swapped().double().eval().forward, 1), (lambda inp, hidden: hidden, 2), (nn.GRUCell(2, 2), 2)],
-)
-def test_a_function_named_the_other_way_round_is_refused_until_its_order_is_said(f, width):
+@pytest.mark.parametrize("f", [lambda x, h: h, lambda inp, hidden: hidden, nn.GRUCell(2, 2)])
+def test_a_function_named_the_other_way_round_is_refused_until_its_order_is_said(f):
     with pytest.raises(UserError, match="input before the state: say order='xh'"):
-        from_function(f, 2, width)
-    assert from_function(f, 2, width, order="xh").order == "xh"
-    assert from_function(f, 2, width, order="hx").order == "hx"
+        from_function(f, 2, 2)
+    assert from_function(f, 2, 2, order="xh").order == "xh"
 
 
-@pytest.mark.parametrize("lead", [(), (3,), (2, 5)])
+@pytest.mark.parametrize("lead", [(), (2, 5)])
 def test_a_cell_of_torchs_with_two_states_steps_as_dynlabs_own(lead):
     torch.manual_seed(2)
     cell = nn.LSTMCell(3, 4)
@@ -73,45 +58,29 @@ def test_a_cell_of_torchs_with_two_states_steps_as_dynlabs_own(lead):
 
 
 class LinearRecurrentUnit(nn.Module):
-    """z ↦ λ z + B x, with complex parameters."""
+    """z ↦ λ z + x, with complex parameters."""
 
     def __init__(self, values):
         super().__init__()
         self.values = nn.Parameter(values)
-        self.B = nn.Parameter(torch.ones(len(values), 1, dtype=values.dtype))
 
     def forward(self, z, x):
-        return self.values * z + (x.to(self.B) @ self.B.mT)
+        return self.values * z + x
 
 
 def test_the_eigenvalues_of_a_complex_state_are_its_own_and_their_conjugates():
     values = torch.tensor([0.9 * np.exp(0.3j), 0.5 * np.exp(2j)], dtype=torch.complex64)
     module = LinearRecurrentUnit(values)
     system = frozen(from_function(module, 2, 1, complex_state=True))
-    assert system.state_size == 4
     assert system.f.values.dtype == torch.complex128
     assert module.values.dtype == torch.complex64
-    found = torch.linalg.eigvals(jacobian(system, torch.zeros(4).double(), torch.zeros(1).double()).dense())
-    expected = torch.cat([values, values.conj()]).to(torch.complex128)
-    assert sorted(found.tolist(), key=lambda z: z.imag) == pytest.approx(
-        sorted(expected.tolist(), key=lambda z: z.imag), abs=1e-14
-    )
+    found = np.linalg.eigvals(jacobian(system, torch.zeros(4).double(), torch.zeros(1).double()).dense())
+    exact = values.to(torch.complex128).numpy()
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex([*exact, *exact.conj()]), atol=1e-14)
     state = torch.tensor([1.0, 2.0, 3.0, 4.0]).double()  # z = 1 + 3i, 2 + 4i
-    z = values.to(torch.complex128) * torch.tensor([1 + 3j, 2 + 4j]) + 5
-    torch.testing.assert_close(system.step(state, torch.full((1,), 5.0).double()), torch.cat([z.real, z.imag]))
-
-
-RETURNS = {
-    "an output beside it": (2, lambda h, x: (h, h), "got tuple.*of outputs beside the state"),
-    "one of two states": ((2, 2), lambda h, x: h[0], r"\(..., 2\), \(..., 2\), got \(2,\)"),
-    "states in the wrong order": ((1, 3), lambda h, x: h[::-1], r"got \(3,\), \(1,\)"),
-}
-
-
-@pytest.mark.parametrize("size, f, sentence", RETURNS.values(), ids=RETURNS)
-def test_what_is_not_the_next_state_is_refused(size, f, sentence):
-    with pytest.raises(UserError, match=sentence):
-        from_function(f, size).step(torch.zeros(4 if isinstance(size, tuple) else size), torch.zeros(0))
+    z = exact * np.array([1 + 3j, 2 + 4j]) + 5
+    moved = system.step(state, torch.full((1,), 5.0).double()).detach()
+    np.testing.assert_allclose(moved, np.concatenate([z.real, z.imag]), rtol=1e-14)
 
 
 def _halved_in_place(h, x):
@@ -125,8 +94,6 @@ def test_a_function_may_write_on_its_argument():
     system = from_function(_halved_in_place, 2)
     torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tensor([0.15, -0.0775]).double())
     assert state.tolist() == [0.3, -0.2]
-    with pytest.raises(UserError, match="compute a new tensor"):  # torch needs what was written over
-        dl.fixed_points(system)
 
 
 class Keeping(nn.Module):
@@ -134,19 +101,16 @@ class Keeping(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.linear, self.last, self.all = nn.Linear(2, 2), None, []
+        self.linear, self.last = nn.Linear(2, 2), None
 
     def forward(self, state, input):
         self.last = torch.tanh(self.linear(state))
-        self.all = [self.last]
         return self.last
 
 
 def test_a_module_that_keeps_its_results_is_analysed_and_copied():
-    torch.manual_seed(0)
     module = Keeping()
     module(torch.zeros(2), None)  # the results have a history that torch refuses to copy
-    assert module.last.grad_fn is not None
     assert dl.fixed_points(from_function(module, 2)).attrs["verdict"]
     assert module.last.grad_fn is not None
 
@@ -168,18 +132,17 @@ def test_a_function_of_one_state_is_that_of_each_row(f, alone):
     np.testing.assert_allclose(ended, [alone(alone(state)) for state in states], rtol=1e-13)
 
 
-@pytest.mark.parametrize(
-    "f, sentence",
-    [
-        (lambda h, x: h.int(), r"returns torch\.int32 for a state of torch\.float64: compute in the type"),
-        (
-            lambda h, x: torch.tanh(h.float()),
-            r"torch\.float32 for a state of torch\.float64: compute in the type",
-        ),
-        (lambda h, x: h * (1 + 1j), "say complex_state=True"),
-        (lambda h, x: torch.stack([0.5 * float(h[0]) + 0 * h[0], h[1]]), r"fails when it is called.*\.item\(\)"),
-    ],
-)
-def test_what_is_no_real_state_is_refused_with_what_to_do(f, sentence):
+REFUSED = [
+    (2, lambda h, x: (h, h), "got tuple.*of outputs beside the state"),
+    ((1, 1), lambda h, x: h[0], r"\(..., 1\), \(..., 1\), got \(1,\)"),
+    (2, lambda h, x: h.int(), r"returns torch\.int32 for a state of torch\.float64: compute in the type"),
+    (2, lambda h, x: h * (1 + 1j), "say complex_state=True"),
+    (2, lambda h, x: torch.stack([0.5 * float(h[0]) + 0 * h[0], h[1]]), r"fails when it is called.*\.item\(\)"),
+    (2, _halved_in_place, "compute a new tensor"),  # torch needs what was written over
+]
+
+
+@pytest.mark.parametrize("size, f, sentence", REFUSED)
+def test_what_is_no_real_state_is_refused_with_what_to_do(size, f, sentence):
     with pytest.raises(UserError, match=sentence):
-        dl.fixed_points(from_function(f, 2))
+        dl.fixed_points(from_function(f, size))

@@ -32,19 +32,13 @@ def gated():
 
 @pytest.mark.parametrize("name", INTEGRATORS)
 def test_order_of_convergence(name):
-    flow = planar_system(planar_matrix("diff"), "flow")
-    exact = simulate(flow, initial_state=problems.STARTS[2], times=[0.0, 1.0]).trajectory.values[0, -1]
-    counts = [20, 40, 80]
-    errors = [
-        np.linalg.norm(
-            simulate(INTEGRATORS[name](flow, 1 / count), steps=count, initial_state=problems.STARTS[2]).trajectory[
-                0, -1
-            ]
-            - exact
-        )
-        for count in counts
-    ]
-    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    flow, start = planar_system(planar_matrix("diff"), "flow"), problems.STARTS[2]
+    exact = simulate(flow, initial_state=start, times=[0.0, 1.0]).trajectory.values[0, -1]
+    errors = []
+    for count in (20, 40, 80):
+        found = simulate(INTEGRATORS[name](flow, 1 / count), steps=count, initial_state=start).trajectory.values[0, -1]
+        errors.append(np.linalg.norm(found - exact))
+    slope = -np.polyfit(np.log([20, 40, 80]), np.log(errors), 1)[0]
     assert abs(slope - ORDERS[name]) < 0.1
 
 

@@ -41,7 +41,6 @@ def test_henon_has_its_determinant_and_its_fixed_points():
     states = torch.randn(50, 2, generator=torch.Generator().manual_seed(20)).double()
     determinants = torch.linalg.det(jacobian(system, states, NOTHING).dense())
     np.testing.assert_allclose(determinants, -0.3, rtol=0, atol=1e-15)
-    assert math.log(0.3) == pytest.approx(problems.HENON_EXPONENT_SUM)
     points = problems.henon_fixed_points()
     np.testing.assert_allclose(system.step(torch.from_numpy(points), NOTHING), points, rtol=0, atol=1e-15)
 
@@ -61,7 +60,6 @@ def test_all_eigenvalues_on_the_left_at_every_time_and_growth_all_the_same():
     found = simulate(system, initial_state=[-1.0, 0.0, 1.0, 0.0], times=seconds).trajectory.values[0]
     exact = np.exp(seconds / 2)[:, None] * np.stack([-np.cos(seconds), np.sin(seconds)], axis=-1)
     np.testing.assert_allclose(found[:, :2], exact, rtol=0, atol=1e-10 * np.exp(seconds[-1] / 2))
-    assert np.linalg.norm(found[-1, :2]) == pytest.approx(math.exp(10), rel=1e-10)
     matrices = system.matrix(torch.from_numpy(found[:, 2:])).numpy()
     pair = complex(problems.MARKUS_YAMABE["real"], problems.MARKUS_YAMABE["imaginary"])
     distances = [problems.eigenvalue_distance(each, [pair, pair.conjugate()]) for each in np.linalg.eigvals(matrices)]

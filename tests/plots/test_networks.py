@@ -1,0 +1,78 @@
+"""The pictures of the ERNN and of two networks: distances, manifolds, eigenvalues and relabelled runs."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from pictures import labelled
+from small_results import first_call
+
+import dynlab as dl
+from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
+from dynlab.plots import style
+from dynlab.plots.ernn_convergence import NEAR, PREDICTED
+from dynlab.systems import create
+
+SUM = "$h_k + h_{k-1}$"
+
+
+@pytest.mark.parametrize("settled, begins, colour", [(1, PREDICTED, style.BLACK), (0, NEAR, style.GREY)])
+def test_lines_are_distances_and_the_dashed_one_is_the_prediction(settled, begins, colour):
+    torch.manual_seed(0)
+    system = create("ernn", input_size=1, state_size=6, length=8, activation="tanh", rank=None)
+    inputs = np.random.default_rng(0).standard_normal((1, 8, 1))
+    ds = dl.ernn_convergence(system, inputs, eta=0.5, iterations=30, times=2)
+    ds["settled"].values[:] = settled
+    *drawn, prediction = dl.plot_ernn_convergence(ds).lines
+    np.testing.assert_array_equal([line.get_ydata() for line in drawn], ds["distance"].values[0])
+    rate = np.median(ds["predicted_rate"].values)
+    np.testing.assert_allclose(np.diff(np.log(prediction.get_ydata())), np.log(rate), rtol=1e-9)
+    assert prediction.get_label() == f"{begins}: {rate:.4f} per iteration (median)"
+    assert prediction.get_color() == colour
+
+
+def drawn(ax, part):
+    return next(line for name, line in labelled(ax).items() if part in name).get_xydata()
+
+
+def test_the_ernn_and_its_manifold():
+    example = random_planar_networks(steps=60)
+    ds = dl.ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+    ax = dl.plot_ernn_manifold(ds, ax=plt.subplots()[1])
+    np.testing.assert_array_equal(drawn(ax, "equilibrium manifold"), ds["curve"].values)
+    np.testing.assert_array_equal(drawn(ax, SUM), ds["pair_sum"].values[0, 0, 1:])
+    np.testing.assert_array_equal(drawn(ax, "initial state"), [[-0.6, -0.8]])
+    np.testing.assert_array_equal(drawn(ax, "end of that iteration"), ds["inner_path"].values[0, -1:])
+
+
+@pytest.mark.parametrize("size", [1, 6])
+def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_one_state_over_time(size):
+    """Of a ReLU network the first two may never leave 0."""
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=size, length=30, inner_steps=2, rank=1, activation="relu")
+    if size > 1:
+        system.requires_grad_(False).W[:2] = 0
+        system.b.copy_(torch.tensor([-10, -10, -10, 1, -10, 2]))
+    ds = dl.ernn_manifold(system, np.ones((30, 2)))
+    chosen = np.sort(np.argsort(ds["trajectory"].values[0, 0].std(axis=0))[-2:])
+    sums = ds["pair_sum"].values[0, 0, 1:][:, chosen]
+    np.testing.assert_array_equal(drawn(dl.plot_ernn_manifold(ds), SUM)[:, -sums.shape[1] :], sums)
+    assert not set(chosen) & {0, 1} or size == 1
+
+
+def test_two_networks_have_markers_at_their_eigenvalues_and_bars_that_count_relabellings():
+    ds = first_call({}, "compare")[0]
+    plane, bars = dl.plot_compare(ds).figure.axes
+    names = ("run_eigenvalue", "eigenvalue")
+    values = [ds[name].values[network].ravel() for network in (0, 1) for name in names]
+    for marks, expected in zip(plane.collections, values, strict=True):
+        np.testing.assert_array_equal(marks.get_offsets().data @ [1, 1j], expected)
+    nearer, far = bars.containers
+    own = float(ds["between_runs"])
+    as_far = int((ds["relabelled_distance"].values >= own * (1 - 1e-9)).sum())
+    assert sum(bar.get_height() for bar in far) == as_far == round(float(ds["p_value"]) * ds.sizes["relabelling"])
+    assert sum(bar.get_height() for bar in nearer) == ds.sizes["relabelling"] - as_far
+    assert {own, float(ds["within_runs"][0])} <= {line.get_xdata()[0] for line in bars.lines}
+    noise = 1 + 1e-9 * np.random.default_rng(0).normal(size=ds.sizes["relabelling"])
+    alike = ds.assign(relabelled_distance=ds["relabelled_distance"].copy(data=own * noise))
+    assert not dl.plot_compare(alike).figure.axes[1].containers  # no histogram of rounding

@@ -1,0 +1,194 @@
+"""The pictures of states: orbits, equilibria, basins, manifolds and branches stand where the Dataset says."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from matplotlib.collections import LineCollection
+from matplotlib.colors import same_color, to_rgba
+from pictures import in_order, labelled, legend_words
+
+import dynlab as dl
+from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
+from dynlab.diagnostics.geometry.tangent_map import tangent_map
+from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
+from dynlab.matrices import planar_matrix
+from dynlab.plots import style
+from dynlab.plots.bifurcation import LINES
+from dynlab.plots.geometry import LENGTH
+from dynlab.plots.parameter_plane import plot_parameter_plane
+from dynlab.plots.phase_panels import panel, plot_phase_panels
+from dynlab.plots.phase_plane import plot_divergence, plot_phase_plane
+from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
+from dynlab.plots.tangent_map import plot_tangent_map
+from dynlab.systems import create
+from dynlab.systems.planar import planar_system
+from dynlab.systems.textbook import LinearMap
+
+
+@pytest.fixture(scope="module")
+def diff():
+    return planar_portrait("diff", "feedback")
+
+
+def test_orbits_starts_and_equilibria_are_drawn_where_they_are(diff):
+    ax = plot_phase_plane(diff, ax=plt.subplots()[1])
+    lines = [c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_segments()) == 50]
+    assert len(lines) == 3
+    for line, orbit in zip(lines, diff["trajectory"].values, strict=True):
+        np.testing.assert_array_equal([segment[1] for segment in line.get_segments()], orbit[1:])
+    marked = labelled(ax)
+    np.testing.assert_array_equal(marked["start"].get_xydata(), diff["trajectory"].values[:, 0])
+    assert marked["flow: stable focus"].get_xydata().tolist() == [[0.0, 0.0]]
+    assert marked["flow: stable focus"].get_markerfacecolor() == style.STABLE
+    assert marked["Euler's map: unstable focus"].get_markerfacecolor() == style.GROUND
+    (curve,) = [c.get_offsets() for c in ax.collections if len(c.get_offsets()) == 1200]
+    np.testing.assert_array_equal(curve, diff["long_orbit"].values.reshape(-1, 2))
+    contours = [c for c in ax.collections if type(c).__name__ == "QuadContourSet"]
+    for contour, row in zip(contours, [[-0.15, -2.0], [2.0, -0.15]], strict=True):  # where a component of W h vanishes
+        assert max(np.abs(path.vertices @ row).max() for path in contour.get_paths()) < 0.01
+
+
+def test_the_disc_shows_the_eigenvalues_and_where_the_critical_step_puts_them(diff):
+    ax = plot_stability_disc(diff, close_up=True)
+    points = [line.get_xydata()[0] for line in ax.get_lines() if line.get_marker() == "o"]
+    np.testing.assert_allclose(in_order(points), [(-0.015, -0.2), (-0.015, 0.2)], atol=1e-15)
+    crosses = [complex(*xy) for line in ax.get_lines() if line.get_marker() == "X" for xy in line.get_xydata()]
+    assert np.abs(1 + np.array(crosses)) == pytest.approx([1.0, 1.0])
+    (disc,) = ax.patches
+    assert (disc.center, disc.radius) == ((-1.0, 0.0), 1.0)
+    assert needs_close_up(diff)
+    assert not needs_close_up(planar_portrait("plus", "feedback"))
+
+
+def test_divergence_is_white_at_zero_and_a_maps_factor_on_areas_where_it_is_1(diff):
+    ds = planar_portrait("0.5,1;-2,0.3", "vanilla")
+    for one, values in ((diff, diff["divergence"].values), (ds, np.log10(np.maximum(ds["area_factor"].values, 1e-6)))):
+        mesh = plot_divergence(one).collections[0]
+        low, high = mesh.get_clim()
+        assert low == -high
+        np.testing.assert_allclose(np.asarray(mesh.get_array()).ravel(), values.ravel())
+
+
+def test_eight_panels_each_with_its_kinds():
+    ds = phase_panels(steps=10)
+    figure = plot_phase_panels(ds).figure
+    titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes if ax.get_title(loc="left")]
+    assert [title[:3] for title in titles] == [f"({letter})" for letter in "abcdefgh"]
+    assert titles[-1].endswith("flow: stable focus map: unstable focus, |μ| = 1.0051")
+    assert panel(ds, "h")["flow_kind"].values.tolist() == ["stable focus"]
+    assert "flow_kind" not in panel(ds, "a")
+
+
+@pytest.mark.parametrize("off, hollow", [(0.5, True), (0.0, False)])
+def test_an_attractor_off_the_plane_of_basins_is_hollow(off, hollow):
+    states = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 0.5, 0], [0, -0.5, 0]])
+    system = dl.from_function(lambda h, x: torch.stack([torch.tanh(3 * h[0]), 0.5 * h[1], 0.5 * h[2] + 0.5 * off]), 3)
+    ax = dl.plot_basins(dl.basins(system, states=states, grid=20, extent=1.5))
+    drawn = [line for line in ax.lines if line.get_marker() in "os"]
+    assert len(drawn) == 2
+    assert {line.get_markerfacecolor() == "none" for line in drawn} == {hollow}
+    assert any("projected" in each for each in legend_words(ax)) == hollow
+
+
+def test_the_legend_has_the_colour_of_every_start():
+    """Those with h₁ = 0 end on the saddle at 0, whose marker is open."""
+    ax = dl.plot_basins(dl.basins(planar_system([[2, 0], [0, 0.5]], "vanilla"), grid=21, steps=200))
+    (image,) = ax.images
+    shown = [image.cmap(image.norm(value)) for value in np.unique(np.asarray(image.get_array()))]
+    patches = ax.get_legend().get_patches()
+    assert len(shown) == len(patches) == 3
+    assert all(any(same_color(patch.get_facecolor(), colour) for patch in patches) for colour in shown)
+    assert legend_words(ax) == ["0  stable node (47.6 %)", "1  stable node (47.6 %)", "2  saddle (4.8 %)"]
+
+
+@pytest.fixture(scope="module")
+def memories():
+    """Two units that each hold a bit: four stable points, four saddles, one source."""
+    inputs = np.random.default_rng(0).standard_normal((30, 40, 2))
+    factors = torch.tensor([2.0, 3.0]).double()
+    return dl.geometry(dl.from_function(lambda h, x: torch.tanh(h * factors + x), 2, 2), inputs)
+
+
+@pytest.mark.parametrize("projection", [None, "3d"])
+def test_fixed_points_among_trajectories_are_filled_where_stable(memories, projection):
+    ax = dl.plot_geometry(memories, ax=plt.figure().add_subplot(projection=projection))
+    assert {"4 × stable", "4 × unstable: 1 direction grows", "24 of 30 trajectories"} <= set(legend_words(ax))
+    for number in (0, 1, 2):
+        members = memories["unstable_directions"].values == number
+        drawn = ax.collections[number]
+        places = np.stack(drawn._offsets3d, axis=1)[:, :2] if projection else drawn.get_offsets().data
+        np.testing.assert_allclose(in_order(places), in_order(memories["fixed_point_position"].values[members, :2]))
+        face = to_rgba(style.GROUND if number else style.STABLE)
+        np.testing.assert_allclose(drawn.get_facecolors()[0], face)
+
+
+def test_lines_lie_along_growing_directions_and_manifolds(memories):
+    ax = dl.plot_geometry(memories, ax=plt.subplots()[1])
+    lines = [line.get_xydata() for line in ax.lines if line.get_color() == style.SKY]
+    axes = memories["unstable_direction"].values[memories["unstable_directions"].values == 2][0]
+    reach = np.ptp(np.concatenate([memories["trajectory"].values.reshape(-1, 2), memories["fixed_point_position"]]), 0)
+    np.testing.assert_allclose([end[1] - end[0] for end in lines], LENGTH * axes * reach.max())
+    curves = [line.get_xydata() for line in ax.lines if line.get_color() == style.BLUE]
+    known = memories["unstable_manifold"].values[memories["unstable_directions"].values == 1]
+    np.testing.assert_array_equal(curves, known.reshape(-1, *known.shape[2:]))
+
+
+def test_arrows_of_the_tangent_map_are_the_displacements():
+    ds = tangent_map(dl.from_function(lambda h, x: torch.tanh(h * h.new_tensor([1.5, 0.8])), 2), [0.0, 0.0], grid=15)
+    ax = plot_tangent_map(ds)
+    drawn = [each for each in ax.collections if hasattr(each, "U")]
+    for arrows, name in zip(drawn, ("linear_displacement", "displacement"), strict=True):
+        np.testing.assert_allclose(np.stack([arrows.U, arrows.V], -1), ds[name].values.reshape(-1, 2))
+    assert {"μ = 1.5, grows", "μ = 0.8, decays"} <= set(legend_words(ax))
+
+
+def rounded(values):
+    return {round(value, 12) for value in values}
+
+
+def test_branches_are_solid_where_stable_and_every_bifurcation_has_its_marker():
+    ds = dl.bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=20)
+    top = dl.plot_bifurcation(ds).figure.axes[0]
+    flips = rounded(ds["bifurcation_parameter"].values)
+    assert rounded(line.get_xdata()[0] for line in top.lines if line.get_marker() == "s") == flips
+    for stable, look in ((1, "-"), (0, "--")):
+        lines = [
+            line for line in top.lines if line.get_color() == LINES[stable]["color"] and line.get_linestyle() != "None"
+        ]
+        assert {line.get_linestyle() for line in lines} == {look}
+        known = (ds["stable"].values == stable) & np.isfinite(ds["branch_orbit"].values[:, 0])
+        expected = rounded(ds["branch_parameter"].values[known])
+        shown = rounded(place for line in lines for place in line.get_xdata())
+        assert expected <= shown <= expected | flips  # which end a line of either kind
+
+
+def test_the_parameter_plane_has_the_border_of_stability_and_the_periods_by_their_words():
+    ds = parameter_plane(create("henon"), parameters=("a", "b"), lowest=(0.2, 0.1), highest=(1.2, 0.3), grid=21)
+    left = plot_parameter_plane(ds)
+    np.testing.assert_allclose(np.ma.getdata(left.collections[0].get_array()).ravel(), ds["leading"].values.ravel())
+    border = next(path for one in left.collections[1:] for path in one.get_paths() if len(path.vertices) > 5)
+    a, b = border.vertices.T
+    np.testing.assert_allclose(a, 3 * (1 - b) ** 2 / 4, atol=0.02)  # where period 1 doubles, between points of the grid
+    right = next(ax for ax in left.figure.axes if ax.get_legend())
+    assert legend_words(right)[:3] == ["at rest", "period 2", "period 4"]
+
+
+def test_without_a_lyapunov_function_the_eigenvalues_are_drawn_by_their_side_of_the_circle():
+    pytest.importorskip("flint")
+    ax = dl.plot_lyapunov_function(dl.lyapunov_function(LinearMap([[1.25, 0.0], [0.0, 0.5]]), starts=4))
+    drawn = {marks.get_label(): marks.get_offsets().data.tolist() for marks in ax.collections}
+    assert drawn == {"|μ| < 1: decays (1)": [[0.5, 0]], "|μ| > 1: grows (1)": [[1.25, 0]]}
+
+
+@pytest.mark.parametrize("kind", ["map", "flow"])
+def test_the_proved_rate_is_no_faster_than_the_sampled_one_which_is_the_datasets(kind):
+    pytest.importorskip("flint")
+    system = planar_system(planar_matrix("diff"), "feedback", 0.05)
+    ds = dl.lyapunov_function(system, kind=kind, starts=4)
+    plane, _, levels = dl.plot_lyapunov_function(ds).figure.axes
+    sampled, proved, _ = levels.lines
+    assert proved.get_ydata()[0] < sampled.get_ydata()[0]
+    np.testing.assert_allclose(-sampled.get_ydata()[:20], ds["largest_rate"].values[0, :20])
+    circle = next(line for name, line in labelled(plane).items() if name.startswith("proved"))
+    np.testing.assert_allclose(np.hypot(*circle.get_data()), float(ds["radius"][0]))
