@@ -78,7 +78,7 @@ def test_a_nilpotent_product_is_zero():
     ds = driven_by(end_to_end, np.broadcast_to([[0.0, 1.0], [0.0, 0.0]], (1, 3, 2, 2)))
     assert ds["log_singular_value"].values[0].tolist() == [[0, -np.inf], [-np.inf, -np.inf], [-np.inf, -np.inf]]
     assert (
-        "the largest singular value of ∂h_T/∂h_0 is exactly 0. None of the 2 singular values of ∂h_T/∂h_0 is at "
+        "the largest singular value of ∂h_T/∂h_0 is exactly 0. None of the 2 singular values is at "
         "least 0.1. Rounding leaves" in ds.attrs["verdict"]
     )
     assert np.isnan(ds["log_mean_modulus"].values[0]).all()
