@@ -72,14 +72,14 @@ class Script:
         """
         import matplotlib.pyplot as plt
 
-        from dynlab.plots import style
+        from dynlab.plots import layout, style
 
         results = _results(self, recompute, fast)
         said = told("sources.toml")["figures"][self.name]
         with style.style(self.size) as size, plt.rc_context({"figure.figsize": size}):
             drawn = self.draw(results)
             if not drawn.figure.texts:
-                style.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
+                layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
         return Made(said["title"], said["claim"], drawn.measured, drawn.figure, results, drawn.animation)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import of_map, share
 
 NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
@@ -27,7 +27,8 @@ ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no n
 BESIDE = 0.06  # of the window: so far a number stays from its attractor
 
 
-def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("Basins", SIZE, NEEDS)
+def plot_basins(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw each start in the colour of its attractor; fixed points and cycles as markers, others as dots.
 
     Numbers in the basins are those of the attractors, by the share of the starts that end on each.
@@ -44,9 +45,6 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     -------
     Axes
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        return style.panels(ds, [(plot_basins, artist)], SIZE, "Basins")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
     ways = [code for code in range(int(basin.min()), -2) if (basin == code).any()][::-1]  # in which orbits run away
     colours: list[Any] = [UNDECIDED, LEAVES, *map(_shade, range(count + len(ways)))]
@@ -84,7 +82,6 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ax.set_title("Where starts end (share of the starts)")
     labels = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
     style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, labels=labels, handlelength=3.2)
-    return ax
 
 
 def _patch(colour: Any, label: str) -> Patch:

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import number
 
 NEEDS = (
@@ -54,7 +54,18 @@ MOVING: dict[str, Any] = {"marker": "o", "ms": 2.4, "mew": 0.5, "mfc": "none", "
 MOST_NUMBERS = 3  # values of one kind that the legend lists
 
 
-def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    with style.style(SIZE) as size:
+        figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
+        plot_bifurcation(ds, ax=top, **artist)
+        _draw_leading(ds, bottom, **artist)
+        top.set_xlabel("")
+        layout.finish(ds, figure, "Bifurcations", {str(handle.get_label()): handle for handle in _legend(ds)})
+    return figure.axes[0]
+
+
+@layout.picture("Bifurcations", SIZE, NEEDS, figure=_figure)
+def plot_bifurcation(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw one coordinate of every branch over the parameter: solid where stable, dashed where not.
 
     Parameters
@@ -72,9 +83,6 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Axes
         Axes of the diagram.
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        return _figure(ds, **artist)
     if "visited" in ds:
         _draw_visited(ds, ax)
     _draw_branches(ds, ax, ds["branch_orbit"].values, **artist)
@@ -84,17 +92,6 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     ax.set_title("Branches" + " and what orbits visit" * ("visited" in ds))
     if not len(ds["branch_orbit"]):
         style.say(ax, "no isolated fixed point was found, and so no branch")
-    return ax
-
-
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style(SIZE) as size:
-        figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
-        plot_bifurcation(ds, ax=top, **artist)
-        _draw_leading(ds, bottom, **artist)
-        top.set_xlabel("")
-        style.finish(ds, figure, "Bifurcations", {str(handle.get_label()): handle for handle in _legend(ds)})
-    return figure.axes[0]
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import at_most, number
 
 SIZE = (7.6, 5.8)  # inches
@@ -19,7 +19,12 @@ NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound")
 RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound")
 
 
-def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    return layout.panels(ds, [(plot_box_bounds, artist), (_draw_rates, artist)], SIZE, "Bounds over a box", below=True)
+
+
+@layout.picture("Bounds over a box", SIZE, [*NORM, *RATE, "box_lower", "box_upper"], figure=_figure)
+def plot_box_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the common norm and the spectral radius at sampled states, the proved bound, and the border of contraction.
 
     Parameters
@@ -36,13 +41,8 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     Axes
         Of the norm.
     """
-    schema.check(ds, needs=[*NORM, *RATE, "box_lower", "box_upper"])
-    if ax is None:
-        drawn: list[style.Panel] = [(plot_box_bounds, artist), (_draw_rates, artist)]
-        return style.panels(ds, drawn, SIZE, "Bounds over a box", below=True)
     _draw_panel(ds, ax, NORM, 1.0, "contracts below 1", **artist)
     ax.set(xlabel="modulus or norm of the step's Jacobian", title="Norm and spectral radius")
-    return ax
 
 
 def _draw_rates(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import counted
 
+NEEDS = ("angle", "angle_error", "local_rate", "exponent", "determined", "smallest_angle")
 SIZE = (9.8, 3.9)  # inches
 MOST_DRAWN = 6  # orbits whose angles are drawn
 RANGE = (5, 95)  # percent of the local rates that a bar spans
@@ -18,7 +19,13 @@ MARKERS = "os^DvP"
 SEEN = 0.5  # degrees: a smaller error has no bar to see
 
 
-def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    angled = [(plot_covariant_vectors, artist)] if np.isfinite(ds["angle"]).any() else []
+    return layout.panels(ds, [*angled, (_draw_rates, {})], SIZE, "Covariant vectors")
+
+
+@layout.picture("Covariant vectors", SIZE, NEEDS, figure=_figure)
+def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the smallest angle between the unstable and the stable subspace along each orbit, with its error.
 
     Parameters
@@ -36,10 +43,6 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     Axes
         Of the angles, or of the exponents where these stand alone.
     """
-    schema.check(ds, needs=("angle", "angle_error", "local_rate", "exponent", "determined", "smallest_angle"))
-    if ax is None:
-        angled = [(plot_covariant_vectors, artist)] if np.isfinite(ds["angle"]).any() else []
-        return style.panels(ds, [*angled, (_draw_rates, {})], SIZE, "Covariant vectors")
     errors = np.degrees(ds["angle_error"].values)
     angles, lowest = np.degrees(ds["angle"].values), np.degrees(ds["smallest_angle"].values)
     known = np.flatnonzero(np.isfinite(angles).all(axis=1))[:MOST_DRAWN]
@@ -67,7 +70,6 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         style.say(ax, "no angle is known")
     ax.set(ylim=(-2, 92), yticks=range(0, 91, 15), title="Smallest angle, with its error")
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="unstable to stable (°)")
-    return ax
 
 
 def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:

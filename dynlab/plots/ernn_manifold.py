@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import subscript
 
 SAMPLE = 0  # the sequence that is drawn
@@ -57,7 +57,7 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
             name: _draw_network(ds, name, figure.add_subplot(places[0, i]), artist) for i, name in enumerate(order)
         }
         _draw_distance(ds, figure.add_subplot(places[0, 1] if grid is None else grid[1, :]))
-        style.finish(ds, figure, "Equilibrium manifold", style.entries(*drawn.values()))
+        layout.finish(ds, figure, "Equilibrium manifold", style.entries(*drawn.values()))
     return drawn[names[0]]
 
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.numerics.statistics import WRONG
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.attractor import plot_attractor
 from dynlab.words import percent
 
+NEEDS = ("mean_exponent", "mean_exponent_error", "running_exponent")
 SIZE = (9.8, 4.4)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most
 LINES = ("-", "--", "-.", ":")
@@ -26,7 +27,15 @@ STRIP = 0.03  # of the axes' height: the place of marks for exponents that are â
 Numbers = NDArray[np.float64]
 
 
-def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    panels: list[layout.Panel] = [(plot_lyapunov, artist), (_draw_running, {})]
+    if "visited" in ds and (ds["visited"] != ds["visited"][0]).any():  # one state makes no picture
+        panels.append((plot_attractor, {}))
+    return layout.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
+
+
+@layout.picture("Lyapunov exponents", SIZE, NEEDS, legend=2, figure=_figure)  # no marker beside the data
+def plot_lyapunov(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the exponents by their index, with error bars.
 
     Parameters
@@ -46,12 +55,6 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         sample's in grey.
     """
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
-    schema.check(ds, needs=[name, "mean_exponent", "mean_exponent_error", "running_exponent"])
-    if ax is None:
-        panels: list[style.Panel] = [(plot_lyapunov, artist), (_draw_running, {})]
-        if "visited" in ds and (ds["visited"] != ds["visited"][0]).any():  # one state makes no picture
-            panels.append((plot_attractor, {}))
-        return style.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
     values, mean, error = (ds[each].values for each in (name, "mean_exponent", "mean_exponent_error"))
     shown, error = np.where(np.isfinite(mean), mean, np.nan), np.where(np.isfinite(error), error, 0)
     gone, index = np.asarray(np.isneginf(values)), np.arange(1, len(mean) + 1)
@@ -76,8 +79,6 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
     ax.set(xlim=(0.4 - last / 100, last + 0.6), xlabel="index i", ylabel=style.label(ds[name]), title="Final estimates")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    style.legend_below(ax, 2)  # no marker beside the data
-    return ax
 
 
 def _set_scale(ax: Axes, low: Numbers, high: Numbers) -> None:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import number, of_map
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
@@ -112,7 +112,7 @@ def _figure(ds: xr.Dataset, points: list[int], fixed_point: int | None, **artist
                 if column == 1:
                     ax.set_yticks(np.arange(len(modes)), [_named(ds, point, mode) for mode in modes])
                     ax.set_ylabel(f"point {point}, {of_map(str(ds['kind'].values[point]))}")
-        style.finish(ds, figure, "Modes")
+        layout.finish(ds, figure, "Modes")
     return first
 
 

@@ -12,7 +12,7 @@ from matplotlib.gridspec import GridSpecBase, SubplotSpec
 from matplotlib.lines import Line2D
 
 from dynlab import schema
-from dynlab.plots import phase_portrait, style
+from dynlab.plots import layout, phase_portrait, style
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.words import number
 
@@ -60,7 +60,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
         ]
         if ax is None:
             time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
-            style.finish(ds, figure, "Phase portraits", legend_entries(drawn))
+            layout.finish(ds, figure, "Phase portraits", legend_entries(drawn))
     return drawn[0]
 
 

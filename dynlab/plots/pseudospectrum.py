@@ -9,11 +9,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.unit_circle import CIRCLE
 from dynlab.words import at_least, at_most, number
 
-SIZE, TALLER = (10.3, 5.2), 9.4  # inches, and the height with a close-up
+WIDTH, LOW, TALLER = 10.3, 5.2, 9.4  # inches: the height without and with a close-up
 MOST_LEVELS, FEWEST_LEVELS = 8, 3
 DECADES = 16  # of norms below 1 that are drawn
 SHADES = "Blues_r"  # the darker, the nearer to an eigenvalue
@@ -22,11 +22,20 @@ NO_GROWTH = 1e-3  # of log₁₀ of the Kreiss constant: where it is 1, which it
 SEEN = 5e-4  # of the window: what is smaller has no border to see
 READABLE = 3.0  # decades around 1 in which a number is written without a power of ten
 CLOSE_UP = "close_smallest_singular_value"
+NEEDS = ("smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm", CLOSE_UP)
 ROUNDING = 1e-12  # of a level that is rounded up, so much is what rounding left in it
 SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has no levels of its own
 
 
-def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    closer = bool(np.isfinite(ds["close_up_half_width"]))
+    near: list[layout.Panel] = [(_draw_close_up, artist)] * closer
+    drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
+    return layout.panels(ds, drawn, (WIDTH, TALLER if closer else LOW), "Pseudospectrum")
+
+
+@layout.picture("Pseudospectrum", (WIDTH, LOW), NEEDS, legend=2, figure=_figure)
+def plot_pseudospectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw borders of the ε-pseudospectra for ε = 1, 0.1, …, the eigenvalues, the numerical range, the stable region.
 
     Parameters
@@ -43,23 +52,15 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     Axes
         Of the complex plane.
     """
-    schema.check(ds, needs=["smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm", CLOSE_UP])
-    closer = bool(np.isfinite(ds["close_up_half_width"]))
-    if ax is None:
-        near: list[style.Panel] = [(_draw_close_up, artist)] * closer
-        drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
-        return style.panels(ds, drawn, (SIZE[0], TALLER) if closer else SIZE, "Pseudospectrum")
     plane = ds["smallest_singular_value"].transpose(schema.Y, schema.X)
     _draw_plane(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values, **artist)
     ax.set_title("Where errors of norm ε move eigenvalues")
-    if closer:
+    if np.isfinite(ds["close_up_half_width"]):
         point, half = complex(ds["instability_point"]), float(ds["close_up_half_width"])
         corner = point.real - half, point.imag - half
         ax.add_patch(Rectangle(corner, 2 * half, 2 * half, fill=False, ec=style.BLACK, zorder=6, label="close-up"))
     else:
         _draw_reach(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values)
-    style.legend_below(ax, 2)
-    return ax
 
 
 def _draw_close_up(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -69,7 +70,7 @@ def _draw_close_up(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     x, y = point.real + half * np.linspace(-1, 1, plane.shape[1]), point.imag + half * np.linspace(-1, 1, len(plane))
     _draw_plane(ds, ax, plane, x, y, **artist)
     _draw_reach(ds, ax, plane, x, y)
-    ax.set_title("Close-up: where the border is reached")
+    ax.set(title="Close-up: where the border is reached")
     ax.locator_params(nbins=5)
     ax.ticklabel_format(useOffset=False)
     style.legend_below(ax, 2)

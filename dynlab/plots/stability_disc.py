@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.phase_portrait import marker
 
 SIZE = (4.6, 4.2)  # inches
@@ -38,7 +38,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
     schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
     if ax is None:
-        return style.panels(ds, [(_with_legend, artist)], SIZE, "Eigenvalues")
+        return layout.panels(ds, [(_with_legend, artist)], SIZE, "Eigenvalues")
     values, stable = (ds[f"{'map' if is_map else 'flow'}_{name}"].values for name in ("eigenvalue", "stable"))
     values = values - 1 if is_flow and is_map else values
     centre, radius, title = _disc(ds, is_flow, is_map)
@@ -58,12 +58,10 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     style.cross(ax)
     if is_flow and is_map:
         _draw_rays(ds, ax)
-    seen: set[int] = set()
     for value, decided in zip(values.flat, np.repeat(stable, values.shape[-1]).tolist(), strict=True):
         side = _side(value, decided, is_map, centre)
-        options = marker(side, 6.5) | {"label": "" if side in seen else SIDES[side]} | artist
+        options = marker(side, 6.5) | {"label": style.once(ax, SIDES[side]) or ""} | artist
         ax.plot(value.real, value.imag, linestyle="none", zorder=5, **options)
-        seen.add(side)
     symbol = "ελ" if is_flow and is_map else "λ (1/s)" if is_flow else "μ"
     ax.set(xlabel=f"Re {symbol}", ylabel=f"Im {symbol}", title="Close-up, stretched" if close_up else title)
     if close_up:  # the upper half, where the circle through 0 lies at Re = −Im²/2 or so
