@@ -166,8 +166,8 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
         yscale="log",
         xlabel=f"s, entries of W ~ s N(0, 1/n), n = {UNITS}",
         ylabel="‖rule − gradient‖/‖gradient‖",
+        title="The more recurrence, the more it is off",
     )
-    ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
 
 
@@ -179,8 +179,11 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
     ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
     ax.annotate("as wrong as 0 would be", (1, 1), (0, -4), textcoords="offset points", va="top", color=style.GREY)
     ax.set_ylim(bottom=-0.08)
-    ax.set(xlabel="step t whose input the weights read", ylabel="‖rule − gradient‖/‖gradient‖")
-    ax.set_title("Only the last input column is right")
+    ax.set(
+        xlabel="step t whose input the weights read",
+        ylabel="‖rule − gradient‖/‖gradient‖",
+        title="Only the last input column is right",
+    )
     ax.legend(loc="lower left")
 
 

@@ -1,6 +1,5 @@
 """Companion to Figure 1 (h) of the AntisymmetricRNN paper: where Euler's map of W_diff loses the flow's stability."""
 
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -82,8 +81,14 @@ def _last_radius(step_size: float) -> np.ndarray:
 def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:
     ax.axvline(critical, color=style.BLACK, linewidth=1, linestyle="--", label=f"critical step {critical:.4f} s")
     ax.axvline(PAPER_STEP, color=style.GREY, linewidth=1, linestyle=":", label=f"the paper's step {PAPER_STEP:g} s")
-    band: dict[str, Any] = {"color": style.BLUE, "alpha": 0.25, "linewidth": 0}
-    ax.fill_between(sweep.step_size, sweep.smallest, sweep.largest, label="smallest to largest distance", **band)
+    ax.fill_between(
+        sweep.step_size,
+        sweep.smallest,
+        sweep.largest,
+        label="smallest to largest distance",
+        color=style.BLUE,
+        alpha=0.25,
+        linewidth=0,
+    )
     ax.plot(sweep.step_size, sweep.largest, "o-", ms=4, color=style.BLUE, label=f"largest after {STEPS:,} steps")
-    ax.set(xlabel=style.label(sweep.step_size), ylabel="distance from 0")
-    ax.set_title("Where orbits end")
+    ax.set(xlabel=style.label(sweep.step_size), ylabel="distance from 0", title="Where orbits end")

@@ -1,6 +1,5 @@
 """Figure 3 of the ERNN paper, redrawn: the network block of one inner Euler step, repeated K times."""
 
-from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, FancyBboxPatch
@@ -50,18 +49,25 @@ def draw(results: Results) -> Drawn:
     figure, ax = plt.subplots()
     ax.axis("off")
     ax.set(xlim=(-1.4, 15.1), ylim=(-0.7, 4.4), aspect="equal")
-    dashed: dict[str, Any] = {
-        "boxstyle": "round,pad=0.1",
-        "facecolor": "none",
-        "edgecolor": style.GREY,
-        "linestyle": "--",
-    }
-    ax.add_patch(FancyBboxPatch((0.35, -0.5), 13.1, 4.1, **dashed))
+    ax.add_patch(
+        FancyBboxPatch(
+            (0.35, -0.5), 13.1, 4.1, boxstyle="round,pad=0.1", facecolor="none", edgecolor=style.GREY, linestyle="--"
+        )
+    )
     for words, (x, y) in BOXES.items():
         half = HALF[0] * (1 + ("+" in words))
         corner = x - half, y - HALF[1]
-        box: dict[str, Any] = {"boxstyle": "round,pad=0", "facecolor": style.SHADED, "edgecolor": style.BLUE}
-        ax.add_patch(FancyBboxPatch(corner, 2 * half, 2 * HALF[1], zorder=3, **box))
+        ax.add_patch(
+            FancyBboxPatch(
+                corner,
+                2 * half,
+                2 * HALF[1],
+                zorder=3,
+                boxstyle="round,pad=0",
+                facecolor=style.SHADED,
+                edgecolor=style.BLUE,
+            )
+        )
         ax.text(x, y, words, ha="center", va="center", fontsize="x-large", zorder=4)
     for x in SUMS:
         ax.add_patch(Circle((x, 1.6), RADIUS, facecolor="none", edgecolor=style.BLACK))

@@ -114,8 +114,11 @@ def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
         ax.plot(drift[schema.TIME], _change(drift, name), lw=1.6, **look)
     ax.axhline(0, color=style.BLACK, ls=":", lw=1.4)
     ax.set_yscale("symlog", linthresh=LINEAR)
-    ax.set(xlabel="time (s)", ylabel="H(h)/H(h₀) − 1")
-    ax.set_title(f"Relative change of H = Σ log cosh(W₀h)ᵢ (linear within ±{LINEAR:g})")
+    ax.set(
+        xlabel="time (s)",
+        ylabel="H(h)/H(h₀) − 1",
+        title=f"Relative change of H = Σ log cosh(W₀h)ᵢ (linear within ±{LINEAR:g})",
+    )
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 

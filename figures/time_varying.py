@@ -113,6 +113,5 @@ def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
     step, norm = shears[schema.TIME].values, np.exp(shears["log_norm"].values)
     ax.plot(step, norm, "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns")
     ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |μ| promises")
-    ax.set(yscale="log", xlabel="step k", ylabel="norm of the product")
-    ax.set_title("Steps: (½, 2; 0, ½)\nand (½, 0; 2, ½)")
+    ax.set(yscale="log", xlabel="step k", ylabel="norm of the product", title="Steps: (½, 2; 0, ½)\nand (½, 0; 2, ½)")
     style.legend_below(ax, 1)

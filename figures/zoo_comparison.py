@@ -73,8 +73,12 @@ def draw(results: Results) -> Drawn:
         log_norm = results[f"{name}.gradient"]["log_norm"].median(schema.SAMPLE)
         below.plot(log_norm[schema.TIME], log_norm, color=colour, lw=2.2, label=title)
     figure.axes[1].set_ylabel("steps: Im μ")
-    below.set(xlabel="step t", ylabel="median of ln ‖$∂h_T/∂h_t$‖₂", ylim=(LOWEST, None))
-    below.set_title("What a change at step t still does at the last step, 128; on the dotted line nothing is lost")
+    below.set(
+        xlabel="step t",
+        ylabel="median of ln ‖$∂h_T/∂h_t$‖₂",
+        ylim=(LOWEST, None),
+        title="What a change at step t still does at the last step, 128; on the dotted line nothing is lost",
+    )
     below.legend(loc="lower right")
     return Drawn(figure, f"{measured(results['table'])} {INPUTS}")
 

@@ -39,8 +39,11 @@ def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         return
     last = visited.shape[1] - 1
     ax.plot(visited[:, 0] if last else np.arange(len(visited)), visited[:, last], **look | artist)
-    ax.set(xlabel="state h₁" if last else "place along the orbit", ylabel=f"state h{subscript(last + 1)}")
-    ax.set_title("States that the orbit visits")
+    ax.set(
+        xlabel="state h₁" if last else "place along the orbit",
+        ylabel=f"state h{subscript(last + 1)}",
+        title="States that the orbit visits",
+    )
 
 
 def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:

@@ -87,9 +87,13 @@ def plot_bifurcation(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         _draw_visited(ds, ax)
     _draw_branches(ds, ax, ds["branch_orbit"].values, **artist)
     settings = schema.settings(ds)
-    ax.set(xlim=(settings["lowest"], settings["highest"]), ylim=_in_view(ds))
-    ax.set(xlabel=style.label(ds["branch_parameter"]), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
-    ax.set_title("Branches" + " and what orbits visit" * ("visited" in ds))
+    ax.set(
+        xlim=(settings["lowest"], settings["highest"]),
+        ylim=_in_view(ds),
+        xlabel=style.label(ds["branch_parameter"]),
+        ylabel=f"state $h_{{{settings['observed'] + 1}}}$",
+        title="Branches" + " and what orbits visit" * ("visited" in ds),
+    )
     if not len(ds["branch_orbit"]):
         style.say(ax, "no isolated fixed point was found, and so no branch")
 
@@ -142,8 +146,11 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     if calm.size:
         high = min(high, TALLEST * max(border, float(np.abs(calm).max())))
     room = 0.08 * max(high - low, 1e-3)
-    ax.set(ylim=(low - room, high + room), ylabel="largest multiplier |μ|" if is_map else "largest Re λ (1/s)")
-    ax.set_title("Stable below the dotted line")
+    ax.set(
+        ylim=(low - room, high + room),
+        ylabel="largest multiplier |μ|" if is_map else "largest Re λ (1/s)",
+        title="Stable below the dotted line",
+    )
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:

@@ -61,8 +61,12 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, ...], border: float,
     for height, (name, colour, marker) in enumerate(zip(rows, (style.BLUE, style.ORANGE), "os", strict=True)):
         values = ds[name].values
         heights = height + generator.uniform(-SPREAD, SPREAD, len(values))
-        look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0}
-        ax.scatter(values, heights, label=ds[name].attrs["long_name"], **(look | artist))
+        ax.scatter(
+            values,
+            heights,
+            label=ds[name].attrs["long_name"],
+            **{"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0, **artist},
+        )
     ax.set(ylim=(-0.5, 2.1), yticks=[], ylabel="sampled states")
     ax.axvline(border, color=style.GREY, ls="--", lw=1.0, label=words)
     bound, (low, high) = float(ds[proved]), ax.dataLim.intervalx

@@ -46,8 +46,12 @@ def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     for place, (marker, colour) in enumerate(LOOKS):
         runs, whole = ds["run_eigenvalue"].values[place].ravel(), ds["eigenvalue"].values[place]
         ax.scatter(runs.real, runs.imag, s=6, marker=marker, color=colour, alpha=0.35, linewidths=0, zorder=2)
-        look: dict[str, Any] = {"s": 34 + 40 * place, "marker": marker, "facecolors": "none", "edgecolors": colour}
-        ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
+        ax.scatter(
+            whole.real,
+            whole.imag,
+            label=str(ds[schema.NETWORK].values[place]),
+            **{"s": 34 + 40 * place, "marker": marker, "facecolors": "none", "edgecolors": colour, **artist},
+        )
     shown = np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")])
     unit_circle.draw_circle(ax, label="unit circle: |μ| = 1")
     unit_circle.show(ax, shown, "μ")
@@ -89,7 +93,10 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     )
     for name, value, colour, dashes in lines:
         ax.axvline(value, color=colour, lw=1.6, ls=dashes, label=f"{name}: {number(value, 3)}")
-    ax.set(xlabel="mean distance of two runs", ylabel="ways to exchange runs")
-    ax.set_title(f"Distance of the networks (p = {number(p, 2)})")
+    ax.set(
+        xlabel="mean distance of two runs",
+        ylabel="ways to exchange runs",
+        title=f"Distance of the networks (p = {number(p, 2)})",
+    )
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     style.legend_below(ax, 2)

@@ -51,8 +51,13 @@ def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         colour, wrong = style.CYCLE[place], errors[sample] > SEEN
         low, high = (np.clip(angles[sample] + sign * errors[sample], 0, 90)[wrong] for sign in (-1, 1))
         ax.vlines(time[wrong], low, high, color=colour, lw=0.9, alpha=0.7)
-        look: dict[str, Any] = {"ls": "none", "ms": 3.5, "color": colour, "marker": MARKERS[place], "alpha": 0.7}
-        ax.plot(time, angles[sample], label=f"sample {sample}", mew=0, **look | artist)
+        ax.plot(
+            time,
+            angles[sample],
+            label=f"sample {sample}",
+            mew=0,
+            **{"ls": "none", "ms": 3.5, "color": colour, "marker": MARKERS[place], "alpha": 0.7, **artist},
+        )
         words = None if place else "smallest of all steps"
         ax.plot(
             ds["smallest_angle_time"].values[sample],
@@ -68,8 +73,13 @@ def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         style.legend_below(ax, 4)
     else:
         style.say(ax, "no angle is known")
-    ax.set(ylim=(-2, 92), yticks=range(0, 91, 15), title="Smallest angle, with its error")
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="unstable to stable (°)")
+    ax.set(
+        ylim=(-2, 92),
+        yticks=range(0, 91, 15),
+        title="Smallest angle, with its error",
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="unstable to stable (°)",
+    )
 
 
 def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
@@ -96,8 +106,11 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     if counts.any():
         ax.plot([], [], label=f"{RANGE[1] - RANGE[0]} % of the rates of single steps", **bar)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
-    ax.set(xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6), xlabel="index i")
-    ax.set_ylabel(f"exponent $\\Lambda_i$, or rate ({ds['exponent'].attrs['units']})")
+    ax.set(
+        xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6),
+        xlabel="index i",
+        ylabel=f"exponent $\\Lambda_i$, or rate ({ds['exponent'].attrs['units']})",
+    )
     unknown = int(np.isnan(mean).sum())
     ax.set_title("Exponents and rates" + f"; {unknown} of {len(mean)} −∞ or unknown" * bool(unknown))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))

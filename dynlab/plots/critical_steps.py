@@ -39,9 +39,13 @@ def plot_critical_steps(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     low, middle, high = style.quantiles(np.where(critical > 0, critical, np.nan), [0, 0.5, 1])
     if np.isfinite(middle).any():
         whole = len(time) > 1 and np.isfinite(middle).all()  # else a time beside gaps would not show
-        look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "marker": None if whole else ".", "zorder": 4}
         ax.fill_between(time, low, high, color=style.SKY, alpha=0.4, lw=0, label="least to largest sample")
-        ax.plot(time, middle, label="critical step: sample median", **look | artist)
+        ax.plot(
+            time,
+            middle,
+            label="critical step: sample median",
+            **{"color": style.BLUE, "lw": 1.8, "marker": None if whole else ".", "zorder": 4, **artist},
+        )
     if "mean_slope_step" in ds:
         formula = np.median(steps["mean_slope_step"].values, axis=0)
         ax.plot(time, formula, color=style.GREY, ls=":", lw=1.6, label=f"{FORMULA}: sample median", zorder=5)
@@ -59,8 +63,11 @@ def plot_critical_steps(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
             ax.plot([], [], ls="none", label=f"{words} at {share(float(which.mean()))} of the states")
     ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(np.abs(used)))))
     style.plain_numbers(ax)
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["critical_step"]))
-    ax.set_title(f"ε is unstable at {share(float((ds['stable'] == 0).mean()))} of the states")
+    ax.set(
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel=style.label(ds["critical_step"]),
+        title=f"ε is unstable at {share(float((ds['stable'] == 0).mean()))} of the states",
+    )
 
 
 @layout.picture(
@@ -79,8 +86,14 @@ def plot_diffusion_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """
     step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
     modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
-    look: dict[str, Any] = {"cmap": ListedColormap(SHADES), "norm": BoundaryNorm(MODULI, len(SHADES), extend="both")}
-    bands = ax.contourf(step, gamma, modulus, MODULI, extend="both", **look | artist)
+    bands = ax.contourf(
+        step,
+        gamma,
+        modulus,
+        MODULI,
+        extend="both",
+        **{"cmap": ListedColormap(SHADES), "norm": BoundaryNorm(MODULI, len(SHADES), extend="both"), **artist},
+    )
     bar = ax.figure.colorbar(bands, ax=ax, label=style.label(ds["plane_modulus"]), ticks=MODULI, pad=0.02)
     bar.set_ticklabels([f"{value:g}" for value in MODULI])
     border = ds["plane_critical_step"].values
@@ -102,7 +115,13 @@ def plot_diffusion_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     if np.isfinite(needed):
         words = f"least γ at which this ε is stable: {at_most(math.nextafter(needed, math.inf))}"
         ax.plot(used, needed, marker="D", ms=6, color=style.GROUND, label=words, **marks)
-    ax.set(xscale="log", yscale="log", xlim=step[[0, -1]], ylim=gamma[[0, -1]])
-    ax.set(xlabel=style.label(ds["plane_step_size"]), ylabel=style.label(ds["plane_diffusion"]))
-    ax.set_title("Where a step ε is stable")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=step[[0, -1]],
+        ylim=gamma[[0, -1]],
+        xlabel=style.label(ds["plane_step_size"]),
+        ylabel=style.label(ds["plane_diffusion"]),
+        title="Where a step ε is stable",
+    )
     style.legend_below(ax, 2, handles=[*stable, *ax.get_legend_handles_labels()[0]])

@@ -71,8 +71,10 @@ def plot_ernn_convergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
             ax.semilogy(iteration, values, label=None if place else label, **look)
     if np.isin(ends, GOES_THERE).any():
         _draw_prediction(ds, ax, iteration, distance)
-    ax.set(xlabel=style.label(ds[schema.ITERATION]))
-    ax.set_ylabel(style.label(ds["speed" if (ends == NONE).all() else "distance"]))
+    ax.set(
+        xlabel=style.label(ds[schema.ITERATION]),
+        ylabel=style.label(ds["speed" if (ends == NONE).all() else "distance"]),
+    )
     style.plain_numbers(ax)
     style.legend_below(ax, 2, handlelength=3.0)
 

@@ -13,7 +13,7 @@ BINS = 80
 
 
 @layout.picture("Spectrum of the inner flow", (5.6, 3.6), ["inner_eigenvalue", "inner_eigenvalue_error"], legend=3)
-def plot_ernn_spectrum(ds: xr.Dataset, ax: Axes, **artist: object) -> None:
+def plot_ernn_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw how often each real part occurs, those that an equilibrium must not have in another colour.
 
     Parameters
@@ -38,9 +38,16 @@ def plot_ernn_spectrum(ds: xr.Dataset, ax: Axes, **artist: object) -> None:
         ("above 0", real > error, style.UNSTABLE, "..."),
     ):
         counts = np.histogram(real[chosen], edges)[0] / len(real)
-        options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": style.GROUND, "linewidth": 0.2}
         label = f"{name}: {share(chosen.mean())}"
-        ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options | artist)
+        ax.bar(
+            edges[:-1],
+            counts,
+            np.diff(edges),
+            bottom,
+            align="edge",
+            label=label,
+            **{"color": colour, "hatch": hatch, "edgecolor": style.GROUND, "linewidth": 0.2, **artist},
+        )
         bottom += counts
     ax.axvline(0, color=style.BLACK, linewidth=0.8)
     name = f"real part of the {style.label(ds['inner_eigenvalue'])}"

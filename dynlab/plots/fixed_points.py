@@ -65,8 +65,14 @@ def plot_fixed_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ax.axvspan(-reach, 0, color=style.SHADED, lw=0, zorder=0)
     ax.locator_params(nbins=6)
     symbol, unit, place = ("λ", " (1/s)", "equilibrium") if flow else ("μ", "", "fixed point")
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-    ax.set(xlabel=f"Re {symbol}{unit}", ylabel=f"Im {symbol}{unit}", title=f"Eigenvalues {symbol} at each {place}")
+    ax.set(
+        xlim=(-reach, reach),
+        ylim=(-reach, reach),
+        aspect="equal",
+        xlabel=f"Re {symbol}{unit}",
+        ylabel=f"Im {symbol}{unit}",
+        title=f"Eigenvalues {symbol} at each {place}",
+    )
     if ds.sizes[schema.FIXED_POINT]:
         style.legend_below(ax, 2, title="large: the leading one of each point" if crowded else None)
     else:

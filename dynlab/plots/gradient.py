@@ -45,8 +45,13 @@ def plot_gradient(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
     low, high = ax.get_ylim()
     low, high = min(low, -LEAST), max(high, LEAST)
-    ax.set(xlim=(0, last), ylim=(low, high), xlabel=style.label(ds[schema.TIME]))
-    ax.set(ylabel="ln of the norm" if has_loss else STATE, title=f"← From T = {last:,} back to each earlier t")
+    ax.set(
+        xlim=(0, last),
+        ylim=(low, high),
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="ln of the norm" if has_loss else STATE,
+        title=f"← From T = {last:,} back to each earlier t",
+    )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     _mark_zeros(ds["log_norm"], ax)
     factors, wide = ax.secondary_yaxis("right", ylabel="the norm itself"), high - low > READABLE

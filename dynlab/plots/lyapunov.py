@@ -118,12 +118,14 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     for mode in followed:
         values = np.where(np.isfinite(running[:, :, mode]), running[:, :, mode], np.nan)
         known = ~np.isnan(values).all(axis=0)
-        look: dict[str, Any] = {
-            "color": style.CYCLE[mode],
-            "ls": LINES[mode],
-            "marker": "o" if len(time) == 1 else None,
-        }
-        ax.plot(time[known], np.nanmean(values[:, known], axis=0), label=f"$\\Lambda_{{{mode + 1}}}$", **look)
+        ax.plot(
+            time[known],
+            np.nanmean(values[:, known], axis=0),
+            label=f"$\\Lambda_{{{mode + 1}}}$",
+            color=style.CYCLE[mode],
+            ls=LINES[mode],
+            marker="o" if len(time) == 1 else None,
+        )
         if mode == 0 and len(values) > 1 and known.any():
             low, high = np.nanmin(values[:, known], axis=0), np.nanmax(values[:, known], axis=0)
             band = f"range of $\\Lambda_1$ over {len(values)} samples"

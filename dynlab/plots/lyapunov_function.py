@@ -68,8 +68,12 @@ def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     if sampled < extent:
         _draw_circle(ax, sampled, {"color": style.BLACK, "lw": 1.2, "ls": "--", "label": "sampled: V falls inside"})
     ax.plot(0, 0, "o", color=style.BLACK, ms=4, label="fixed point h*")
-    ax.set(aspect="equal", xlabel="T (h − h*), slowest direction", ylabel="second slowest direction")
-    ax.set_title(f"Fixed point {place}: V = |T (h − h*)|²")
+    ax.set(
+        aspect="equal",
+        xlabel="T (h − h*), slowest direction",
+        ylabel="second slowest direction",
+        title=f"Fixed point {place}: V = |T (h − h*)|²",
+    )
     style.legend_below(ax, 2)
 
 
@@ -131,6 +135,9 @@ def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
     ax.plot(radii, -bounds, "o", color=style.GREEN, ms=5)
     for place, at in zip(numbers, zip(radii, -bounds, strict=True), strict=True):
         ax.annotate(str(place), at, (4, 4), textcoords="offset points", color=style.GREEN)
-    ax.set(xlabel="level |T (h − h*)|", ylabel=f"−({style.label(ds['ratio'])}) at least")
-    ax.set_title("How fast V falls, by fixed point")
+    ax.set(
+        xlabel="level |T (h − h*)|",
+        ylabel=f"−({style.label(ds['ratio'])}) at least",
+        title="How fast V falls, by fixed point",
+    )
     style.legend_below(ax, 2)

@@ -55,7 +55,6 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
     fate = np.where(ds["eigenvalue"].values.imag < 0, "", ds["fate"].values)  # of a complex pair one
     numbers = np.arange(len(fate))[:, None]
-    small: dict[str, Any] = {"s": 12 if fate.size > CROWD else 24, "alpha": 0.7, "linewidths": 0}
     for name, (marker, colour, words) in FATES.items():
         for place, point in enumerate(points):
             own = (fate == name) & (numbers == point)
@@ -65,11 +64,24 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
                 ax.scatter(turns[own], height[own], **look | artist)
         others = (fate == name) & ~np.isin(numbers, points)
         if others.any():
-            ax.scatter(turns[others], height[others], marker=marker, color=colour, label=f"others: {words}", **small)
+            ax.scatter(
+                turns[others],
+                height[others],
+                marker=marker,
+                color=colour,
+                label=f"others: {words}",
+                s=12 if fate.size > CROWD else 24,
+                alpha=0.7,
+                linewidths=0,
+            )
     unit = ds["time_constant"].attrs["units"]
     both = "time constant τ, or doubling time" if (fate == "grows").any() else "time constant τ"
-    ax.set(yscale="log", xlabel=f"frequency ({ds['frequency'].attrs['units']})", ylabel=f"{both} ({unit})")
-    ax.set_title("How long modes last")
+    ax.set(
+        yscale="log",
+        xlabel=f"frequency ({ds['frequency'].attrs['units']})",
+        ylabel=f"{both} ({unit})",
+        title="How long modes last",
+    )
     ax.locator_params(axis="x", nbins=5)
     style.plain_numbers(ax)
     if np.isposinf(lasts).any():

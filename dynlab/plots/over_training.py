@@ -202,8 +202,13 @@ def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **a
     for name, values, colour in stack:
         for number, one in enumerate(values.T[values.any(axis=0)]):
             shown = None if number else ": ".join(filter(None, [label, name]))
-            look: dict[str, Any] = {"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85}
-            ax.fill_between(steps, below, below + one, label=shown, **look | artist)
+            ax.fill_between(
+                steps,
+                below,
+                below + one,
+                label=shown,
+                **{"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85, **artist},
+            )
             below = below + one
     ax.vlines(steps, 0, 1, color=style.BLACK, lw=0.4, alpha=0.4)  # where a checkpoint is
     ax.set(xlim=(steps[0], steps[-1]), ylim=(0, 1))

@@ -60,14 +60,19 @@ def plot_parameter_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     finite = leading[np.isfinite(leading)]
     low, high = np.quantile(finite, SPREAD) if len(finite) else (border, border)
     norm = TwoSlopeNorm(border, min(float(low), border - NARROWEST), max(float(high), border + NARROWEST))
-    look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True}
-    mesh = ax.pcolormesh(x, y, leading, **(look | artist))
+    mesh = ax.pcolormesh(
+        x, y, leading, **{"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True, **artist}
+    )
     if len(finite) and finite.min() < border < finite.max():
         ax.contour(x, y, leading, levels=[border], colors="black", linewidths=1.6)
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["leading"]), extend="both")
     none = "" if len(finite) == leading.size else "; empty: no fixed point"
-    ax.set_title(f"Black line: {'|μ| = 1' if border else 'Re λ = 0'}{none}")
-    ax.set(facecolor=style.FAINT, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    ax.set(
+        title=f"Black line: {'|μ| = 1' if border else 'Re λ = 0'}{none}",
+        facecolor=style.FAINT,
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+    )
 
 
 def _draw_periods(ds: xr.Dataset, ax: Axes) -> None:

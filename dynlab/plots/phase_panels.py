@@ -69,8 +69,9 @@ def draw_panel(one: xr.Dataset, ax: Axes, title: str, **artist: Any) -> Axes:
     plot_phase_plane(one.drop_vars("backward_orbit", errors="ignore"), ax=ax, **artist)  # too much in a small panel
     ax.set_title(f"{title}\n{_told(one)}", fontsize="medium")
     place = cast(SubplotSpec, ax.get_subplotspec())
-    ax.set_xlabel(ax.get_xlabel() if place.is_last_row() else "")
-    ax.set_ylabel(ax.get_ylabel() if place.is_first_col() else "")
+    ax.set(
+        xlabel=ax.get_xlabel() if place.is_last_row() else "", ylabel=ax.get_ylabel() if place.is_first_col() else ""
+    )
     return ax
 
 

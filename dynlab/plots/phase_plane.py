@@ -69,8 +69,13 @@ def plot_phase_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 def _set_window(ds: xr.Dataset, ax: Axes) -> None:
     x, y = (ds[axis].values[[0, -1]] for axis in (schema.X, schema.Y))
     alike = max(np.ptp(x), np.ptp(y)) < FLAT * min(np.ptp(x), np.ptp(y))
-    ax.set(xlim=x, ylim=y, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
-    ax.set_aspect("equal" if alike else "auto")
+    ax.set(
+        xlim=x,
+        ylim=y,
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+        aspect="equal" if alike else "auto",
+    )
 
 
 def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:

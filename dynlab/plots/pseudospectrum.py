@@ -96,8 +96,13 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: n
     look: dict[str, Any] = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5}
     look |= {"ms": 4 if few else 2.2, "mew": 0.6 if few else 0.25}
     ax.plot(values.real, values.imag, label="eigenvalues", **look | artist)
-    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    ax.set(
+        xlim=x[[0, -1]],
+        ylim=y[[0, -1]],
+        aspect="equal",
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+    )
 
 
 def _draw_reach(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
@@ -160,8 +165,12 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     ends = np.concatenate([norms[known], promise, [growth], [kreiss] if np.isfinite(kreiss) else []])
     low, high = max(float(ends.min()), -DECADES), float(ends.max())
     pad = max(0.06 * (high - low), 0.1)
-    ax.set(ylim=(low - pad, high + pad), ylabel=name, title="Norms, before the eigenvalues decide")
-    ax.set_xlabel(style.label(ds[schema.TIME]) if schema.settings(ds)["flow"] else "power k")
+    ax.set(
+        ylim=(low - pad, high + pad),
+        ylabel=name,
+        title="Norms, before the eigenvalues decide",
+        xlabel=style.label(ds[schema.TIME]) if schema.settings(ds)["flow"] else "power k",
+    )
     whole = high - low < READABLE
     fine = np.log10([1.0, 2.0, 5.0])[:, None] + np.arange(-READABLE - 1, READABLE + 1)
     ax.yaxis.set_major_locator(FixedLocator(fine.ravel()) if whole else MaxNLocator(7, integer=True))

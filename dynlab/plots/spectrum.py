@@ -115,8 +115,11 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
             ax.fill_between(times, *edges, color=colour, linewidth=0, label=f"{name} of the modes")
         middle = values.median([schema.SAMPLE, schema.MODE]).values
         ax.plot(times, middle, **{"color": style.BLUE, "label": "median of the modes"} | line)
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="Re λ (1/s)" if is_flow else "|μ|")
-    ax.set_title("Re λ(t) of the flow" if is_flow else "Moduli |μ(t)|")
+    ax.set(
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="Re λ (1/s)" if is_flow else "|μ|",
+        title="Re λ(t) of the flow" if is_flow else "Moduli |μ(t)|",
+    )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
@@ -136,8 +139,11 @@ def plot_spectral_radius(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     known = schema.known(ds, "spectral_radius")
     draw_samples(ds["spectral_radius"].where(known), ax, colour=style.BLUE, **artist)
     where = "" if known.all() else f", known at {share(float(known.mean()))}"
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
-    ax.set_title(rf"Spectral radius of $\partial h_t/\partial h_{{t-1}}${where}")
+    ax.set(
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="spectral radius",
+        title=rf"Spectral radius of $\partial h_t/\partial h_{{t-1}}${where}",
+    )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.ticklabel_format(axis="y", useOffset=False)
 

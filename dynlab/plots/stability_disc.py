@@ -112,13 +112,28 @@ def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
 
 def _draw_rays(ds: xr.Dataset, ax: Axes) -> None:
     """From 0 (ε = 0) to ελ, and where the critical step puts it on the circle."""
-    ray: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9, "zorder": 3}
-    cross: dict[str, Any] = {"ms": 7, "color": style.BLACK, "mec": style.GROUND, "zorder": 6, "ls": "none"}
     steps = ds["critical_step"].values
     moved, critical = ds["map_eigenvalue"].values - 1, steps[:, None] * ds["flow_eigenvalue"].values
     on_circle = critical[(steps[:, None] > 0) & (np.abs(np.abs(1 + critical) - 1) < 1e-9)]
     for number, value in enumerate([*moved.flat, *on_circle]):
-        ax.plot([0, value.real], [0, value.imag], label="" if number else "ελ as ε grows", **ray)
+        ax.plot(
+            [0, value.real],
+            [0, value.imag],
+            label="" if number else "ελ as ε grows",
+            color=style.GREY,
+            linewidth=0.9,
+            zorder=3,
+        )
     words = f"critical step {steps[0]:.3g} s" if len(steps) == 1 else "critical steps"
     if len(on_circle):
-        ax.plot(on_circle.real, on_circle.imag, marker="X", label=words, **cross)
+        ax.plot(
+            on_circle.real,
+            on_circle.imag,
+            marker="X",
+            label=words,
+            ms=7,
+            color=style.BLACK,
+            mec=style.GROUND,
+            zorder=6,
+            ls="none",
+        )

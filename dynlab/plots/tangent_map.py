@@ -60,8 +60,13 @@ def plot_tangent_map(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ax.quiver(x[some], y[some], arrows[..., 0], arrows[..., 1], **options | look)
     _draw_modes(ds, ax, 2 * abs(float(x[-1])))
     ax.plot(0, 0, "o", ms=6, color=style.GROUND, mec=style.BLACK, zorder=5, label="the state p")
-    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    ax.set(
+        xlim=x[[0, -1]],
+        ylim=y[[0, -1]],
+        aspect="equal",
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+    )
 
 
 def _draw_modes(ds: xr.Dataset, ax: Axes, length: float) -> None:

@@ -48,16 +48,26 @@ def plot_theory_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         places = np.clip((ends - low + ROOM * width) / ((high - low) + 2 * ROOM * width), 0, 1)
         left, right = places[:2]
         ax.barh(row, max(right - left, 0.005), left=left, height=HIGH, color=style.FAINT, zorder=1)
-        look: dict[str, Any] = {"color": style.BLUE, "lw": 3, "marker": "|", "ms": 8, "mew": 3}
-        ax.plot(places[2:], [row, row], zorder=3, **look | artist)
+        ax.plot(
+            places[2:],
+            [row, row],
+            zorder=3,
+            **{"color": style.BLUE, "lw": 3, "marker": "|", "ms": 8, "mew": 3, **artist},
+        )
         quantity, outcome = str(one["quantity"].values), str(one["outcome"].values)
         colour, sign = LOOK[outcome]
         up_to = "<" if " < " in quantity else "≤"
         words = f"theory {_interval(ends[0], ends[1], up_to)}; measured {_interval(ends[2], ends[3])}"
         ax.text(0, row - HIGH, f"{style.subscripts(quantity)}   {words}", va="center")
         ax.text(1, row - HIGH, f"{sign} {outcome}", va="center", ha="right", color=colour, weight="bold")
-    ax.set(xlim=(0, 1), ylim=(count - 0.6, -0.7), xticks=[], yticks=[], xlabel="each row on its own scale")
-    ax.set_title("Grey: theory allows; blue: measured")
+    ax.set(
+        xlim=(0, 1),
+        ylim=(count - 0.6, -0.7),
+        xticks=[],
+        yticks=[],
+        xlabel="each row on its own scale",
+        title="Grey: theory allows; blue: measured",
+    )
 
 
 def _interval(low: float, high: float, up_to: str = "≤") -> str:
