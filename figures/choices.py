@@ -12,7 +12,7 @@ from dynlab.words import joined
 
 from .measurements import Results, trainings
 from .scores import DIVERGED, NOT_RUN
-from .scripts import Table, TableScript
+from .scripts import Table, table_script
 from .training_queue import Queued, held_out_accuracy, queue
 
 SETTINGS = {"step_size": "ε", "gamma": "γ", "sigma_w": "σ_w"}  # beside the learning rate
@@ -69,7 +69,9 @@ def tried(recorded: xr.Dataset) -> xr.Dataset:
     )
 
 
-def _make(results: Results) -> Table:
+@table_script("choices")
+def table(results: Results) -> Table:
+    """Return every candidate with its settings, its held-out accuracy and what became of it."""
     ds = tried(trainings())
     one_by_one = [ds.sel({schema.TRAINING: name}) for name in ds[schema.TRAINING].values]
     numeric = ["learning rate", *SETTINGS.values(), "iterations", "on held-out images"]
@@ -81,9 +83,6 @@ def _make(results: Results) -> Table:
         numeric,
         ds,
     )
-
-
-table = TableScript("choices", _make)
 
 
 def _row(one: xr.Dataset) -> list[str]:

@@ -12,7 +12,7 @@ from dynlab.plots import style
 from dynlab.words import number, percent
 
 from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, script
 from .tutorial import (
     GRADIENT,
     LOOK,
@@ -44,7 +44,8 @@ def compute(fast: bool) -> Results:
     }
 
 
-def draw(results: Results) -> Drawn:
+@script("collapsed-rule", (10.4, 8.6), compute)
+def figure(results: Results) -> Drawn:
     """Draw how far the rule is off, and what it does to the training."""
     training, starts, columns = (results[name] for name in ("training", "starts", "columns"))
     figure, axes = plt.subplots(2, 2)
@@ -55,9 +56,6 @@ def draw(results: Results) -> Drawn:
     _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "With Huber's loss it ends a little worse")
     axes[1, 1].set(ylabel="error (r.m.s.) in training", yscale="log")
     return Drawn(figure, measured(training, starts, columns))
-
-
-figure = Script("collapsed-rule", draw, (10.4, 8.6), compute)
 
 
 def compared(rule: Tensor, true: Tensor) -> tuple[float, float, float]:

@@ -1,6 +1,5 @@
 """Companion to Figure 1 (h) of the AntisymmetricRNN paper: where Euler's map of W_diff loses the flow's stability."""
 
-
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -16,7 +15,7 @@ from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 
 from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, script
 
 PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)
@@ -34,7 +33,8 @@ def compute(fast: bool) -> Results:
     return {"below": below, "above": above, "radius": _radii(COARSE if fast else SWEEP)}
 
 
-def draw(results: Results) -> Drawn:
+@script("critical-step", (11.0, 4.4), compute)
+def figure(results: Results) -> Drawn:
     """Draw both portraits, and the closed curve that grows beside them."""
     below, above, sweep = (results[name] for name in ("below", "above", "radius"))
     critical = float(above["critical_step"][0])
@@ -44,7 +44,6 @@ def draw(results: Results) -> Drawn:
         ax.set_title(f"ε = {step:g} s: {ds['map_kind'].values[0]}")
     time_bar(above, figure, ax=portraits, location="bottom", shrink=0.5, pad=0.02, aspect=40)
     _plot_radii(sweep, critical, last)
-    handles, labels = last.get_legend_handles_labels()
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     measured = (
         f"The flow's {above['flow_kind'].values[0]} is stable for Euler's map only up to ε = {critical:.6f} s. At "
@@ -52,10 +51,7 @@ def draw(results: Results) -> Drawn:
         f"and orbits end on a closed curve of radius {float(at_paper.smallest):.3f} to {float(at_paper.largest):.3f} "
         f"that tanh's saturation makes, not diffusion."
     )
-    return Drawn(figure, measured, legend_entries(portraits) | dict(zip(labels, handles, strict=True)))
-
-
-figure = Script("critical-step", draw, (11.0, 4.4), compute)
+    return Drawn(figure, measured, legend_entries(portraits) | style.entries(last))
 
 
 def _radii(step_sizes: np.ndarray) -> xr.Dataset:

@@ -1,13 +1,12 @@
 """Figure 3 of the ERNN paper, redrawn: the network block of one inner Euler step, repeated K times."""
 
-
 import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, FancyBboxPatch
 
 from dynlab.plots import style
 
 from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, script
 
 BOXES = {"U": (2.6, 1.6), "$W x_k + b$": (4.4, 0.1), "P = U": (6.2, 1.6), "φ": (8.1, 1.6), "$η_k^{(i)}$": (11.2, 1.6)}
 SUMS = (1.0, 4.4, 9.7, 12.8)  # in the row at height 1.6
@@ -44,7 +43,8 @@ WORDS = (
 )
 
 
-def draw(results: Results) -> Drawn:
+@script("ernn-3", (11.0, 3.8))
+def figure(results: Results) -> Drawn:
     """Draw the block; there is nothing to compute."""
     figure, ax = plt.subplots()
     ax.axis("off")
@@ -79,6 +79,3 @@ def draw(results: Results) -> Drawn:
     for words, place in TEXTS.items():
         ax.text(*place, words, ha="center", va="bottom", fontsize="large")
     return Drawn(figure, WORDS)
-
-
-figure = Script("ernn-3", draw, (11.0, 3.8))

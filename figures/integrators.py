@@ -23,7 +23,7 @@ from dynlab.trajectories.simulation import simulate
 from dynlab.words import at_most, capital, number
 
 from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, script
 
 STEP, STEPS, FEWER = 0.2, 1000, 100
 START = (0.0, 0.5)
@@ -56,7 +56,8 @@ def compute(fast: bool) -> Results:
     return found
 
 
-def draw(results: Results) -> Drawn:
+@script("integrators", (12.0, 9.6), compute)
+def figure(results: Results) -> Drawn:
     """Draw a column for each integrator, and the energy of all below."""
     drift, exact = results["energy"].isel({schema.TIME: slice(SHOWN + 1)}), results["exact"]
     regions = {name: results[f"region-{name}"] for name in INTEGRATORS}
@@ -79,9 +80,6 @@ def draw(results: Results) -> Drawn:
         f"the last {TURN} of them": Line2D([], [], color=style.BLACK, lw=THICK),
     }
     return Drawn(figure, _measured(regions, drift, shown), named)
-
-
-figure = Script("integrators", draw, (12.0, 9.6), compute)
 
 
 def _in_percent(change: float) -> str:

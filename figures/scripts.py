@@ -58,8 +58,8 @@ class Script:
 
     name: str
     draw: Callable[[Results], Drawn]
-    size: tuple[float, float] = (8.0, 5.0)
-    compute: Callable[[bool], Results] | None = None
+    size: tuple[float, float]
+    compute: Callable[[bool], Results] | None
     of: str = ""
 
     def __call__(self, fast: bool = False, recompute: bool = False) -> Made:
@@ -81,6 +81,13 @@ class Script:
             if not drawn.figure.texts:
                 layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
         return Made(said["title"], said["claim"], drawn.measured, drawn.figure, results, drawn.animation)
+
+
+def script(
+    name: str, size: tuple[float, float] = (8.0, 5.0), compute: Callable[[bool], Results] | None = None
+) -> Callable[[Callable[[Results], Drawn]], Script]:
+    """Make a `Script` of the function that draws it."""
+    return lambda draw: Script(name, draw, size, compute)
 
 
 @dataclass(frozen=True)
@@ -135,11 +142,18 @@ class TableScript:
 
     name: str
     make: Callable[[Results], Table]
-    compute: Callable[[bool], Results] | None = None
-    of: str = ""
+    compute: Callable[[bool], Results] | None
+    of: str
 
     def __call__(self, recompute: bool = False) -> Table:
         return self.make(_results(self, recompute))
+
+
+def table_script(
+    name: str, compute: Callable[[bool], Results] | None = None, of: str = ""
+) -> Callable[[Callable[[Results], Table]], TableScript]:
+    """Make a `TableScript` of the function that makes its table."""
+    return lambda make: TableScript(name, make, compute, of)
 
 
 def _results(script: Script | TableScript, recompute: bool, fast: bool = False) -> Results:

@@ -16,7 +16,7 @@ from dynlab.trajectories.simulation import simulate
 from dynlab.words import power, ranging
 
 from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, script
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
@@ -34,7 +34,8 @@ def compute(fast: bool) -> Results:
     return {"solution": solution, "growth": flow, "shears": _of_shears()}
 
 
-def draw(results: Results) -> Drawn:
+@script("time-varying", (12.5, 4.6), compute)
+def figure(results: Results) -> Drawn:
     """Draw both beside what their eigenvalues promise."""
     solution, flow, shears = (results[name] for name in ("solution", "growth", "shears"))
     states, times = solution["trajectory"].values[0], solution[schema.TIME].values
@@ -50,9 +51,6 @@ def draw(results: Results) -> Drawn:
         f"{power(float(shears['log_norm'][-1]))}, where the eigenvalues promise {power(PRODUCTS * np.log(SIDE))}."
     )
     return Drawn(figure, measured)
-
-
-figure = Script("time-varying", draw, (12.5, 4.6), compute)
 
 
 def _of_flow(times: NDArray[np.float64], y: NDArray[np.float64], eigenvalues: NDArray[np.complex128]) -> xr.Dataset:

@@ -19,7 +19,7 @@ from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
 from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, script
 
 NETWORKS = {
     "RNN": "rnn-har2-tanh",
@@ -55,7 +55,8 @@ def compute(fast: bool) -> Results:
     return found | {"table": _table(analysed)}
 
 
-def draw(results: Results) -> Drawn:
+@script("zoo", (12.0, 7.0), compute)
+def figure(results: Results) -> Drawn:
     """Draw the eigenvalues of the steps of each network, and below them the median gradients of all."""
     figure = plt.figure()
     grid = figure.add_gridspec(2, len(NETWORKS), height_ratios=[1.0, 1.3])
@@ -81,9 +82,6 @@ def draw(results: Results) -> Drawn:
     )
     below.legend(loc="lower right")
     return Drawn(figure, f"{measured(results['table'])} {INPUTS}")
-
-
-figure = Script("zoo", draw, (12.0, 7.0), compute)
 
 
 def _analyse(name: str, fast: bool) -> dict[str, xr.Dataset]:

@@ -11,12 +11,11 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import subscript
 
-SIZE = (5.4, 4.6)  # inches
 COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
 FEW = 100  # states, which are drawn larger
 
 
-@layout.picture("Attractor", SIZE, ["visited"])
+@layout.picture("Attractor", (5.4, 4.6), needs=["visited"])
 def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the states that an orbit visits: of two on their plane, of three by the first and the last.
 

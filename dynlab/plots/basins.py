@@ -14,9 +14,7 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import of_map, share
 
-NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
 MOST_NAMED = 10  # attractors in the legend
-SIZE = (5.8, 5.6)  # inches
 LIGHT = (0.45, 0.75, 0.22)  # opacity of a basin's colour; one that comes again has another shade
 FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
@@ -27,7 +25,11 @@ ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no n
 BESIDE = 0.06  # of the window: so far a number stays from its attractor
 
 
-@layout.picture("Basins", SIZE, NEEDS)
+@layout.picture(
+    "Basins",
+    (5.8, 5.6),
+    needs=("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction"),
+)
 def plot_basins(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw each start in the colour of its attractor; fixed points and cycles as markers, others as dots.
 

@@ -13,18 +13,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import number
 
-NEEDS = (
-    "point_branch",
-    "point_bifurcation",
-    "branch_parameter",
-    "branch_orbit",
-    "eigenvalue",
-    "stable",
-    "bifurcation_kind",
-    "bifurcation_parameter",
-    "bifurcation_period",
-)
-SIZE = (8.4, 6.2)  # inches
 MARGIN = 0.06  # of what is in view
 # A branch that runs off to the bound would leave no room for the others: the view ends at so many times the reach of
 # what is visited at nine of ten values of the parameter.
@@ -55,7 +43,7 @@ MOST_NUMBERS = 3  # values of one kind that the legend lists
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style(SIZE) as size:
+    with style.style((8.4, 6.2)) as size:
         figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
         plot_bifurcation(ds, ax=top, **artist)
         _draw_leading(ds, bottom, **artist)
@@ -64,7 +52,20 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return figure.axes[0]
 
 
-@layout.picture("Bifurcations", SIZE, NEEDS, figure=_figure)
+@layout.picture(
+    needs=(
+        "point_branch",
+        "point_bifurcation",
+        "branch_parameter",
+        "branch_orbit",
+        "eigenvalue",
+        "stable",
+        "bifurcation_kind",
+        "bifurcation_parameter",
+        "bifurcation_period",
+    ),
+    figure=_figure,
+)
 def plot_bifurcation(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw one coordinate of every branch over the parameter: solid where stable, dashed where not.
 

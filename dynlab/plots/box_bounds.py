@@ -10,7 +10,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import at_most, number
 
-SIZE = (7.6, 5.8)  # inches
 HEIGHTS = 20  # the seed of heights that keep dots apart: another than that of the states that the dots are of
 FAR = 2.0  # times what is sampled: a bound farther off is an arrow
 SPREAD = 0.22  # half the height of a row of dots
@@ -20,10 +19,12 @@ RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound")
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    return layout.panels(ds, [(plot_box_bounds, artist), (_draw_rates, artist)], SIZE, "Bounds over a box", below=True)
+    return layout.panels(
+        ds, [(plot_box_bounds, artist), (_draw_rates, artist)], (7.6, 5.8), "Bounds over a box", below=True
+    )
 
 
-@layout.picture("Bounds over a box", SIZE, [*NORM, *RATE, "box_lower", "box_upper"], figure=_figure)
+@layout.picture(needs=[*NORM, *RATE, "box_lower", "box_upper"], figure=_figure)
 def plot_box_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the common norm and the spectral radius at sampled states, the proved bound, and the border of contraction.
 

@@ -11,8 +11,6 @@ from dynlab import schema
 from dynlab.plots import layout, style, unit_circle
 from dynlab.words import number
 
-NEEDS = ("eigenvalue", "run_eigenvalue", "relabelled_distance", "between_runs", "within_runs")
-SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
 ALIKE = 1e-6  # of their size: distances that differ by less are one
 SMALLEST = 1e-3  # of a step: distances below are equal, as in the test
@@ -21,10 +19,14 @@ BINS = 12
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     both = ds.assign_attrs(system=" and ".join(ds[schema.NETWORK].values), source="")
-    return layout.panels(both, [(plot_compare, artist), (_draw_distances, {})], SIZE, "Comparison")
+    return layout.panels(both, [(plot_compare, artist), (_draw_distances, {})], (9.2, 5.0), "Comparison")
 
 
-@layout.picture("Comparison", SIZE, NEEDS, legend=2, figure=_figure)
+@layout.picture(
+    needs=("eigenvalue", "run_eigenvalue", "relabelled_distance", "between_runs", "within_runs"),
+    legend=2,
+    figure=_figure,
+)
 def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the eigenvalues of both networks' maps, small those of their runs, and the distances of relabelled runs.
 

@@ -11,8 +11,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import counted
 
-NEEDS = ("angle", "angle_error", "local_rate", "exponent", "determined", "smallest_angle")
-SIZE = (9.8, 3.9)  # inches
 MOST_DRAWN = 6  # orbits whose angles are drawn
 RANGE = (5, 95)  # percent of the local rates that a bar spans
 MARKERS = "os^DvP"
@@ -21,10 +19,12 @@ SEEN = 0.5  # degrees: a smaller error has no bar to see
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     angled = [(plot_covariant_vectors, artist)] if np.isfinite(ds["angle"]).any() else []
-    return layout.panels(ds, [*angled, (_draw_rates, {})], SIZE, "Covariant vectors")
+    return layout.panels(ds, [*angled, (_draw_rates, {})], (9.8, 3.9), "Covariant vectors")
 
 
-@layout.picture("Covariant vectors", SIZE, NEEDS, figure=_figure)
+@layout.picture(
+    needs=("angle", "angle_error", "local_rate", "exponent", "determined", "smallest_angle"), figure=_figure
+)
 def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the smallest angle between the unstable and the stable subspace along each orbit, with its error.
 

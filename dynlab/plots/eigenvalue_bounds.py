@@ -11,7 +11,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import digits_against, number, unit_after
 
-NEEDS = ("limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest", "only_above")
 WIDTH, ROW = 8.6, 0.62  # inches
 LOOK = {  # colour and marker, so that grey print tells them apart
     "holds": (style.GREEN, "o"),
@@ -29,7 +28,11 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, [(plot_eigenvalue_bounds, artist)], size, "Bounds")
 
 
-@layout.picture("Bounds", (WIDTH, ROW), NEEDS, legend=6, figure=_figure)
+@layout.picture(
+    needs=("limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest", "only_above"),
+    legend=6,
+    figure=_figure,
+)
 def plot_eigenvalue_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the range of all that was measured for each bound, and the number that decides, with its error.
 

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from dynlab import schema
 from dynlab.plots import layout, style
 
-SIZE = (10.3, 5.2)  # inches
 LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every picture
     "euler": {"color": style.VERMILION, "ls": "-", "label": "Euler"},
     "midpoint": {"color": style.ORANGE, "ls": "--", "label": "explicit midpoint"},
@@ -23,10 +22,10 @@ SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    return layout.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
+    return layout.panels(ds, [(plot_energy, artist), (_draw_drift, {})], (10.3, 5.2), "Energy")
 
 
-@layout.picture("Energy", SIZE, ["exact_energy", "energy", "drift"], legend=3, figure=_figure)
+@layout.picture(needs=["exact_energy", "energy", "drift"], legend=3, figure=_figure)
 def plot_energy(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw H against time: of the flow and of each integrator, a line a sample.
 

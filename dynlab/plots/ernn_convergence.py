@@ -10,8 +10,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import counted
 
-NEEDS = ("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status")
-SIZE = (9.6, 4.8)  # inches
 STAYS, NONE, ROUNDING = "stays at the equilibrium", "no equilibrium to converge to", 2.0**-52
 # Colour and dashes by outcome; without an equilibrium there is no distance, and the speed stands in its place.
 LOOKS = {
@@ -34,7 +32,11 @@ PREDICTED, NEAR = "predicted from the eigenvalues at the equilibrium", "rate nea
 LOWEST = 1e-17  # distances of 0 are drawn nowhere: below rounding a logarithmic axis tells nothing
 
 
-@layout.picture("Inner iterates and equilibrium", SIZE, NEEDS)
+@layout.picture(
+    "Inner iterates and equilibrium",
+    (9.6, 4.8),
+    needs=("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status"),
+)
 def plot_ernn_convergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw distance to the equilibrium against the iteration, the median of each outcome, on a logarithmic axis.
 

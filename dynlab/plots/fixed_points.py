@@ -12,7 +12,6 @@ from dynlab.plots import layout, style
 from dynlab.plots.unit_circle import draw_circle
 from dynlab.words import of_map
 
-NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZES = ((6.0, 6.2), (9.4, 5.4))  # inches, of one panel and of two
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
@@ -25,7 +24,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, drawn, SIZES[len(drawn) - 1], "Equilibria" if _of_flow(ds) else "Fixed points")
 
 
-@layout.picture("Fixed points", SIZES[0], NEEDS, figure=_figure)
+@layout.picture(needs=("eigenvalue", "kind", "stable", "status"), figure=_figure)
 def plot_fixed_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw eigenvalues at each point: directions grow outside the unit circle, of a flow right of the imaginary axis.
 

@@ -13,15 +13,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import number, share, with_error
 
-NEEDS = (
-    "trajectory",
-    "fixed_point_position",
-    "unstable_direction",
-    "unstable_manifold",
-    "explained_variance",
-    "stable",
-    "status",
-)
 PANEL = (5.0, 4.6)  # inches
 MOST_DRAWN = 24  # trajectories: more are a cloud
 LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
@@ -49,7 +40,19 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return ax
 
 
-@layout.picture("State space", PANEL, NEEDS, legend=2, figure=_figure)
+@layout.picture(
+    needs=(
+        "trajectory",
+        "fixed_point_position",
+        "unstable_direction",
+        "unstable_manifold",
+        "explained_variance",
+        "stable",
+        "status",
+    ),
+    legend=2,
+    figure=_figure,
+)
 def plot_geometry(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw trajectories and fixed points on the first two principal components, or three where `ax` is spatial.
 

@@ -23,7 +23,7 @@ ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and 
 BANDS = ((0.0, 1.0, f"{style.BLUE}2A", "all"), (0.25, 0.75, f"{style.BLUE}66", "middle half"))  # of many values
 
 
-@layout.picture("Gradient", SIZE, ["log_norm"], legend=3)
+@layout.picture("Gradient", SIZE, needs=["log_norm"], legend=3)
 def plot_gradient(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the natural logarithm of ‖∂h_T/∂h_t‖₂ over t, and of ‖∂L/∂h_t‖₂ where there is a loss.
 
@@ -84,7 +84,7 @@ def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
     ax.annotate(words, (first, 0), (4, 6), ax.get_xaxis_transform(), "offset points", color=style.VERMILION)
 
 
-@layout.picture("End-to-end Jacobian", SIZE, ["log_singular_value", "log_mean_modulus", "resolved"], legend=3)
+@layout.picture("End-to-end Jacobian", SIZE, needs=["log_singular_value", "log_mean_modulus", "resolved"], legend=3)
 def plot_end_to_end(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the logarithms of the singular values of ∂h_t/∂h_0 over t, and of the eigenvalues' mean modulus.
 

@@ -32,16 +32,18 @@ class Picture(Protocol):
 
 
 def picture(
-    title: str,
-    size: tuple[float, float],
+    title: str = "",
+    size: tuple[float, float] = style.SIZE,
+    *,
     needs: Sequence[str],
     legend: int = 0,
     figure: Callable[..., Axes] | None = None,
 ) -> Callable[[Callable[..., None]], Picture]:
     """Make a public plot of a function ``draw(ds, ax, **artist)``, which gets axes always.
 
-    The Dataset must have the variables that it `needs`. Without axes the plot makes a figure of this title and size, or
-    the one that `figure` gives for the Dataset and the options; `legend` are the columns of a legend below the axes.
+    The Dataset must have the variables that it `needs`. Without axes the plot makes a figure of this title and this
+    size in inches, or the one that `figure` gives for the Dataset and the options; `legend` are the columns of a legend
+    below the axes.
     """
 
     def decorate(draw: Callable[..., None]) -> Picture:

@@ -14,7 +14,6 @@ from dynlab.plots import layout, style
 from dynlab.plots.attractor import plot_attractor
 from dynlab.words import percent
 
-NEEDS = ("mean_exponent", "mean_exponent_error", "running_exponent")
 SIZE = (9.8, 4.4)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most
 LINES = ("-", "--", "-.", ":")
@@ -34,7 +33,9 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
 
 
-@layout.picture("Lyapunov exponents", SIZE, NEEDS, legend=2, figure=_figure)  # no marker beside the data
+@layout.picture(
+    needs=("mean_exponent", "mean_exponent_error", "running_exponent"), legend=2, figure=_figure
+)  # no marker beside the data
 def plot_lyapunov(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the exponents by their index, with error bars.
 

@@ -11,7 +11,6 @@ from dynlab import schema
 from dynlab.plots import layout, style, unit_circle
 from dynlab.words import number
 
-NEEDS = ("status", "ratio", "radius", "sampled_radius", "largest_rate")
 SIZE, EIGENVALUES = (10.3, 4.8), (5.4, 4.6)  # inches; where nothing is proved
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 UNSEEN = 0.03  # of half the plane's width: a smaller circle lies under the dot in its middle
@@ -24,7 +23,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
 
 
-@layout.picture("Lyapunov function", SIZE, NEEDS, figure=_figure)
+@layout.picture(needs=("status", "ratio", "radius", "sampled_radius", "largest_rate"), figure=_figure)
 def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the plane of the two slowest directions around the fixed point whose proved set is the widest.
 

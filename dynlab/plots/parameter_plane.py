@@ -36,7 +36,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, drawn, (len(drawn) * PANEL[0], PANEL[1]), "Parameter plane")
 
 
-@layout.picture("Parameter plane", PANEL, ["leading", "stable"], figure=_figure)
+@layout.picture(needs=["leading", "stable"], figure=_figure)
 def plot_parameter_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the leading eigenvalue of the fixed point over the plane, with the border of stability as a line.
 

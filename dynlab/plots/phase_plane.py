@@ -14,7 +14,6 @@ from dynlab import schema
 from dynlab.plots import layout, phase_portrait, style
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 
-NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE, WIDTHS = (10.4, 6.0), (1.75, 1.0)  # inches; of the portrait and of what stands beside it
 FLAT = 2.0  # how many times longer one axis may be on one scale
 LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
@@ -35,7 +34,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return portrait
 
 
-@layout.picture("Phase portrait", SIZE, NEEDS, figure=_figure)
+@layout.picture(needs=("trajectory", "velocity", "divergence", "equilibrium"), figure=_figure)
 def plot_phase_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw field, nullclines, orbits with time shown, starts, and equilibria marked by kind.
 

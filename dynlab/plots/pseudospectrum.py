@@ -22,7 +22,6 @@ NO_GROWTH = 1e-3  # of log₁₀ of the Kreiss constant: where it is 1, which it
 SEEN = 5e-4  # of the window: what is smaller has no border to see
 READABLE = 3.0  # decades around 1 in which a number is written without a power of ten
 CLOSE_UP = "close_smallest_singular_value"
-NEEDS = ("smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm", CLOSE_UP)
 ROUNDING = 1e-12  # of a level that is rounded up, so much is what rounding left in it
 SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has no levels of its own
 
@@ -34,7 +33,11 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, drawn, (WIDTH, TALLER if closer else LOW), "Pseudospectrum")
 
 
-@layout.picture("Pseudospectrum", (WIDTH, LOW), NEEDS, legend=2, figure=_figure)
+@layout.picture(
+    needs=("smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm", CLOSE_UP),
+    legend=2,
+    figure=_figure,
+)
 def plot_pseudospectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw borders of the ε-pseudospectra for ε = 1, 0.1, …, the eigenvalues, the numerical range, the stable region.
 

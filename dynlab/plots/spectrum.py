@@ -31,7 +31,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
 
 
-@layout.picture("Spectrum", SIZE, ["eigenvalue", "spectral_radius"], figure=_figure)
+@layout.picture(needs=["eigenvalue", "spectral_radius"], figure=_figure)
 def plot_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the eigenvalues of ∂h_t/∂h_{t−1} of all samples and the unit circle, coloured by t or by density.
 
@@ -61,7 +61,7 @@ def plot_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.set_title("Eigenvalues μ and unit circle")
 
 
-@layout.picture("Spectrum of the flow", PANEL, ["flow_eigenvalue"])
+@layout.picture("Spectrum of the flow", PANEL, needs=["flow_eigenvalue"])
 def plot_flow_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the flow's eigenvalues of all samples, coloured by t, with the edge of Euler's disc |1 + ελ| ≤ 1.
 
@@ -84,7 +84,7 @@ def plot_flow_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.set_title("The flow's λ, shaded: |1 + ελ| ≤ 1")
 
 
-@layout.picture("Eigenvalues over time", PANEL, ["eigenvalue", "spectral_radius"], legend=2)
+@layout.picture("Eigenvalues over time", PANEL, needs=["eigenvalue", "spectral_radius"], legend=2)
 def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw Re λ of a flow, else |μ|, of all modes over time: lines of few modes, bands of many.
 
@@ -123,7 +123,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
-@layout.picture("Spectral radius", PANEL, ["spectral_radius"], legend=3)
+@layout.picture("Spectral radius", PANEL, needs=["spectral_radius"], legend=3)
 def plot_spectral_radius(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the spectral radius of each sample over time, their median, and 1.
 

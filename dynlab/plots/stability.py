@@ -59,7 +59,7 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
 
 
 @layout.picture(
-    "Region of stability", PANEL, ["region", "region_real", "region_imaginary", "eigenvalue", "step_modulus"]
+    "Region of stability", PANEL, needs=["region", "region_real", "region_imaginary", "eigenvalue", "step_modulus"]
 )
 def plot_step_region(ds: xr.Dataset, ax: Axes, *, close_up: bool = False, **artist: Any) -> None:
     """Draw the region |R(z)| ≤ 1 and z = ελ of all states, coloured by whether the step enlarges the mode.

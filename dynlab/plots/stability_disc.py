@@ -11,7 +11,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.plots.phase_portrait import marker
 
-SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
 SIDES = {1: "stable", 0: "unstable", -1: "neutral or undecided"}
 ROUNDING = 1e-15  # of a multiplier of modulus 1
@@ -38,7 +37,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
     schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
     if ax is None:
-        return layout.panels(ds, [(_with_legend, artist)], SIZE, "Eigenvalues")
+        return layout.panels(ds, [(_with_legend, artist)], (4.6, 4.2), "Eigenvalues")
     values, stable = (ds[f"{'map' if is_map else 'flow'}_{name}"].values for name in ("eigenvalue", "stable"))
     values = values - 1 if is_flow and is_map else values
     centre, radius, title = _disc(ds, is_flow, is_map)

@@ -10,7 +10,6 @@ from dynlab import schema
 from dynlab.plots import layout, style
 from dynlab.words import number
 
-SIZE = (6.6, 5.4)  # inches
 MOST_ARROWS = 15  # in each direction
 LIGHT = 0.6  # opacity of the shade, on which arrows are still seen
 LARGEST_SHADE, SMALLEST_SHADE = 0.5, 0.02  # of the linear map's error, beyond which all is one shade
@@ -19,8 +18,8 @@ ERROR_LINE = 0.1  # as in the verdict
 
 @layout.picture(
     "One step and its linear map",
-    SIZE,
-    ("displacement", "linear_displacement", "linear_error", "mode_direction", "eigenvalue_error"),
+    (6.6, 5.4),
+    needs=("displacement", "linear_displacement", "linear_error", "mode_direction", "eigenvalue_error"),
     legend=2,
 )
 def plot_tangent_map(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:

@@ -26,7 +26,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return layout.panels(ds, [(plot_theory_bounds, artist)], size, "Theory and measurement")
 
 
-@layout.picture("Theory and measurement", (WIDTH, ROW), [*ENDS, "quantity", "outcome"], figure=_figure)
+@layout.picture(needs=[*ENDS, "quantity", "outcome"], figure=_figure)
 def plot_theory_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw a bar for the interval that theory allows and a line for what was measured, every row on its own scale.
 
