@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import layout, style, unit_circle
@@ -100,5 +99,5 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
         ylabel="ways to exchange runs",
         title=f"Distance of the networks (p = {number(p, 2)})",
     )
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole(ax.yaxis)
     style.legend_below(ax, 2)

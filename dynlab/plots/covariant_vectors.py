@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import layout, style
@@ -113,5 +112,5 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     )
     unknown = int(np.isnan(mean).sum())
     ax.set_title("Exponents and rates" + f"; {unknown} of {len(mean)} −∞ or unknown" * bool(unknown))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
+    style.whole(ax.xaxis, nbins=10)
     style.legend_below(ax, 2)

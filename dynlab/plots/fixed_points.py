@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import layout, style
@@ -85,7 +84,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.axvline(float(not flow), color=style.BLACK, lw=1, ls="--", zorder=1)
     for key, members in _groups(ds).items():
         ax.scatter(largest[members], members, **(_look(*key) | {"s": 36} | artist))
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole(ax.yaxis)
     name = "largest Re λ (1/s)" if flow else "largest |μ|"
     ax.set(xlabel=name, ylabel="number of the point, from 0", title=f"{name.capitalize()} at each point")
 

@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
@@ -150,7 +149,7 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     ratio, error = float(ds["participation_ratio"]), float(ds["participation_ratio_error"])
     index = np.arange(1, len(shares) + 1)
     ax.set(ylim=(0, 1.03), xlabel="principal component (PC)", title="Share of the variance")
-    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    style.whole(ax.xaxis, nbins=5)
     if not np.isfinite(ratio):
         style.say(ax, "nothing varies")
         return

@@ -52,7 +52,7 @@ def plot_gradient(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ylabel="ln of the norm" if has_loss else STATE,
         title=f"← From T = {last:,} back to each earlier t",
     )
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole(ax.xaxis)
     _mark_zeros(ds["log_norm"], ax)
     factors, wide = ax.secondary_yaxis("right", ylabel="the norm itself"), high - low > READABLE
     if wide:  # at whole powers of ten, which do not lie beside the numbers on the left

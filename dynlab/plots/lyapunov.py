@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
@@ -79,7 +78,7 @@ def plot_lyapunov(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     _set_scale(ax, shown - error, shown + error)
     _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
     ax.set(xlim=(0.4 - last / 100, last + 0.6), xlabel="index i", ylabel=style.label(ds[name]), title="Final estimates")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    style.whole(ax.xaxis, min_n_ticks=1)
 
 
 def _set_scale(ax: Axes, low: Numbers, high: Numbers) -> None:

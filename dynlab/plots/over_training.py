@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
@@ -80,7 +79,7 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist:
     units = ds[first["variable"]].attrs["units"]
     named = xr.DataArray(attrs={"long_name": panel.get("label") or first["name"], "units": units})
     ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.label(named))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole(ax.xaxis)
     if ax.get_legend_handles_labels()[1]:
         style.legend_below(ax, 2)
 

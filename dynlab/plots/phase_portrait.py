@@ -226,4 +226,5 @@ def draw_eigenvectors(ds: xr.Dataset, ax: Axes) -> None:
             arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
             arrow |= {"shrinkA": 0, "shrinkB": 0}
             ax.annotate("", ends[int(grows)], ends[1 - int(grows)], arrowprops=arrow, zorder=6.5)
-        ax.plot([], [], color=colour, linewidth=1.8, marker=">", markersize=5, label=style.once(ax, label))
+        if style.once(ax, label):
+            ax.plot([], [], color=colour, linewidth=1.8, marker=">", markersize=5, label=label)

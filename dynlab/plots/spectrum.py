@@ -120,7 +120,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ylabel="Re λ (1/s)" if is_flow else "|μ|",
         title="Re λ(t) of the flow" if is_flow else "Moduli |μ(t)|",
     )
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    style.whole(ax.xaxis, min_n_ticks=1)
 
 
 @layout.picture("Spectral radius", PANEL, needs=["spectral_radius"], legend=3)
@@ -144,7 +144,7 @@ def plot_spectral_radius(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ylabel="spectral radius",
         title=rf"Spectral radius of $\partial h_t/\partial h_{{t-1}}${where}",
     )
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    style.whole(ax.xaxis, min_n_ticks=1)
     ax.ticklabel_format(axis="y", useOffset=False)
 
 

@@ -14,10 +14,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import colormaps, rc_params_from_file
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, get_named_colors_mapping, to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
@@ -159,6 +161,11 @@ def kind_look(kind: str, stable: int) -> tuple[str, str]:
 def from_ground() -> ListedColormap:
     """Return colours for times and counts, farther from the ground for more, also to red-green blind readers."""
     return ListedColormap(colormaps[plt.rcParams["image.cmap"]](np.linspace(FROM_GROUND, 1.0, 256)))
+
+
+def whole(axis: Axis, **options: Any) -> None:
+    """Set ticks at whole numbers; `options` as `MaxNLocator` takes them."""
+    axis.set_major_locator(MaxNLocator(integer=True, **options))
 
 
 def cross(ax: Axes) -> None:
