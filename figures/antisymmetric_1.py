@@ -2,9 +2,8 @@
 
 from dynlab.diagnostics.phase_plane.panels import phase_panels
 
-from .measurements import Results
 from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 PANELS = {
     "a": "W random (seed 12)",

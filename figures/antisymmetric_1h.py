@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.plots.phase_plane import plot_phase_plane
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 
 def compute(fast: bool) -> Results:

@@ -22,8 +22,7 @@ from dynlab.systems import Map, create
 from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 TASK, INPUTS = "noisy-cifar", 96
 BESIDE = ("lstm-smnist", "antisymmetric-smnist")

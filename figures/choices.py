@@ -10,9 +10,8 @@ import xarray as xr
 from dynlab import schema
 from dynlab.words import joined
 
-from .measurements import Results, trainings
 from .scores import DIVERGED, NOT_RUN
-from .scripts import Table, table_script
+from .scripts import Results, Table, table_script, trainings
 from .training_queue import Queued, held_out_accuracy, queue
 
 SETTINGS = {"step_size": "ε", "gamma": "γ", "sigma_w": "σ_w"}  # beside the learning rate

@@ -16,9 +16,8 @@ from dynlab import schema
 from dynlab.words import number, percent, power, share
 
 from .accuracies import Accuracies
-from .measurements import Results, told, trainings
 from .scores import outcomes
-from .scripts import Table, table_script
+from .scripts import Results, Table, table_script, told, trainings
 
 Numbers = Mapping[str, float | str]
 VERDICTS = (

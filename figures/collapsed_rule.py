@@ -11,8 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.words import number, percent
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 from .tutorial import (
     GRADIENT,
     LOOK,

@@ -20,8 +20,7 @@ from dynlab.plots import style
 from dynlab.tasks.copying import baseline
 from dynlab.words import capital
 
-from .measurements import Results, kept, trainings
-from .scripts import Drawn, Table, script, table_script
+from .scripts import Drawn, Results, Table, kept, script, table_script, trainings
 
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 CEILING = 5.0  # a larger loss is drawn there

@@ -22,8 +22,7 @@ from dynlab.trajectories.driven import drive
 from dynlab.words import power
 
 from .copying import NAMES
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 NETWORKS = ("exprnn", "dtriv", "scornn", "asrnn")
 DELAY, SEED = 2000, 0

@@ -14,8 +14,7 @@ from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)

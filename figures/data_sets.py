@@ -9,8 +9,7 @@ from dynlab import schema
 from dynlab.tasks import cifar, images, mnist, ptb
 from dynlab.tasks import create as create_task
 
-from .measurements import Results, told
-from .scripts import Table, table_script
+from .scripts import Results, Table, table_script, told
 
 COLUMNS = ("training sequences", "features", "steps", "test sequences")
 MISSING = -1  # in the paper, or not counted here

@@ -8,9 +8,8 @@ from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.systems.planar import Panel
 from dynlab.words import capital
 
-from .measurements import Results
 from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Table, script, table_script
+from .scripts import Drawn, Results, Table, script, table_script
 
 # The table's rows: the equilibrium, its eigenvalues, its behaviour, dynlab's word for it, and a matrix that has it.
 KINDS = (

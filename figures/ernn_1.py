@@ -8,8 +8,7 @@ from dynlab.diagnostics.ernn.manifold import ernn_manifold
 from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 
 def compute(fast: bool) -> Results:

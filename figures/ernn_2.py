@@ -15,8 +15,7 @@ from dynlab.plots import style
 from dynlab.plots.over_training import plot_over_training
 from dynlab.words import percent, power
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 LOOK = {
     "RNN, tanh": {"color": style.VERMILION, "marker": "^"},

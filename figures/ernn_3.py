@@ -5,8 +5,7 @@ from matplotlib.patches import Circle, FancyBboxPatch
 
 from dynlab.plots import style
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 BOXES = {"U": (2.6, 1.6), "$W x_k + b$": (4.4, 0.1), "P = U": (6.2, 1.6), "φ": (8.1, 1.6), "$η_k^{(i)}$": (11.2, 1.6)}
 SUMS = (1.0, 4.4, 9.7, 12.8)  # in the row at height 1.6

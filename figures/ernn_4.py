@@ -11,8 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.training import PRESETS
 
-from .measurements import Results, trainings
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script, trainings
 
 NETWORKS = {
     "fastrnn": style.ORANGE,

@@ -22,8 +22,7 @@ from dynlab.tasks import create as create_task
 from dynlab.trajectories.driven import Driven, drive
 from dynlab.words import percent
 
-from .measurements import Results, kept
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, kept, script
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}
 PAIRS, FEW = 20_000, 640  # (window, step) pairs, of each step as many

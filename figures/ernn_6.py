@@ -9,8 +9,7 @@ from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 TRAINED = "ernn-har2-k5"
 ETA = 0.5

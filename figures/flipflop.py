@@ -11,8 +11,7 @@ from dynlab.plots.geometry import plot_geometry
 from dynlab.tasks import driving_inputs
 from dynlab.words import counted, joined, number
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 NETWORK = "gru-flipflop"
 

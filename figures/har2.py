@@ -17,7 +17,6 @@ from dynlab.training import PRESETS
 from dynlab.words import agree, joined
 
 from .accuracies import number, published_size
-from .measurements import Results, told, trainings
 from .scores import (
     BEST,
     CHOSEN,
@@ -31,7 +30,7 @@ from .scores import (
     two_errors,
     with_deviations,
 )
-from .scripts import Drawn, Table, script, table_script
+from .scripts import Drawn, Results, Table, script, table_script, told, trainings
 from .training_queue import queue
 
 RECIPES = {"published": "the published recipes", "own": "dynlab's own recipe"}

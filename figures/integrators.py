@@ -22,8 +22,7 @@ from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 from dynlab.words import at_most, capital, number
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 STEP, STEPS, FEWER = 0.2, 1000, 100
 START = (0.0, 0.5)

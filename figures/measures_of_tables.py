@@ -9,8 +9,8 @@ from dynlab.training import PRESETS
 
 from . import accuracies, data_sets, ernn_4
 from .har2 import RECIPES, compared
-from .measurements import trainings
 from .scores import BYTES, LAST, LEAST_SEEDS, two_errors
+from .scripts import trainings
 
 TASKS = {  # the paper's names of the six data sets that it counts
     "har2": "HAR-2",

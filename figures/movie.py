@@ -15,8 +15,7 @@ from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 from .tutorial import GRADIENT, LOOK, RATE, RULE, Slope, Windows, answers, descent, sine_windows
 
 EPOCHS, FEW = 4000, 60

@@ -8,8 +8,7 @@ import xarray as xr
 
 from dynlab import schema
 
-from .measurements import Results
-from .scripts import Table, table_script
+from .scripts import Results, Table, table_script
 
 BATCHES = 469  # of 128 in an epoch of 60,000 images
 # What the review reports, in seconds, and which of the timed cells is the same thing.

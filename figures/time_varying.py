@@ -15,8 +15,7 @@ from dynlab.systems.textbook import MarkusYamabe
 from dynlab.trajectories.simulation import simulate
 from dynlab.words import power, ranging
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns

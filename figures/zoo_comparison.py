@@ -18,8 +18,7 @@ from dynlab.progress import through
 from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
-from .measurements import Results
-from .scripts import Drawn, script
+from .scripts import Drawn, Results, script
 
 NETWORKS = {
     "RNN": "rnn-har2-tanh",
