@@ -60,7 +60,7 @@ def test_w_diff_at_the_papers_step_ends_on_an_invariant_curve():
     radius = np.hypot(ds["attractor_x"], ds["attractor_y"]).values[0]
     assert 0.5695 < radius.min() < radius.max() < 0.5985
     assert ds["share"].values.tolist() == [440 / 441, 1 / 441]  # the origin itself stays where it is
-    assert "All starts but one end on an invariant closed curve; one is the unstable fixed" in ds.attrs["verdict"]
+    assert "all starts but one end on an invariant closed curve; one is the unstable fixed" in ds.attrs["verdict"]
 
 
 def test_w_plus_drifts_along_the_signs_of_tanh():

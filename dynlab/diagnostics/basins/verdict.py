@@ -38,7 +38,7 @@ def _told(ends: list[End], size: int, of: str) -> str:
     """Return the first sentence, shorter where all starts but one do the same."""
     few, most = min(ends, key=_count), max(ends, key=_count)
     if len(ends) == FEW_ENDS and _count(few) == 1 and _count(most) == size - 1 > FEW:
-        return f"All starts but one{of} {most[2]}; one {few[1]}"
+        return capital(f"{of} all starts but one {most[2]}; one {few[1]}".strip())
     parts = [_some(here, one, several) for here, one, several in ends]
     return f"Of {counted(size, 'start')}{of}, {joined(parts)}"
 
