@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.figures.measurements import keep
+from dynlab.figures.scripts import keep
 from dynlab.figures.speed import PUBLISHED
 
 HEAD = re.compile(r"torch (?P<torch>\S+), (?P<machine>.+); T = 784, batch 128, 128 units")

@@ -16,9 +16,8 @@ from dynlab import schema
 from dynlab.training import PRESETS
 from dynlab.words import capital, counted
 
-from .measurements import told, trainings
 from .scores import ACCURACY, BEST, BYTES, CHOSEN, LAST, NOT_RUN, PERPLEXITY, Row, measured, with_deviations
-from .scripts import Table, nothing_to_compute
+from .scripts import Table, nothing_to_compute, told, trainings
 from .training_queue import queue
 
 FACT_NAMES = {

@@ -2,9 +2,8 @@
 
 from dynlab.diagnostics.phase_plane.panels import phase_panels
 
-from .measurements import Results
 from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 PANELS = {
     "a": "W random (seed 12)",
@@ -28,11 +27,9 @@ def compute(fast: bool) -> Results:
     return {"panels": phase_panels()}
 
 
-def draw(results: Results) -> Drawn:
+@script("antisymmetric-1", size_of(len(PANELS) + 1), compute)
+def figure(results: Results) -> Drawn:
     """Draw the eight panels, and the matrices beside them."""
     ds = results["panels"]
     beside = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
     return draw_portraits(ds, PANELS, beside)
-
-
-figure = Script("antisymmetric-1", draw, size_of(len(PANELS) + 1), compute)

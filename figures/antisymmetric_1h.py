@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.plots.phase_plane import plot_phase_plane
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 
 def compute(fast: bool) -> Results:
@@ -16,10 +15,8 @@ def compute(fast: bool) -> Results:
     return {"portrait": planar_portrait("diff", "feedback")}
 
 
-def draw(results: Results) -> Drawn:
+@script("antisymmetric-1h", compute=compute)
+def figure(results: Results) -> Drawn:
     """Draw the portrait with its eigenvalues beside."""
     ds = results["portrait"]
     return Drawn(cast(Figure, plot_phase_plane(ds).figure), ds.attrs["verdict"])
-
-
-figure = Script("antisymmetric-1h", draw, compute=compute)

@@ -22,8 +22,7 @@ from dynlab.systems import Map, create
 from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 TASK, INPUTS = "noisy-cifar", 96
 BESIDE = ("lstm-smnist", "antisymmetric-smnist")
@@ -101,7 +100,8 @@ def _along(system: Map, inputs: Any) -> xr.Dataset:
     return end_to_end(system, inputs, times=min(TIMES, inputs.shape[1] + 1)).isel({schema.SAMPLE: 0})
 
 
-def draw(results: Results) -> Drawn:
+@script("antisymmetric-2", (12.0, 7.4), compute)
+def figure(results: Results) -> Drawn:
     """Draw eigenvalues above and singular values below: what is trained, and untrained networks of each ε."""
     ds = results["eigenvalues"]
     names = ds[schema.NETWORK].values.tolist()
@@ -164,6 +164,3 @@ def measured(results: Results) -> str:
 def _diffusions(names: list[str]) -> str:
     """The γ of several networks: "γ = 0.01 and 0.1"."""
     return f"γ = {joined([name.rpartition('γ = ')[2] for name in names])}"
-
-
-figure = Script("antisymmetric-2", draw, (12.0, 7.4), compute)

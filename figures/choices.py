@@ -10,9 +10,8 @@ import xarray as xr
 from dynlab import schema
 from dynlab.words import joined
 
-from .measurements import Results, trainings
 from .scores import DIVERGED, NOT_RUN
-from .scripts import Table, TableScript
+from .scripts import Results, Table, table_script, trainings
 from .training_queue import Queued, held_out_accuracy, queue
 
 SETTINGS = {"step_size": "ε", "gamma": "γ", "sigma_w": "σ_w"}  # beside the learning rate
@@ -69,7 +68,9 @@ def tried(recorded: xr.Dataset) -> xr.Dataset:
     )
 
 
-def _make(results: Results) -> Table:
+@table_script("choices")
+def table(results: Results) -> Table:
+    """Return every candidate with its settings, its held-out accuracy and what became of it."""
     ds = tried(trainings())
     one_by_one = [ds.sel({schema.TRAINING: name}) for name in ds[schema.TRAINING].values]
     numeric = ["learning rate", *SETTINGS.values(), "iterations", "on held-out images"]
@@ -81,9 +82,6 @@ def _make(results: Results) -> Table:
         numeric,
         ds,
     )
-
-
-table = TableScript("choices", _make)
 
 
 def _row(one: xr.Dataset) -> list[str]:

@@ -16,9 +16,8 @@ from dynlab import schema
 from dynlab.words import number, percent, power, share
 
 from .accuracies import Accuracies
-from .measurements import Results, told, trainings
 from .scores import outcomes
-from .scripts import Table, TableScript
+from .scripts import Results, Table, table_script, told, trainings
 
 Numbers = Mapping[str, float | str]
 VERDICTS = (
@@ -121,7 +120,13 @@ def judged(claim: Mapping[str, Any], measured: Numbers) -> tuple[str, str]:
     return verdict(claim["verdict"], numbers), Words().format(claim["found"], **numbers)
 
 
-def _make(results: Results) -> Table:
+def _compute(fast: bool) -> Results:
+    return measure(claims())
+
+
+@table_script("audit", _compute)
+def table(results: Results) -> Table:
+    """Return every claim with its measurement, its verdict and the command that repeats it."""
     every, ds = claims(), results["numbers"]
     numbers = dict(zip(ds["number"].values.tolist(), ds["value"].values.tolist(), strict=True))
     rows = []
@@ -140,10 +145,3 @@ def _make(results: Results) -> Table:
         [],
         ds.assign_coords(claim=[claim["name"] for claim in every]),
     )
-
-
-def _compute(fast: bool) -> Results:
-    return measure(claims())
-
-
-table = TableScript("audit", _make, _compute)

@@ -11,8 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.words import number, percent
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 from .tutorial import (
     GRADIENT,
     LOOK,
@@ -44,7 +43,8 @@ def compute(fast: bool) -> Results:
     }
 
 
-def draw(results: Results) -> Drawn:
+@script("collapsed-rule", (10.4, 8.6), compute)
+def figure(results: Results) -> Drawn:
     """Draw how far the rule is off, and what it does to the training."""
     training, starts, columns = (results[name] for name in ("training", "starts", "columns"))
     figure, axes = plt.subplots(2, 2)
@@ -55,9 +55,6 @@ def draw(results: Results) -> Drawn:
     _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "With Huber's loss it ends a little worse")
     axes[1, 1].set(ylabel="error (r.m.s.) in training", yscale="log")
     return Drawn(figure, measured(training, starts, columns))
-
-
-figure = Script("collapsed-rule", draw, (10.4, 8.6), compute)
 
 
 def compared(rule: Tensor, true: Tensor) -> tuple[float, float, float]:
@@ -166,8 +163,8 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
         yscale="log",
         xlabel=f"s, entries of W ~ s N(0, 1/n), n = {UNITS}",
         ylabel="‖rule − gradient‖/‖gradient‖",
+        title="The more recurrence, the more it is off",
     )
-    ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
 
 
@@ -179,8 +176,11 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
     ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
     ax.annotate("as wrong as 0 would be", (1, 1), (0, -4), textcoords="offset points", va="top", color=style.GREY)
     ax.set_ylim(bottom=-0.08)
-    ax.set(xlabel="step t whose input the weights read", ylabel="‖rule − gradient‖/‖gradient‖")
-    ax.set_title("Only the last input column is right")
+    ax.set(
+        xlabel="step t whose input the weights read",
+        ylabel="‖rule − gradient‖/‖gradient‖",
+        title="Only the last input column is right",
+    )
     ax.legend(loc="lower left")
 
 

@@ -20,8 +20,7 @@ from dynlab.plots import style
 from dynlab.tasks.copying import baseline
 from dynlab.words import capital
 
-from .measurements import Results, kept, trainings
-from .scripts import Drawn, Script, Table, TableScript
+from .scripts import Drawn, Results, Table, kept, script, table_script, trainings
 
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 CEILING = 5.0  # a larger loss is drawn there
@@ -110,18 +109,15 @@ def _queued() -> Iterator[LossCurve]:
             yield LossCurve(delay, title, STEPS_PER_EPOCH * np.arange(1, len(losses) + 1.0), losses)
 
 
-def draw(results: Results) -> Drawn:
+@script("copying", (10.6, 5.4))
+def figure(results: Results) -> Drawn:
     """Draw the recorded losses, a panel for each delay."""
     found = curves()
     figure, panels = plt.subplots(1, len(DELAYS), sharey=True)
     for ax, delay in zip(panels, DELAYS, strict=True):
         _draw([one for one in found if one.delay == delay], ax)
     panels[0].set_ylabel("training cross-entropy per step")
-    handles, labels = panels[0].get_legend_handles_labels()
-    return Drawn(figure, measured(found), dict(zip(labels, handles, strict=True)))
-
-
-figure = Script("copying", draw, (10.6, 5.4))
+    return Drawn(figure, measured(found), style.entries(panels[0]))
 
 
 def _draw(found: list[LossCurve], ax: Axes) -> None:
@@ -171,7 +167,9 @@ def measured(found: list[LossCurve]) -> str:
     )
 
 
-def _make(results: Results) -> Table:
+@table_script("copying")
+def table(results: Results) -> Table:
+    """Return the losses and the outcome of each network at each delay."""
     found = curves()
     rows = [
         [
@@ -189,6 +187,3 @@ def _make(results: Results) -> Table:
     numeric = ["delay", "without memory", "best loss", "last loss", "half of it after", "steps"]
     headings = ["delay", "network", *numeric[1:], "outcome"]
     return Table("copying", measured(found), headings, rows, numeric, dataset(found))
-
-
-table = TableScript("copying", _make)

@@ -22,8 +22,7 @@ from dynlab.trajectories.driven import drive
 from dynlab.words import power
 
 from .copying import NAMES
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 NETWORKS = ("exprnn", "dtriv", "scornn", "asrnn")
 DELAY, SEED = 2000, 0
@@ -32,29 +31,6 @@ KEPT = np.log(0.1)  # a direction with a larger σ keeps a tenth of its length
 APART = 2000  # steps between two numbers below a panel
 RUNS = Path("runs/queue")  # where `make queue` trains
 LOWEST = -12.0  # of ln σ that is drawn
-
-
-def draw(results: Results) -> Drawn:
-    """Draw the recorded values, a panel for each network."""
-    recorded = results["modes"]
-    figure, axes = plt.subplots(1, len(NETWORKS), sharex=True, sharey=True)
-    for ax, name in zip(axes, recorded[schema.NETWORK].values, strict=True):
-        _panel(recorded.sel({schema.NETWORK: name}), str(name), ax)
-    axes[0].set(ylabel="ln σ of $∂h_T/∂h_0$", ylim=(LOWEST, None))
-    handles, labels = axes[0].get_legend_handles_labels()
-    return Drawn(figure, measured(recorded), dict(zip(labels, handles, strict=True)))
-
-
-def _panel(one: xr.Dataset, name: str, ax: Axes) -> None:
-    steps, values = one[schema.TRAINING_STEP].values, one["log_singular_value"].values
-    ax.axhline(0, color=style.BLACK, ls=":", lw=1, label="σ = 1: keeps its length")
-    every = ax.plot(steps, values, ".", color=style.GREY, ms=2.5, rasterized=True)
-    every[0].set_label("every σ")
-    ax.plot(steps, np.nanmax(values, axis=1), "^-", color=style.VERMILION, ms=6, label="the largest σ")
-    ax.plot(steps, values[:, int(one["units"]) // 2], "o-", color=style.BLUE, ms=4, label="the middle σ")
-    ax.axhline(KEPT, color=style.BLACK, ls="--", lw=0.8, label="σ = 1/10")
-    ax.set(xlabel="step of the training", title=name)
-    ax.xaxis.set_major_locator(MultipleLocator(APART))
 
 
 def compute(fast: bool) -> Results:
@@ -106,6 +82,29 @@ def _log_singular_values(system: Map, inputs: Real) -> Real:
     return np.where(wrong[0, 0] <= KNOWN, value[0, 0], np.nan)
 
 
+@script("copying-modes", (11.5, 4.6), compute)
+def figure(results: Results) -> Drawn:
+    """Draw the recorded values, a panel for each network."""
+    recorded = results["modes"]
+    figure, axes = plt.subplots(1, len(NETWORKS), sharex=True, sharey=True)
+    for ax, name in zip(axes, recorded[schema.NETWORK].values, strict=True):
+        _panel(recorded.sel({schema.NETWORK: name}), str(name), ax)
+    axes[0].set(ylabel="ln σ of $∂h_T/∂h_0$", ylim=(LOWEST, None))
+    return Drawn(figure, measured(recorded), style.entries(axes[0]))
+
+
+def _panel(one: xr.Dataset, name: str, ax: Axes) -> None:
+    steps, values = one[schema.TRAINING_STEP].values, one["log_singular_value"].values
+    ax.axhline(0, color=style.BLACK, ls=":", lw=1, label="σ = 1: keeps its length")
+    every = ax.plot(steps, values, ".", color=style.GREY, ms=2.5, rasterized=True)
+    every[0].set_label("every σ")
+    ax.plot(steps, np.nanmax(values, axis=1), "^-", color=style.VERMILION, ms=6, label="the largest σ")
+    ax.plot(steps, values[:, int(one["units"]) // 2], "o-", color=style.BLUE, ms=4, label="the middle σ")
+    ax.axhline(KEPT, color=style.BLACK, ls="--", lw=0.8, label="σ = 1/10")
+    ax.set(xlabel="step of the training", title=name)
+    ax.xaxis.set_major_locator(MultipleLocator(APART))
+
+
 def above(recorded: xr.Dataset, name: str) -> tuple[int, int]:
     """How many directions keep a tenth of their length or more, untrained and trained."""
     values = recorded["log_singular_value"].sel({schema.NETWORK: name}).values
@@ -128,6 +127,3 @@ def measured(recorded: xr.Dataset) -> str:
         f"told, untrained and trained, and how many are above 1/10. {'. '.join(said)}. asRNN's D_f is the source's, "
         "1e-5 for good. So its cell is linear and orthogonal, and never saturates."
     )
-
-
-figure = Script("copying-modes", draw, (11.5, 4.6), compute)

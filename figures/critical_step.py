@@ -1,7 +1,5 @@
 """Companion to Figure 1 (h) of the AntisymmetricRNN paper: where Euler's map of W_diff loses the flow's stability."""
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -16,8 +14,7 @@ from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)
@@ -35,7 +32,8 @@ def compute(fast: bool) -> Results:
     return {"below": below, "above": above, "radius": _radii(COARSE if fast else SWEEP)}
 
 
-def draw(results: Results) -> Drawn:
+@script("critical-step", (11.0, 4.4), compute)
+def figure(results: Results) -> Drawn:
     """Draw both portraits, and the closed curve that grows beside them."""
     below, above, sweep = (results[name] for name in ("below", "above", "radius"))
     critical = float(above["critical_step"][0])
@@ -45,7 +43,6 @@ def draw(results: Results) -> Drawn:
         ax.set_title(f"ε = {step:g} s: {ds['map_kind'].values[0]}")
     time_bar(above, figure, ax=portraits, location="bottom", shrink=0.5, pad=0.02, aspect=40)
     _plot_radii(sweep, critical, last)
-    handles, labels = last.get_legend_handles_labels()
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     measured = (
         f"The flow's {above['flow_kind'].values[0]} is stable for Euler's map only up to ε = {critical:.6f} s. At "
@@ -53,10 +50,7 @@ def draw(results: Results) -> Drawn:
         f"and orbits end on a closed curve of radius {float(at_paper.smallest):.3f} to {float(at_paper.largest):.3f} "
         f"that tanh's saturation makes, not diffusion."
     )
-    return Drawn(figure, measured, legend_entries(portraits) | dict(zip(labels, handles, strict=True)))
-
-
-figure = Script("critical-step", draw, (11.0, 4.4), compute)
+    return Drawn(figure, measured, legend_entries(portraits) | style.entries(last))
 
 
 def _radii(step_sizes: np.ndarray) -> xr.Dataset:
@@ -82,8 +76,14 @@ def _last_radius(step_size: float) -> np.ndarray:
 def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:
     ax.axvline(critical, color=style.BLACK, linewidth=1, linestyle="--", label=f"critical step {critical:.4f} s")
     ax.axvline(PAPER_STEP, color=style.GREY, linewidth=1, linestyle=":", label=f"the paper's step {PAPER_STEP:g} s")
-    band: dict[str, Any] = {"color": style.BLUE, "alpha": 0.25, "linewidth": 0}
-    ax.fill_between(sweep.step_size, sweep.smallest, sweep.largest, label="smallest to largest distance", **band)
+    ax.fill_between(
+        sweep.step_size,
+        sweep.smallest,
+        sweep.largest,
+        label="smallest to largest distance",
+        color=style.BLUE,
+        alpha=0.25,
+        linewidth=0,
+    )
     ax.plot(sweep.step_size, sweep.largest, "o-", ms=4, color=style.BLUE, label=f"largest after {STEPS:,} steps")
-    ax.set(xlabel=style.label(sweep.step_size), ylabel="distance from 0")
-    ax.set_title("Where orbits end")
+    ax.set(xlabel=style.label(sweep.step_size), ylabel="distance from 0", title="Where orbits end")

@@ -9,8 +9,7 @@ from dynlab import schema
 from dynlab.tasks import cifar, images, mnist, ptb
 from dynlab.tasks import create as create_task
 
-from .measurements import Results, told
-from .scripts import Table, TableScript
+from .scripts import Results, Table, table_script, told
 
 COLUMNS = ("training sequences", "features", "steps", "test sequences")
 MISSING = -1  # in the paper, or not counted here
@@ -69,7 +68,9 @@ def compute(fast: bool) -> Results:
     return {"sizes": ds}
 
 
-def _table_1(results: Results) -> Table:
+@table_script("ernn-1", compute, "ernn-table-1")
+def table_1(results: Results) -> Table:
+    """Return the sizes of the data sets, published and counted."""
     ds = results["sizes"]
     rows, wrong = [], []
     for name in ds["data_set"].values.tolist():
@@ -95,7 +96,9 @@ def _beside(published: int, counted: int) -> str:
     return " / ".join("–" if value == MISSING else f"{value:,}" for value in (published, counted))
 
 
-def _table_2(results: Results) -> Table:
+@table_script("ernn-2")
+def table_2(results: Results) -> Table:
+    """Return the ratios of an activity to its input, published and computed."""
     rows, steps = [], []
     for name, (active, whole, length, ratio) in _published("ernn-2").items():
         steps.append(active / whole * length)
@@ -117,7 +120,3 @@ def _table_2(results: Results) -> Table:
         ["activity (ms; words)", "input (ms; words)", "ratio", "steps computed"],
         ds,
     )
-
-
-table_1 = TableScript("ernn-1", _table_1, compute, "ernn-table-1")
-table_2 = TableScript("ernn-2", _table_2)

@@ -8,9 +8,8 @@ from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.systems.planar import Panel
 from dynlab.words import capital
 
-from .measurements import Results
 from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Script, Table, TableScript
+from .scripts import Drawn, Results, Table, script, table_script
 
 # The table's rows: the equilibrium, its eigenvalues, its behaviour, dynlab's word for it, and a matrix that has it.
 KINDS = (
@@ -43,12 +42,10 @@ def compute(fast: bool) -> Results:
     return {"panels": ds.assign_attrs(verdict=measured(ds))}
 
 
-def draw(results: Results) -> Drawn:
+@script("equilibria", size_of(len(KINDS)), compute)
+def figure(results: Results) -> Drawn:
     """Draw the six portraits."""
     return draw_portraits(results["panels"], {letter: f"W = {matrix_in_words(row[4])}" for letter, row in LETTERED})
-
-
-figure = Script("equilibria", draw, size_of(len(KINDS)), compute)
 
 
 def measured(ds: xr.Dataset) -> str:
@@ -70,7 +67,9 @@ def _judged(ds: xr.Dataset) -> list[str]:
     return [HOLDS if each else ONLY_FLOW for each in kept_up]
 
 
-def _make(results: Results) -> Table:
+@table_script("equilibria", compute)
+def table(results: Results) -> Table:
+    """Return each kind as the review has it, as a flow and as Euler's map."""
     ds, rows = results["panels"], []
     for index, (name, eigenvalues, behaviour, _, matrix) in enumerate(KINDS):
         one = ds.isel({schema.PANEL: index, schema.FIXED_POINT: 0})
@@ -79,6 +78,3 @@ def _make(results: Results) -> Table:
         rows.append([name, eigenvalues, behaviour, matrix, *map(capital, found), _judged(ds)[index]])
     headings = ["equilibrium", "eigenvalues", "behaviour", "W", "flow tanh(W h)", "Euler's map, ε = 0.1", "verdict"]
     return Table("equilibria", ds.attrs["verdict"], headings, rows, [], ds)
-
-
-table = TableScript("equilibria", _make, compute)

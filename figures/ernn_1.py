@@ -8,8 +8,7 @@ from dynlab.diagnostics.ernn.manifold import ernn_manifold
 from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 
 def compute(fast: bool) -> Results:
@@ -19,10 +18,8 @@ def compute(fast: bool) -> Results:
     return {"manifold": ds.assign_attrs(verdict=f"{ds.attrs['verdict']} {chosen(SEED)}")}
 
 
-def draw(results: Results) -> Drawn:
+@script("ernn-1", compute=compute)
+def figure(results: Results) -> Drawn:
     """Draw the trajectories and the manifold."""
     ds = results["manifold"]
     return Drawn(cast(Figure, plot_ernn_manifold(ds).figure), ds.attrs["verdict"])
-
-
-figure = Script("ernn-1", draw, compute=compute)

@@ -15,8 +15,7 @@ from dynlab.plots import style
 from dynlab.plots.over_training import plot_over_training
 from dynlab.words import percent, power
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 LOOK = {
     "RNN, tanh": {"color": style.VERMILION, "marker": "^"},
@@ -26,7 +25,8 @@ LOOK = {
 }
 
 
-def draw(results: Results) -> Drawn:
+@script("ernn-2", (11.5, 4.8))
+def figure(results: Results) -> Drawn:
     """Draw the medians of the four networks, and those of ERNN closer up."""
     recorded = results["gradients"]
     runs = {name: _one(recorded, name) for name in LOOK}
@@ -37,14 +37,11 @@ def draw(results: Results) -> Drawn:
             plot_over_training(runs[name], ax=ax, label=name, **LOOK[name])
     axes[0].set_title("All: whatever is far below 0 has vanished")
     axes[1].set_title("ERNNs closer up; Theorem 1 says 0")
-    entries = zip(*axes[0].get_legend_handles_labels(), strict=True)
+    entries = style.entries(axes[0])
     for ax in axes:
         ax.get_legend().remove()
-    named = {text.removesuffix(": median"): handle for handle, text in entries if text.endswith("median")}
+    named = {text.removesuffix(": median"): handle for text, handle in entries.items() if text.endswith("median")}
     return Drawn(figure, _measured(recorded), named)
-
-
-figure = Script("ernn-2", draw, (11.5, 4.8))
 
 
 def _one(recorded: xr.Dataset, name: str) -> xr.Dataset:

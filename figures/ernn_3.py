@@ -1,14 +1,11 @@
 """Figure 3 of the ERNN paper, redrawn: the network block of one inner Euler step, repeated K times."""
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 from matplotlib.patches import Circle, FancyBboxPatch
 
 from dynlab.plots import style
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 BOXES = {"U": (2.6, 1.6), "$W x_k + b$": (4.4, 0.1), "P = U": (6.2, 1.6), "φ": (8.1, 1.6), "$η_k^{(i)}$": (11.2, 1.6)}
 SUMS = (1.0, 4.4, 9.7, 12.8)  # in the row at height 1.6
@@ -45,23 +42,31 @@ WORDS = (
 )
 
 
-def draw(results: Results) -> Drawn:
+@script("ernn-3", (11.0, 3.8))
+def figure(results: Results) -> Drawn:
     """Draw the block; there is nothing to compute."""
     figure, ax = plt.subplots()
     ax.axis("off")
     ax.set(xlim=(-1.4, 15.1), ylim=(-0.7, 4.4), aspect="equal")
-    dashed: dict[str, Any] = {
-        "boxstyle": "round,pad=0.1",
-        "facecolor": "none",
-        "edgecolor": style.GREY,
-        "linestyle": "--",
-    }
-    ax.add_patch(FancyBboxPatch((0.35, -0.5), 13.1, 4.1, **dashed))
+    ax.add_patch(
+        FancyBboxPatch(
+            (0.35, -0.5), 13.1, 4.1, boxstyle="round,pad=0.1", facecolor="none", edgecolor=style.GREY, linestyle="--"
+        )
+    )
     for words, (x, y) in BOXES.items():
         half = HALF[0] * (1 + ("+" in words))
         corner = x - half, y - HALF[1]
-        box: dict[str, Any] = {"boxstyle": "round,pad=0", "facecolor": style.SHADED, "edgecolor": style.BLUE}
-        ax.add_patch(FancyBboxPatch(corner, 2 * half, 2 * HALF[1], zorder=3, **box))
+        ax.add_patch(
+            FancyBboxPatch(
+                corner,
+                2 * half,
+                2 * HALF[1],
+                zorder=3,
+                boxstyle="round,pad=0",
+                facecolor=style.SHADED,
+                edgecolor=style.BLUE,
+            )
+        )
         ax.text(x, y, words, ha="center", va="center", fontsize="x-large", zorder=4)
     for x in SUMS:
         ax.add_patch(Circle((x, 1.6), RADIUS, facecolor="none", edgecolor=style.BLACK))
@@ -73,6 +78,3 @@ def draw(results: Results) -> Drawn:
     for words, place in TEXTS.items():
         ax.text(*place, words, ha="center", va="bottom", fontsize="large")
     return Drawn(figure, WORDS)
-
-
-figure = Script("ernn-3", draw, (11.0, 3.8))

@@ -11,8 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.training import PRESETS
 
-from .measurements import Results, trainings
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script, trainings
 
 NETWORKS = {
     "fastrnn": style.ORANGE,
@@ -43,7 +42,8 @@ def curves(trainings: xr.Dataset, recipe: str, network: str) -> list[tuple[np.nd
     return found
 
 
-def draw(results: Results) -> Drawn:
+@script("ernn-4", (11.0, 5.4))
+def figure(results: Results) -> Drawn:
     """Draw the recorded losses: the medians of what survives strong, every seed thin, a cross where one diverged."""
     recorded = trainings()
     figure, axes = plt.subplots(1, 2)
@@ -61,9 +61,6 @@ def draw(results: Results) -> Drawn:
     }
     named["a seed that diverged, at its last epoch"] = Line2D([], [], color=style.GREY, marker="x", ls="none")
     return Drawn(figure, measured(recorded), named)
-
-
-figure = Script("ernn-4", draw, (11.0, 5.4))
 
 
 def _draw(found: list[tuple[np.ndarray, bool]], colour: str, dashes: str, ax: Axes) -> None:

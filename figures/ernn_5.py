@@ -22,8 +22,7 @@ from dynlab.tasks import create as create_task
 from dynlab.trajectories.driven import Driven, drive
 from dynlab.words import percent
 
-from .measurements import Results, kept
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, kept, script
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}
 PAIRS, FEW = 20_000, 640  # (window, step) pairs, of each step as many
@@ -150,7 +149,8 @@ def _shares(ds: xr.Dataset) -> dict[str, float]:
     return found | {name: float(ds[name]) for name in ("singular", "largest", "patterns")}
 
 
-def draw(results: Results) -> Drawn:
+@script("ernn-5", (13.0, 5.6), compute)
+def figure(results: Results) -> Drawn:
     """Draw one histogram for each network."""
     figure, axes = plt.subplots(1, 3, sharex=True, sharey=True)
     for ax, (key, ds) in zip(axes, results.items(), strict=True):
@@ -158,9 +158,6 @@ def draw(results: Results) -> Drawn:
         ax.set_title(f"trained ERNN, {_label(key)}")
         ax.label_outer()
     return Drawn(figure, _measured(results))
-
-
-figure = Script("ernn-5", draw, (13.0, 5.6), compute)
 
 
 def _draw(ds: xr.Dataset, ax: Axes) -> None:

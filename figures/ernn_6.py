@@ -9,8 +9,7 @@ from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 TRAINED = "ernn-har2-k5"
 ETA = 0.5
@@ -28,7 +27,8 @@ def compute(fast: bool) -> Results:
     }
 
 
-def draw(results: Results) -> Drawn:
+@script("ernn-6", (11.0, 5.2), compute)
+def figure(results: Results) -> Drawn:
     """Draw the distances to the equilibria, of both."""
     figure, axes = plt.subplots(1, 2)
     titles = {"dense": f"dense tanh ERNN,\ncontracting, η = {ETA:g}", "trained": "trained low-rank ReLU\nERNN, K = 5"}
@@ -36,9 +36,6 @@ def draw(results: Results) -> Drawn:
         plot_ernn_convergence(results[key], ax=ax)
         ax.set_title(title)
     return Drawn(figure, f"Dense: {verdict(results['dense'])} Trained: {verdict(results['trained'])}")
-
-
-figure = Script("ernn-6", draw, (11.0, 5.2), compute)
 
 
 def dense(inner_steps: int = 1, eta: float = 0.01) -> ERNN:

@@ -11,8 +11,7 @@ from dynlab.plots.geometry import plot_geometry
 from dynlab.tasks import driving_inputs
 from dynlab.words import counted, joined, number
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 NETWORK = "gru-flipflop"
 
@@ -25,7 +24,8 @@ def compute(fast: bool) -> Results:
     return {"geometry": found}
 
 
-def draw(results: Results) -> Drawn:
+@script("flipflop", (6.6, 6.0), compute)
+def figure(results: Results) -> Drawn:
     """Draw all of them in the first three principal directions."""
     found = results["geometry"]
     figure = plt.figure()
@@ -33,9 +33,6 @@ def draw(results: Results) -> Drawn:
     plot_geometry(found, ax=ax)
     ax.set_title("A trained GRU holds three bits: fixed points at zero input")
     return Drawn(figure, _measured(found))
-
-
-figure = Script("flipflop", draw, (6.6, 6.0), compute)
 
 
 def _measured(found: xr.Dataset) -> str:

@@ -17,7 +17,6 @@ from dynlab.training import PRESETS
 from dynlab.words import agree, joined
 
 from .accuracies import number, published_size
-from .measurements import Results, told, trainings
 from .scores import (
     BEST,
     CHOSEN,
@@ -31,7 +30,7 @@ from .scores import (
     two_errors,
     with_deviations,
 )
-from .scripts import Drawn, Script, Table, TableScript
+from .scripts import Drawn, Results, Table, script, table_script, told, trainings
 from .training_queue import queue
 
 RECIPES = {"published": "the published recipes", "own": "dynlab's own recipe"}
@@ -89,7 +88,9 @@ def near_another(ds: xr.Dataset) -> xr.DataArray:
     return near.sel({schema.SELECTION: [CHOSEN, LAST]}).any(schema.SELECTION) & (ds["meaning"] == EXPLAINED)
 
 
-def _make(results: Results) -> Table:
+@table_script("har2")
+def table(results: Results) -> Table:
+    """Return the scores of every network under both recipes beside what is published."""
     ds = compared(trainings())
     cells = [ds.sel({schema.RECIPE: recipe, schema.NETWORK: name}) for recipe in RECIPES for name in networks()]
     numeric = [*SELECTIONS, "published", "cell parameters", "seeds"]
@@ -111,10 +112,8 @@ def _row(one: xr.Dataset) -> list[str]:
     return [recipe, network, *with_deviations(one), published, numbers, seeds, networks()[network], meaning]
 
 
-table = TableScript("har2", _make)
-
-
-def draw(results: Results) -> Drawn:
+@script("har2", (11.0, 6.4))
+def figure(results: Results) -> Drawn:
     """Draw the means of every network with their errors beside the published number, a panel for each recipe."""
     ds = compared(trainings())
     figure, panels = plt.subplots(1, len(RECIPES), sharex=True, sharey=True)
@@ -141,6 +140,3 @@ def _draw(under: xr.Dataset, ax: Axes) -> None:
             ax.errorbar(mean, row + look["below"], xerr=error, **drawn, zorder=4)
         if not one["seeds"]:
             ax.text(LEAST + 1, row, "every seed diverged", va="center", color=style.GREY)
-
-
-figure = Script("har2", draw, (11.0, 6.4))

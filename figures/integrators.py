@@ -22,8 +22,7 @@ from dynlab.systems.planar import planar_system
 from dynlab.trajectories.simulation import simulate
 from dynlab.words import at_most, capital, number
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 STEP, STEPS, FEWER = 0.2, 1000, 100
 START = (0.0, 0.5)
@@ -56,7 +55,8 @@ def compute(fast: bool) -> Results:
     return found
 
 
-def draw(results: Results) -> Drawn:
+@script("integrators", (12.0, 9.6), compute)
+def figure(results: Results) -> Drawn:
     """Draw a column for each integrator, and the energy of all below."""
     drift, exact = results["energy"].isel({schema.TIME: slice(SHOWN + 1)}), results["exact"]
     regions = {name: results[f"region-{name}"] for name in INTEGRATORS}
@@ -79,9 +79,6 @@ def draw(results: Results) -> Drawn:
         f"the last {TURN} of them": Line2D([], [], color=style.BLACK, lw=THICK),
     }
     return Drawn(figure, _measured(regions, drift, shown), named)
-
-
-figure = Script("integrators", draw, (12.0, 9.6), compute)
 
 
 def _in_percent(change: float) -> str:
@@ -114,8 +111,11 @@ def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
         ax.plot(drift[schema.TIME], _change(drift, name), lw=1.6, **look)
     ax.axhline(0, color=style.BLACK, ls=":", lw=1.4)
     ax.set_yscale("symlog", linthresh=LINEAR)
-    ax.set(xlabel="time (s)", ylabel="H(h)/H(h₀) − 1")
-    ax.set_title(f"Relative change of H = Σ log cosh(W₀h)ᵢ (linear within ±{LINEAR:g})")
+    ax.set(
+        xlabel="time (s)",
+        ylabel="H(h)/H(h₀) − 1",
+        title=f"Relative change of H = Σ log cosh(W₀h)ᵢ (linear within ±{LINEAR:g})",
+    )
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 

@@ -16,7 +16,7 @@ from dynlab.tasks import driving_inputs
 
 from . import antisymmetric_2, equilibria, speed
 from .ernn_5 import along
-from .measurements import kept
+from .scripts import kept
 
 DRAWS, UNITS, INPUTS = 20, 128, 96
 SCALES = (1, 4, 16)  # σ_w of the paper's grid

@@ -18,7 +18,7 @@ from dynlab.words import capital
 
 from . import collapsed_rule, copying, copying_modes, movie
 from .ernn_5 import along
-from .measurements import kept
+from .scripts import kept
 from .tutorial import GRADIENT, RULE
 
 INPUTS, UNITS, STEPS = 8, 64, 200

@@ -15,7 +15,7 @@ from dynlab.trajectories.driven import Driven
 from dynlab.trajectories.simulation import orbit
 
 from . import ernn_2, ernn_5, ernn_6, zoo_comparison
-from .measurements import kept
+from .scripts import kept
 
 TRAINED = {1: "ernn-har2-k1", 3: "ernn-har2-k3", 5: "ernn-har2-k5"}
 SAMPLES, EVERY = 4, 16

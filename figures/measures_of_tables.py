@@ -9,8 +9,8 @@ from dynlab.training import PRESETS
 
 from . import accuracies, data_sets, ernn_4
 from .har2 import RECIPES, compared
-from .measurements import trainings
 from .scores import BYTES, LAST, LEAST_SEEDS, two_errors
+from .scripts import trainings
 
 TASKS = {  # the paper's names of the six data sets that it counts
     "har2": "HAR-2",
@@ -126,22 +126,17 @@ def gains() -> dict[str, Any]:
 
 def costs() -> dict[str, Any]:
     """Return ERNN's times over the RNN's in the paper's Table 3: of prediction, and the inverse ones of training."""
-    prediction, best_prediction, training = {}, {}, {}
-    for task, name in TASKS.items():
-        times, hours = _published(task, "test_time"), _published(task, "train_time")
-        accuracy = _of_ernn(_published(task))
-        best = max(accuracy, key=lambda row: (accuracy[row], -hours[row]))
-        prediction[name], best_prediction[name] = (times[row] / times["rnn"] for row in ("ernn-k1", best))
-        training[name] = hours["rnn"] / hours[best]
-    outside = [f"{name} {value:.1f}" for name, value in training.items() if not LEAST_FASTER <= value <= MOST_FASTER]
-    against = published_speed_ups()
-    outside_fast = [
-        f"{name} {value:.1f}" for name, value in against.items() if not LEAST_FASTER <= value <= MOST_FASTER
-    ]
+    times = {task: _published(task, "test_time") for task in TASKS}
+    prediction = {TASKS[task]: each[_best(task)] / each["rnn"] for task, each in times.items()}
+    training = published_speed_ups("rnn")
+    outside, outside_fast = (
+        [f"{name} {value:.1f}" for name, value in found.items() if not LEAST_FASTER <= value <= MOST_FASTER]
+        for found in (training, published_speed_ups())
+    )
     return {
-        "one": max(prediction.values()),
-        "best": max(best_prediction.values()),
-        "predictions": ", ".join(f"{name} {value:.1f}" for name, value in best_prediction.items()),
+        "one": max(each["ernn-k1"] / each["rnn"] for each in times.values()),
+        "best": max(prediction.values()),
+        "predictions": ", ".join(f"{name} {value:.1f}" for name, value in prediction.items()),
         "outside": len(outside),
         "outside_fast": len(outside_fast),
         "exceptions": ", ".join(outside) or "none",
@@ -151,14 +146,16 @@ def costs() -> dict[str, Any]:
     }
 
 
-def published_speed_ups() -> dict[str, float]:
-    """Return FastRNN's hours over those of the most accurate ERNN, of equal ones the faster, by data set."""
-    found = {}
-    for task, name in TASKS.items():
-        hours, accuracy = _published(task, "train_time"), _published(task)
-        best = max(_of_ernn(accuracy), key=lambda row: (accuracy[row], -hours[row]))
-        found[name] = hours["fastrnn"] / hours[best]
-    return found
+def _best(task: str) -> str:
+    """Return the most accurate ERNN of a task in the paper's Table 3, of equal ones the one that trains faster."""
+    accuracy, hours = _of_ernn(_published(task)), _published(task, "train_time")
+    return max(accuracy, key=lambda row: (accuracy[row], -hours[row]))
+
+
+def published_speed_ups(slower: str = "fastrnn") -> dict[str, float]:
+    """Return another network's hours of training over those of the most accurate ERNN, by data set."""
+    hours = {task: _published(task, "train_time") for task in TASKS}
+    return {TASKS[task]: each[slower] / each[_best(task)] for task, each in hours.items()}
 
 
 def speed_ups() -> dict[str, Any]:

@@ -15,8 +15,7 @@ from dynlab import schema
 from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 from .tutorial import GRADIENT, LOOK, RATE, RULE, Slope, Windows, answers, descent, sine_windows
 
 EPOCHS, FEW = 4000, 60
@@ -58,7 +57,8 @@ def _training(train: Windows, test: Tensor, slope: Slope, along: str, shown: Rea
     return [answers(system, read, test).numpy() for epoch, (system, read, _) in enumerate(steps) if epoch in shown]
 
 
-def draw(results: Results) -> Drawn:
+@script("movie", (12.0, 4.4), compute)
+def figure(results: Results) -> Drawn:
     """Draw the last frame, with the movie that leads to it."""
     ds = results["predictions"]
     chosen = np.unique(np.linspace(0, ds.sizes[schema.TRAINING_STEP] - 1, DRAWN).round().astype(int))
@@ -66,7 +66,6 @@ def draw(results: Results) -> Drawn:
     figure, panels = plt.subplots(1, len(LOSSES), sharey=True)
     lines = [_draw(ds, name, ax) for name, ax in zip(LOSSES, panels, strict=True)]
     panels[0].set_ylabel("value of the sine")
-    handles, labels = panels[0].get_legend_handles_labels()
     headings = [ax.set_title("\n", fontsize="medium") for ax in panels]
     frames, found = ds.sizes[schema.TRAINING_STEP], errors(ds)
 
@@ -87,7 +86,7 @@ def draw(results: Results) -> Drawn:
             yield figure
 
     update(frames - 1)
-    return Drawn(figure, measured(ds), dict(zip(labels, handles, strict=True)), movie)
+    return Drawn(figure, measured(ds), style.entries(panels[0]), movie)
 
 
 def _joined(values: Real) -> Real:
@@ -131,6 +130,3 @@ def measured(ds: xr.Dataset) -> str:
         f"Root of the mean squared error on the four windows held out, after {schema.settings(ds)['epochs']:,} epochs "
         f"at the tutorial's rate. {said}."
     )
-
-
-figure = Script("movie", draw, (12.0, 4.4), compute)

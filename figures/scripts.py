@@ -1,18 +1,76 @@
-"""What makes a figure or a table of a source: kept numbers, with the claim beside them that ``sources.toml`` has."""
+"""What makes a figure or a table of a source: kept numbers, with the claim beside them that ``sources.toml`` has.
+
+Numbers are Datasets, ``kept/NAME.KEY.nc`` beside the code.
+"""
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import xarray as xr
+
+from dynlab import io
 from dynlab.errors import UserError
 
-from .measurements import Results, keep, kept, told
-
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
+
+FOLDER = Path(__file__).parent / "kept"
+COMPRESSED = {"zlib": True, "complevel": 9, "shuffle": True}
+SAME = 1e-6  # relative: processors and kernels differ by less
+WHEN = ("created", "dynlab_version")  # attributes that differ though nothing else does
+Results = Mapping[str, xr.Dataset]
+
+
+def kept(name: str) -> dict[str, xr.Dataset]:
+    """Return the Datasets that are kept under `name`, by their keys."""
+    return {path.stem.removeprefix(f"{name}."): io.open(path) for path in sorted(FOLDER.glob(f"{name}.*.nc"))}
+
+
+@functools.cache
+def trainings() -> xr.Dataset:
+    """Return the record of all finished trainings, which ``make queue-results`` writes."""
+    return io.open(FOLDER / "trainings.nc").load()
+
+
+@functools.cache
+def told(file: str) -> dict[str, Any]:
+    """Return what a TOML file beside the code says."""
+    return tomllib.loads((FOLDER.parent / file).read_text(encoding="utf-8"))
+
+
+def keep(name: str, results: Results) -> None:
+    """Keep Datasets under `name`; one that differs from the kept one by rounding alone leaves that file as it is."""
+    for key, ds in results.items():
+        path = FOLDER / f"{name}.{key}.nc"
+        if path.exists() and same(io.open(path), ds):
+            continue
+        packed = ds.copy()
+        for array in packed.variables.values():
+            if array.dtype.kind in "fic" and array.ndim:
+                array.encoding.update(COMPRESSED)
+        io.save(packed, path, overwrite=True)
+
+
+def same(one: xr.Dataset, other: xr.Dataset) -> bool:
+    """Tell whether two Datasets differ by rounding and by when they were made at most."""
+    attributes = [{key: value for key, value in ds.attrs.items() if key not in WHEN} for ds in (one, other)]
+    if attributes[0] != attributes[1] or one.sizes != other.sizes or set(one.variables) != set(other.variables):
+        return False
+    return all(_same_values(one[name].values, other[name].values) for name in one.variables)
+
+
+def _same_values(one: Any, other: Any) -> bool:
+    if one.dtype.kind not in "fc":
+        return bool((one == other).all())
+    scale = np.abs(one[np.isfinite(one)]).max(initial=0.0)
+    return bool(np.allclose(one, other, rtol=SAME, atol=SAME * scale, equal_nan=True))
 
 
 class Drawn(NamedTuple):
@@ -58,8 +116,8 @@ class Script:
 
     name: str
     draw: Callable[[Results], Drawn]
-    size: tuple[float, float] = (8.0, 5.0)
-    compute: Callable[[bool], Results] | None = None
+    size: tuple[float, float]
+    compute: Callable[[bool], Results] | None
     of: str = ""
 
     def __call__(self, fast: bool = False, recompute: bool = False) -> Made:
@@ -72,15 +130,22 @@ class Script:
         """
         import matplotlib.pyplot as plt
 
-        from dynlab.plots import style
+        from dynlab.plots import layout, style
 
         results = _results(self, recompute, fast)
         said = told("sources.toml")["figures"][self.name]
         with style.style(self.size) as size, plt.rc_context({"figure.figsize": size}):
             drawn = self.draw(results)
             if not drawn.figure.texts:
-                style.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
+                layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
         return Made(said["title"], said["claim"], drawn.measured, drawn.figure, results, drawn.animation)
+
+
+def script(
+    name: str, size: tuple[float, float] = (8.0, 5.0), compute: Callable[[bool], Results] | None = None
+) -> Callable[[Callable[[Results], Drawn]], Script]:
+    """Make a `Script` of the function that draws it."""
+    return lambda draw: Script(name, draw, size, compute)
 
 
 @dataclass(frozen=True)
@@ -135,11 +200,18 @@ class TableScript:
 
     name: str
     make: Callable[[Results], Table]
-    compute: Callable[[bool], Results] | None = None
-    of: str = ""
+    compute: Callable[[bool], Results] | None
+    of: str
 
     def __call__(self, recompute: bool = False) -> Table:
         return self.make(_results(self, recompute))
+
+
+def table_script(
+    name: str, compute: Callable[[bool], Results] | None = None, of: str = ""
+) -> Callable[[Callable[[Results], Table]], TableScript]:
+    """Make a `TableScript` of the function that makes its table."""
+    return lambda make: TableScript(name, make, compute, of)
 
 
 def _results(script: Script | TableScript, recompute: bool, fast: bool = False) -> Results:

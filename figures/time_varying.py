@@ -15,8 +15,7 @@ from dynlab.systems.textbook import MarkusYamabe
 from dynlab.trajectories.simulation import simulate
 from dynlab.words import power, ranging
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
@@ -34,7 +33,8 @@ def compute(fast: bool) -> Results:
     return {"solution": solution, "growth": flow, "shears": _of_shears()}
 
 
-def draw(results: Results) -> Drawn:
+@script("time-varying", (12.5, 4.6), compute)
+def figure(results: Results) -> Drawn:
     """Draw both beside what their eigenvalues promise."""
     solution, flow, shears = (results[name] for name in ("solution", "growth", "shears"))
     states, times = solution["trajectory"].values[0], solution[schema.TIME].values
@@ -50,9 +50,6 @@ def draw(results: Results) -> Drawn:
         f"{power(float(shears['log_norm'][-1]))}, where the eigenvalues promise {power(PRODUCTS * np.log(SIDE))}."
     )
     return Drawn(figure, measured)
-
-
-figure = Script("time-varying", draw, (12.5, 4.6), compute)
 
 
 def _of_flow(times: NDArray[np.float64], y: NDArray[np.float64], eigenvalues: NDArray[np.complex128]) -> xr.Dataset:
@@ -113,6 +110,5 @@ def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
     step, norm = shears[schema.TIME].values, np.exp(shears["log_norm"].values)
     ax.plot(step, norm, "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns")
     ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |μ| promises")
-    ax.set(yscale="log", xlabel="step k", ylabel="norm of the product")
-    ax.set_title("Steps: (½, 2; 0, ½)\nand (½, 0; 2, ½)")
+    ax.set(yscale="log", xlabel="step k", ylabel="norm of the product", title="Steps: (½, 2; 0, ½)\nand (½, 0; 2, ½)")
     style.legend_below(ax, 1)

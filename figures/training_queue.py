@@ -23,7 +23,7 @@ from dynlab import checkpoints, io, schema
 from dynlab.errors import entry
 from dynlab.training import PRESETS, Diverged, Run, resume, train
 
-from .measurements import COMPRESSED, FOLDER, told, trainings
+from .scripts import COMPRESSED, FOLDER, told, trainings
 
 FINISHED = "finished.json"  # of a run: where it diverged, and the seconds of one core
 CHECKPOINT_EVERY = 100  # batches

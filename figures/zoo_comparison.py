@@ -18,8 +18,7 @@ from dynlab.progress import through
 from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
-from .measurements import Results
-from .scripts import Drawn, Script
+from .scripts import Drawn, Results, script
 
 NETWORKS = {
     "RNN": "rnn-har2-tanh",
@@ -55,7 +54,8 @@ def compute(fast: bool) -> Results:
     return found | {"table": _table(analysed)}
 
 
-def draw(results: Results) -> Drawn:
+@script("zoo", (12.0, 7.0), compute)
+def figure(results: Results) -> Drawn:
     """Draw the eigenvalues of the steps of each network, and below them the median gradients of all."""
     figure = plt.figure()
     grid = figure.add_gridspec(2, len(NETWORKS), height_ratios=[1.0, 1.3])
@@ -73,13 +73,14 @@ def draw(results: Results) -> Drawn:
         log_norm = results[f"{name}.gradient"]["log_norm"].median(schema.SAMPLE)
         below.plot(log_norm[schema.TIME], log_norm, color=colour, lw=2.2, label=title)
     figure.axes[1].set_ylabel("steps: Im μ")
-    below.set(xlabel="step t", ylabel="median of ln ‖$∂h_T/∂h_t$‖₂", ylim=(LOWEST, None))
-    below.set_title("What a change at step t still does at the last step, 128; on the dotted line nothing is lost")
+    below.set(
+        xlabel="step t",
+        ylabel="median of ln ‖$∂h_T/∂h_t$‖₂",
+        ylim=(LOWEST, None),
+        title="What a change at step t still does at the last step, 128; on the dotted line nothing is lost",
+    )
     below.legend(loc="lower right")
     return Drawn(figure, f"{measured(results['table'])} {INPUTS}")
-
-
-figure = Script("zoo", draw, (12.0, 7.0), compute)
 
 
 def _analyse(name: str, fast: bool) -> dict[str, xr.Dataset]:

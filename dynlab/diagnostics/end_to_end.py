@@ -274,4 +274,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     size = sized(last["log_singular_value"].values[:, 0])
     text = f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}."
     text += f" {surviving(last['surviving'].values, n)}."
-    return f"{text} Rounding leaves {ranged(last['resolved'].values, 0)} of {n:,} known."
+    resolved_modes = last["resolved"].values
+    if (resolved_modes == n).all():
+        return text + (f" All {n:,} are known." if n > 1 else " It is known.")
+    return f"{text} Rounding leaves {ranged(resolved_modes, 0)} of {n:,} known."

@@ -1,6 +1,7 @@
 """Pictures of Datasets: one picture a file, ``plot_x(ds, *, ax=None, **artist) -> Axes``. The table is `PLOTS`.
 
-A plot reads a Dataset and draws; it computes nothing, calls no ``plt.show`` and imports no torch.
+A plot reads a Dataset and draws; it computes nothing, calls no ``plt.show`` and imports no torch. `layout.picture`
+makes it of a function that draws on axes.
 """
 
 # Public name to "module:attribute".

@@ -8,15 +8,15 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import subscript
 
-SIZE = (5.4, 4.6)  # inches
 COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
 FEW = 100  # states, which are drawn larger
 
 
-def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("Attractor", (5.4, 4.6), needs=["visited"])
+def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the states that an orbit visits: of two on their plane, of three by the first and the last.
 
     Of one state each is drawn over the one before it, with the diagonal and the last steps as stairs between the two.
@@ -29,21 +29,20 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     **artist
         For the states.
     """
-    schema.check(ds, needs=["visited"])
-    if ax is None:
-        return style.panels(ds, [(plot_attractor, artist)], SIZE, "Attractor")
     visited = ds["visited"].values
     is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
     look: dict[str, Any] = {"color": style.BLUE, "rasterized": len(visited) >= FEW}
     look |= {"lw": 0.6} if is_flow else {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
     if visited.shape[1] == 1 and not is_flow:
         _draw_cobweb(visited[:, 0], ax, look | artist)
-        return ax
+        return
     last = visited.shape[1] - 1
     ax.plot(visited[:, 0] if last else np.arange(len(visited)), visited[:, last], **look | artist)
-    ax.set(xlabel="state h₁" if last else "place along the orbit", ylabel=f"state h{subscript(last + 1)}")
-    ax.set_title("States that the orbit visits")
-    return ax
+    ax.set(
+        xlabel="state h₁" if last else "place along the orbit",
+        ylabel=f"state h{subscript(last + 1)}",
+        title="States that the orbit visits",
+    )
 
 
 def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:

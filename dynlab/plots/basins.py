@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import of_map, share
 
-NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
 MOST_NAMED = 10  # attractors in the legend
-SIZE = (5.8, 5.6)  # inches
 LIGHT = (0.45, 0.75, 0.22)  # opacity of a basin's colour; one that comes again has another shade
 FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
@@ -27,7 +25,12 @@ ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no n
 BESIDE = 0.06  # of the window: so far a number stays from its attractor
 
 
-def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture(
+    "Basins",
+    (5.8, 5.6),
+    needs=("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction"),
+)
+def plot_basins(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw each start in the colour of its attractor; fixed points and cycles as markers, others as dots.
 
     Numbers in the basins are those of the attractors, by the share of the starts that end on each.
@@ -44,9 +47,6 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     -------
     Axes
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        return style.panels(ds, [(plot_basins, artist)], SIZE, "Basins")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
     ways = [code for code in range(int(basin.min()), -2) if (basin == code).any()][::-1]  # in which orbits run away
     colours: list[Any] = [UNDECIDED, LEAVES, *map(_shade, range(count + len(ways)))]
@@ -79,12 +79,16 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
     is_square = np.isclose(extent[1] - extent[0], extent[3] - extent[2])
-    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal" if is_square else "auto")
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
-    ax.set_title("Where starts end (share of the starts)")
+    ax.set(
+        xlim=extent[:2],
+        ylim=extent[2:],
+        aspect="equal" if is_square else "auto",
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+        title="Where starts end (share of the starts)",
+    )
     labels = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
     style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, labels=labels, handlelength=3.2)
-    return ax
 
 
 def _patch(colour: Any, label: str) -> Patch:

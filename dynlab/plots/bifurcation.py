@@ -10,21 +10,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import number
 
-NEEDS = (
-    "point_branch",
-    "point_bifurcation",
-    "branch_parameter",
-    "branch_orbit",
-    "eigenvalue",
-    "stable",
-    "bifurcation_kind",
-    "bifurcation_parameter",
-    "bifurcation_period",
-)
-SIZE = (8.4, 6.2)  # inches
 MARGIN = 0.06  # of what is in view
 # A branch that runs off to the bound would leave no room for the others: the view ends at so many times the reach of
 # what is visited at nine of ten values of the parameter.
@@ -54,7 +42,31 @@ MOVING: dict[str, Any] = {"marker": "o", "ms": 2.4, "mew": 0.5, "mfc": "none", "
 MOST_NUMBERS = 3  # values of one kind that the legend lists
 
 
-def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    with style.style((8.4, 6.2)) as size:
+        figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
+        plot_bifurcation(ds, ax=top, **artist)
+        _draw_leading(ds, bottom, **artist)
+        top.set_xlabel("")
+        layout.finish(ds, figure, "Bifurcations", {str(handle.get_label()): handle for handle in _legend(ds)})
+    return figure.axes[0]
+
+
+@layout.picture(
+    needs=(
+        "point_branch",
+        "point_bifurcation",
+        "branch_parameter",
+        "branch_orbit",
+        "eigenvalue",
+        "stable",
+        "bifurcation_kind",
+        "bifurcation_parameter",
+        "bifurcation_period",
+    ),
+    figure=_figure,
+)
+def plot_bifurcation(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw one coordinate of every branch over the parameter: solid where stable, dashed where not.
 
     Parameters
@@ -72,29 +84,19 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Axes
         Axes of the diagram.
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        return _figure(ds, **artist)
     if "visited" in ds:
         _draw_visited(ds, ax)
     _draw_branches(ds, ax, ds["branch_orbit"].values, **artist)
     settings = schema.settings(ds)
-    ax.set(xlim=(settings["lowest"], settings["highest"]), ylim=_in_view(ds))
-    ax.set(xlabel=style.label(ds["branch_parameter"]), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
-    ax.set_title("Branches" + " and what orbits visit" * ("visited" in ds))
+    ax.set(
+        xlim=(settings["lowest"], settings["highest"]),
+        ylim=_in_view(ds),
+        xlabel=style.label(ds["branch_parameter"]),
+        ylabel=f"state $h_{{{settings['observed'] + 1}}}$",
+        title="Branches" + " and what orbits visit" * ("visited" in ds),
+    )
     if not len(ds["branch_orbit"]):
         style.say(ax, "no isolated fixed point was found, and so no branch")
-    return ax
-
-
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style(SIZE) as size:
-        figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
-        plot_bifurcation(ds, ax=top, **artist)
-        _draw_leading(ds, bottom, **artist)
-        top.set_xlabel("")
-        style.finish(ds, figure, "Bifurcations", {str(handle.get_label()): handle for handle in _legend(ds)})
-    return figure.axes[0]
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
@@ -145,8 +147,11 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     if calm.size:
         high = min(high, TALLEST * max(border, float(np.abs(calm).max())))
     room = 0.08 * max(high - low, 1e-3)
-    ax.set(ylim=(low - room, high + room), ylabel="largest multiplier |μ|" if is_map else "largest Re λ (1/s)")
-    ax.set_title("Stable below the dotted line")
+    ax.set(
+        ylim=(low - room, high + room),
+        ylabel="largest multiplier |μ|" if is_map else "largest Re λ (1/s)",
+        title="Stable below the dotted line",
+    )
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:

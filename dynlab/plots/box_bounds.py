@@ -7,10 +7,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import at_most, number
 
-SIZE = (7.6, 5.8)  # inches
 HEIGHTS = 20  # the seed of heights that keep dots apart: another than that of the states that the dots are of
 FAR = 2.0  # times what is sampled: a bound farther off is an arrow
 SPREAD = 0.22  # half the height of a row of dots
@@ -19,7 +18,14 @@ NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound")
 RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound")
 
 
-def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    return layout.panels(
+        ds, [(plot_box_bounds, artist), (_draw_rates, artist)], (7.6, 5.8), "Bounds over a box", below=True
+    )
+
+
+@layout.picture(needs=[*NORM, *RATE, "box_lower", "box_upper"], figure=_figure)
+def plot_box_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the common norm and the spectral radius at sampled states, the proved bound, and the border of contraction.
 
     Parameters
@@ -36,13 +42,8 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     Axes
         Of the norm.
     """
-    schema.check(ds, needs=[*NORM, *RATE, "box_lower", "box_upper"])
-    if ax is None:
-        drawn: list[style.Panel] = [(plot_box_bounds, artist), (_draw_rates, artist)]
-        return style.panels(ds, drawn, SIZE, "Bounds over a box", below=True)
     _draw_panel(ds, ax, NORM, 1.0, "contracts below 1", **artist)
     ax.set(xlabel="modulus or norm of the step's Jacobian", title="Norm and spectral radius")
-    return ax
 
 
 def _draw_rates(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -61,8 +62,12 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, ...], border: float,
     for height, (name, colour, marker) in enumerate(zip(rows, (style.BLUE, style.ORANGE), "os", strict=True)):
         values = ds[name].values
         heights = height + generator.uniform(-SPREAD, SPREAD, len(values))
-        look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0}
-        ax.scatter(values, heights, label=ds[name].attrs["long_name"], **(look | artist))
+        ax.scatter(
+            values,
+            heights,
+            label=ds[name].attrs["long_name"],
+            **{"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0, **artist},
+        )
     ax.set(ylim=(-0.5, 2.1), yticks=[], ylabel="sampled states")
     ax.axvline(border, color=style.GREY, ls="--", lw=1.0, label=words)
     bound, (low, high) = float(ds[proved]), ax.dataLim.intervalx

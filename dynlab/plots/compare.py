@@ -5,20 +5,28 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
-from dynlab.plots import style, unit_circle
+from dynlab.plots import layout, style, unit_circle
 from dynlab.words import number
 
-SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
 ALIKE = 1e-6  # of their size: distances that differ by less are one
 SMALLEST = 1e-3  # of a step: distances below are equal, as in the test
 BINS = 12
 
 
-def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    both = ds.assign_attrs(system=" and ".join(ds[schema.NETWORK].values), source="")
+    return layout.panels(both, [(plot_compare, artist), (_draw_distances, {})], (9.2, 5.0), "Comparison")
+
+
+@layout.picture(
+    needs=("eigenvalue", "run_eigenvalue", "relabelled_distance", "between_runs", "within_runs"),
+    legend=2,
+    figure=_figure,
+)
+def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the eigenvalues of both networks' maps, small those of their runs, and the distances of relabelled runs.
 
     Parameters
@@ -35,29 +43,26 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
     Axes
         Of the eigenvalues.
     """
-    schema.check(ds, needs=["eigenvalue", "run_eigenvalue", "relabelled_distance", "between_runs", "within_runs"])
-    if ax is None:
-        both = ds.assign_attrs(system=" and ".join(ds[schema.NETWORK].values), source="")
-        return style.panels(both, [(plot_compare, artist), (_draw_distances, {})], SIZE, "Comparison")
     style.cross(ax)
     for place, (marker, colour) in enumerate(LOOKS):
         runs, whole = ds["run_eigenvalue"].values[place].ravel(), ds["eigenvalue"].values[place]
         ax.scatter(runs.real, runs.imag, s=6, marker=marker, color=colour, alpha=0.35, linewidths=0, zorder=2)
-        look: dict[str, Any] = {"s": 34 + 40 * place, "marker": marker, "facecolors": "none", "edgecolors": colour}
-        ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
+        ax.scatter(
+            whole.real,
+            whole.imag,
+            label=str(ds[schema.NETWORK].values[place]),
+            **{"s": 34 + 40 * place, "marker": marker, "facecolors": "none", "edgecolors": colour, **artist},
+        )
     shown = np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")])
     unit_circle.draw_circle(ax, label="unit circle: |μ| = 1")
     unit_circle.show(ax, shown, "μ")
     ax.set_title("Eigenvalues μ of fitted maps")
     ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label="small: of single runs")
-    style.legend_below(ax, 2)
-    return ax
 
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     """Draw the mean distances of all relabellings, hatched beyond that of the true labels."""
     distances, own = np.sort(ds["relabelled_distance"].values), float(ds["between_runs"])
-    marks = [own, *ds["within_runs"].values.tolist()]
     p = float(ds["p_value"])
     if np.ptp([*distances, own]) <= ALIKE * distances[-1] or distances[-1] < SMALLEST:  # a histogram of rounding
         style.say(
@@ -80,10 +85,19 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     for values, look in zip((distances[:nearer], distances[nearer:]), looks, strict=True):
         ax.hist(values, edges.tolist(), lw=0.8, **look)
     names = ["runs not exchanged", *(f"two runs of {name}" for name in ds[schema.NETWORK].values)]
-    lines = zip(names, marks, (style.BLACK, *(colour for _, colour in LOOKS)), ("-", "--", ":"), strict=True)
+    lines = zip(
+        names,
+        [own, *ds["within_runs"].values],
+        (style.BLACK, *(colour for _, colour in LOOKS)),
+        ("-", "--", ":"),
+        strict=True,
+    )
     for name, value, colour, dashes in lines:
         ax.axvline(value, color=colour, lw=1.6, ls=dashes, label=f"{name}: {number(value, 3)}")
-    ax.set(xlabel="mean distance of two runs", ylabel="ways to exchange runs")
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(f"Distance of the networks (p = {number(p, 2)})")
+    ax.set(
+        xlabel="mean distance of two runs",
+        ylabel="ways to exchange runs",
+        title=f"Distance of the networks (p = {number(p, 2)})",
+    )
+    style.whole(ax.yaxis)
     style.legend_below(ax, 2)

@@ -5,20 +5,26 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import counted
 
-SIZE = (9.8, 3.9)  # inches
 MOST_DRAWN = 6  # orbits whose angles are drawn
 RANGE = (5, 95)  # percent of the local rates that a bar spans
 MARKERS = "os^DvP"
 SEEN = 0.5  # degrees: a smaller error has no bar to see
 
 
-def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    angled = [(plot_covariant_vectors, artist)] if np.isfinite(ds["angle"]).any() else []
+    return layout.panels(ds, [*angled, (_draw_rates, {})], (9.8, 3.9), "Covariant vectors")
+
+
+@layout.picture(
+    needs=("angle", "angle_error", "local_rate", "exponent", "determined", "smallest_angle"), figure=_figure
+)
+def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the smallest angle between the unstable and the stable subspace along each orbit, with its error.
 
     Parameters
@@ -36,10 +42,6 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     Axes
         Of the angles, or of the exponents where these stand alone.
     """
-    schema.check(ds, needs=("angle", "angle_error", "local_rate", "exponent", "determined", "smallest_angle"))
-    if ax is None:
-        angled = [(plot_covariant_vectors, artist)] if np.isfinite(ds["angle"]).any() else []
-        return style.panels(ds, [*angled, (_draw_rates, {})], SIZE, "Covariant vectors")
     errors = np.degrees(ds["angle_error"].values)
     angles, lowest = np.degrees(ds["angle"].values), np.degrees(ds["smallest_angle"].values)
     known = np.flatnonzero(np.isfinite(angles).all(axis=1))[:MOST_DRAWN]
@@ -48,8 +50,13 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         colour, wrong = style.CYCLE[place], errors[sample] > SEEN
         low, high = (np.clip(angles[sample] + sign * errors[sample], 0, 90)[wrong] for sign in (-1, 1))
         ax.vlines(time[wrong], low, high, color=colour, lw=0.9, alpha=0.7)
-        look: dict[str, Any] = {"ls": "none", "ms": 3.5, "color": colour, "marker": MARKERS[place], "alpha": 0.7}
-        ax.plot(time, angles[sample], label=f"sample {sample}", mew=0, **look | artist)
+        ax.plot(
+            time,
+            angles[sample],
+            label=f"sample {sample}",
+            mew=0,
+            **{"ls": "none", "ms": 3.5, "color": colour, "marker": MARKERS[place], "alpha": 0.7, **artist},
+        )
         words = None if place else "smallest of all steps"
         ax.plot(
             ds["smallest_angle_time"].values[sample],
@@ -65,9 +72,13 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         style.legend_below(ax, 4)
     else:
         style.say(ax, "no angle is known")
-    ax.set(ylim=(-2, 92), yticks=range(0, 91, 15), title="Smallest angle, with its error")
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="unstable to stable (°)")
-    return ax
+    ax.set(
+        ylim=(-2, 92),
+        yticks=range(0, 91, 15),
+        title="Smallest angle, with its error",
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="unstable to stable (°)",
+    )
 
 
 def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
@@ -94,9 +105,12 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     if counts.any():
         ax.plot([], [], label=f"{RANGE[1] - RANGE[0]} % of the rates of single steps", **bar)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
-    ax.set(xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6), xlabel="index i")
-    ax.set_ylabel(f"exponent $\\Lambda_i$, or rate ({ds['exponent'].attrs['units']})")
+    ax.set(
+        xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6),
+        xlabel="index i",
+        ylabel=f"exponent $\\Lambda_i$, or rate ({ds['exponent'].attrs['units']})",
+    )
     unknown = int(np.isnan(mean).sum())
     ax.set_title("Exponents and rates" + f"; {unknown} of {len(mean)} −∞ or unknown" * bool(unknown))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
+    style.whole(ax.xaxis, nbins=10)
     style.legend_below(ax, 2)

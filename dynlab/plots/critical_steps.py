@@ -10,7 +10,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.patches import Patch
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import at_most, share
 
 DECADES = 4.0  # at most below the step that is used: at a state where no step is small enough the band just ends
@@ -19,7 +19,8 @@ SHADES = (style.SHADED, "#FEE0B6", "#FDB863", "#E08214", "#B35806", "#7F3B08")  
 FORMULA = "formula 2γ/((γ² + ω²) c̄)"  # ω: largest Im λ of A − γI; c̄: mean of the slopes at a state
 
 
-def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("Critical step", (5.4, 4.2), needs=["critical_step", "used_step"], legend=2)
+def plot_critical_steps(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the band of the critical steps over the samples and their median; what the formula with the mean slope says.
 
     The legend has the shares of the states that have no critical step, and why.
@@ -32,22 +33,23 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     **artist
         For the median's line.
     """
-    schema.check(ds, needs=["critical_step", "used_step"])
-    if ax is None:
-        return style.panels(ds, [(plot_critical_steps, artist)], (5.4, 4.2), "Critical step")
     ax.set_yscale("log")
     time, steps = ds[schema.TIME].values, ds.transpose(schema.SAMPLE, schema.TIME, ...)
     critical, used = steps["critical_step"].values, steps["used_step"].values
-    low, middle, high = _quantiles(np.where(critical > 0, critical, np.nan))
+    low, middle, high = style.quantiles(np.where(critical > 0, critical, np.nan), [0, 0.5, 1])
     if np.isfinite(middle).any():
         whole = len(time) > 1 and np.isfinite(middle).all()  # else a time beside gaps would not show
-        look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "marker": None if whole else ".", "zorder": 4}
         ax.fill_between(time, low, high, color=style.SKY, alpha=0.4, lw=0, label="least to largest sample")
-        ax.plot(time, middle, label="critical step: sample median", **look | artist)
+        ax.plot(
+            time,
+            middle,
+            label="critical step: sample median",
+            **{"color": style.BLUE, "lw": 1.8, "marker": None if whole else ".", "zorder": 4, **artist},
+        )
     if "mean_slope_step" in ds:
         formula = np.median(steps["mean_slope_step"].values, axis=0)
         ax.plot(time, formula, color=style.GREY, ls=":", lw=1.6, label=f"{FORMULA}: sample median", zorder=5)
-    least, middle, largest = _quantiles(np.abs(used))
+    least, middle, largest = style.quantiles(np.abs(used), [0, 0.5, 1])
     ax.fill_between(time, least, largest, color=style.BLACK, alpha=0.2, lw=0, zorder=1)
     negative = float((used < 0).mean())
     words = "|ε| used" + f", negative at {share(negative)} of the states" * (negative > 0)
@@ -61,13 +63,19 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
             ax.plot([], [], ls="none", label=f"{words} at {share(float(which.mean()))} of the states")
     ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(np.abs(used)))))
     style.plain_numbers(ax)
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["critical_step"]))
-    ax.set_title(f"ε is unstable at {share(float((ds['stable'] == 0).mean()))} of the states")
-    style.legend_below(ax, 2)
-    return ax
+    ax.set(
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel=style.label(ds["critical_step"]),
+        title=f"ε is unstable at {share(float((ds['stable'] == 0).mean()))} of the states",
+    )
 
 
-def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture(
+    "Step size and diffusion",
+    (5.6, 4.4),
+    needs=["plane_modulus", "plane_critical_step", "formula_step_low", "own_diffusion"],
+)
+def plot_diffusion_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the plane of ε and γ: stable at every state, or the largest modulus |R(ελ)|, with the network's own place.
 
     Parameters
@@ -78,13 +86,16 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     **artist
         For the coloured bands of the modulus.
     """
-    schema.check(ds, needs=["plane_modulus", "plane_critical_step", "formula_step_low", "own_diffusion"])
-    if ax is None:
-        return style.panels(ds, [(plot_diffusion_plane, artist)], (5.6, 4.4), "Step size and diffusion")
     step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
     modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
-    look: dict[str, Any] = {"cmap": ListedColormap(SHADES), "norm": BoundaryNorm(MODULI, len(SHADES), extend="both")}
-    bands = ax.contourf(step, gamma, modulus, MODULI, extend="both", **look | artist)
+    bands = ax.contourf(
+        step,
+        gamma,
+        modulus,
+        MODULI,
+        extend="both",
+        **{"cmap": ListedColormap(SHADES), "norm": BoundaryNorm(MODULI, len(SHADES), extend="both"), **artist},
+    )
     bar = ax.figure.colorbar(bands, ax=ax, label=style.label(ds["plane_modulus"]), ticks=MODULI, pad=0.02)
     bar.set_ticklabels([f"{value:g}" for value in MODULI])
     border = ds["plane_critical_step"].values
@@ -106,17 +117,13 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     if np.isfinite(needed):
         words = f"least γ at which this ε is stable: {at_most(math.nextafter(needed, math.inf))}"
         ax.plot(used, needed, marker="D", ms=6, color=style.GROUND, label=words, **marks)
-    ax.set(xscale="log", yscale="log", xlim=step[[0, -1]], ylim=gamma[[0, -1]])
-    ax.set(xlabel=style.label(ds["plane_step_size"]), ylabel=style.label(ds["plane_diffusion"]))
-    ax.set_title("Where a step ε is stable")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=step[[0, -1]],
+        ylim=gamma[[0, -1]],
+        xlabel=style.label(ds["plane_step_size"]),
+        ylabel=style.label(ds["plane_diffusion"]),
+        title="Where a step ε is stable",
+    )
     style.legend_below(ax, 2, handles=[*stable, *ax.get_legend_handles_labels()[0]])
-    return ax
-
-
-def _quantiles(values: np.ndarray) -> np.ndarray:
-    """Least, median and largest over the samples, NaN where none is known; shape (3, time)."""
-    found = np.full((3, values.shape[1]), np.nan)
-    some = np.isfinite(values).any(axis=0)
-    finite = np.where(np.isfinite(values), values, np.nan)
-    found[:, some] = np.nanquantile(finite[:, some], [0, 0.5, 1], axis=0)
-    return found

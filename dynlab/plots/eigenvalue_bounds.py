@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import blended_transform_factory
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import digits_against, number, unit_after
 
 WIDTH, ROW = 8.6, 0.62  # inches
@@ -23,7 +23,17 @@ BELOW = -9  # points from the end of a bar to its number
 APART = 0.25  # of a row's scale: of ends that are nearer than that one has its number
 
 
-def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    size = WIDTH, 1.5 + ROW * ds.sizes[schema.BOUND]
+    return layout.panels(ds, [(plot_eigenvalue_bounds, artist)], size, "Bounds")
+
+
+@layout.picture(
+    needs=("limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest", "only_above"),
+    legend=6,
+    figure=_figure,
+)
+def plot_eigenvalue_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the range of all that was measured for each bound, and the number that decides, with its error.
 
     Every row has its own scale, on which the bound is at 0 and the inside is to the left; below its ends stand the
@@ -38,20 +48,14 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     **artist
         For the points.
     """
-    schema.check(
-        ds, needs=["limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest", "only_above"]
-    )
     rows = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
-    if ax is None:
-        return style.panels(ds, [(plot_eigenvalue_bounds, artist)], (WIDTH, 1.5 + ROW * len(rows)), "Bounds")
     ax.axvspan(0, 2 * REACH, color=style.FAINT, lw=0, zorder=0)
     ax.axvline(0, color=style.BLACK, lw=1.4, zorder=1)
     beside = blended_transform_factory(ax.transAxes, ax.transData)
-    names, seen = [], set[str]()
+    names = []
     for row, one in enumerate(rows):
         outcome, limit, value = str(one["outcome"].values), float(one["limit"]), float(one["measured"])
-        _draw_row(ax, row, one, outcome if outcome not in seen else "", **artist)
-        seen.add(outcome)
+        _draw_row(ax, row, one, style.once(ax, outcome) or "", **artist)
         measured = number(value, digits_against(value, limit))
         words = f"{'≤ ' if one['only_above'] else ''}{measured}\n{outcome}"
         ax.text(1.02, row, words, transform=beside, va="center", color=LOOK[outcome][0])
@@ -61,8 +65,6 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     ax.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6), title="Shaded: outside of the bound")
     ax.set_xticks([0], ["bound"])
     ax.set(xlabel="inside  ←  each row on its own scale  →  outside", ylabel="bound")
-    style.legend_below(ax, 6)
-    return ax
 
 
 def _draw_row(ax: Axes, row: int, one: xr.Dataset, label: str, **artist: Any) -> None:

@@ -7,9 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 
-SIZE = (10.3, 5.2)  # inches
 LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every picture
     "euler": {"color": style.VERMILION, "ls": "-", "label": "Euler"},
     "midpoint": {"color": style.ORANGE, "ls": "--", "label": "explicit midpoint"},
@@ -22,7 +21,12 @@ HIGHEST = 4.0  # times the flow's largest H, beyond which the axis is cut
 SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
 
-def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    return layout.panels(ds, [(plot_energy, artist), (_draw_drift, {})], (10.3, 5.2), "Energy")
+
+
+@layout.picture(needs=["exact_energy", "energy", "drift"], legend=3, figure=_figure)
+def plot_energy(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw H against time: of the flow and of each integrator, a line a sample.
 
     Parameters
@@ -40,9 +44,6 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     Axes
         Of H.
     """
-    schema.check(ds, needs=["exact_energy", "energy", "drift"])
-    if ax is None:
-        return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
     exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
     low, high = min(0.0, float(np.nanmin(exact))), float(np.nanmax(exact))
     highest = float(orbits[np.isfinite(orbits)].max(initial=high))
@@ -50,14 +51,12 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
     _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.6, "alpha": 0.5, "label": "the flow"} | artist)
-    ax.set(ylim=(low, 1.08 * top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
+    title = "H" + "; higher values are cut off" * (highest > top)
+    ax.set(ylim=(low, 1.08 * top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)", title=title)
     alive = (np.abs(exact) > FADED * np.abs(exact).max()).any(axis=0)
     until = LONGER * float(ds[schema.TIME].values[alive].max(initial=0.0))
     if 0 < until < float(ds[schema.TIME][-1]):  # after that all is 0 to the eye
         ax.set_xlim(-0.03 * until, until)
-    ax.set_title("H" + "; higher values are cut off" * (highest > top))
-    style.legend_below(ax, 3)
-    return ax
 
 
 def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
@@ -67,8 +66,8 @@ def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(shown.sel({schema.INTEGRATOR: name}), ax, "drift", {"lw": 1.1} | LOOKS[name])
     _draw_lines(shown, ax, "balance", {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"})
-    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|")
-    ax.set_title(f"Drift at ε = {schema.settings(ds)['step_size']:g} s")
+    title = f"Drift at ε = {schema.settings(ds)['step_size']:g} s"
+    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|", title=title)
     style.legend_below(ax, 3)
 
 

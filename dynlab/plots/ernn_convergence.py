@@ -7,11 +7,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import counted
 
-NEEDS = ("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status")
-SIZE = (9.6, 4.8)  # inches
 STAYS, NONE, ROUNDING = "stays at the equilibrium", "no equilibrium to converge to", 2.0**-52
 # Colour and dashes by outcome; without an equilibrium there is no distance, and the speed stands in its place.
 LOOKS = {
@@ -29,13 +27,17 @@ WORDS = {
 }
 GOES_THERE = ("converges", "still approaching")
 FEW = 3  # steps of one outcome, each of which has its own line; of more their median is drawn, and their middle half
-QUARTILES = (0.25, 0.5, 0.75)
 # In the legend, by whether a measured rate has settled, which the rate at the equilibrium is compared with.
 PREDICTED, NEAR = "predicted from the eigenvalues at the equilibrium", "rate near the equilibrium, from its eigenvalues"
 LOWEST = 1e-17  # distances of 0 are drawn nowhere: below rounding a logarithmic axis tells nothing
 
 
-def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture(
+    "Inner iterates and equilibrium",
+    (9.6, 4.8),
+    needs=("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status"),
+)
+def plot_ernn_convergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw distance to the equilibrium against the iteration, the median of each outcome, on a logarithmic axis.
 
     Parameters
@@ -53,9 +55,6 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
         With the predicted slope, the median rate from the median first distance, dashed in black. Where no measured
         rate has settled it is no prediction yet, but the rate near the equilibrium, in grey.
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE, "Inner iterates and equilibrium")
     iteration, ends = ds[schema.ITERATION].values, ds["outcome"].values.ravel()
     distance, speed = (ds[name].values.reshape(-1, len(iteration)) for name in ("distance", "speed"))
     for outcome in [outcome for outcome in LOOKS if (ends == outcome).any()]:
@@ -64,9 +63,7 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
         lines = np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)
         colour, dashes = LOOKS[outcome]
         if len(drawn) > FEW:
-            some = np.isfinite(lines).any(axis=0)
-            band = np.full((3, len(iteration)), np.nan)
-            band[:, some] = np.nanquantile(lines[:, some], QUARTILES, axis=0)
+            band = style.quantiles(lines, (0.25, 0.5, 0.75))
             ax.fill_between(iteration, band[0], band[2], color=colour, alpha=0.15, linewidth=0)
             lines = band[1:2]
         what = " (median, middle half)" if len(drawn) > FEW else ""
@@ -76,11 +73,12 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
             ax.semilogy(iteration, values, label=None if place else label, **look)
     if np.isin(ends, GOES_THERE).any():
         _draw_prediction(ds, ax, iteration, distance)
-    ax.set(xlabel=style.label(ds[schema.ITERATION]))
-    ax.set_ylabel(style.label(ds["speed" if (ends == NONE).all() else "distance"]))
+    ax.set(
+        xlabel=style.label(ds[schema.ITERATION]),
+        ylabel=style.label(ds["speed" if (ends == NONE).all() else "distance"]),
+    )
     style.plain_numbers(ax)
     style.legend_below(ax, 2, handlelength=3.0)
-    return ax
 
 
 def _draw_prediction(ds: xr.Dataset, ax: Axes, iteration: np.ndarray, distance: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import subscript
 
 SAMPLE = 0  # the sequence that is drawn
@@ -57,7 +57,7 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
             name: _draw_network(ds, name, figure.add_subplot(places[0, i]), artist) for i, name in enumerate(order)
         }
         _draw_distance(ds, figure.add_subplot(places[0, 1] if grid is None else grid[1, :]))
-        style.finish(ds, figure, "Equilibrium manifold", style.entries(*drawn.values()))
+        layout.finish(ds, figure, "Equilibrium manifold", style.entries(*drawn.values()))
     return drawn[names[0]]
 
 
@@ -70,9 +70,12 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
         _plot(ax, seen, linewidth=7 if colour else 3, label="equilibrium manifold z*(x)", **thick)
     elif colour:
         _plot(ax, seen, marker="o", ls="none", ms=8, mew=0, label="equilibria z*(x)", **thick)
-    line: dict[str, Any] = {"color": style.BLUE, "lw": 0.5, "marker": ".", "ms": 2, "label": "state h of RNN, FastRNN"}
     if colour is None:
-        _plot(ax, states, **line | artist)
+        _plot(
+            ax,
+            states,
+            **{"color": style.BLUE, "lw": 0.5, "marker": ".", "ms": 2, "label": "state h of RNN, FastRNN", **artist},
+        )
     else:
         _plot(ax, states, color=style.ORANGE, ls="none", marker=".", ms=2, label="state h of ERNN")
         _draw_sums(ds, one, name, ax, {"color": colour, "ls": "none", "marker": ".", "ms": 4} | artist)
@@ -89,8 +92,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
         zorder=7,
     )
     numbers = ds[schema.STATE].values
-    ax.set_title(_title(ds, name))
-    ax.set(xlabel=f"h{subscript(int(numbers[0]))}", ylabel=f"h{subscript(int(numbers[-1]))}")
+    ax.set(title=_title(ds, name), xlabel=f"h{subscript(int(numbers[0]))}", ylabel=f"h{subscript(int(numbers[-1]))}")
     _frame(ax, moved, seen)
     if ds.sizes["network"] > 1:
         ax.set_aspect("equal")
@@ -110,9 +112,18 @@ def _draw_sums(ds: xr.Dataset, one: xr.Dataset, name: str, ax: Axes, look: dict[
     reach = [np.nanmax(np.abs(way - states[0]), initial=0.0) for way in (path, states)]
     if name == ds["network"].values[0] and reach[0] > MOVES * reach[1]:
         _plot(ax, path, color=style.BLACK, lw=1, marker="o", ms=2.5, label="inner iteration of step 1")
-        end: dict[str, Any] = {"ms": 9, "color": style.BLACK, "mec": style.GROUND, "zorder": 8, "ls": "none"}
         arrived = ", z*(x₁)" if float(one["distance"][1]) < ARRIVED else ""
-        _plot(ax, path[-1:], marker="X", label=f"end of that iteration{arrived}", **end)
+        _plot(
+            ax,
+            path[-1:],
+            marker="X",
+            label=f"end of that iteration{arrived}",
+            ms=9,
+            color=style.BLACK,
+            mec=style.GROUND,
+            zorder=8,
+            ls="none",
+        )
 
 
 def _pair(ds: xr.Dataset) -> str:

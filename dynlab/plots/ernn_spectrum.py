@@ -6,14 +6,16 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import share
 
 BINS = 80
 
 
-def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: object) -> Axes:
+@layout.picture(
+    "Spectrum of the inner flow", (5.6, 3.6), needs=["inner_eigenvalue", "inner_eigenvalue_error"], legend=3
+)
+def plot_ernn_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw how often each real part occurs, those that an equilibrium must not have in another colour.
 
     Parameters
@@ -28,9 +30,6 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
     -------
     Axes
     """
-    schema.check(ds, needs=["inner_eigenvalue", "inner_eigenvalue_error"])
-    if ax is None:
-        return style.panels(ds, [(plot_ernn_spectrum, artist)], (5.6, 3.6), "Spectrum of the inner flow")
     finite = np.isfinite(ds["inner_eigenvalue_error"].values)
     real, error = ds["inner_eigenvalue"].values.real[finite], ds["inner_eigenvalue_error"].values[finite]
     edges = np.histogram_bin_edges(real, BINS)
@@ -41,12 +40,17 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
         ("above 0", real > error, style.UNSTABLE, "..."),
     ):
         counts = np.histogram(real[chosen], edges)[0] / len(real)
-        options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": style.GROUND, "linewidth": 0.2}
         label = f"{name}: {share(chosen.mean())}"
-        ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options | artist)
+        ax.bar(
+            edges[:-1],
+            counts,
+            np.diff(edges),
+            bottom,
+            align="edge",
+            label=label,
+            **{"color": colour, "hatch": hatch, "edgecolor": style.GROUND, "linewidth": 0.2, **artist},
+        )
         bottom += counts
     ax.axvline(0, color=style.BLACK, linewidth=0.8)
     name = f"real part of the {style.label(ds['inner_eigenvalue'])}"
     ax.set(yscale="log", xlabel=name, ylabel="share of the eigenvalues")
-    style.legend_below(ax, 3)
-    return ax

@@ -5,21 +5,26 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.unit_circle import draw_circle
 from dynlab.words import of_map
 
-NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZES = ((6.0, 6.2), (9.4, 5.4))  # inches, of one panel and of two
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
 CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a marker, and the others are dots
 
 
-def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    drawn: list[layout.Panel] = [(plot_fixed_points, artist)]
+    drawn += [(_draw_leading, artist)] * (ds.sizes[schema.FIXED_POINT] > 1)
+    return layout.panels(ds, drawn, SIZES[len(drawn) - 1], "Equilibria" if _of_flow(ds) else "Fixed points")
+
+
+@layout.picture(needs=("eigenvalue", "kind", "stable", "status"), figure=_figure)
+def plot_fixed_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw eigenvalues at each point: directions grow outside the unit circle, of a flow right of the imaginary axis.
 
     Parameters
@@ -38,11 +43,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
         markers are of verified points whose stability is decided; of many points all but the leading eigenvalues are
         grey dots.
     """
-    schema.check(ds, needs=NEEDS)
-    flow, count = _of_flow(ds), ds.sizes[schema.FIXED_POINT]
-    if ax is None:
-        drawn: list[style.Panel] = [(plot_fixed_points, artist)] + [(_draw_leading, artist)] * (count > 1)
-        return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Equilibria" if flow else "Fixed points")
+    flow = _of_flow(ds)
     if not flow:
         draw_circle(ax)
     style.cross(ax)
@@ -62,13 +63,18 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
         ax.axvspan(-reach, 0, color=style.SHADED, lw=0, zorder=0)
     ax.locator_params(nbins=6)
     symbol, unit, place = ("λ", " (1/s)", "equilibrium") if flow else ("μ", "", "fixed point")
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-    ax.set(xlabel=f"Re {symbol}{unit}", ylabel=f"Im {symbol}{unit}", title=f"Eigenvalues {symbol} at each {place}")
-    if count:
+    ax.set(
+        xlim=(-reach, reach),
+        ylim=(-reach, reach),
+        aspect="equal",
+        xlabel=f"Re {symbol}{unit}",
+        ylabel=f"Im {symbol}{unit}",
+        title=f"Eigenvalues {symbol} at each {place}",
+    )
+    if ds.sizes[schema.FIXED_POINT]:
         style.legend_below(ax, 2, title="large: the leading one of each point" if crowded else None)
     else:
         style.say(ax, f"no {place} found")
-    return ax
 
 
 def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -78,7 +84,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.axvline(float(not flow), color=style.BLACK, lw=1, ls="--", zorder=1)
     for key, members in _groups(ds).items():
         ax.scatter(largest[members], members, **(_look(*key) | {"s": 36} | artist))
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole(ax.yaxis)
     name = "largest Re λ (1/s)" if flow else "largest |μ|"
     ax.set(xlabel=name, ylabel="number of the point, from 0", title=f"{name.capitalize()} at each point")
 

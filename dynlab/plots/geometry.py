@@ -6,22 +6,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import number, share, with_error
 
-NEEDS = (
-    "trajectory",
-    "fixed_point_position",
-    "unstable_direction",
-    "unstable_manifold",
-    "explained_variance",
-    "stable",
-    "status",
-)
 PANEL = (5.0, 4.6)  # inches
 MOST_DRAWN = 24  # trajectories: more are a cloud
 LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
@@ -33,7 +23,36 @@ MARKERS = ("o", "^", "s", "D", "P")
 STABLE, UNDECIDED, OTHER = "stable", "stability undecided", "slow, or not isolated"
 
 
-def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    spatial = ds.sizes[schema.AXIS] >= 3
+    widths = [1, 1, 0.55] if spatial else [1, 0.55]
+    with style.style((sum(widths) * PANEL[0], PANEL[1])) as size:
+        figure = plt.figure(figsize=size)
+        grid = figure.add_gridspec(1, len(widths), width_ratios=widths)
+        ax, shares = figure.add_subplot(grid[0]), figure.add_subplot(grid[-1])
+        _draw(ds, ax, **artist)
+        ax.set_title("States and fixed points")
+        if spatial:
+            _draw(ds, figure.add_subplot(grid[1], projection="3d", title="In three components"), **artist)
+        _draw_shares(ds, shares)
+        layout.finish(ds, figure, "State space", style.entries(ax, shares))
+    return ax
+
+
+@layout.picture(
+    needs=(
+        "trajectory",
+        "fixed_point_position",
+        "unstable_direction",
+        "unstable_manifold",
+        "explained_variance",
+        "stable",
+        "status",
+    ),
+    legend=2,
+    figure=_figure,
+)
+def plot_geometry(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw trajectories and fixed points on the first two principal components, or three where `ax` is spatial.
 
     Parameters
@@ -51,28 +70,7 @@ def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Axes
         Of the first two components.
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        return _figure(ds, **artist)
     _draw(ds, ax, **artist)
-    style.legend_below(ax, 2)
-    return ax
-
-
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    spatial = ds.sizes[schema.AXIS] >= 3
-    widths = [1, 1, 0.55] if spatial else [1, 0.55]
-    with style.style((sum(widths) * PANEL[0], PANEL[1])) as size:
-        figure = plt.figure(figsize=size)
-        grid = figure.add_gridspec(1, len(widths), width_ratios=widths)
-        ax, shares = figure.add_subplot(grid[0]), figure.add_subplot(grid[-1])
-        _draw(ds, ax, **artist)
-        ax.set_title("States and fixed points")
-        if spatial:
-            _draw(ds, figure.add_subplot(grid[1], projection="3d", title="In three components"), **artist)
-        _draw_shares(ds, shares)
-        style.finish(ds, figure, "State space", style.entries(ax, shares))
-    return ax
 
 
 def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -128,7 +126,6 @@ def _draw_directions(ds: xr.Dataset, ax: Axes, count: int, length: float) -> Non
     axes = _padded(ds["unstable_direction"].values, count)
     axes[np.isfinite(ds["unstable_manifold"].values).all(axis=(1, 2, 3))] = np.nan  # which is drawn itself
     angle = np.linspace(0, 2 * np.pi, 73)[:, None]
-    seen: set[str] = set()
     for point, mode in np.argwhere(np.isfinite(axes).all(axis=-1) & (values.imag >= 0)):
         colour, line, words = style.SKY, "-", "growing direction"
         curve = np.array([[-1.0], [1.0]]) * axes[point, mode]
@@ -137,13 +134,12 @@ def _draw_directions(ds: xr.Dataset, ax: Axes, count: int, length: float) -> Non
             curve = np.cos(angle) * axes[point, mode] + np.sin(angle) * axes[point, mode + 1]
         ax.plot(
             *(positions[point] + length * curve).T,
-            label=None if words in seen else words,
+            label=style.once(ax, words),
             color=colour,
             ls=line,
             lw=1.3,
             zorder=4,
         )
-        seen.add(words)
 
 
 def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
@@ -153,7 +149,7 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     ratio, error = float(ds["participation_ratio"]), float(ds["participation_ratio_error"])
     index = np.arange(1, len(shares) + 1)
     ax.set(ylim=(0, 1.03), xlabel="principal component (PC)", title="Share of the variance")
-    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    style.whole(ax.xaxis, nbins=5)
     if not np.isfinite(ratio):
         style.say(ax, "nothing varies")
         return

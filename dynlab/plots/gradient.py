@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import READABLE, counted, number
 
 SIZE = (7.2, 4.2)  # inches
@@ -23,7 +23,8 @@ ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and 
 BANDS = ((0.0, 1.0, f"{style.BLUE}2A", "all"), (0.25, 0.75, f"{style.BLUE}66", "middle half"))  # of many values
 
 
-def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("Gradient", SIZE, needs=["log_norm"], legend=3)
+def plot_gradient(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the natural logarithm of ‖∂h_T/∂h_t‖₂ over t, and of ‖∂L/∂h_t‖₂ where there is a loss.
 
     At the bottom stand the times at which samples are exactly 0, whose logarithm is no number.
@@ -36,9 +37,6 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     **artist
         For the samples' lines.
     """
-    schema.check(ds, needs=["log_norm"])
-    if ax is None:
-        return style.panels(ds, [(plot_gradient, artist)], SIZE, "Gradient")
     last = int(ds[schema.TIME].values[-1])
     ax.axhline(0, color=style.BLACK, linewidth=1, linestyle=":", zorder=1, label="factor 1: keeps its size")
     has_loss = "log_loss_gradient" in ds
@@ -47,17 +45,20 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
     low, high = ax.get_ylim()
     low, high = min(low, -LEAST), max(high, LEAST)
-    ax.set(xlim=(0, last), ylim=(low, high), xlabel=style.label(ds[schema.TIME]))
-    ax.set(ylabel="ln of the norm" if has_loss else STATE, title=f"← From T = {last:,} back to each earlier t")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(
+        xlim=(0, last),
+        ylim=(low, high),
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="ln of the norm" if has_loss else STATE,
+        title=f"← From T = {last:,} back to each earlier t",
+    )
+    style.whole(ax.xaxis)
     _mark_zeros(ds["log_norm"], ax)
     factors, wide = ax.secondary_yaxis("right", ylabel="the norm itself"), high - low > READABLE
     if wide:  # at whole powers of ten, which do not lie beside the numbers on the left
         decades = MaxNLocator(8, integer=True).tick_values(low / TEN, high / TEN)
         factors.yaxis.set_major_locator(MultipleLocator(TEN * float(decades[1] - decades[0])))
     factors.yaxis.set_major_formatter(lambda exponent, _: _as_factor(exponent, wide) if low <= exponent <= high else "")
-    style.legend_below(ax, 3)
-    return ax
 
 
 def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
@@ -83,7 +84,8 @@ def _mark_zeros(values: xr.DataArray, ax: Axes) -> None:
     ax.annotate(words, (first, 0), (4, 6), ax.get_xaxis_transform(), "offset points", color=style.VERMILION)
 
 
-def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("End-to-end Jacobian", SIZE, needs=["log_singular_value", "log_mean_modulus", "resolved"], legend=3)
+def plot_end_to_end(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the logarithms of the singular values of ∂h_t/∂h_0 over t, and of the eigenvalues' mean modulus.
 
     Medians over the samples; bands hold all resolved singular values, and the middle half of them.
@@ -96,9 +98,6 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     **artist
         For the line of the largest singular value.
     """
-    schema.check(ds, needs=["log_singular_value", "log_mean_modulus", "resolved"])
-    if ax is None:
-        return style.panels(ds, [(plot_end_to_end, artist)], SIZE, "End-to-end Jacobian")
     times, mark = ds[schema.TIME].values, "." if ds.sizes[schema.TIME] == 1 else None
     values = ds["log_singular_value"].where(np.isfinite(ds["log_singular_value"])).median(schema.SAMPLE)
     known = values.notnull().any(schema.MODE).values
@@ -121,8 +120,6 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     samples, resolved = ds.sizes[schema.SAMPLE], int(ds["resolved"][:, -1].min())
     unknown = f"; {resolved} of {ds.sizes[schema.MODE]} σ known at the end" * (resolved < ds.sizes[schema.MODE])
     ax.set_title((f"Median of {samples} samples" if samples > 1 else "One sample") + unknown)
-    style.legend_below(ax, 3)
-    return ax
 
 
 def _as_factor(exponent: float, wide: bool) -> str:

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.numerics.statistics import WRONG
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.attractor import plot_attractor
 from dynlab.words import percent
 
@@ -26,7 +25,17 @@ STRIP = 0.03  # of the axes' height: the place of marks for exponents that are â
 Numbers = NDArray[np.float64]
 
 
-def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    panels: list[layout.Panel] = [(plot_lyapunov, artist), (_draw_running, {})]
+    if "visited" in ds and (ds["visited"] != ds["visited"][0]).any():  # one state makes no picture
+        panels.append((plot_attractor, {}))
+    return layout.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
+
+
+@layout.picture(
+    needs=("mean_exponent", "mean_exponent_error", "running_exponent"), legend=2, figure=_figure
+)  # no marker beside the data
+def plot_lyapunov(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the exponents by their index, with error bars.
 
     Parameters
@@ -46,12 +55,6 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         sample's in grey.
     """
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
-    schema.check(ds, needs=[name, "mean_exponent", "mean_exponent_error", "running_exponent"])
-    if ax is None:
-        panels: list[style.Panel] = [(plot_lyapunov, artist), (_draw_running, {})]
-        if "visited" in ds and (ds["visited"] != ds["visited"][0]).any():  # one state makes no picture
-            panels.append((plot_attractor, {}))
-        return style.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
     values, mean, error = (ds[each].values for each in (name, "mean_exponent", "mean_exponent_error"))
     shown, error = np.where(np.isfinite(mean), mean, np.nan), np.where(np.isfinite(error), error, 0)
     gone, index = np.asarray(np.isneginf(values)), np.arange(1, len(mean) + 1)
@@ -75,9 +78,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     _set_scale(ax, shown - error, shown + error)
     _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
     ax.set(xlim=(0.4 - last / 100, last + 0.6), xlabel="index i", ylabel=style.label(ds[name]), title="Final estimates")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    style.legend_below(ax, 2)  # no marker beside the data
-    return ax
+    style.whole(ax.xaxis, min_n_ticks=1)
 
 
 def _set_scale(ax: Axes, low: Numbers, high: Numbers) -> None:
@@ -117,12 +118,14 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     for mode in followed:
         values = np.where(np.isfinite(running[:, :, mode]), running[:, :, mode], np.nan)
         known = ~np.isnan(values).all(axis=0)
-        look: dict[str, Any] = {
-            "color": style.CYCLE[mode],
-            "ls": LINES[mode],
-            "marker": "o" if len(time) == 1 else None,
-        }
-        ax.plot(time[known], np.nanmean(values[:, known], axis=0), label=f"$\\Lambda_{{{mode + 1}}}$", **look)
+        ax.plot(
+            time[known],
+            np.nanmean(values[:, known], axis=0),
+            label=f"$\\Lambda_{{{mode + 1}}}$",
+            color=style.CYCLE[mode],
+            ls=LINES[mode],
+            marker="o" if len(time) == 1 else None,
+        )
         if mode == 0 and len(values) > 1 and known.any():
             low, high = np.nanmin(values[:, known], axis=0), np.nanmax(values[:, known], axis=0)
             band = f"range of $\\Lambda_1$ over {len(values)} samples"

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
 
 from dynlab import schema
-from dynlab.plots import style, unit_circle
+from dynlab.plots import layout, style, unit_circle
 from dynlab.words import number
 
 SIZE, EIGENVALUES = (10.3, 4.8), (5.4, 4.6)  # inches; where nothing is proved
@@ -17,7 +17,14 @@ UNSEEN = 0.03  # of half the plane's width: a smaller circle lies under the dot 
 SHADES = 0.98  # quantile of the sizes that the colours reach
 
 
-def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    if not (ds["status"] == "proved").any():
+        return layout.panels(ds, [(_draw_eigenvalues, {})], EIGENVALUES, "No Lyapunov function")
+    return layout.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
+
+
+@layout.picture(needs=("status", "ratio", "radius", "sampled_radius", "largest_rate"), figure=_figure)
+def plot_lyapunov_function(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the plane of the two slowest directions around the fixed point whose proved set is the widest.
 
     Where nothing is proved, the eigenvalues that forbid it.
@@ -37,14 +44,9 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     Axes
         Of the plane.
     """
-    schema.check(ds, needs=["status", "ratio", "radius", "sampled_radius", "largest_rate"])
-    proved = bool((ds["status"] == "proved").any())
-    if ax is None and not proved:
-        return style.panels(ds, [(_draw_eigenvalues, {})], EIGENVALUES, "No Lyapunov function")
-    if ax is None:
-        return style.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
-    if not proved:
-        return _draw_eigenvalues(ds, ax)
+    if not (ds["status"] == "proved").any():
+        _draw_eigenvalues(ds, ax)
+        return
     place = int(ds["semi_axis"].isel({schema.MODE: 0}).fillna(-1).argmax(schema.FIXED_POINT))  # the widest proved set
     row = ds.isel({schema.FIXED_POINT: place})
     extent, values = float(row["extent"]), row["ratio"].values
@@ -65,10 +67,13 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     if sampled < extent:
         _draw_circle(ax, sampled, {"color": style.BLACK, "lw": 1.2, "ls": "--", "label": "sampled: V falls inside"})
     ax.plot(0, 0, "o", color=style.BLACK, ms=4, label="fixed point h*")
-    ax.set(aspect="equal", xlabel="T (h − h*), slowest direction", ylabel="second slowest direction")
-    ax.set_title(f"Fixed point {place}: V = |T (h − h*)|²")
+    ax.set(
+        aspect="equal",
+        xlabel="T (h − h*), slowest direction",
+        ylabel="second slowest direction",
+        title=f"Fixed point {place}: V = |T (h − h*)|²",
+    )
     style.legend_below(ax, 2)
-    return ax
 
 
 def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:
@@ -76,12 +81,12 @@ def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:
     ax.plot(border.real, border.imag, **look)
 
 
-def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> Axes:
+def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> None:
     """Why there is none: the eigenvalues at the fixed points, each by whether it grows."""
     if "eigenvalue" not in ds or not ds.sizes[schema.FIXED_POINT]:
         style.say(ax, "no Lyapunov function is proved")
         ax.set_axis_off()
-        return ax
+        return
     values = ds["eigenvalue"].values[np.isfinite(ds["eigenvalue"].values)]
     of_flow, largest = schema.settings(ds)["kind"] == "flow", float(np.abs(values).max(initial=0.0))
     if not of_flow:
@@ -113,7 +118,6 @@ def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> Axes:
     most = float((values.real if of_flow else np.abs(values)).max(initial=-np.inf))
     ax.set_title(f"Largest {size}: {number(most, 5)}")
     style.legend_below(ax, 2)
-    return ax
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
@@ -130,6 +134,9 @@ def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
     ax.plot(radii, -bounds, "o", color=style.GREEN, ms=5)
     for place, at in zip(numbers, zip(radii, -bounds, strict=True), strict=True):
         ax.annotate(str(place), at, (4, 4), textcoords="offset points", color=style.GREEN)
-    ax.set(xlabel="level |T (h − h*)|", ylabel=f"−({style.label(ds['ratio'])}) at least")
-    ax.set_title("How fast V falls, by fixed point")
+    ax.set(
+        xlabel="level |T (h − h*)|",
+        ylabel=f"−({style.label(ds['ratio'])}) at least",
+        title="How fast V falls, by fixed point",
+    )
     style.legend_below(ax, 2)

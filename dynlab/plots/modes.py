@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import number, of_map
 
-NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
 HEIGHT, ROW, FRAME = 5.2, 0.36, 1.9  # inches of a figure at least, of a table's row, and around the tables
 MOST_ROWS, MOST_CELLS = 12, 150  # of tables, and of one with its numbers written in
 CROWD = 200  # modes, beyond which those of other points are small
@@ -26,7 +25,36 @@ DARK = 0.6  # a shade on which letters are white
 SHORTEST = 0.05  # steps or seconds, below which a mode is drawn at the lower edge
 
 
-def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, fixed_point: int | None = None, **artist: Any) -> Axes:
+    """Time constants at the left, beside them a row of tables for each point."""
+    tables = [name for name in TABLES if name in ds and ds[name].size]
+    widths = [4.6, *(min(4.2, 1.6 + 0.42 * ds[name].shape[-1]) for name in tables)]
+    points = [point for point in _points(ds, fixed_point) if point < ds.sizes[schema.FIXED_POINT]]
+    rows = {point: _rows(ds, point, MOST_ROWS // len(points)) for point in points}
+    height = max(HEIGHT, FRAME + ROW * sum(map(len, rows.values())))
+    with style.style((sum(widths) + 2.0 * bool(tables), height)) as size:
+        figure = plt.figure(figsize=size)
+        grid = figure.add_gridspec(max(1, len(rows)), len(widths), width_ratios=widths)
+        first = plot_modes(ds, ax=figure.add_subplot(grid[:, 0]), fixed_point=fixed_point, **artist)
+        for column, name in enumerate(tables, 1):
+            known = np.nan_to_num(ds[name].values[points], posinf=0.0, neginf=0.0)
+            largest = 1.0 if name == "input_share" else float(known.max(initial=0.0)) or 1.0
+            for place, (point, modes) in enumerate(rows.items()):
+                ax = figure.add_subplot(grid[place, column])
+                _draw_table(ds, ax, name, ds[name].values[point, modes], largest)
+                ax.set_title(TABLES[name] if place == 0 else "")
+                if column == 1:
+                    ax.set_yticks(np.arange(len(modes)), [_named(ds, point, mode) for mode in modes])
+                    ax.set_ylabel(f"point {point}, {of_map(str(ds['kind'].values[point]))}")
+        layout.finish(ds, figure, "Modes")
+    return first
+
+
+@layout.picture(
+    needs=("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind"),
+    figure=_figure,
+)
+def plot_modes(ds: xr.Dataset, ax: Axes, *, fixed_point: int | None = None, **artist: Any) -> None:
     """Draw time constants over frequencies, and what drives and reads the modes of some fixed points.
 
     Parameters
@@ -46,16 +74,12 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     Axes
         Those of time constants and frequencies.
     """
-    schema.check(ds, needs=NEEDS)
-    points = _told(ds) if fixed_point is None else [fixed_point]
-    if ax is None:
-        return _figure(ds, points, fixed_point, **artist)
+    points = _points(ds, fixed_point)
     lasts, turns = _lasts(ds), np.abs(ds["frequency"].values)
     top = 2 * float(lasts[np.isfinite(lasts)].max(initial=1.0))
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
     fate = np.where(ds["eigenvalue"].values.imag < 0, "", ds["fate"].values)  # of a complex pair one
     numbers = np.arange(len(fate))[:, None]
-    small: dict[str, Any] = {"s": 12 if fate.size > CROWD else 24, "alpha": 0.7, "linewidths": 0}
     for name, (marker, colour, words) in FATES.items():
         for place, point in enumerate(points):
             own = (fate == name) & (numbers == point)
@@ -65,11 +89,24 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
                 ax.scatter(turns[own], height[own], **look | artist)
         others = (fate == name) & ~np.isin(numbers, points)
         if others.any():
-            ax.scatter(turns[others], height[others], marker=marker, color=colour, label=f"others: {words}", **small)
+            ax.scatter(
+                turns[others],
+                height[others],
+                marker=marker,
+                color=colour,
+                label=f"others: {words}",
+                s=12 if fate.size > CROWD else 24,
+                alpha=0.7,
+                linewidths=0,
+            )
     unit = ds["time_constant"].attrs["units"]
     both = "time constant τ, or doubling time" if (fate == "grows").any() else "time constant τ"
-    ax.set(yscale="log", xlabel=f"frequency ({ds['frequency'].attrs['units']})", ylabel=f"{both} ({unit})")
-    ax.set_title("How long modes last")
+    ax.set(
+        yscale="log",
+        xlabel=f"frequency ({ds['frequency'].attrs['units']})",
+        ylabel=f"{both} ({unit})",
+        title="How long modes last",
+    )
     ax.locator_params(axis="x", nbins=5)
     style.plain_numbers(ax)
     if np.isposinf(lasts).any():
@@ -79,41 +116,17 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
         style.legend_below(ax, 2)
     else:
         style.say(ax, "no fixed point found")
-    return ax
 
 
-def _told(ds: xr.Dataset) -> list[int]:
-    """Return the points of the slowest mode that decays and of the fastest that grows, of which the verdict tells."""
+def _points(ds: xr.Dataset, fixed_point: int | None) -> list[int]:
+    """Return that point, or those of the slowest mode that decays and the fastest that grows, as the verdict has."""
+    if fixed_point is not None:
+        return [fixed_point]
     fate = ds["fate"].values
     slow = np.where(fate == "decays", ds["time_constant"].values, np.nan)
     fast = np.where(fate == "grows", -ds["doubling_time"].values, np.nan)
     known = [each for each in (slow, fast) if not np.isnan(each).all()]
     return list(dict.fromkeys(int(np.nanargmax(each) // each.shape[1]) for each in known)) or [0]
-
-
-def _figure(ds: xr.Dataset, points: list[int], fixed_point: int | None, **artist: Any) -> Axes:
-    """Time constants at the left, beside them a row of tables for each point."""
-    tables = [name for name in TABLES if name in ds and ds[name].size]
-    widths = [4.6, *(min(4.2, 1.6 + 0.42 * ds[name].shape[-1]) for name in tables)]
-    points = [point for point in points if point < ds.sizes[schema.FIXED_POINT]]
-    rows = {point: _rows(ds, point, MOST_ROWS // len(points)) for point in points}
-    height = max(HEIGHT, FRAME + ROW * sum(map(len, rows.values())))
-    with style.style((sum(widths) + 2.0 * bool(tables), height)) as size:
-        figure = plt.figure(figsize=size)
-        grid = figure.add_gridspec(max(1, len(rows)), len(widths), width_ratios=widths)
-        first = plot_modes(ds, ax=figure.add_subplot(grid[:, 0]), fixed_point=fixed_point, **artist)
-        for column, name in enumerate(tables, 1):
-            known = np.nan_to_num(ds[name].values[points], posinf=0.0, neginf=0.0)
-            largest = 1.0 if name == "input_share" else float(known.max(initial=0.0)) or 1.0
-            for place, (point, modes) in enumerate(rows.items()):
-                ax = figure.add_subplot(grid[place, column])
-                _draw_table(ds, ax, name, ds[name].values[point, modes], largest)
-                ax.set_title(TABLES[name] if place == 0 else "")
-                if column == 1:
-                    ax.set_yticks(np.arange(len(modes)), [_named(ds, point, mode) for mode in modes])
-                    ax.set_ylabel(f"point {point}, {of_map(str(ds['kind'].values[point]))}")
-        style.finish(ds, figure, "Modes")
-    return first
 
 
 def _draw_table(ds: xr.Dataset, ax: Axes, name: str, values: NDArray[np.float64], largest: float) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.bifurcation import MARKERS, WORDS
 
 PANEL = (6.0, 4.4)  # inches
@@ -60,8 +59,8 @@ def plot_over_training(
     title = f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
     if ax is None:
         drawn = [(_draw, artist | {"panel": panel, "label": label}) for panel in panels]
-        size = min(len(panels), style.MOST_BESIDE) * PANEL[0], PANEL[1] * -(-len(panels) // style.MOST_BESIDE)
-        return style.panels(ds, drawn, size, title)
+        size = min(len(panels), layout.MOST_BESIDE) * PANEL[0], PANEL[1] * -(-len(panels) // layout.MOST_BESIDE)
+        return layout.panels(ds, drawn, size, title)
     _draw(ds, ax, panels[0], label, **artist)
     ax.set_title(title)
     return ax
@@ -80,7 +79,7 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist:
     units = ds[first["variable"]].attrs["units"]
     named = xr.DataArray(attrs={"long_name": panel.get("label") or first["name"], "units": units})
     ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.label(named))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    style.whole(ax.xaxis)
     if ax.get_legend_handles_labels()[1]:
         style.legend_below(ax, 2)
 
@@ -120,7 +119,6 @@ def _scatter(
         ax.plot(across[chosen], values[chosen], label=name, **options)
 
 
-QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 RANGE, HALF = 0.15, 0.35  # opacity
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))  # for grey print
 
@@ -141,9 +139,7 @@ def _draw_bands(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **a
                 ends, band = (values[:, 0] - error, values[:, 0] + error), f"{name}: ± one standard error"
                 ax.fill_between(steps, *ends, color=look["color"], alpha=HALF, lw=0, label=band)
             continue
-        prefix, marks = f"{name}: " if name else "", np.full((5, len(steps)), np.nan)
-        there = ~np.isnan(values).all(axis=1)
-        marks[:, there] = np.nanquantile(values[there], QUARTILES, axis=1)
+        prefix, marks = f"{name}: " if name else "", style.quantiles(values.T, (0.0, 0.25, 0.5, 0.75, 1.0))
         for low, opacity, words in ((0, RANGE, f"range of {values.shape[1]:,} values"), (1, HALF, "middle half")):
             shown = f"{prefix}{words}" if alone else None
             ax.fill_between(steps, marks[low], marks[4 - low], color=look["color"], alpha=opacity, lw=0, label=shown)
@@ -205,8 +201,13 @@ def _draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **a
     for name, values, colour in stack:
         for number, one in enumerate(values.T[values.any(axis=0)]):
             shown = None if number else ": ".join(filter(None, [label, name]))
-            look: dict[str, Any] = {"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85}
-            ax.fill_between(steps, below, below + one, label=shown, **look | artist)
+            ax.fill_between(
+                steps,
+                below,
+                below + one,
+                label=shown,
+                **{"facecolor": colour, "edgecolor": style.GREY, "lw": 0.8, "alpha": 0.85, **artist},
+            )
             below = below + one
     ax.vlines(steps, 0, 1, color=style.BLACK, lw=0.4, alpha=0.4)  # where a checkpoint is
     ax.set(xlim=(steps[0], steps[-1]), ylim=(0, 1))

@@ -9,9 +9,8 @@ from matplotlib.colors import BoundaryNorm, ListedColormap, TwoSlopeNorm
 from matplotlib.patches import Patch
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 
-NEEDS = ("leading", "stable")
 PANEL = (5.1, 4.3)  # inches
 SPREAD = (0.02, 0.98)  # quantiles of the leading eigenvalue that the colours reach to
 NARROWEST = 1e-3  # on either side of the border, where all is almost on it
@@ -32,7 +31,13 @@ PERIODS: dict[int | None, tuple[str, str]] = {
 }
 
 
-def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    drawn: list[layout.Panel] = [(plot_parameter_plane, artist)] + [(_draw_periods, {})] * ("period" in ds)
+    return layout.panels(ds, drawn, (len(drawn) * PANEL[0], PANEL[1]), "Parameter plane")
+
+
+@layout.picture(needs=["leading", "stable"], figure=_figure)
+def plot_parameter_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the leading eigenvalue of the fixed point over the plane, with the border of stability as a line.
 
     Parameters
@@ -49,25 +54,25 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     Axes
         Axes of the leading eigenvalue.
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        drawn: list[style.Panel] = [(plot_parameter_plane, artist)] + [(_draw_periods, {})] * ("period" in ds)
-        return style.panels(ds, drawn, (len(drawn) * PANEL[0], PANEL[1]), "Parameter plane")
     x, y = ds[schema.X].values, ds[schema.Y].values
     leading = ds["leading"].transpose(schema.Y, schema.X).values
     border = 1.0 if ds["leading"].attrs["units"] == schema.ONE else 0.0
     finite = leading[np.isfinite(leading)]
     low, high = np.quantile(finite, SPREAD) if len(finite) else (border, border)
     norm = TwoSlopeNorm(border, min(float(low), border - NARROWEST), max(float(high), border + NARROWEST))
-    look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True}
-    mesh = ax.pcolormesh(x, y, leading, **(look | artist))
+    mesh = ax.pcolormesh(
+        x, y, leading, **{"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True, **artist}
+    )
     if len(finite) and finite.min() < border < finite.max():
         ax.contour(x, y, leading, levels=[border], colors="black", linewidths=1.6)
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["leading"]), extend="both")
     none = "" if len(finite) == leading.size else "; empty: no fixed point"
-    ax.set_title(f"Black line: {'|μ| = 1' if border else 'Re λ = 0'}{none}")
-    ax.set(facecolor=style.FAINT, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
-    return ax
+    ax.set(
+        title=f"Black line: {'|μ| = 1' if border else 'Re λ = 0'}{none}",
+        facecolor=style.FAINT,
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+    )
 
 
 def _draw_periods(ds: xr.Dataset, ax: Axes) -> None:

@@ -12,7 +12,7 @@ from matplotlib.gridspec import GridSpecBase, SubplotSpec
 from matplotlib.lines import Line2D
 
 from dynlab import schema
-from dynlab.plots import phase_portrait, style
+from dynlab.plots import layout, phase_portrait, style
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.words import number
 
@@ -60,7 +60,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
         ]
         if ax is None:
             time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
-            style.finish(ds, figure, "Phase portraits", legend_entries(drawn))
+            layout.finish(ds, figure, "Phase portraits", legend_entries(drawn))
     return drawn[0]
 
 
@@ -69,8 +69,9 @@ def draw_panel(one: xr.Dataset, ax: Axes, title: str, **artist: Any) -> Axes:
     plot_phase_plane(one.drop_vars("backward_orbit", errors="ignore"), ax=ax, **artist)  # too much in a small panel
     ax.set_title(f"{title}\n{_told(one)}", fontsize="medium")
     place = cast(SubplotSpec, ax.get_subplotspec())
-    ax.set_xlabel(ax.get_xlabel() if place.is_last_row() else "")
-    ax.set_ylabel(ax.get_ylabel() if place.is_first_col() else "")
+    ax.set(
+        xlabel=ax.get_xlabel() if place.is_last_row() else "", ylabel=ax.get_ylabel() if place.is_first_col() else ""
+    )
     return ax
 
 

@@ -11,16 +11,31 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from dynlab import schema
-from dynlab.plots import phase_portrait, style
+from dynlab.plots import layout, phase_portrait, style
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 
-NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE, WIDTHS = (10.4, 6.0), (1.75, 1.0)  # inches; of the portrait and of what stands beside it
 FLAT = 2.0  # how many times longer one axis may be on one scale
 LEAST_AREA = 1e-6  # a smaller factor has the shade of this one
 
 
-def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    """The portrait on the left; on the right the disc, a close-up where it needs one, and the divergence."""
+    near: list[dict[str, Any]] = [{}, {"close_up": True}] if needs_close_up(ds) else [{}]
+    with style.style((SIZE[0], SIZE[1] * (len(near) + 3) / 4)) as size:
+        figure = plt.figure(figsize=size)
+        grid = figure.add_gridspec(len(near) + 1, 2, width_ratios=WIDTHS)
+        portrait = figure.add_subplot(grid[:, 0])
+        plot_phase_plane(ds, ax=portrait, **artist)
+        time_bar(ds, figure, ax=portrait, shrink=0.5, pad=0.02, aspect=16)
+        discs = [plot_stability_disc(ds, ax=figure.add_subplot(grid[row, 1]), **look) for row, look in enumerate(near)]
+        plot_divergence(ds, ax=figure.add_subplot(grid[-1, 1]))
+        layout.finish(ds, figure, "Phase portrait", style.entries(portrait, discs[0]))
+    return portrait
+
+
+@layout.picture(needs=("trajectory", "velocity", "divergence", "equilibrium"), figure=_figure)
+def plot_phase_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw field, nullclines, orbits with time shown, starts, and equilibria marked by kind.
 
     Parameters
@@ -38,9 +53,6 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     Axes
         Axes of the portrait.
     """
-    schema.check(ds, needs=NEEDS)
-    if ax is None:
-        return _figure(ds, **artist)
     _set_window(ds, ax)
     phase_portrait.draw_field(ds, ax)
     phase_portrait.draw_conserved(ds, ax)
@@ -51,14 +63,18 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     phase_portrait.draw_eigenvectors(ds, ax)
     phase_portrait.draw_equilibria(ds, ax)
     _set_window(ds, ax)
-    return ax
 
 
 def _set_window(ds: xr.Dataset, ax: Axes) -> None:
     x, y = (ds[axis].values[[0, -1]] for axis in (schema.X, schema.Y))
     alike = max(np.ptp(x), np.ptp(y)) < FLAT * min(np.ptp(x), np.ptp(y))
-    ax.set(xlim=x, ylim=y, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
-    ax.set_aspect("equal" if alike else "auto")
+    ax.set(
+        xlim=x,
+        ylim=y,
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+        aspect="equal" if alike else "auto",
+    )
 
 
 def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -76,7 +92,7 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     is_map = "area_factor" in ds
     name = "Area factor" if is_map else "Divergence"
     if ax is None:
-        return style.panels(ds, [(plot_divergence, artist)], (4.8, 3.8), name)
+        return layout.panels(ds, [(plot_divergence, artist)], (4.8, 3.8), name)
     values = np.log10(np.maximum(ds["area_factor"].values, LEAST_AREA)) if is_map else ds["divergence"].values
     limit = float(np.abs(values).max()) or 1.0
     options: dict[str, Any] = {"cmap": style.DIVERGING, "shading": "gouraud", "rasterized": True} | artist
@@ -93,18 +109,3 @@ def time_bar(ds: xr.Dataset, figure: Figure, **options: Any) -> None:
     times = ds[schema.TIME].values
     scale = ScalarMappable(Normalize(times[0], times[-1]), phase_portrait.time_colours(len(times) - 1))
     figure.colorbar(scale, label=style.label(ds[schema.TIME]), **options).outline.set_visible(False)
-
-
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """The portrait on the left; on the right the disc, a close-up where it needs one, and the divergence."""
-    near: list[dict[str, Any]] = [{}, {"close_up": True}] if needs_close_up(ds) else [{}]
-    with style.style((SIZE[0], SIZE[1] * (len(near) + 3) / 4)) as size:
-        figure = plt.figure(figsize=size)
-        grid = figure.add_gridspec(len(near) + 1, 2, width_ratios=WIDTHS)
-        portrait = figure.add_subplot(grid[:, 0])
-        plot_phase_plane(ds, ax=portrait, **artist)
-        time_bar(ds, figure, ax=portrait, shrink=0.5, pad=0.02, aspect=16)
-        discs = [plot_stability_disc(ds, ax=figure.add_subplot(grid[row, 1]), **look) for row, look in enumerate(near)]
-        plot_divergence(ds, ax=figure.add_subplot(grid[-1, 1]))
-        style.finish(ds, figure, "Phase portrait", style.entries(portrait, discs[0]))
-    return portrait

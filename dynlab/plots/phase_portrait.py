@@ -160,11 +160,9 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
     both = "flow_kind" in ds and "map_kind" in ds
     for name in [name for name in ("flow", "map") if f"{name}_kind" in ds]:
         owner, size = ("Euler's map", MAP_SIZE) if both and name == "map" else (name, FLOW_SIZE)
-        named: set[str] = set()
         rows = zip(ds["equilibrium"].values, ds[f"{name}_kind"].values, ds[f"{name}_stable"].values, strict=True)
         for point, kind, stable in rows:
-            label = f"{owner}: {of_map(kind) if name == 'map' else kind}" if kind not in named else None
-            named.add(kind)
+            label = style.once(ax, f"{owner}: {of_map(kind) if name == 'map' else kind}")
             shape = marker(int(stable), size) | (CENTER if kind == "center" else {})
             if size == MAP_SIZE and stable == 1:  # on a filled marker of the same colour
                 shape["markeredgecolor"] = style.GROUND
@@ -216,7 +214,7 @@ def draw_eigenvectors(ds: xr.Dataset, ax: Axes) -> None:
     else:
         rates = ds["flow_eigenvalue"].values.real
     half = LENGTH * np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())]) / 2
-    vectors, seen = ds["eigenvector"].values, set[str]()
+    vectors = ds["eigenvector"].values
     known = np.isfinite(vectors).all(axis=-1) & (np.abs(rates) > NEUTRAL)
     for point, mode in np.argwhere(known):
         grows = rates[point, mode] > 0
@@ -228,6 +226,5 @@ def draw_eigenvectors(ds: xr.Dataset, ax: Axes) -> None:
             arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8, "mutation_scale": 11}
             arrow |= {"shrinkA": 0, "shrinkB": 0}
             ax.annotate("", ends[int(grows)], ends[1 - int(grows)], arrowprops=arrow, zorder=6.5)
-        if label not in seen:
+        if style.once(ax, label):
             ax.plot([], [], color=colour, linewidth=1.8, marker=">", markersize=5, label=label)
-        seen.add(label)

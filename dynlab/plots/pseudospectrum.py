@@ -9,11 +9,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.unit_circle import CIRCLE
 from dynlab.words import at_least, at_most, number
 
-SIZE, TALLER = (10.3, 5.2), 9.4  # inches, and the height with a close-up
+WIDTH, LOW, TALLER = 10.3, 5.2, 9.4  # inches: the height without and with a close-up
 MOST_LEVELS, FEWEST_LEVELS = 8, 3
 DECADES = 16  # of norms below 1 that are drawn
 SHADES = "Blues_r"  # the darker, the nearer to an eigenvalue
@@ -26,7 +26,19 @@ ROUNDING = 1e-12  # of a level that is rounded up, so much is what rounding left
 SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has no levels of its own
 
 
-def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    closer = bool(np.isfinite(ds["close_up_half_width"]))
+    near: list[layout.Panel] = [(_draw_close_up, artist)] * closer
+    drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
+    return layout.panels(ds, drawn, (WIDTH, TALLER if closer else LOW), "Pseudospectrum")
+
+
+@layout.picture(
+    needs=("smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm", CLOSE_UP),
+    legend=2,
+    figure=_figure,
+)
+def plot_pseudospectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw borders of the ε-pseudospectra for ε = 1, 0.1, …, the eigenvalues, the numerical range, the stable region.
 
     Parameters
@@ -43,23 +55,15 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     Axes
         Of the complex plane.
     """
-    schema.check(ds, needs=["smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm", CLOSE_UP])
-    closer = bool(np.isfinite(ds["close_up_half_width"]))
-    if ax is None:
-        near: list[style.Panel] = [(_draw_close_up, artist)] * closer
-        drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
-        return style.panels(ds, drawn, (SIZE[0], TALLER) if closer else SIZE, "Pseudospectrum")
     plane = ds["smallest_singular_value"].transpose(schema.Y, schema.X)
     _draw_plane(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values, **artist)
     ax.set_title("Where errors of norm ε move eigenvalues")
-    if closer:
+    if np.isfinite(ds["close_up_half_width"]):
         point, half = complex(ds["instability_point"]), float(ds["close_up_half_width"])
         corner = point.real - half, point.imag - half
         ax.add_patch(Rectangle(corner, 2 * half, 2 * half, fill=False, ec=style.BLACK, zorder=6, label="close-up"))
     else:
         _draw_reach(ds, ax, plane.values, ds[schema.X].values, ds[schema.Y].values)
-    style.legend_below(ax, 2)
-    return ax
 
 
 def _draw_close_up(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -69,7 +73,7 @@ def _draw_close_up(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     x, y = point.real + half * np.linspace(-1, 1, plane.shape[1]), point.imag + half * np.linspace(-1, 1, len(plane))
     _draw_plane(ds, ax, plane, x, y, **artist)
     _draw_reach(ds, ax, plane, x, y)
-    ax.set_title("Close-up: where the border is reached")
+    ax.set(title="Close-up: where the border is reached")
     ax.locator_params(nbins=5)
     ax.ticklabel_format(useOffset=False)
     style.legend_below(ax, 2)
@@ -95,8 +99,13 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: n
     look: dict[str, Any] = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5}
     look |= {"ms": 4 if few else 2.2, "mew": 0.6 if few else 0.25}
     ax.plot(values.real, values.imag, label="eigenvalues", **look | artist)
-    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    ax.set(
+        xlim=x[[0, -1]],
+        ylim=y[[0, -1]],
+        aspect="equal",
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+    )
 
 
 def _draw_reach(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
@@ -159,8 +168,12 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     ends = np.concatenate([norms[known], promise, [growth], [kreiss] if np.isfinite(kreiss) else []])
     low, high = max(float(ends.min()), -DECADES), float(ends.max())
     pad = max(0.06 * (high - low), 0.1)
-    ax.set(ylim=(low - pad, high + pad), ylabel=name, title="Norms, before the eigenvalues decide")
-    ax.set_xlabel(style.label(ds[schema.TIME]) if schema.settings(ds)["flow"] else "power k")
+    ax.set(
+        ylim=(low - pad, high + pad),
+        ylabel=name,
+        title="Norms, before the eigenvalues decide",
+        xlabel=style.label(ds[schema.TIME]) if schema.settings(ds)["flow"] else "power k",
+    )
     whole = high - low < READABLE
     fine = np.log10([1.0, 2.0, 5.0])[:, None] + np.arange(-READABLE - 1, READABLE + 1)
     ax.yaxis.set_major_locator(FixedLocator(fine.ravel()) if whole else MaxNLocator(7, integer=True))

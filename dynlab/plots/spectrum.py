@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.plots import style, unit_circle
+from dynlab.plots import layout, style, unit_circle
 from dynlab.plots.gradient import BANDS, draw_samples
 from dynlab.words import share
 
@@ -25,7 +25,14 @@ FEW_MODES = 4  # modes, each of which has its own line; of more bands are drawn
 DASHES = ("-", (0, (4, 4)), (4, (2, 6)), (0, (1, 7)))  # of each line, so that those that coincide are all seen
 
 
-def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    flow: list[layout.Panel] = [(plot_flow_spectrum, artist)] * ("flow_eigenvalue" in ds)
+    drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
+    return layout.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
+
+
+@layout.picture(needs=["eigenvalue", "spectral_radius"], figure=_figure)
+def plot_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the eigenvalues of ∂h_t/∂h_{t−1} of all samples and the unit circle, coloured by t or by density.
 
     Parameters
@@ -43,11 +50,6 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Axes
         Of the eigenvalues.
     """
-    schema.check(ds, needs=["eigenvalue", "spectral_radius"])
-    if ax is None:
-        flow: list[style.Panel] = [(plot_flow_spectrum, artist)] * ("flow_eigenvalue" in ds)
-        drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
-        return style.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
     values = _shown(ds, "eigenvalue")[0]
     unit_circle.draw_circle(ax)
     if values.size and float(np.abs(values - 1).max()) < NEAR_ONE:
@@ -57,10 +59,10 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
     _draw_points(ds, "eigenvalue", ax, **artist)
     ax.set_title("Eigenvalues μ and unit circle")
-    return ax
 
 
-def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("Spectrum of the flow", PANEL, needs=["flow_eigenvalue"])
+def plot_flow_spectrum(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the flow's eigenvalues of all samples, coloured by t, with the edge of Euler's disc |1 + ελ| ≤ 1.
 
     Parameters
@@ -71,9 +73,6 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     **artist
         For the points.
     """
-    schema.check(ds, needs=["flow_eigenvalue"])
-    if ax is None:
-        return style.panels(ds, [(plot_flow_spectrum, artist)], PANEL, "Spectrum of the flow")
     step_size = float(schema.settings(ds)["step_size"])
     ax.add_patch(
         Circle(
@@ -83,10 +82,10 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     unit_circle.show(ax, _shown(ds, "flow_eigenvalue")[0], "λ (1/s)", held=0.0)
     _draw_points(ds, "flow_eigenvalue", ax, **artist)
     ax.set_title("The flow's λ, shaded: |1 + ελ| ≤ 1")
-    return ax
 
 
-def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("Eigenvalues over time", PANEL, needs=["eigenvalue", "spectral_radius"], legend=2)
+def plot_eigenvalues_over_time(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw Re λ of a flow, else |μ|, of all modes over time: lines of few modes, bands of many.
 
     Parameters
@@ -97,9 +96,6 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
     **artist
         For the lines: each mode's median over the samples where there are at most four modes, else the median of all.
     """
-    schema.check(ds, needs=["eigenvalue", "spectral_radius"])
-    if ax is None:
-        return style.panels(ds, [(plot_eigenvalues_over_time, artist)], PANEL, "Eigenvalues over time")
     is_flow = "flow_eigenvalue" in ds
     values = ds["flow_eigenvalue"].real if is_flow else abs(ds["eigenvalue"])
     values = values.where(schema.known(ds, "spectral_radius")).transpose(schema.TIME, schema.SAMPLE, schema.MODE)
@@ -119,14 +115,16 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
             ax.fill_between(times, *edges, color=colour, linewidth=0, label=f"{name} of the modes")
         middle = values.median([schema.SAMPLE, schema.MODE]).values
         ax.plot(times, middle, **{"color": style.BLUE, "label": "median of the modes"} | line)
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="Re λ (1/s)" if is_flow else "|μ|")
-    ax.set_title("Re λ(t) of the flow" if is_flow else "Moduli |μ(t)|")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    style.legend_below(ax, 2)
-    return ax
+    ax.set(
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="Re λ (1/s)" if is_flow else "|μ|",
+        title="Re λ(t) of the flow" if is_flow else "Moduli |μ(t)|",
+    )
+    style.whole(ax.xaxis, min_n_ticks=1)
 
 
-def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture("Spectral radius", PANEL, needs=["spectral_radius"], legend=3)
+def plot_spectral_radius(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the spectral radius of each sample over time, their median, and 1.
 
     Parameters
@@ -137,19 +135,17 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     **artist
         For the samples' lines.
     """
-    schema.check(ds, needs=["spectral_radius"])
-    if ax is None:
-        return style.panels(ds, [(plot_spectral_radius, artist)], PANEL, "Spectral radius")
     ax.axhline(1, color=style.BLACK, linewidth=1, linestyle="--", zorder=1, label="|μ| = 1")
     known = schema.known(ds, "spectral_radius")
     draw_samples(ds["spectral_radius"].where(known), ax, colour=style.BLUE, **artist)
     where = "" if known.all() else f", known at {share(float(known.mean()))}"
-    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
-    ax.set_title(rf"Spectral radius of $\partial h_t/\partial h_{{t-1}}${where}")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set(
+        xlabel=style.label(ds[schema.TIME]),
+        ylabel="spectral radius",
+        title=rf"Spectral radius of $\partial h_t/\partial h_{{t-1}}${where}",
+    )
+    style.whole(ax.xaxis, min_n_ticks=1)
     ax.ticklabel_format(axis="y", useOffset=False)
-    style.legend_below(ax, 3)
-    return ax
 
 
 def _shown(ds: xr.Dataset, name: str) -> tuple[NDArray[np.complex128], NDArray[Any]]:

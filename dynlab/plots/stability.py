@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
 from dynlab.plots.energy import LOOKS
 from dynlab.plots.theory_bounds import plot_theory_bounds
@@ -47,7 +47,7 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     has_flow = "region" in ds
     if ax is not None:
         return plot_step_region(ds, ax=ax, **artist) if has_flow else plot_theory_bounds(ds, ax=ax, **artist)
-    drawn: list[style.Panel] = []
+    drawn: list[layout.Panel] = []
     if has_flow:
         drawn = [(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})]
         drawn += [(plot_critical_steps, {})] * (ds["stable"].size > 1)
@@ -55,10 +55,13 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     bounds = ds.sizes[schema.BOUND] > 1 or not drawn
     drawn += [(plot_theory_bounds, {})] * bounds
     size = 2 * PANEL[0], PANEL[1] * ((len(drawn) + 1 + bounds) // 2)
-    return style.panels(ds, drawn, size, "Stability of a step", alone=bounds)
+    return layout.panels(ds, drawn, size, "Stability of a step", alone=bounds)
 
 
-def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:
+@layout.picture(
+    "Region of stability", PANEL, needs=["region", "region_real", "region_imaginary", "eigenvalue", "step_modulus"]
+)
+def plot_step_region(ds: xr.Dataset, ax: Axes, *, close_up: bool = False, **artist: Any) -> None:
     """Draw the region |R(z)| ≤ 1 and z = ελ of all states, coloured by whether the step enlarges the mode.
 
     Parameters
@@ -71,9 +74,6 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
     **artist
         For the points.
     """
-    schema.check(ds, needs=["region", "region_real", "region_imaginary", "eigenvalue", "step_modulus"])
-    if ax is None:
-        return style.panels(ds, [(plot_step_region, artist)], PANEL, "Region of stability")
     window = ds.isel({schema.WINDOW: int(close_up)})
     x, y = window["region_real"].values, window["region_imaginary"].values
     heights = np.minimum(window["region"].transpose(schema.Y, schema.X).values, HIGHEST)
@@ -86,11 +86,10 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
     ax.locator_params(axis="x", nbins=5)
     if close_up:
         ax.set_title("Near 0, each axis on its own scale")
-        return ax
+        return
     name = capital(LOOKS[schema.settings(ds)["integrator"]]["label"])
     ax.set(aspect="equal", title=f"{name}, shaded: |R(ελ)| ≤ 1")
     style.legend_below(ax, 3, markerscale=1.5)
-    return ax
 
 
 def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:

@@ -8,10 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.phase_portrait import marker
 
-SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
 SIDES = {1: "stable", 0: "unstable", -1: "neutral or undecided"}
 ROUNDING = 1e-15  # of a multiplier of modulus 1
@@ -38,7 +37,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
     schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
     if ax is None:
-        return style.panels(ds, [(_with_legend, artist)], SIZE, "Eigenvalues")
+        return layout.panels(ds, [(_with_legend, artist)], (4.6, 4.2), "Eigenvalues")
     values, stable = (ds[f"{'map' if is_map else 'flow'}_{name}"].values for name in ("eigenvalue", "stable"))
     values = values - 1 if is_flow and is_map else values
     centre, radius, title = _disc(ds, is_flow, is_map)
@@ -58,12 +57,10 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     style.cross(ax)
     if is_flow and is_map:
         _draw_rays(ds, ax)
-    seen: set[int] = set()
     for value, decided in zip(values.flat, np.repeat(stable, values.shape[-1]).tolist(), strict=True):
         side = _side(value, decided, is_map, centre)
-        options = marker(side, 6.5) | {"label": "" if side in seen else SIDES[side]} | artist
+        options = marker(side, 6.5) | {"label": style.once(ax, SIDES[side]) or ""} | artist
         ax.plot(value.real, value.imag, linestyle="none", zorder=5, **options)
-        seen.add(side)
     symbol = "ελ" if is_flow and is_map else "λ (1/s)" if is_flow else "μ"
     ax.set(xlabel=f"Re {symbol}", ylabel=f"Im {symbol}", title="Close-up, stretched" if close_up else title)
     if close_up:  # the upper half, where the circle through 0 lies at Re = −Im²/2 or so
@@ -114,13 +111,28 @@ def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
 
 def _draw_rays(ds: xr.Dataset, ax: Axes) -> None:
     """From 0 (ε = 0) to ελ, and where the critical step puts it on the circle."""
-    ray: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9, "zorder": 3}
-    cross: dict[str, Any] = {"ms": 7, "color": style.BLACK, "mec": style.GROUND, "zorder": 6, "ls": "none"}
     steps = ds["critical_step"].values
     moved, critical = ds["map_eigenvalue"].values - 1, steps[:, None] * ds["flow_eigenvalue"].values
     on_circle = critical[(steps[:, None] > 0) & (np.abs(np.abs(1 + critical) - 1) < 1e-9)]
     for number, value in enumerate([*moved.flat, *on_circle]):
-        ax.plot([0, value.real], [0, value.imag], label="" if number else "ελ as ε grows", **ray)
+        ax.plot(
+            [0, value.real],
+            [0, value.imag],
+            label="" if number else "ελ as ε grows",
+            color=style.GREY,
+            linewidth=0.9,
+            zorder=3,
+        )
     words = f"critical step {steps[0]:.3g} s" if len(steps) == 1 else "critical steps"
     if len(on_circle):
-        ax.plot(on_circle.real, on_circle.imag, marker="X", label=words, **cross)
+        ax.plot(
+            on_circle.real,
+            on_circle.imag,
+            marker="X",
+            label=words,
+            ms=7,
+            color=style.BLACK,
+            mec=style.GROUND,
+            zorder=6,
+            ls="none",
+        )

@@ -3,7 +3,7 @@
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BytesIO
@@ -12,16 +12,16 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import xarray as xr
 from matplotlib import colormaps, rc_params_from_file
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, get_named_colors_mapping, to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
-
-from dynlab.plots.titles import of_whom
+from numpy.typing import NDArray
 
 # The palette of Okabe and Ito (2008), which readers with every common form of colour blindness tell apart.
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -44,30 +44,27 @@ DIVERGING = "PuOr_r"  # orange grows, violet shrinks, in every picture
 FROM_GROUND = 0.15  # of a scale of colours: what is nearer to the ground is hard to see
 PARAMETERS = {"step_size": "step size ε (s)"}  # as axes name those whose names say neither letter nor unit
 
-Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
-
 DPI, THEMES = 150, ("light", "dark")
 LOOKS = {
     theme: dict(rc_params_from_file(Path(__file__).with_name(f"{theme}.mplstyle"), use_default_template=False))
     for theme in THEMES
 }
-SIZE, MOST_BESIDE = (8.0, 5.0), 2  # inches of a figure that asks for no other size, and panels in a row
+SIZE = (8.0, 5.0)  # inches of a figure that asks for no other size
 POINTS, LINE, LETTER = 72.0, 1.4, 0.53  # of an inch; of the height of text: from line to line, and a letter's width
 EDGE, UNDER = 0.08, 3.4  # inches that stay free around text; lines between axes and the legend below them
-MOST_LINES = 2  # of a caption
 FEW = 4.0  # decades of an axis with plain numbers
 PLACE_DIGITS = 6  # of a place in the figure, whose width is 1
-_ASKED: ContextVar[tuple[tuple[float, float] | None, str]] = ContextVar("asked", default=(None, "light"))
+ASKED: ContextVar[tuple[tuple[float, float] | None, str]] = ContextVar("asked", default=(None, "light"))
 
 
 @contextmanager
 def asked(size: tuple[float, float] | None, theme: str = "light") -> Iterator[None]:
     """Give every figure made inside the block this theme and this size in inches (None: its own)."""
-    before = _ASKED.set((size, theme))
+    before = ASKED.set((size, theme))
     try:
         yield
     finally:
-        _ASKED.reset(before)
+        ASKED.reset(before)
 
 
 @contextmanager
@@ -101,80 +98,23 @@ def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
 
     Text is smaller where a smaller width is asked for, in proportion.
     """
-    wanted, theme = _ASKED.get()
+    wanted, theme = ASKED.get()
     width, height = wanted or size
     smaller = min(1.0, width / size[0])
     with _settings(theme, **{"font.size": smaller * LOOKS[theme]["font.size"]}):
         yield width, height
 
 
-def panels(
-    ds: xr.Dataset,
-    drawn: Sequence[Panel],
-    size: tuple[float, float],
-    title: str,
-    *,
-    below: bool = False,
-    alone: bool = False,
-) -> Axes:
-    """Make a figure of panels, two in a row, one `below` the other, or the last `alone`; return its first axes.
-
-    `drawn` has what draws each panel, called as ``draw(ds, ax=ax, **options)``, and its options; `size` is that of the
-    whole in inches, without the caption; `title` says what is shown, and of which system it is comes after it.
-    """
-    columns = 1 if below else min(len(drawn), MOST_BESIDE)
-    with style(size) as whole:
-        figure = plt.figure(figsize=whole)
-        places = [divmod(place, columns) for place in range(len(drawn))]
-        if alone and places[-1][1]:
-            places[-1] = places[-1][0] + 1, 0
-        grid = figure.add_gridspec(places[-1][0] + 1, columns)
-        for (row, column), (_, after), (draw, options) in zip(places, [*places[1:], (0, 0)], drawn, strict=True):
-            draw(ds, ax=figure.add_subplot(grid[row, column : after or columns]), **options)  # what is left of its row
-        finish(ds, figure, title)
-    return figure.axes[0]
+def once(ax: Axes, label: str) -> str | None:
+    """Return a label for the legend where nothing on the axes has it yet, else None."""
+    return None if label in ax.get_legend_handles_labels()[1] else label
 
 
-def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] | None = None) -> None:
-    """Set the title above a figure that is drawn, and the verdict below it; `named` is a legend for all panels."""
-    caption(figure, f"{title}: {of_whom(ds)}", str(ds.attrs.get("verdict", "")).replace("$", r"\$"), named)
-
-
-def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:
-    """Set a title above a figure that is drawn and whole sentences below it, in the two lines that there is room for.
-
-    The figure becomes taller by them where no size was asked for. A figure that has a title is left as it is.
-    """
-    engine: Any = figure.get_layout_engine()
-    if engine is None or figure.get_suptitle():
-        return
-    width, height = figure.get_size_inches()
-    size = plt.rcParams["font.size"]
-    line, letters = size * LINE / POINTS, int((width - 2 * EDGE) * POINTS / (size * LETTER))
-    above, below = textwrap.fill(title, int(letters / 1.7)), _fitting(words, letters)
-    legend = _legend_of_all(figure, named) if named else None
-    top = 1.45 * line * (above.count("\n") + 1) + 2 * EDGE
-    bottom = (line * (below.count("\n") + 1) + 2 * EDGE) * bool(below) + EDGE
-    low = bottom + (legend.get_window_extent().height / figure.dpi + EDGE if legend else 0.0)
-    whole = height + (top + low if _ASKED.get()[0] is None else 0.0)
-    figure.set_size_inches(width, whole)
-    engine.set(rect=(0, low / whole, 1, 1 - (top + low) / whole))
-    place: dict[str, Any] = {"x": EDGE / width, "ha": "left"}
-    figure.suptitle(above, y=1 - EDGE / whole, va="top", in_layout=False, **place)
-    figure.text(y=EDGE / whole, s=subscripts(below), va="bottom", linespacing=LINE / 1.2, **place)
-    if legend:
-        legend.set_bbox_to_anchor((EDGE / width, bottom / whole), figure.transFigure)
-    engine.execute(figure)  # legends below axes of one scale make other room for these, and so for themselves
-
-
-def _fitting(words: str, letters: int) -> str:
-    """The first sentences, as many as fit into the lines of a caption; of one that is too long its beginning."""
-    sentences = re.split(r"(?<=\.) (?=[^a-z\d])", words)
-    for count in range(len(sentences), 0, -1):
-        lines = textwrap.wrap(" ".join(sentences[:count]), letters)
-        if len(lines) <= MOST_LINES:
-            return "\n".join(lines)
-    return textwrap.fill(words, letters, max_lines=MOST_LINES, placeholder=" …")
+def quantiles(values: NDArray[np.float64], levels: Sequence[float]) -> NDArray[np.float64]:
+    """Return quantiles of the finite values (sample, place), shape (level, place); NaN where there are none."""
+    found, some = np.full((len(levels), values.shape[1]), np.nan), np.isfinite(values).any(axis=0)
+    found[:, some] = np.nanquantile(np.where(np.isfinite(values), values, np.nan)[:, some], levels, axis=0)
+    return found
 
 
 def subscripts(text: str) -> str:
@@ -212,18 +152,6 @@ def entries(*drawn: Axes) -> dict[str, Any]:
     return {words: handle for each in both for handle, words in each}
 
 
-def _legend_of_all(figure: Figure, named: Mapping[str, Any]) -> Legend:
-    """The legend of all panels, in as many columns as there is room for."""
-    for count in range(len(named), 0, -1):
-        legend = figure.legend(
-            list(named.values()), list(named), ncols=count, loc="lower left", columnspacing=1.4, borderaxespad=0.0
-        )
-        if count == 1 or legend.get_window_extent().width <= figure.bbox.width - 2 * EDGE * figure.dpi:
-            break
-        legend.remove()
-    return legend
-
-
 def kind_look(kind: str, stable: int) -> tuple[str, str]:
     """Return a kind's marker and the colour of its stability: 1 stable, 0 unstable, −1 undecided."""
     marker = KIND_MARKERS.get(kind.removeprefix("undecided, near "), OTHER_KIND)
@@ -233,6 +161,11 @@ def kind_look(kind: str, stable: int) -> tuple[str, str]:
 def from_ground() -> ListedColormap:
     """Return colours for times and counts, farther from the ground for more, also to red-green blind readers."""
     return ListedColormap(colormaps[plt.rcParams["image.cmap"]](np.linspace(FROM_GROUND, 1.0, 256)))
+
+
+def whole(axis: Axis, **options: Any) -> None:
+    """Set ticks at whole numbers; `options` as `MaxNLocator` takes them."""
+    axis.set_major_locator(MaxNLocator(integer=True, **options))
 
 
 def cross(ax: Axes) -> None:

@@ -7,17 +7,22 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.words import number
 
-SIZE = (6.6, 5.4)  # inches
 MOST_ARROWS = 15  # in each direction
 LIGHT = 0.6  # opacity of the shade, on which arrows are still seen
 LARGEST_SHADE, SMALLEST_SHADE = 0.5, 0.02  # of the linear map's error, beyond which all is one shade
 ERROR_LINE = 0.1  # as in the verdict
 
 
-def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+@layout.picture(
+    "One step and its linear map",
+    (6.6, 5.4),
+    needs=("displacement", "linear_displacement", "linear_error", "mode_direction", "eigenvalue_error"),
+    legend=2,
+)
+def plot_tangent_map(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw arrows of the step, dark, and of its linear map, orange; shaded by the linear map's error.
 
     Parameters
@@ -32,11 +37,6 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     -------
     Axes
     """
-    schema.check(
-        ds, needs=("displacement", "linear_displacement", "linear_error", "mode_direction", "eigenvalue_error")
-    )
-    if ax is None:
-        return style.panels(ds, [(plot_tangent_map, artist)], SIZE, "One step and its linear map")
     x, y, error = ds[schema.X].values, ds[schema.Y].values, ds["linear_error"].values
     top = float(np.clip(error.max(), SMALLEST_SHADE, LARGEST_SHADE))
     look: dict[str, Any] = {"cmap": "Greys", "vmin": 0, "vmax": top, "shading": "nearest", "alpha": LIGHT}
@@ -59,10 +59,13 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
         ax.quiver(x[some], y[some], arrows[..., 0], arrows[..., 1], **options | look)
     _draw_modes(ds, ax, 2 * abs(float(x[-1])))
     ax.plot(0, 0, "o", ms=6, color=style.GROUND, mec=style.BLACK, zorder=5, label="the state p")
-    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
-    style.legend_below(ax, 2)
-    return ax
+    ax.set(
+        xlim=x[[0, -1]],
+        ylim=y[[0, -1]],
+        aspect="equal",
+        xlabel=style.label(ds[schema.X]),
+        ylabel=style.label(ds[schema.Y]),
+    )
 
 
 def _draw_modes(ds: xr.Dataset, ax: Axes, length: float) -> None:

@@ -32,7 +32,12 @@ def show(ax: Axes, values: NDArray[np.complex128], symbol: str, held: float = 1.
     own = bool(SMALLEST * long < short and short * FLAT < long)
     lengths = np.ptp(ends, axis=1) if own else np.full(2, max(long, SMALLEST))
     limits = ends.mean(axis=1)[:, None] + (0.5 + ROOM) * lengths[:, None] * np.array([-1.0, 1.0])
-    ax.set(xlim=limits[0], ylim=limits[1], aspect="auto" if own else "equal", ylabel=f"Im {symbol}")
-    ax.set_xlabel(f"Re {symbol}" + ", each axis on its own scale" * own)
+    ax.set(
+        xlim=limits[0],
+        ylim=limits[1],
+        aspect="auto" if own else "equal",
+        ylabel=f"Im {symbol}",
+        xlabel=f"Re {symbol}" + ", each axis on its own scale" * own,
+    )
     ax.ticklabel_format(useOffset=False)
     ax.locator_params(nbins=4)

@@ -10,7 +10,7 @@ import pytest
 import dynlab as dl
 from dynlab import schema
 from dynlab.figures.ernn_2 import LOOK
-from dynlab.figures.measurements import kept
+from dynlab.figures.scripts import kept
 from dynlab.tasks import har
 from dynlab.training import PRESETS
 from dynlab.training.prepare import prepare

@@ -14,10 +14,10 @@ from dynlab.cli.output import save_figure
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES
 from dynlab.figures.har2 import LEAST, compared
-from dynlab.figures.measurements import kept, trainings
 from dynlab.figures.movie import DRAWN, errors
 from dynlab.figures.pages import gallery_page
 from dynlab.figures.scores import BEST, CHOSEN, LAST
+from dynlab.figures.scripts import kept, trainings
 from dynlab.figures.tutorial import collapsed_rule, collapsed_sensitivities, random_start, tutorial_start
 
 # What each sentence must say: facts of SYSTEMS, and of the sources' errors.

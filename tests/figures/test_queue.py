@@ -6,7 +6,7 @@ import pytest
 
 from dynlab import schema
 from dynlab.figures import training_queue
-from dynlab.figures.measurements import trainings
+from dynlab.figures.scripts import trainings
 from dynlab.figures.training_queue import Queued, carry_out, held_out_accuracy, queue, resolved, results
 from dynlab.training import Run, Settings
 

@@ -15,7 +15,6 @@ from dynlab.figures import TABLES, claims, speed
 from dynlab.figures.accuracies import facts, number, row_of
 from dynlab.figures.copying import COPIES, HIGHER, STAYED, LossCurve, baseline
 from dynlab.figures.har2 import compared, near_another
-from dynlab.figures.measurements import trainings
 from dynlab.figures.scores import (
     AT_THE_END,
     BEST,
@@ -32,6 +31,7 @@ from dynlab.figures.scores import (
     measured,
     outcomes,
 )
+from dynlab.figures.scripts import trainings
 from dynlab.training import PRESETS
 
 ROOT = Path(__file__).parents[2]

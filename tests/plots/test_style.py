@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 
-from dynlab.plots import style
+from dynlab.plots import layout, style
 from dynlab.plots.titles import named_system, of_whom
 
 
@@ -75,7 +75,7 @@ def test_a_title_says_which_layer_of_a_file_as_it_stands():
 )
 def test_a_caption_has_two_lines_of_whole_sentences_and_the_figure_grows_by_it(verdict, shown):
     figure, _ = plt.subplots(figsize=(4, 3), layout="constrained")
-    style.finish(xr.Dataset(attrs={"system": "gru", "verdict": verdict}), figure, "Spectrum")
+    layout.finish(xr.Dataset(attrs={"system": "gru", "verdict": verdict}), figure, "Spectrum")
     caption = figure.texts[-1].get_text()
     assert caption.startswith(shown)
     assert caption.count("\n") <= 1

@@ -58,8 +58,8 @@ FORMS = {
 
 def assert_reads(folder, arrays):
     found, origin = har.load(folder, download=False)
-    assert all(np.array_equal(getattr(found, name), value) for name, value in arrays.items())
-    assert found.x_train.dtype == np.float32
+    assert all(np.array_equal(found[name], value) for name, value in arrays.items())
+    assert found["x_train"].dtype == np.float32
     return origin
 
 

@@ -139,10 +139,11 @@ def _counts(diagram: Diagram, name: str) -> str:
     parts = []
     for kind, values in kinds.items():
         shown = list(dict.fromkeys(values))
-        at = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
-        parts.append(f"{counted(len(values), LONG[kind])} (at {at})")
+        at = ", ".join([*shown[:MOST_VALUES], "…"]) if len(shown) > MOST_VALUES else joined(shown)
+        plural = plural_of(LONG[kind]).replace("doubling)", "doublings)")
+        parts.append(f"{counted(len(values), LONG[kind], plural)}, at {name} = {at}")
     worst = at_most(max(one.error for one in diagram.bifurcations), 1)
-    return f"{branches} with {joined(parts)}, located to {worst} in {name}"
+    return f"{branches} with {'; '.join(parts)}, located to {worst} in {name}"
 
 
 def _cycles(diagram: Diagram, orbits: Visited | None, name: str) -> str:

@@ -175,7 +175,7 @@ def _verdict(ds: xr.Dataset, steps: TangentSteps, averaged: str, settings: dict[
     if not inside.any():
         return f"No vector is known over {averaged}: {none_inside(len(inside), why)}"
     counts = ds["determined"].values[inside].sum(axis=1)
-    text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined{_exponents(ds)}."
+    text = f"Over {averaged}: {ranged(counts, 0)} of {total} covariant vectors are determined{_exponents(ds)}."
     angles = ds["median_angle"].values[inside]
     if np.isfinite(angles).any():
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]

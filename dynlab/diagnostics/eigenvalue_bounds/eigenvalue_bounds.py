@@ -210,7 +210,7 @@ def _sentence(one: xr.Dataset) -> str:
     if outcome == UNDECIDED:
         return f"whether {name} keeps its bound, {bound}, is undecided"
     if outcome == AT_THE_BOUND:
-        return f"{name} is {with_error(measured, error)}{unit}, which is its bound, {bound}, to within its error"
+        return f"{name}, {with_error(measured, error)}{unit}, is within its error of its bound, {bound}"
     wide = WIDE_ERROR * abs(measured) < error < np.inf
     value = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
     is_value = f" is {value}{unit} and" if np.isfinite(measured) else ""

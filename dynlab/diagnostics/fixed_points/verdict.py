@@ -58,12 +58,21 @@ def under_input(said: str, at: Any) -> str:
     >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
-    if isinstance(at, str):
-        values = {"mean": "its mean", "rest": "the model's rest"}.get(at, at)
-    else:
-        held = torch.as_tensor(at, dtype=torch.float64).detach().cpu().numpy()
-        values = place(held, "‖x‖") if held.any() else "zero"
+    values = _values(at)
     return f"With the input held at {values}: {said[:1].lower()}{said[1:]}"
+
+
+def held_input(at: Any) -> str:
+    """Return the input that is held, within a sentence: "zero input", "the input held at its mean"."""
+    values = _values(at)
+    return "zero input" if values == "zero" else f"the input held at {values}"
+
+
+def _values(at: Any) -> str:
+    if isinstance(at, str):
+        return {"mean": "its mean", "rest": "the model's rest"}.get(at, at)
+    held = torch.as_tensor(at, dtype=torch.float64).detach().cpu().numpy()
+    return place(held, "‖x‖") if held.any() else "zero"
 
 
 def incomplete(found: Search) -> str:

@@ -18,7 +18,7 @@ def verdict(ds: xr.Dataset, averaged: str) -> str:
     `averaged` describes the states: "100 steps of 16 sequences of flipflop".
     """
     ratio, error = float(ds["participation_ratio"]), float(ds["participation_ratio_error"])
-    said = f"Along {averaged} nothing varies that stays within the bound: no dimension is known."
+    said = f"All states along {averaged} are constant or leave the bound: their dimension is unknown."
     if np.isfinite(ratio):
         held = np.cumsum(ds["explained_variance"].values)
         count = min(int(np.searchsorted(held, MOST)) + 1, len(held))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dynlab.numerics.arrays import Real
-from dynlab.words import READABLE, agree, number, power, ranged
+from dynlab.words import READABLE, agree, number, power
 
 UNCHANGED = 0.05  # nats: a factor nearer to 1 is told as a power of e alone
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
@@ -39,15 +39,18 @@ def surviving(kept: Real, n: int) -> str:
     Examples
     --------
     >>> surviving(np.array([1.0, 0.0, np.nan]), 3)
-    '0.5 (range 0 to 1) of the 3 singular values of ∂h_T/∂h_0 is at least 0.1 (known in 2 of 3 samples)'
+    'At most 1 of 3 singular values is at least 0.1 (median 0.5; known in 2 of 3 samples)'
     """
     known = kept[np.isfinite(kept)]
-    values = f"singular {'value' if n == 1 else 'values'} of ∂h_T/∂h_0"
+    values = f"singular {'value' if n == 1 else 'values'}"
     if not known.size:
         return f"How many of the {n:,} {values} are at least {SURVIVES} is undecided"
-    some = f" (known in {known.size:,} of {kept.size:,} samples)" if known.size < kept.size else ""
-    count = f"{ranged(known, 0)} of the {n:,}" if known.any() else "None of the" + f" {n:,}" * (n > 1)
-    return f"{count} {values} {agree(int(known.max()) or 1)} at least {SURVIVES}{some}"
+    most, varies = int(known.max()), bool(known.min() < known.max())
+    count = f"{'At most ' * varies}{most:,} of {n:,}" if most else f"None of the {n:,}"
+    remarks = [f"median {float(np.median(known)):g}"] * varies
+    remarks += [f"known in {known.size:,} of {kept.size:,} samples"] * (known.size < kept.size)
+    said = f"{count} {values} {agree(most or 1)} at least {SURVIVES}"
+    return f"{said} ({'; '.join(remarks)})" if remarks else said
 
 
 def factor(exponent: float) -> str:

@@ -38,7 +38,7 @@ BY_SAMPLE = {1: "separate in", -1: "meet in", 0: "are undecided in"}
 GROUPS = {1: "positive", 0: "of undecided sign", -1: "negative"}
 ECHO = {
     MEET: "meet in",
-    DRAW_NEARER: "draw nearer by the factor e or more in",
+    DRAW_NEARER: "meet (by a factor e or more) in",
     STAY_APART: "stay apart in",
     NEITHER: "are undecided in",
 }
@@ -77,7 +77,7 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     if not _apart(some, of_samples[:, 0]):
         text += _numbers(some, own, attracts=not closed)
     if "echo_state" in some:
-        text += f" Two starts under the same input {_counts(some['echo_state'].values, ECHO)}."
+        text += f" Two starts {_counts(some['echo_state'].values, ECHO)}."
     if not known.all():
         gone = int(np.sum(~known))
         why = cut or f"{agree(gone)} hidden by rounding or a kink"

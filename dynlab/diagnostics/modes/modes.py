@@ -12,7 +12,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
-from dynlab.diagnostics.fixed_points.verdict import map_of_flow, under_input
+from dynlab.diagnostics.fixed_points.verdict import held_input, map_of_flow
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
@@ -128,7 +128,7 @@ def modes(
         settings={name: schema.settings(points)[name] for name in given}
         | {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device},
         verdict=lambda ds: (
-            (under_input(verdict(ds), at) if system.network_input_size else verdict(ds))
+            verdict(ds, f"with {held_input(at)} " if system.network_input_size else "")
             + f" {map_of_flow(system)}".rstrip()
             + also_incomplete(points)
         ),
