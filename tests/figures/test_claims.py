@@ -12,9 +12,9 @@ from dynlab.diagnostics.ernn.spectrum import EPS
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES, TABLES, claims
 from dynlab.figures.ernn_5 import NETWORKS, pattern_eigenvalues
-from dynlab.figures.scripts import kept
 from dynlab.figures.measures_of_tables import published_speed_ups
 from dynlab.figures.pages import audit_page
+from dynlab.figures.scripts import kept
 from dynlab.systems import frozen
 
 ROOT = Path(__file__).parents[2]
