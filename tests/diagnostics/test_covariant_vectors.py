@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
+from products import driven_by
 
+from dynlab import schema
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
 from dynlab.program.differentiation import along
 from dynlab.systems import create
@@ -110,3 +112,13 @@ def test_along_inputs_the_jacobian_carries_each_vector_to_the_next():
     assert off[known].max() < 1e-9
     np.testing.assert_allclose(np.log(sizes), ds["local_rate"].values[:, 1:], atol=1e-9)
     assert float(ds["covariance_residual"].values[known].max()) < 1e-8
+
+
+def test_a_dimension_that_is_lost_takes_no_other_with_it():
+    matrices = generator(7).standard_normal((1, 1500, 5, 5))
+    matrices[0, 700, :, 2] = 0
+    ds = driven_by(covariant_vectors, matrices)
+    assert ds["determined"].values.tolist() == [[1, 1, 1, 1, 0]]
+    assert np.isnan(ds["exponent"][0, 4])
+    assert "rounding drowns" in schema.flags(ds)["exponent"]
+    assert float(ds["covariance_residual"][0, :4].max()) < 1e-9

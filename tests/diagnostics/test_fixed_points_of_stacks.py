@@ -7,7 +7,10 @@ import torch
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.rounds import search
+from dynlab.numerics.homotopy import end_of_path
+from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
+from dynlab.numerics.roots import solve
 from dynlab.systems import frozen
 from dynlab.systems.autonomous import Held
 from problems import made
@@ -44,3 +47,35 @@ def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed
         J = torch.func.jacrev(lambda h: system.step(h, zero[0]))(torch.as_tensor(state)).detach().numpy()
         exact = np.linalg.eigvals(J)
         assert max(np.abs(exact - value).min() for value in values) < 1e-6
+
+
+def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_index():
+    """tanh(3 h + small coupling) of two units has nine fixed points; the indices of all of them sum to 1."""
+    W = torch.tensor([[3.0, 0.1], [-0.2, 3.0]], dtype=torch.float64)
+    identity = torch.eye(2, dtype=torch.float64)
+
+    def value(h, rows=None):
+        return torch.tanh(h @ W.T) - h
+
+    def matrix(h, rows=None):
+        return (1 - torch.tanh(h @ W.T).square()).unsqueeze(-1) * W - identity
+
+    line = torch.linspace(-1, 1, 9, dtype=torch.float64)
+    roots = solve(value, matrix, torch.cartesian_prod(line, line)).states
+    _, first = np.unique(np.round(roots.numpy(), 6), axis=0, return_index=True)
+    roots = roots[first]
+    assert len(roots) == 9
+    index = torch.linalg.det(-matrix(roots)).sign()
+    assert index.sum() == 1
+    center = torch.tensor([0.11, -0.07], dtype=torch.float64)
+    partners = []
+    for root in roots:
+        end = end_of_path(Equations(value, matrix), 1.0, center, root)
+        at_center = torch.equal(end, center)
+        end = solve(value, matrix, end[None]).states[0]
+        partners.append(-1 if at_center else int((roots - end).norm(dim=1).argmin()))
+    assert partners.count(-1) == 1
+    for number, partner in enumerate(partners):
+        if partner >= 0:
+            assert partners[partner] == number
+            assert index[partner] == -index[number]

@@ -7,7 +7,9 @@ import scipy.linalg
 import torch
 
 import dynlab as dl
+from dynlab.diagnostics.pseudospectrum.border import kreiss_constant
 from dynlab.diagnostics.pseudospectrum.powers import exponential_norms, power_norms
+from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.resolvent import Resolvent
 from dynlab.systems.textbook import LinearMap
 from problems import Field, vanilla
@@ -169,3 +171,14 @@ def test_a_large_stack_is_as_its_jacobian_taken_as_one_matrix():
     assert (turn * ds["numerical_range"].values[11]).real == pytest.approx(support, rel=1e-9)
     kreiss, z = float(ds["kreiss_constant"]), complex(ds["kreiss_point"])
     assert 1 < kreiss <= (abs(z) - 1) / smallest(z) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kreiss_matrix_theorem(seed):
+    """K ≤ sup ‖A^k‖ ≤ e n K: the first half holds of every lower bound, the second says that this one is not lax."""
+    n = 6
+    matrix = np.triu(np.random.default_rng(seed).standard_normal((n, n)) * 2, 1) + np.diag(np.linspace(-0.9, 0.95, n))
+    found, _ = kreiss_constant(matrix, eigenvalues(matrix), Resolvent(matrix, max_memory=2**24, seed=0), False)
+    largest = float(np.exp(power_norms(matrix, 400).log_norm.max()))
+    assert found <= largest * (1 + 1e-9)
+    assert largest <= np.e * n * found
