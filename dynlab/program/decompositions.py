@@ -66,8 +66,13 @@ def _linear(a: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return found if bias is None else found + bias
 
 
-def _added(c: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return torch.add(alpha * torch.matmul(a, b), c, alpha=beta)
+def _added(product: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return c + a b by one of torch's own products; torch.matmul would import its compiler's decompositions."""
+
+    def added(c: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+        return torch.add(alpha * product(a, b), c, alpha=beta)
+
+    return added
 
 
 DECOMPOSITIONS: dict[str, Callable[..., Tensor]] = {
@@ -102,7 +107,7 @@ DECOMPOSITIONS: dict[str, Callable[..., Tensor]] = {
     "mv": lambda a, b: torch.mm(a, b.unsqueeze(1)).squeeze(1),
     "dot": lambda a, b: torch.mm(a.unsqueeze(0), b.unsqueeze(1)).reshape(()),
     "linear": _linear,
-    "addmm": _added,
-    "addmv": _added,
-    "baddbmm": _added,
+    "addmm": _added(torch.mm),
+    "addmv": _added(torch.mv),
+    "baddbmm": _added(torch.bmm),
 }
