@@ -211,7 +211,7 @@ def read_as(path: Path, contents: Contents, prefix: str, found: Layer) -> list[s
     if isinstance(found.part, Map):
         like = f"the slides' {SLIDES}"
         more = " γ, an argument of its call in M = W − Wᵀ − γ, is not in the file: 0 is taken."
-    return [f"{path.name} is read as {like} by its names{own}: of another cell with the same names {GIVE_CLASS}.{more}"]
+    return [f"{path.name} is read as {like} by its names{own}. If another cell has these names, {GIVE_CLASS}.{more}"]
 
 
 def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -> dict[str, Layer]:
