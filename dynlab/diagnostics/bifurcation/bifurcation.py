@@ -13,7 +13,7 @@ from dynlab.diagnostics.bifurcation.branches import Diagram
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, scale_of
 from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, check_values, visited
 from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
-from dynlab.diagnostics.bifurcation.variables import FLAGS, variables
+from dynlab.diagnostics.bifurcation.variables import REASONS, variables
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
 from dynlab.diagnostics.fixed_points.layers import search
@@ -160,23 +160,32 @@ def bifurcation(
         grid = np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
     coordinate = _coordinate(diagram, seen) if observed is None else observed
-    settings = {"parameter": parameter, "lowest": lowest, "highest": highest, "largest_state": bound, "seed": seed}
-    settings |= {"max_memory": max_memory, "starts": starts, "searches": searches, "max_period": max_period}
-    settings |= {"observed": coordinate, "values": values, "dtype": "float64", "device": "cpu"}
-    settings |= held_settings(system, at, varied.original)
+    settings = held_settings(system, at, varied.original) | {
+        "parameter": parameter,
+        "lowest": lowest,
+        "highest": highest,
+        "starts": starts,
+        "searches": searches,
+        "max_period": max_period,
+        "observed": coordinate,
+        "values": values,
+        "largest_state": bound,
+        "max_memory": max_memory,
+        "dtype": "float64",
+        "device": "cpu",
+        "seed": seed,
+    }
     said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
     said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
     said += "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete)
-    found = variables(diagram, seen, parameter, coordinate)
-    return schema.dataset(
-        found,
-        system=system.name,
-        source=system.source,
+    return schema.result(
+        system,
+        variables(diagram, seen, parameter, coordinate),
         settings=settings,
         verdict=said,
         method=METHOD,
         coords={schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))} if values else {},
-        flags=schema.not_finite(found, FLAGS),
+        reasons=REASONS,
     )
 
 

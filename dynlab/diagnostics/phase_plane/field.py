@@ -1,14 +1,13 @@
 """The field of a planar system on a grid: a flow's velocity, or a map's displacement in one step."""
 
+from typing import Any
+
 import numpy as np
 import torch
-import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.numerics.arrays import Real
 from dynlab.systems import System
-from dynlab.systems.activations import log_cosh
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
 
@@ -29,19 +28,16 @@ def matrices(held: Held, states: Real) -> Real:
     return held_matrices(held, torch.as_tensor(states).to(held.input)).double().cpu().numpy()
 
 
-def field_variables(held: Held, points: Real, origin: Origin | None) -> dict[str, xr.Variable]:
-    """Return the field on the grid `points` (y, x, 2), its divergence, |det J| of a map, and H if it is conserved."""
+def field_variables(held: Held, points: Real) -> dict[str, tuple[Any, ...]]:
+    """Return the field on the grid `points` (y, x, 2), its divergence, and |det J| of a map."""
     plane, unit = (schema.Y, schema.X), schema.PER_SECOND if held.is_flow else schema.ONE
     name, during = ("velocity", "") if held.is_flow else ("displacement", " in one step")
     jacobians = matrices(held, points)
     divergence = jacobians.trace(axis1=-2, axis2=-1) - (0 if held.is_flow else 2)
-    found = {
-        "velocity": schema.variable((*plane, schema.STATE), field(held, points), f"{name}{during}", unit),
-        "divergence": schema.variable(plane, divergence, f"divergence of the {name}", unit),
+    rows: dict[str, tuple[Any, ...]] = {
+        "velocity": ((*plane, schema.STATE), field(held, points), f"{name}{during}", unit),
+        "divergence": (plane, divergence, f"divergence of the {name}", unit),
     }
     if not held.is_flow:
-        found["area_factor"] = schema.variable(plane, np.abs(np.linalg.det(jacobians)), "|det J| of a step")
-    if origin is not None and origin.weights is not None:
-        potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
-        found["conserved"] = schema.variable(plane, potential, "conserved H = Σ c_i log cosh (W h)_i")
-    return found
+        rows["area_factor"] = (plane, np.abs(np.linalg.det(jacobians)), "|det J| of a step")
+    return rows

@@ -4,12 +4,15 @@ A flow is followed by steps of negative time; a map by solving F(h) = h_t for th
 method.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.diagnostics.geometry.unstable_manifold import evenly
 from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, eigenvectors
 from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
 from dynlab.diagnostics.phase_plane.window import Window
@@ -37,7 +40,7 @@ REASONS = {
 }
 
 
-def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: Window) -> dict[str, xr.Variable]:
+def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: Window) -> dict[str, tuple[Any, ...]]:
     """Return ``separatrix`` and ``backward_orbit`` of a phase portrait.
 
     Parameters
@@ -64,7 +67,7 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
             sides = [_preimages(held, one.state, NEAR * way, rates.min(), window) for way in ways]
         for side, path in enumerate(sides):
             path = np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]])
-            curves[place, side] = _evenly(path, window)
+            curves[place, side] = window.half * evenly(path / window.half, POINTS, LONGEST)
     starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
     if held.is_flow:
         parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
@@ -72,10 +75,10 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     else:
         before = _against_map(held, starts, times, window)
     dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
-    said, past = "separatrix: states whose orbits end at the saddle", "state h as long before the start"
+    past = "state h as long before the start"
     return {
-        "separatrix": schema.variable(dims, curves, said),
-        "backward_orbit": schema.variable((schema.SAMPLE, schema.TIME, schema.STATE), before, past),
+        "separatrix": (dims, curves, "separatrix: states whose orbits end at the saddle"),
+        "backward_orbit": ((schema.SAMPLE, schema.TIME, schema.STATE), before, past),
     }
 
 
@@ -149,10 +152,3 @@ def _before(held: Held, states: Tensor, window: Window) -> Tensor:
         step = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
         begin = (wanted + step.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
     return before
-
-
-def _evenly(curve: Real, window: Window) -> Real:
-    """Return `POINTS` points at even distances along a polygon (k, 2), up to `LONGEST`."""
-    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0) / window.half, axis=1))])
-    wanted = np.linspace(0, min(along[-1], LONGEST), POINTS)
-    return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)
