@@ -9,6 +9,7 @@ Kuznetsov, Elements of Applied Bifurcation Theory, sections 1.5 and 10.2 (Floque
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import torch
@@ -242,7 +243,7 @@ def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tup
         dt = seconds / count
         with torch.no_grad():
             states = torch.cat([h[None], orbit(held, h, count, code, dt)[0]])[:, 0].double().cpu().numpy()
-        both.append((states, _product(propagators(held, states, dt))))
+        both.append((states, reduce(lambda product, step: step @ product, propagators(held, states, dt))))
     (rough, coarse), (states, fine) = both
     beside = held.difference(states[::2], rough)
     states[::2] += beside / FIFTEEN
@@ -266,14 +267,6 @@ def propagators(held: Held, states: Real, dt: float) -> Real:
     second = middle @ (one + dt * first)
     third = middle @ (one + dt * second)
     return np.asarray(one + dt / 3 * (first + 2 * second + 2 * third + last @ (one + 2 * dt * third)))
-
-
-def _product(factors: Real) -> Real:
-    """Return the last factor times … times the first one, in pairs."""
-    while len(factors) > 1:
-        rest = factors[len(factors) // 2 * 2 :]
-        factors = np.concatenate([factors[1::2] @ factors[: 2 * (len(factors) // 2) : 2], rest])
-    return np.asarray(factors[0])
 
 
 def _velocity(held: Held, state: Real) -> Real:

@@ -4,6 +4,7 @@ A flow is followed by steps of negative time; a map by solving F(h) = h_t for th
 method.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ FLOW_STEPS, FINER, AT_ONCE = 8192, 8, 128  # of a flow's separatrix: parts of th
 MOST_PARTS = 1000  # of the time between two states of a flow's backward orbit
 WIDEST = 0.02  # of half the window: neighbours on a map's separatrix that are farther apart are not joined
 LONGEST = 15.0  # half windows of a separatrix
-STARTS, NEAREST = 2000, 1e-9  # on a part of a map's eigenvector, from its end to the preimage of that, or as near
-SHORTER = 0.5  # or more, so many steps bring what is on it nearer
+STARTS, NEAREST = 2000, 1e-9  # at most, on a part of a map's eigenvector, from its end to the image of that, or as near
+PER_FOLD, FEWEST = 2000, 32  # of them, by a factor of e in their distance
 MOST_STEPS = 400  # backward, of a map
 SIDES = np.array([1.0, -1.0])
 REASONS = {
@@ -115,15 +116,14 @@ def _against_map(held: Held, starts: Real, times: Real, window: Window) -> Real:
 def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, window: Window) -> Real:
     """Return one side of a map's separatrix: a part of the eigenvector and all its preimages, (k, 2).
 
-    An even number of steps takes the far end of that part to its near one, as one step changes sides where μ < 0.
+    Two steps take the far end of that part to its near one, as one step changes sides where μ < 0.
     """
-    steps = 2 * int(np.clip(np.log(SHORTER) / (2 * np.log(max(ratio, NEAREST))), 1, MOST_STEPS // 8))
-    places = np.linspace(np.log(max(ratio**steps, NEAREST)), 0.0, STARTS)
+    nearest = np.log(max(ratio**2, NEAREST))
+    places = np.linspace(nearest, 0.0, int(np.clip(-PER_FOLD * nearest, FEWEST, STARTS)))
     h = torch.as_tensor(centre + farthest * np.exp(places)[:, None]).to(held.input)
     pieces = [h.double().cpu().numpy()]
-    for _ in range(MOST_STEPS // steps):
-        for _ in range(steps):
-            h = _before(held, h, window)
+    for _ in range(MOST_STEPS // 2):
+        h = _before(held, _before(held, h, window), window)
         pieces.append(h.double().cpu().numpy())
         if not (np.ptp(pieces[-1], axis=0) / window.half).max() > NEAREST:  # outside the window, or at another point
             break
@@ -134,21 +134,20 @@ def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, window: W
 
 def _before(held: Held, states: Tensor, window: Window) -> Tensor:
     """Return a state that one step takes to each of `states` (k, 2); NaN where none is found in the window."""
-    before = torch.full_like(states, torch.nan)
-    known = torch.isfinite(states).all(dim=1)
-    wanted = begin = states[known]
-
-    def value(h: Tensor, some: Tensor) -> Tensor:
-        return held.moved(h) - wanted[rows[some]]
-
-    for _ in range(2):
-        rows = torch.isnan(before[known]).any(dim=1).nonzero()[:, 0]
-        if len(rows):
-            found = solve(value, lambda h, _: held_matrices(held, h), begin[rows], most=0)
-            near = torch.from_numpy(window.scaled(BEYOND).holds(found.states.double().cpu().numpy()))
-            inside = found.converged & near.to(found.converged.device)
-            before[known.nonzero()[rows, 0]] = torch.where(inside[:, None], found.states, torch.nan)
-        # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
-        step = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
-        begin = (wanted + step.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
+    before, rows = torch.full_like(states, torch.nan), torch.isfinite(states).all(dim=1).nonzero()[:, 0]
+    for far in (False, True):
+        if not len(rows):
+            break
+        begin = wanted = states[rows]
+        if far:  # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
+            off = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
+            begin = (wanted + off.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
+        found = solve(partial(_missed, held, wanted), lambda h, _: held_matrices(held, h), begin, most=0)
+        near = torch.from_numpy(window.scaled(BEYOND).holds(found.states.double().cpu().numpy()))
+        inside = found.converged & near.to(found.converged.device)
+        before[rows[inside]], rows = found.states[inside], rows[~inside]
     return before
+
+
+def _missed(held: Held, wanted: Tensor, h: Tensor, rows: Tensor) -> Tensor:
+    return held.moved(h) - wanted[rows]
