@@ -73,13 +73,12 @@ class Plane:
         """
         found, certain = self._there_and_back(states, self._at(states, new))
         lost = np.flatnonzero(~certain)
-        if len(lost):
-            ahead, sure = states[lost], np.ones(len(lost), dtype=bool)
-            way = np.pad((self.places[new] - states[:, self.n :])[lost], ((0, 0), (self.n, 0))) / PARTS
-            for _ in range(PARTS):
-                ahead, each = self._there_and_back(ahead, ahead + way)
-                sure &= each
-            found[lost], certain[lost] = ahead, sure
+        ahead, sure = states[lost], np.ones(len(lost), dtype=bool)
+        way = np.pad((self.places[new] - states[:, self.n :])[lost], ((0, 0), (self.n, 0))) / PARTS
+        for _ in range(PARTS * bool(len(lost))):
+            ahead, each = self._there_and_back(ahead, ahead + way)
+            sure &= each
+        found[lost], certain[lost] = ahead, sure
         return found, certain
 
     def _there_and_back(self, states: Real, begin: Real) -> tuple[Real, NDArray[np.bool_]]:

@@ -1,4 +1,4 @@
-"""The equilibria of a flow, or fixed points of a map, in a window of the plane, with their kinds.
+"""The field of a planar system, and its equilibria, of a map fixed points, in a window with their kinds.
 
 The search of `dynlab.fixed_points` begins at a grid. A kind comes from the eigenvalues where their errors separate it,
 and at the origin exactly where the matrix is known in rational numbers.
@@ -18,14 +18,15 @@ import torch
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.verification import Record, records
-from dynlab.diagnostics.phase_plane.field import matrices
 from dynlab.diagnostics.phase_plane.window import Window
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.exact_kinds import Matrix, exact_eigenvalues, exact_kind
 from dynlab.numerics.kinds import CENTER, LINE, PLANE, Kind, kind_of_map
+from dynlab.systems import System
 from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 STARTS = 33  # in each direction of the window; odd, so that the origin is one
 NOTHING = 1e-30  # of the window: a smaller coordinate is 0, which nothing but underflow tells it from
@@ -33,6 +34,37 @@ CONTINUUM = 1e-3  # of the window: roots that rounding does not tell apart and t
 SIDEWAYS = np.array([0.6, 0.8])  # where fsolve starts beside a root
 NONE = Kind("", -1, 0, 0)
 BORDER = (CENTER, "equilibria", "period-2")  # words of the kinds that a nonlinear term may change
+
+
+def without_input(system: System) -> Held:
+    """Hold a system's input at zero, in the dtype and on the device of its weights."""
+    like = next(system.parameters(), torch.zeros(0, dtype=torch.float64))
+    return Held(system, like.new_zeros(system.input_size))
+
+
+def field(held: Held, states: Real) -> Real:
+    """Return the displacement at `states` (..., 2), which vanishes at an equilibrium or fixed point."""
+    return held.displacement(torch.as_tensor(states).to(held.input)).double().cpu().numpy()
+
+
+def matrices(held: Held, states: Real) -> Real:
+    """Return the Jacobians at `states` (..., 2)."""
+    return held_matrices(held, torch.as_tensor(states).to(held.input)).double().cpu().numpy()
+
+
+def field_variables(held: Held, points: Real) -> dict[str, tuple[Any, ...]]:
+    """Return the field on the grid `points` (y, x, 2), its divergence, and |det J| of a map."""
+    plane, unit = (schema.Y, schema.X), schema.PER_SECOND if held.is_flow else schema.ONE
+    name, during = ("velocity", "") if held.is_flow else ("displacement", " in one step")
+    jacobians = matrices(held, points)
+    divergence = jacobians.trace(axis1=-2, axis2=-1) - (0 if held.is_flow else 2)
+    rows: dict[str, tuple[Any, ...]] = {
+        "velocity": ((*plane, schema.STATE), field(held, points), f"{name}{during}", unit),
+        "divergence": (plane, divergence, f"divergence of the {name}", unit),
+    }
+    if not held.is_flow:
+        rows["area_factor"] = (plane, np.abs(np.linalg.det(jacobians)), "|det J| of a step")
+    return rows
 
 
 @dataclass(frozen=True)

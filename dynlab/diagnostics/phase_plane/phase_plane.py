@@ -11,8 +11,16 @@ from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.affine import is_affine
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
-from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, Origin, equilibria, equilibrium_variables
-from dynlab.diagnostics.phase_plane.field import field, field_variables, matrices, without_input
+from dynlab.diagnostics.phase_plane.equilibria import (
+    Equilibrium,
+    Origin,
+    equilibria,
+    equilibrium_variables,
+    field,
+    field_variables,
+    matrices,
+    without_input,
+)
 from dynlab.diagnostics.phase_plane.orbit_ends import KEPT, orbit_ends
 from dynlab.diagnostics.phase_plane.orbit_ends import STEPS as LONGEST
 from dynlab.diagnostics.phase_plane.separatrices import REASONS, come_from
