@@ -36,6 +36,7 @@ ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the produ
 SHOT = 1e-9  # the relative error of a flow's φ_T
 FIFTEEN = 15  # 2⁴ − 1: the error of half as many steps of fourth order is so many times as large
 ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther off is none
+TIMES = 16  # turns at most, of which what repeats may be found to consist
 POINTS = 512  # a quarter of the states of a flow's periodic orbit
 
 
@@ -223,12 +224,18 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
     residual, width = float(np.linalg.norm(held.difference(states[-1], h))), float(np.ptp(states, axis=0).max())
     if size > ROUGH * scale or residual > ROUGH * scale or width <= LEAST * scale + np.linalg.norm(h - start):
         return None
+    gaps = np.linalg.norm(held.difference(states[1:], states[:-1]), axis=1)
+    for times in range(TIMES, 1, -1):  # the period may be that of several turns
+        back = states[round((len(states) - 1) / times)]
+        if np.linalg.norm(held.difference(back, h)) <= gaps.max():
+            once = _limit_cycle(held, h, T / times, near, code)
+            if once is not None:
+                return once
     values, errors, _ = eigenvalues(monodromy, error + SHOT * np.linalg.norm(monodromy, 2))
     own = int(np.abs(values - 1).argmin())  # of a step along the flow
     others, wrong = np.delete(values, own), np.delete(errors, own)
     stable = kind_of_map(others, wrong).stable
     rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
-    gaps = np.linalg.norm(held.difference(states[1:], states[:-1]), axis=1)
     parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, wrong, rates, rate_errors)
     return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
 

@@ -15,6 +15,7 @@ from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
+from dynlab.numerics.merging import merged
 from dynlab.numerics.roots import solve
 from dynlab.systems import Euler, System, frozen
 from dynlab.systems.autonomous import Held, held_settings
@@ -204,5 +205,7 @@ def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
     some = np.random.default_rng(seed).choice(len(starts), few, replace=False)
     with torch.no_grad():
         found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
-    listed = cycles(held, 0.0 if held.is_flow else 1.0, found.states[found.converged].numpy(), 0.0)
+    roots = found.states[found.converged].numpy()
+    unlike = np.unique(merged(roots), return_index=True)[1]
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[unlike], 0.0)
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]
