@@ -37,7 +37,8 @@ SHOT = 1e-9  # the relative error of a flow's φ_T
 FIFTEEN = 15  # 2⁴ − 1: the error of half as many steps of fourth order is so many times as large
 ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther off is none
 TIMES = 16  # turns at most, of which what repeats may be found to consist
-POINTS = 512  # a quarter of the states of a flow's periodic orbit
+POINTS = 512  # a quarter of the states of a flow's periodic orbit, which a stiff one has more of
+DOUBLED = 4  # times that they are doubled
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,19 +244,26 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
 def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tuple[Real, Real, Real]:
     """Return states (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states.
 
-    The states are extrapolated from those of half as many steps; NaN where these differ by too much.
+    The states are extrapolated from those of half as many steps, which are doubled until these agree; ∂φ_T/∂h is NaN
+    where they never do.
     """
-    both, h = [], torch.as_tensor(start).to(held.input)[None]
-    for count in (2 * POINTS, 4 * POINTS):
+    h = torch.as_tensor(start).to(held.input)[None]
+
+    def solved(count: int) -> tuple[Real, Real]:
         dt = seconds / count
         with torch.no_grad():
             states = torch.cat([h[None], orbit(held, h, count, code, dt)[0]])[:, 0].double().cpu().numpy()
-        both.append((states, reduce(lambda product, step: step @ product, propagators(held, states, dt))))
-    (rough, coarse), (states, fine) = both
-    beside = held.difference(states[::2], rough)
-    states[::2] += beside / FIFTEEN
-    off = float(np.abs(beside).max() / max(np.abs(states).max(), np.finfo(float).tiny))
-    return states, fine if off < ROUGH else np.full_like(fine, np.nan), np.abs(fine - coarse)
+        return states, reduce(lambda product, step: step @ product, propagators(held, states, dt))
+
+    rough, coarse = solved(2 * POINTS)
+    for doubled in range(DOUBLED):
+        states, fine = solved(4 * POINTS * 2**doubled)
+        beside, size = held.difference(states[::2], rough), max(np.abs(states).max(), np.finfo(float).tiny)
+        if np.abs(beside).max() < ROUGH * size:
+            states[::2] += beside / FIFTEEN
+            return states, fine, np.abs(fine - coarse)
+        rough, coarse = states, fine
+    return states, np.full_like(fine, np.nan), fine
 
 
 def propagators(held: Held, states: Real, dt: float) -> Real:

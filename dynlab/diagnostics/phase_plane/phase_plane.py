@@ -153,10 +153,13 @@ def phase_plane(
     step_size = euler_step or (usual_size if step_size is None else step_size)
     orbits = _orbits(system, exact, initial, steps, step_size, dtype, device)
     seen = orbits["trajectory"].values
-    about = square(_half_width(seen)) if box is None else window_about(box.with_states(initial), seen)
+    analysed = without_input(frozen(system, number_type(dtype), device))
+    linear = analysed.is_flow and is_affine(exact)  # which has no limit cycle
+    ends = orbit_ends(analysed, initial, np.empty((0, 2))) if analysed.is_flow and not linear else {}
+    cycles = ends["limit_cycle"][1] if ends else np.empty((0, 2))
+    about = square(_half_width(seen)) if box is None else window_about(box.with_states(initial), seen, cycles)
     drawn = asked or about
     origin = _origin(system, exact, matrix)
-    analysed = without_input(frozen(system, number_type(dtype), device))
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
     points = drawn.grid(grid)
@@ -165,8 +168,9 @@ def phase_plane(
     if origin is not None and origin.weights is not None:
         potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
         rows["conserved"] = ((schema.Y, schema.X), potential, "conserved H = Σ c_i log cosh (W h)_i")
-    if not (analysed.is_flow and is_affine(exact)):  # a linear flow has no limit cycle
-        rows |= orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
+    if not analysed.is_flow:
+        ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
+    rows |= ends
     rows |= come_from(analysed, found, orbits, drawn)
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
     names = flow.variables if isinstance(flow, Equations) else ("h₁", "h₂")

@@ -19,14 +19,16 @@ from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
 from dynlab.diagnostics.phase_plane.window import Window
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
+from dynlab.program.compiled import Compiled
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
-from dynlab.trajectories.following import orbit, time_step
+from dynlab.trajectories.following import orbit, scalar_code, time_step
 
 OFF = 0.01  # of half the window: where a flow's separatrix starts on the eigenvector, which it leaves by the square
 NEAR = 1e-3  # likewise of a map's
 BEYOND = 1.2  # times half the window: where curves end
 FLOW_STEPS, FINER, AT_ONCE = 8192, 8, 128  # of a flow's separatrix: parts of the usual step; before each look
+MANY = 1000  # steps of a backward orbit, beyond which compiled code is worth its start
 MOST_PARTS = 1000  # of the time between two states of a flow's backward orbit
 WIDEST = 0.02  # of half the window: neighbours on a map's separatrix that are farther apart are not joined
 LONGEST = 15.0  # half windows of a separatrix
@@ -55,7 +57,12 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     """
     curves = np.full((len(found), len(SIDES), POINTS, 2), np.nan)
     grid = torch.from_numpy(window.grid(11).reshape(-1, 2)).to(held.input)
-    dt = time_step(held, grid) / FINER if held.is_flow else 0.0
+    starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
+    dt, parts, code = 0.0, 1, None
+    if held.is_flow:
+        dt = time_step(held, grid) / FINER
+        parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
+        code = scalar_code(held) if parts * len(times) > MANY else None
     for place, one in enumerate(found):
         kind, rates = (one.flow.name, one.flow_values.real) if held.is_flow else (one.map.name, np.abs(one.map_values))
         vector = eigenvectors(one)[rates.argmin()]
@@ -63,16 +70,14 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
             continue
         ways = SIDES[:, None] * vector / np.abs(vector / window.half).max()
         if held.is_flow:
-            sides = list(_upstream(held, one.state + OFF * ways, dt, FLOW_STEPS, window, LONGEST))
+            sides = list(_upstream(held, code, one.state + OFF * ways, dt, FLOW_STEPS, window, LONGEST))
         else:
             sides = [_preimages(held, one.state, NEAR * way, rates.min(), window) for way in ways]
         for side, path in enumerate(sides):
             path = np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]])
             curves[place, side] = window.half * evenly(path / window.half, POINTS, LONGEST)
-    starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
     if held.is_flow:
-        parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
-        before = _upstream(held, starts, times[1] / parts, parts * (len(times) - 1), window)[:, ::parts]
+        before = _upstream(held, code, starts, times[1] / parts, parts * (len(times) - 1), window)[:, ::parts]
     else:
         before = _against_map(held, starts, times, window)
     dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
@@ -83,7 +88,9 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     }
 
 
-def _upstream(held: Held, starts: Real, dt: float, count: int, window: Window, longest: float = np.inf) -> Real:
+def _upstream(
+    held: Held, code: Compiled | None, starts: Real, dt: float, count: int, window: Window, longest: float = np.inf
+) -> Real:
     """Return the states of a flow at `count` steps before the starts, (start, count + 1, 2), NaN outside the window.
 
     They end where all have left the window, rest, or are longer than so many half windows.
@@ -93,7 +100,7 @@ def _upstream(held: Held, starts: Real, dt: float, count: int, window: Window, l
     for begin in range(0, count, AT_ONCE):
         h = torch.as_tensor(paths[:, begin]).to(held.input)
         with torch.no_grad():
-            some = orbit(held, h, min(AT_ONCE, count - begin), dt=-dt)[0].double().cpu().numpy().swapaxes(0, 1)
+            some = orbit(held, h, min(AT_ONCE, count - begin), code, -dt)[0].double().cpu().numpy().swapaxes(0, 1)
         inside = np.logical_and.accumulate(window.scaled(BEYOND).holds(some), axis=1)
         paths[:, begin + 1 : begin + 1 + some.shape[1]] = np.where(inside[..., None], some, np.nan)
         lengths += np.linalg.norm(np.diff(some, axis=1) / window.half, axis=2).sum(axis=1)

@@ -24,7 +24,7 @@ from dynlab.diagnostics.phase_plane.orbit_ends import (
     UNSETTLED,
 )
 from dynlab.numerics.kinds import LINE
-from dynlab.words import agree, article, counted, joined, near_one, number, of_map
+from dynlab.words import agree, article, at_most, counted, joined, near_one, number, of_map
 
 ROUNDED = 4 * float(np.finfo(np.float64).eps)  # of the larger coordinate
 LISTED = 3  # equilibria that are described one by one; more are counted
@@ -222,7 +222,8 @@ def _ending(ds: xr.Dataset, name: str) -> str:
     periods = sorted({number(float(each)) for each in ds["orbit_period"].values[here]}, key=float)
     words = {"periods": joined(periods), "cycles": "a periodic orbit" if len(periods) == 1 else "periodic orbits"}
     if "floquet_multiplier" in ds:
-        words["floquet"] = joined(sorted({number(float(each), 2) for each in ds["floquet_multiplier"].values[here]}))
+        pairs = zip(ds["floquet_multiplier"].values[here], ds["floquet_error"].values[here], strict=True)
+        words["floquet"] = joined(sorted({_multiplier(*pair) for pair in pairs}))
     if name == CLOSED_CURVE:
         centres = ds["equilibrium"].values if len(ds["equilibrium"]) else np.zeros((1, 2))
         orbits = ds["long_orbit"].values[here]
@@ -231,3 +232,7 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         point = ("the equilibrium" if "flow_kind" in ds else "the fixed point") if len(ds["equilibrium"]) else "0"
         words["distances"] = f"{' to '.join(dict.fromkeys(span))} from {point}"
     return ENDINGS[name].format(**words)
+
+
+def _multiplier(value: float, error: float) -> str:
+    return number(float(value), 2) if abs(value) > error else f"below {at_most(abs(value) + error, 1)}"
