@@ -93,6 +93,6 @@ def starts_in(box: Window) -> Real:
 
 
 def window_about(box: Window, orbits: Real, cycles: Real) -> Window:
-    """Return the window of a box of equilibria, limit cycles and the orbits, (..., 2), as far as these stay in reach."""
+    """Return the window of a box, of limit cycles and of orbits, (..., 2), as far as these stay in reach of the box."""
     inside = orbits[box.scaled(FARTHEST).holds(orbits)]
     return box.scaled(1 + 2 * APART).with_states(inside).with_states(cycles).scaled(MARGIN)
