@@ -33,13 +33,10 @@ def fixed_points(
     dynlab fixed-points model.pt --at mean --slow-points 1e-6
     dynlab fixed-points model.pt --certify --certificates proofs
     """
-    from dynlab.systems import Flow
-
     certify = certify or certificates is not None
     if certify:
         require_extra("flint", "certify")  # before the search, which takes longer
     asked = {"starts": starts, "slow_points": slow_points, "certify": certify, "certificates": certificates}
     asked |= source.held | source.computing
     doing = "Searching for fixed points" + ", proving them" * certify
-    visiting = None if isinstance(source.system, Flow) else source.visiting
-    return measured(source, "fixed_points", doing, (source.system, visiting), asked)
+    return measured(source, "fixed_points", doing, (source.system, source.visiting), asked)

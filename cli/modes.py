@@ -34,14 +34,12 @@ def modes(source: Source, starts: int | None, k: int | None, point: int | None) 
     """
     from dynlab import schema
     from dynlab.plots.modes import plot_modes
-    from dynlab.systems import Flow
 
     system = source.system
-    visiting = None if isinstance(system, Flow) else source.visiting
     readout = None if source.found is None else source.found.readout
     asked = {"k": min(SHOWN, system.state_size) if k is None else k, "starts": starts, "readout": readout}
     asked |= source.held | source.computing
-    found = measured(source, "modes", "Searching for fixed points", (system, visiting), asked)
+    found = measured(source, "modes", "Searching for fixed points", (system, source.visiting), asked)
     points = found.dataset.sizes[schema.FIXED_POINT]
     if point is not None and not 0 <= point < max(1, points):
         raise UserError(f"--point counts the fixed points from 0, and {points} were found; got {point}.")

@@ -211,8 +211,11 @@ class Source(SimpleNamespace):
 
     @property
     def visiting(self) -> Any:
-        """The inputs that show where its states lie; None of a system that takes no input."""
-        return self.driving.inputs if self.takes_inputs else None
+        """The inputs that show where a map's states lie, of a flow those whose mean is held; None of others."""
+        from dynlab.systems import Map
+
+        shows = isinstance(self.system, Map) or self.at == "mean"
+        return self.driving.inputs if self.takes_inputs and shows else None
 
     @property
     def held(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import itertools
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,12 +37,6 @@ METHOD = (
     "changes of basis, found by ascents from matched eigenvectors and at random. The bound from below is that of "
     "ordered eigenvalues and singular values. Maps of runs are compared with every relabelling of them, pair by pair"
 )
-
-
-class _Fitted(NamedTuple):
-    whole: Real  # (rank, rank)
-    runs: Real  # (run, rank, rank)
-    explained: float
 
 
 @checked
@@ -185,7 +179,8 @@ def _rank(white: list[tuple[Real, Real]], runs: int, asked: int | None) -> int:
     return asked or min(MOST, most, max(int(np.searchsorted(shares.cumsum(), SHARE)) + 1 for _, shares in white))
 
 
-def _fitted(white: Real, rank: int, runs: int) -> _Fitted:
+def _fitted(white: Real, rank: int, runs: int) -> tuple[Real, Real, float]:
+    """Return the fitted map (rank, rank), those of runs (run, rank, rank), and the share of a step that it explains."""
     kept = white[..., :rank]
     kept = np.concatenate([kept, np.zeros((*kept.shape[:2], rank - kept.shape[2]))], axis=2)
 
@@ -196,28 +191,25 @@ def _fitted(white: Real, rank: int, runs: int) -> _Fitted:
     whole = fit(kept)
     left = kept[:, 1:] - kept[:, :-1] @ whole.T
     explained = 1 - float((left**2).sum() / (kept[:, 1:] ** 2).sum())
-    return _Fitted(whole, np.stack([fit(part) for part in np.array_split(kept, runs)]), explained)
+    return whole, np.stack([fit(part) for part in np.array_split(kept, runs)]), explained
 
 
-def _table(fitted: list[_Fitted], rank: int, seed: int) -> dict[str, tuple[Any, ...]]:
-    found = orthogonal_similarity(fitted[0].whole, fitted[1].whole, STARTS, seed)
-    maps, size = np.concatenate([each.runs for each in fitted]), rank**0.5
+def _table(fitted: list[tuple[Real, Real, float]], rank: int, seed: int) -> dict[str, tuple[Any, ...]]:
+    wholes, each_run, explained = zip(*fitted, strict=True)
+    found = orthogonal_similarity(*wholes, STARTS, seed)
+    maps, size = np.concatenate(each_run), rank**0.5
     runs, pairs = len(maps) // 2, np.triu_indices(len(maps), 1)
     table = np.zeros((len(maps), len(maps)))
     table[pairs] = orthogonal_similarity(maps[pairs[0]], maps[pairs[1]], 0).distance / size
     table += table.T
-    apart, mine = (
-        ~np.eye(runs, dtype=bool),
-        np.arange(runs),
-    )  # two runs that may have had the same inputs are not compared
+    # two runs that may have had the same inputs are not compared
+    apart, mine = ~np.eye(runs, dtype=bool), np.arange(runs)
     swaps = np.array([(0, *rest) for rest in itertools.product((0, 1), repeat=runs - 1)])
     between = np.array([table[np.ix_(mine + runs * swap, mine + runs * (1 - swap))][apart].mean() for swap in swaps])
     within = [table[:runs, :runs][apart].mean(), table[runs:, runs:][apart].mean()]
     p_value = (between >= (1 - RESOLUTION) * between[0]).mean()
-    clouds, run_clouds = (
-        approximate_eigenvalues(np.stack([each.whole for each in fitted])),
-        approximate_eigenvalues(maps).reshape(2, runs, -1),
-    )
+    clouds = approximate_eigenvalues(np.stack(wholes))
+    run_clouds = approximate_eigenvalues(maps).reshape(2, runs, -1)
     each = (schema.NETWORK,)
     return {
         "distance": ((), found.distance / size, "distance of the maps min ‖A − C B Cᵀ‖/√r"),
@@ -226,7 +218,7 @@ def _table(fitted: list[_Fitted], rank: int, seed: int) -> dict[str, tuple[Any, 
         "angle_bound": ((), found.angle_bound, "bound on the angle from below (radians)"),
         "eigenvalue": ((*each, schema.MODE), clouds, "eigenvalue of the fitted map"),
         "run_eigenvalue": ((*each, schema.RUN, schema.MODE), run_clouds, "eigenvalue of the map of a run"),
-        "explained": (each, [one.explained for one in fitted], "share of a step that the map explains"),
+        "explained": (each, list(explained), "share of a step that the map explains"),
         "between_runs": ((), between[0], "mean distance between runs of the two networks"),
         "within_runs": (each, within, "mean distance between runs of one network"),
         "relabelled_distance": ((schema.RELABELLING,), between, "mean distance between relabelled runs"),

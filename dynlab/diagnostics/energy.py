@@ -1,7 +1,7 @@
 """The energy of a flow along its solutions, conserved or dissipated, and its drift under integrators."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,12 +16,13 @@ from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.errors import UserError, entry
 from dynlab.numerics.arrays import Real
 from dynlab.systems import Euler, Flow, System, frozen
-from dynlab.systems.autonomous import Held, held_input
+from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import check_seconds, held_matrices
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.trajectories.simulation import orbit, prepare, prepare_flow, simulate
+from dynlab.trajectories.constant_input import under_constant_input
+from dynlab.trajectories.simulation import orbit, prepare_flow, simulate
 from dynlab.words import at_most, interval, joined, number, ranging
 
 ENERGY = "energy H = Σᵢ log cosh((M h + q)ᵢ)"
@@ -109,22 +110,21 @@ def energy(
     flow, step = _flow_and_step(system, step_size)
     check_at_least(1, steps=steps, integrators=len(integrators))
     methods = [entry(INTEGRATORS, name, "integrator") for name in integrators]
-    empty = np.zeros((1, system.network_input_size))
-    stepped, driving, _ = prepare(Euler(flow, step), empty if inputs is None else inputs, None, dtype, device)
-    held = held_input(system, at, driving, inputs is not None)
+    held, driven = under_constant_input(system, inputs, at, dtype=dtype, device=device)
+    stepped = held.system.flow if isinstance(held.system, Euler) else cast(Flow, held.system)
     if initial_state is None:
         initial_state = np.random.default_rng(seed).standard_normal((STARTS, flow.state_size))
-    exact = Held(frozen(flow), held.double().cpu())
+    exact = Held(frozen(flow), held.input.double().cpu())
     seconds = step * np.arange(steps + 1, dtype=float)
     states, balance = _solution(exact, prepare_flow(flow, initial_state)[1].numpy(), seconds)
-    begun, along = torch.from_numpy(states[:, 0]).to(held), held.expand(len(states), steps, -1)
-    orbits = [orbit(each(stepped.flow, step), along, begun).double().cpu() for each in methods]
+    begun, along = torch.from_numpy(states[:, 0]).to(held.input), held.input.expand(len(states), steps, -1)
+    orbits = [orbit(each(stepped, step), along, begun).double().cpu() for each in methods]
     ds = schema.result(
         system,
         _table(exact, states, balance, orbits),
-        settings={"at": at if isinstance(at, str) else "values", "input": held.tolist(), "step_size": step}
+        settings={"at": at if isinstance(at, str) else "values", "input": held.input.tolist(), "step_size": step}
         | {"initial_state": states[:, 0].tolist(), "steps": steps, "integrators": list(integrators)}
-        | {"inputs": None if inputs is None else list(driving.shape), "seed": seed, "dtype": dtype, "device": device},
+        | {"inputs": None if driven is None else list(driven.shape), "seed": seed, "dtype": dtype, "device": device},
         method=METHOD,
         coords={
             schema.TIME: schema.time_coordinate(seconds, schema.SECOND),

@@ -16,6 +16,7 @@ from dynlab.words import of_map
 ARROWS_PER_INCH, MOST_ARROWS = 3.5, 20  # in each direction; more of them hide the orbits
 LONGEST_ARROW, LENGTHS = 0.85, 0.3  # of the distance between arrows; a length is the speed to that power
 FINE = 8  # times finer than its grid the field is interpolated: contours of a coarse one part where nullclines cross
+HUGE, POLE = 5.0, 0.5  # times its median, half of what is so large: beyond, a velocity belongs to a pole
 ARROW_COLOUR = f"{style.GREY}99"
 ARROWS = {"flow": "velocity (longer is faster)", "map": "displacement in a step"}
 DOTTED, DASHED = (0, (1, 1.6)), (0, (5, 2.5))
@@ -29,13 +30,15 @@ def time_colours(steps: int) -> Colormap:
     return ListedColormap(style.from_ground()(np.linspace(0.0, 1.0, steps)))
 
 
-def _on_grid(ds: xr.Dataset, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The velocity (component, y, x) on another grid, by cubic splines."""
+def _on_grid(
+    ds: xr.Dataset, velocity: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], order: int = 3
+) -> NDArray[np.float64]:
+    """The velocity (y, x, component) on another grid, (component, y, x), by splines."""
     from scipy.interpolate import RectBivariateSpline  # takes longer to import than most commands need
 
     own = ds[schema.Y].values, ds[schema.X].values
-    order = min(3, *(len(line) - 1 for line in own))
-    splines = [RectBivariateSpline(*own, ds["velocity"].values[..., i], kx=order, ky=order) for i in (0, 1)]
+    order = min(order, *(len(line) - 1 for line in own))
+    splines = [RectBivariateSpline(*own, velocity[..., i], kx=order, ky=order) for i in (0, 1)]
     return np.stack([spline(y, x) for spline in splines])
 
 
@@ -47,7 +50,7 @@ def draw_field(ds: xr.Dataset, ax: Axes) -> None:
     inches = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted()).width
     count = max(2, min(MOST_ARROWS, int(ARROWS_PER_INCH * inches)))
     x, y = (low + (high - low) * (np.arange(count) + 0.5) / count for low, high in (ax.get_xlim(), ax.get_ylim()))
-    field = _on_grid(ds, x, y)
+    field = _on_grid(ds, ds["velocity"].values, x, y)
     speed = np.hypot(*field)
     if speed.max() == 0:
         return
@@ -71,10 +74,21 @@ def draw_field(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
-    """Draw the curves on which one component of the velocity, or of a map's displacement, vanishes."""
+    """Draw the curves on which one component of the velocity, or of a map's displacement, vanishes.
+
+    What is far larger than usual is squashed, and left out: across a pole the sign changes too.
+    """
     x, y = (np.linspace(*ends, FINE * ds.sizes[schema.X]) for ends in (ax.get_xlim(), ax.get_ylim()))
     looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
-    for axis, component, (colour, dashes) in zip((schema.X, schema.Y), _on_grid(ds, x, y), looks, strict=True):
+    size = np.abs(ds["velocity"].values)
+    part = size / (size + HUGE * np.median(size, axis=(0, 1)) + np.finfo(float).tiny)
+    smooth = 3 if part.max() < POLE else 1
+    fine = _on_grid(ds, np.sign(ds["velocity"].values) * part, x, y, smooth)
+    beside = np.ix_(
+        *(np.abs(ds[axis].values - line[:, None]).argmin(1) for axis, line in ((schema.Y, y), (schema.X, x)))
+    )
+    fine = np.ma.masked_where(np.moveaxis(part[beside], -1, 0) > POLE, fine)
+    for axis, component, (colour, dashes) in zip((schema.X, schema.Y), fine, looks, strict=True):
         if component.min() < 0 < component.max():
             ax.contour(x, y, component, levels=[0.0], zorder=2, colors=[colour], linestyles=[dashes], linewidths=1.3)
             ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of {named(ds, axis)}")

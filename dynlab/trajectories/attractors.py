@@ -197,7 +197,8 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
                 escapes += 1
             else:
                 ends.labels[[*on_it, followed]] = add(ends, found)
-            _stretch(held, ends, left, 2 * length, bound)  # what comes to the same set more slowly, or escapes
+            undecided = left[ends.labels[left] == UNDECIDED]
+            _stretch(held, ends, undecided, 2 * length, bound)  # what comes to the same set more slowly, or escapes
 
 
 def _with_neighbour(held: Held, begin: Real, length: int, seed: int, code: Compiled | None) -> tuple[Real, Real, float]:
@@ -228,9 +229,7 @@ def _coming(held: Held, trail: Real) -> Attractor | None:
 
 
 def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
-    """Return whether orbits on a chaotic set end elsewhere when they are followed on."""
+    """Follow orbits on a chaotic set further, and return whether some of them end elsewhere."""
     some = on_it[np.linspace(0, len(on_it) - 1, min(len(on_it), SAMPLED)).astype(int)]
-    fresh = np.full(len(some), UNDECIDED), ends.states[some], np.zeros(len(some), np.int64)
-    tried = Ends(list(ends.attractors), *fresh, ends.size, ends.fast, ends.code)
-    _stretch(held, tried, tried.live(), WATCHED, bound)
-    return bool((tried.labels != UNDECIDED).any())
+    _stretch(held, ends, some, WATCHED, bound)
+    return bool((ends.labels[some] != UNDECIDED).any())

@@ -1,15 +1,14 @@
 """A system under a constant input, and what drives it: the one place that reads `inputs`, `at` and `at_step`."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.systems import Map, System, frozen
-from dynlab.systems.autonomous import Held, held_input, number_type, step_number
+from dynlab.systems import Euler, Flow, Map, System
+from dynlab.systems.autonomous import Held, held_input, step_number
 from dynlab.trajectories.simulation import prepare
 
 
@@ -27,7 +26,7 @@ def under_constant_input(
     ----------
     system : Map or Flow
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        By default those recorded with the system.
+        By default those recorded with the system; of a flow only their mean counts.
     at : "zero", "rest", "mean" or array_like, shape (input,)
         The input that is held, as in `dynlab.systems.autonomous.held_input`.
     at_step : int
@@ -44,18 +43,18 @@ def under_constant_input(
     Raises
     ------
     UserError
-        For inputs of a flow, inputs that do not fit, and an input or a step that cannot be held.
+        For inputs of a flow whose mean is not what is held, inputs that do not fit, and an input or a step that cannot
+        be held.
     """
-    if not isinstance(system, Map):
-        if inputs is not None:
-            raise UserError("Equilibria of a flow are those under a constant input: give at=, and no inputs.")
-        analysed, driven = frozen(system, number_type(dtype), device), None
-        like = torch.zeros(1, 1, system.input_size, dtype=number_type(dtype), device=device)
-    else:
-        inputs = system.recorded_inputs if inputs is None else inputs
-        drives = inputs is not None and system.network_input_size > 0
-        given = inputs if drives else np.zeros((1, system.network_input_size))
-        analysed, driving, _ = prepare(system, given, None, dtype, device)
-        like = analysed.drive(driving)
-        driven = like if drives else None
-    return Held(analysed, held_input(analysed, at, like, driven is not None), step_number(system, at_step)), driven
+    is_map = isinstance(system, Map)
+    if not is_map and inputs is not None and not (isinstance(at, str) and at == "mean"):
+        raise UserError("Equilibria of a flow are those under a constant input: give at=, and no inputs.")
+    step = system if isinstance(system, Map) else Euler(cast(Flow, system), 1.0)
+    inputs = system.recorded_inputs if inputs is None else inputs
+    drives = inputs is not None and step.network_input_size > 0
+    given = inputs if drives else np.zeros((1, step.network_input_size))
+    analysed, driving, _ = prepare(step, given, None, dtype, device)
+    like = analysed.drive(driving)
+    whole = analysed if is_map else cast(Euler, analysed).flow
+    held = Held(whole, held_input(whole, at, like, drives), step_number(system, at_step))
+    return held, like if drives and is_map else None

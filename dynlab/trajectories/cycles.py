@@ -9,6 +9,7 @@ Kuznetsov, Elements of Applied Bifurcation Theory, sections 1.5 and 10.2 (Floque
 """
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import torch
@@ -35,7 +36,9 @@ ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the produ
 SHOT = 1e-9  # the relative error of a flow's φ_T
 FIFTEEN = 15  # 2⁴ − 1: the error of half as many steps of fourth order is so many times as large
 ROUGH = 1e-6  # relative: a periodic orbit that Newton's method leaves farther off is none
-POINTS = 512  # a quarter of the states of a flow's periodic orbit
+TIMES = 16  # turns at most, of which what repeats may be found to consist
+POINTS = 512  # a quarter of the states of a flow's periodic orbit, which a stiff one has more of
+DOUBLED = 4  # times that they are doubled
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,12 +225,18 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
     residual, width = float(np.linalg.norm(held.difference(states[-1], h))), float(np.ptp(states, axis=0).max())
     if size > ROUGH * scale or residual > ROUGH * scale or width <= LEAST * scale + np.linalg.norm(h - start):
         return None
+    gaps = np.linalg.norm(held.difference(states[1:], states[:-1]), axis=1)
+    for times in range(TIMES, 1, -1):  # the period may be that of several turns
+        back = states[round((len(states) - 1) / times)]
+        if np.linalg.norm(held.difference(back, h)) <= gaps.max():
+            once = _limit_cycle(held, h, T / times, near, code)
+            if once is not None:
+                return once
     values, errors, _ = eigenvalues(monodromy, error + SHOT * np.linalg.norm(monodromy, 2))
     own = int(np.abs(values - 1).argmin())  # of a step along the flow
     others, wrong = np.delete(values, own), np.delete(errors, own)
     stable = kind_of_map(others, wrong).stable
     rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
-    gaps = np.linalg.norm(held.difference(states[1:], states[:-1]), axis=1)
     parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, wrong, rates, rate_errors)
     return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
 
@@ -235,19 +244,26 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
 def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tuple[Real, Real, Real]:
     """Return states (m, n) along a flow's solution, ∂φ_T/∂h and the error of its entries, by half as many states.
 
-    The states are extrapolated from those of half as many steps; NaN where these differ by too much.
+    The states are extrapolated from those of half as many steps, which are doubled until these agree; ∂φ_T/∂h is NaN
+    where they never do.
     """
-    both, h = [], torch.as_tensor(start).to(held.input)[None]
-    for count in (2 * POINTS, 4 * POINTS):
+    h = torch.as_tensor(start).to(held.input)[None]
+
+    def solved(count: int) -> tuple[Real, Real]:
         dt = seconds / count
         with torch.no_grad():
             states = torch.cat([h[None], orbit(held, h, count, code, dt)[0]])[:, 0].double().cpu().numpy()
-        both.append((states, _product(propagators(held, states, dt))))
-    (rough, coarse), (states, fine) = both
-    beside = held.difference(states[::2], rough)
-    states[::2] += beside / FIFTEEN
-    off = float(np.abs(beside).max() / max(np.abs(states).max(), np.finfo(float).tiny))
-    return states, fine if off < ROUGH else np.full_like(fine, np.nan), np.abs(fine - coarse)
+        return states, reduce(lambda product, step: step @ product, propagators(held, states, dt))
+
+    rough, coarse = solved(2 * POINTS)
+    for doubled in range(DOUBLED):
+        states, fine = solved(4 * POINTS * 2**doubled)
+        beside, size = held.difference(states[::2], rough), max(np.abs(states).max(), np.finfo(float).tiny)
+        if np.abs(beside).max() < ROUGH * size:
+            states[::2] += beside / FIFTEEN
+            return states, fine, np.abs(fine - coarse)
+        rough, coarse = states, fine
+    return states, np.full_like(fine, np.nan), fine
 
 
 def propagators(held: Held, states: Real, dt: float) -> Real:
@@ -266,14 +282,6 @@ def propagators(held: Held, states: Real, dt: float) -> Real:
     second = middle @ (one + dt * first)
     third = middle @ (one + dt * second)
     return np.asarray(one + dt / 3 * (first + 2 * second + 2 * third + last @ (one + 2 * dt * third)))
-
-
-def _product(factors: Real) -> Real:
-    """Return the last factor times … times the first one, in pairs."""
-    while len(factors) > 1:
-        rest = factors[len(factors) // 2 * 2 :]
-        factors = np.concatenate([factors[1::2] @ factors[: 2 * (len(factors) // 2) : 2], rest])
-    return np.asarray(factors[0])
 
 
 def _velocity(held: Held, state: Real) -> Real:

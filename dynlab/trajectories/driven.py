@@ -131,8 +131,8 @@ class Driven:
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Yield what `blocks` does, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
-            matrix, error = (_in_numpy(_masked(part, lost)) for part in jacobian_and_error(of, *given))
-            yield matrix, error
+            matrix, error = (in_float64(_masked(part, lost)) for part in jacobian_and_error(of, *given))
+            yield matrix.cpu().numpy(), error.cpu().numpy()
 
     def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: float) -> Iterator[Operator]:
         """∂step/∂state at h_{t−1}, x_t for each t of `steps`, in that order, `at_once` of them at a time, in float64.
@@ -162,17 +162,13 @@ class Driven:
         for found, rounding in self.operators_with_rounding(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
             for part in slices(rounding.shape[1], NUMBERS_IN_CACHE / self._entries):
                 wrong = rounding[:, part]
-                yield found[:, part].dense().expand(*wrong.shape, *self._matrix), wrong
+                yield found[:, part].dense().expand(*wrong.shape, *2 * self.states.shape[-1:]), wrong
 
     def jacobians_with_errors(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
         """The Jacobians step by step, and bounds on their entries' errors, each (sample, state, state), in float64."""
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
             both = [in_float64(_masked(part, lost)) for part in jacobian_and_error(self.system, *given)]
             yield from zip(both[0].unbind(dim=1), both[1].unbind(dim=1), strict=True)
-
-    @property
-    def _matrix(self) -> tuple[int, int]:
-        return self.states.shape[-1], self.states.shape[-1]
 
     @property
     def _entries(self) -> int:
@@ -193,10 +189,6 @@ def _masked(matrices: Tensor, lost: Tensor) -> Tensor:
     """Matrices for every sample and step, NaN where `lost` is."""
     whole = matrices.expand(*lost.shape[:-2], *matrices.shape[-2:])
     return whole.masked_fill(lost, torch.nan) if bool(lost.any()) else whole
-
-
-def _in_numpy(values: Tensor) -> NDArray[np.float64]:
-    return np.asarray(in_float64(values).cpu().numpy())
 
 
 def in_float64(values: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import chain, count, islice
+from itertools import count, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,8 +21,7 @@ from dynlab.systems.autonomous import number_type
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
 MOST_EVALUATIONS = 1_500_000  # of a velocity along one solution: a minute at 40 µs each
-PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
-LONGEST_PERIOD = 64  # steps: what repeats after more is not told from what does not repeat
+PIECE = 4096  # states of an orbit that are held one by one before they are stacked
 
 MapType = TypeVar("MapType", bound=Map)
 
@@ -96,15 +95,9 @@ def simulate(
 def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
     """h_0 … h_T, shape (..., T + 1, state), of `inputs` (..., T, input) from `initial` (..., state)."""
     states = _states(system, inputs, initial)
-    pieces = (torch.stack(piece, dim=-2) for piece in iter(lambda: list(islice(states, PIECE)), []))
     with parametrize.cached():  # a constrained matrix is made once an orbit, not once a step
-        first, steps = next(pieces), inputs.shape[-2]
-        if first.requires_grad or steps < PIECE:
-            return torch.cat([first, *pieces], dim=-2)
-        found = first.new_empty(*first.shape[:-2], steps + 1, first.shape[-1])
-        for number, piece in enumerate(chain([first], pieces)):
-            found[..., number * PIECE : (number + 1) * PIECE, :] = piece
-    return found
+        pieces = iter(lambda: list(islice(states, PIECE)), [])
+        return torch.cat([torch.stack(piece, dim=-2) for piece in pieces], dim=-2)
 
 
 def end_of_orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:

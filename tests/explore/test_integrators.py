@@ -8,7 +8,7 @@ import scipy.optimize
 import torch
 from planar_states import COUNT, PLAIN, array, as_complex, exact, random_states
 
-from dynlab.diagnostics.phase_plane.origin import Origin
+from dynlab.diagnostics.phase_plane.equilibria import Origin
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.numerics.exact_kinds import exact_eigenvalues, exact_kind
 from dynlab.program.differentiation import jacobian

@@ -8,7 +8,7 @@ import torch
 from planar_states import COUNT, ORBIT, STEPS, array, as_complex, exact, random_states, true_eigenvalues
 
 import dynlab as dl
-from dynlab.diagnostics.phase_plane.origin import Origin
+from dynlab.diagnostics.phase_plane.equilibria import Origin
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import eigenvalues

@@ -142,6 +142,13 @@ def test_van_der_pols_cycle_in_any_unit_of_time(rate):
     assert cycle.exponents[1] == pytest.approx(rate * growth, rel=1e-5)
 
 
+def test_a_period_of_several_turns_is_that_of_one():
+    flow = held(EquationFlow("y, -x + mu*y*(1 - x^2)", mu=1.0))
+    (found,) = cycles(flow, 3 * 6.66328686, np.array([[2.0, 0.0]]), 0.0)
+    assert abs(found.period - 6.66328686) < 1e-7
+    assert abs(found.multipliers[0] - 8.597e-4) < 1e-6
+
+
 def test_the_standard_map_on_the_torus_has_two_fixed_points():
     """p' = p + sin θ, θ' = θ + p': rest needs p = 0 and sin θ = 0, and every turn counts as none."""
 

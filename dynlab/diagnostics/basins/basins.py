@@ -15,14 +15,16 @@ from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
+from dynlab.numerics.merging import merged
 from dynlab.numerics.roots import solve
-from dynlab.systems import Euler, Map, System, frozen
-from dynlab.systems.autonomous import Held, held_input, held_settings, number_type, step_number
+from dynlab.systems import Euler, System, frozen
+from dynlab.systems.autonomous import Held, held_settings
 from dynlab.systems.autonomous_jacobians import displacement_matrices
 from dynlab.systems.checked import checked
 from dynlab.trajectories.attractors import classify
+from dynlab.trajectories.constant_input import under_constant_input
 from dynlab.trajectories.cycles import Attractor, cycles
-from dynlab.trajectories.driven import drive
+from dynlab.trajectories.simulation import simulate
 
 STEPS = 2000
 GRID, SMALLEST_GRID, LARGEST_GRID = 151, 4, 4096  # starts in each direction
@@ -135,9 +137,12 @@ def basins(
     each = sum(one.numel() for one in system.parameters()) or system.state_size  # about the multiplications of a step
     asked, grid = grid, usual_grid(each * max(steps, 1)) if grid is None else grid
     _check(system, grid, steps, extent, largest_state, max_memory)
-    held, spanning, shape = _held(system, inputs, states, at, at_step, dtype, device)
+    held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
     exact = Held(frozen(system), held.input.double().cpu(), held.t)
-    plane = plane_of_starts(exact, spanning, extent, box, largest_state or LARGEST_STATE, seed)
+    if states is None and inputs is not None:
+        visited = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
+        states = visited[np.isfinite(visited).all(axis=2)]
+    plane = plane_of_starts(exact, states, extent, box, largest_state or LARGEST_STATE, seed)
     bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * plane.reach)
     x, y = (np.linspace(ends[0], ends[1], grid) for ends in plane.window)
     on_plane = plane.states(x, y).reshape(-1, system.state_size)
@@ -149,20 +154,31 @@ def basins(
     attractors, basin, elsewhere = variables.by_share(ends, grid)
     found = variables.of_grid(basin, ends, attractors, plane)
     found |= variables.of_attractors(attractors, basin, elsewhere, plane, exact.is_flow)
-    settings = held_settings(system, at, exact) | {"inputs": shape, "plane_share": plane.share, "seed": seed}
-    settings |= {"states": None if spanning is None else list(np.shape(spanning)), "follow": sets, "grid": grid}
-    settings |= {"extent": float(np.ptp(plane.window, axis=1).max()) / 2, "box": plane.box.tolist()}
-    settings |= {"steps": steps, "largest_state": bound, "max_memory": max_memory, "dtype": dtype, "device": device}
-    settings |= {"step_size": system.step_size} if isinstance(system, Euler) else {}
-    return schema.dataset(
+    settings = held_settings(system, at, exact) | {
+        "inputs": None if inputs is None or driven is None else list(driven.shape),
+        "states": None if states is None else list(np.shape(states)),
+        "plane_share": plane.share,
+        "extent": float(np.ptp(plane.window, axis=1).max()) / 2,
+        "box": plane.box.tolist(),
+        "grid": grid,
+        "steps": steps,
+        "follow": sets,
+        "largest_state": bound,
+        "max_memory": max_memory,
+        "dtype": dtype,
+        "device": device,
+        "seed": seed,
+    }
+    missed = bool(found["missed_attractors"].values)
+    return schema.result(
+        system,
         found,
-        system=system.name,
-        source=system.source,
-        settings=settings,
+        settings=settings | ({"step_size": system.step_size} if isinstance(system, Euler) else {}),
         verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
         method=METHOD,
         coords=variables.coordinates(x, y, system.state_size),
-        flags=variables.flags(found),
+        reasons=variables.REASONS,
+        flags={"share": "0: attractors that no start on the plane reaches"} if missed else {},
     )
 
 
@@ -183,31 +199,13 @@ def _check(
     check_positive(extent=extent, largest_state=largest_state)
 
 
-def _held(
-    system: System, inputs: Any, states: ArrayLike | None, at: str | ArrayLike, at_step: int, dtype: str, device: str
-) -> tuple[Held, ArrayLike | None, list[int] | None]:
-    """The system with its input held, the states that span the plane if any, and the shape of the inputs."""
-    kind = number_type(dtype)
-    if not isinstance(system, Map):
-        driving = torch.zeros(1, 1, system.input_size)
-    else:
-        given = np.zeros((1, system.network_input_size)) if inputs is None else inputs
-        driven = drive(system, given, None, dtype=dtype, device=device, seed=0, inputs_description="")
-        driving = driven.inputs
-    x, t = held_input(system, at, driving, inputs is not None), step_number(system, at_step)
-    held = Held(frozen(system, kind, device), x.to(dtype=kind, device=device), t)
-    if inputs is None or not isinstance(system, Map):
-        return held, states, None
-    visited = driven.states[:, 1:].double().cpu().numpy().reshape(-1, system.state_size)
-    visited = visited[np.isfinite(visited).all(axis=1)]
-    return held, (visited if len(visited) and states is None else states), list(driven.inputs.shape)
-
-
 def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
     """The stable fixed points (equilibria) to which Newton's method leads from some of the starts."""
     few = min(SEARCHED, len(starts), int(SEARCH_WORK / held.system.state_size**3))
     some = np.random.default_rng(seed).choice(len(starts), few, replace=False)
     with torch.no_grad():
         found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
-    listed = cycles(held, 0.0 if held.is_flow else 1.0, found.states[found.converged].numpy(), 0.0)
+    roots = found.states[found.converged].numpy()
+    unlike = np.unique(merged(roots), return_index=True)[1]
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[unlike], 0.0)
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]

@@ -6,7 +6,7 @@ Daza, Wagemakers, Georgeot, Guéry-Odelin and Sanjuán, "Basin entropy: a new to
 systems", Scientific Reports 6 (2016). Equations 4 and 7, and the criterion ln 2 for fractal borders.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,9 @@ from numpy.typing import NDArray
 BOX = 5  # points on a side, as the authors take
 
 
-class BasinEntropy(NamedTuple):
-    """In nats: the mean over all boxes, that over the boxes on a border, its standard error, and their number.
-
-    The second and third are NaN where no box lies on a border, all where there is no box.
-    """
-
-    mean: float
-    border: float
-    error: float
-    boxes: int
-
-
-def basin_entropy(basins: NDArray[np.int64], counted: NDArray[np.bool_] | None = None) -> BasinEntropy:
+def basin_entropy(
+    basins: NDArray[np.int64], counted: NDArray[np.bool_] | None = None
+) -> tuple[float, float, float, int]:
     """Return the entropy −Σ p ln p of the basins in boxes of 5 × 5 points.
 
     Parameters
@@ -36,10 +26,17 @@ def basin_entropy(basins: NDArray[np.int64], counted: NDArray[np.bool_] | None =
     counted : ndarray of bool, shape (y, x), optional
         Points that belong to a basin: one on a border, or undecided, belongs to none, and would make a smooth border
         between two basins look like one of three.
+
+    Returns
+    -------
+    mean, border, error : float
+        In nats: the mean over all boxes, that over the boxes on a border, and its standard error. NaN without boxes.
+    boxes : int
+        Number of boxes on a border.
     """
     boxes = _boxes(basins)
     if not len(boxes):
-        return BasinEntropy(np.nan, np.nan, np.nan, 0)
+        return np.nan, np.nan, np.nan, 0
     belongs = np.ones_like(boxes, dtype=bool) if counted is None else _boxes(counted)
     whole = np.maximum(belongs.sum(axis=1), 1)
     shares = np.stack([((boxes == name) & belongs).sum(axis=1) / whole for name in np.unique(boxes)])
@@ -47,9 +44,9 @@ def basin_entropy(basins: NDArray[np.int64], counted: NDArray[np.bool_] | None =
         entropies = -np.where(shares > 0, shares * np.log(shares), 0.0).sum(axis=0)
     border = entropies[(shares > 0).sum(axis=0) > 1]
     if not len(border):
-        return BasinEntropy(float(entropies.mean()), np.nan, np.nan, 0)
+        return float(entropies.mean()), np.nan, np.nan, 0
     error = float(border.std() / np.sqrt(len(border)))
-    return BasinEntropy(float(entropies.mean()), float(border.mean()), error, len(border))
+    return float(entropies.mean()), float(border.mean()), error, len(border)
 
 
 def _boxes(grid: NDArray[Any]) -> NDArray[Any]:

@@ -59,22 +59,12 @@ class Plane:
         return np.random.default_rng(seed).uniform(self.box[0], self.box[1], (count * (not planar), len(self.origin)))
 
 
-def plane_of(states: Real, extent: float | None = None, box: Real | None = None) -> Plane:
-    """Return the plane of the two leading principal components of states (k, state), in a window that holds them."""
-    found = principal_components(states)
-    total = found.variances.sum()
-    share = float(found.variances[:2].sum() / total) if total else 1.0
-    reach = float(np.abs((states - found.origin) @ found.directions[:2].T).max()) or 1.0
-    half = extent or MARGIN * reach
-    middle, width = (states.max(axis=0) + states.min(axis=0)) / 2, np.ptp(states, axis=0) / 2
-    box = np.stack([middle - MARGIN * width, middle + MARGIN * width]) if box is None else box
-    return Plane(found.origin, found.directions[:2], np.array([[-half, half]] * 2), box, share)
-
-
 def plane_of_starts(
     held: Held, states: ArrayLike | None, extent: float | None, box: ArrayLike | None, largest: float, seed: int
 ) -> Plane:
-    """Return the plane that `states` (..., state) span, or that of a system's own random orbits.
+    """Return the plane of the two leading principal components of `states` (..., state), or of random orbits' states.
+
+    A planar system has its own plane.
 
     Raises
     ------
@@ -82,27 +72,33 @@ def plane_of_starts(
         For states or a box of the wrong shape, or that are not finite.
     """
     n = held.system.state_size
-    given = None if states is None else _finite("states", states, n).reshape(-1, n)
+    given = _finite("states", np.zeros((0, n)) if states is None else states, n).reshape(-1, n)
     ends = None if box is None else _finite("box", box, n)
     if ends is not None and (ends.shape != (2, n) or (ends[0] >= ends[1]).any()):
         raise UserError(f"box= is the lowest and the highest state, shape (2, {n}), each coordinate with a range.")
-    if n > 2:
-        if given is None:
-            generator = np.random.default_rng(seed)
-            begin = (
-                generator.standard_normal((ORBITS, n))
-                if ends is None
-                else generator.uniform(ends[0], ends[1], (ORBITS, n))
-            )
-            with torch.no_grad():
-                visited = orbit(held, torch.as_tensor(begin).to(held.input), STEPS)[0].double().cpu().numpy()
-            stays = (np.abs(visited) <= largest).all(axis=(0, 2))
-            given = np.concatenate([begin, visited[:, stays].reshape(-1, n)])
-        return plane_of(given, extent, ends)
-    if ends is None:
-        half = extent or (EXTENT if given is None else MARGIN * (float(np.abs(given).max()) or 1.0))
-        ends = np.array([[-half] * 2, [half] * 2])
-    return Plane(np.zeros(2), np.eye(2), ends.T, ends)
+    if n == 2:
+        half = extent or (MARGIN * (float(np.abs(given).max()) or 1.0) if len(given) else EXTENT)
+        ends = np.array([[-half] * 2, [half] * 2]) if ends is None else ends
+        return Plane(np.zeros(2), np.eye(2), ends.T, ends)
+    given = given if len(given) else _states_of_orbits(held, ends, largest, seed)
+    found = principal_components(given)
+    total = found.variances.sum()
+    reach = float(np.abs((given - found.origin) @ found.directions[:2].T).max()) or 1.0
+    half = extent or MARGIN * reach
+    middle, width = (given.max(axis=0) + given.min(axis=0)) / 2, np.ptp(given, axis=0) / 2
+    ends = np.stack([middle - MARGIN * width, middle + MARGIN * width]) if ends is None else ends
+    share = float(found.variances[:2].sum() / total) if total else 1.0
+    return Plane(found.origin, found.directions[:2], np.array([[-half, half]] * 2), ends, share)
+
+
+def _states_of_orbits(held: Held, box: Real | None, largest: float, seed: int) -> Real:
+    """Return random states, of a box where there is one, and those along their orbits that stay."""
+    generator, size = np.random.default_rng(seed), (ORBITS, held.system.state_size)
+    begin = generator.standard_normal(size) if box is None else generator.uniform(box[0], box[1], size)
+    with torch.no_grad():
+        visited = orbit(held, torch.as_tensor(begin).to(held.input), STEPS)[0].double().cpu().numpy()
+    stays = (np.abs(visited) <= largest).all(axis=(0, 2))
+    return np.concatenate([begin, visited[:, stays].reshape(-1, size[1])])
 
 
 def _finite(name: str, values: ArrayLike, n: int) -> Real:

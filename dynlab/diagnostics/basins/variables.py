@@ -13,7 +13,7 @@ from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED, Ends
 from dynlab.trajectories.cycles import REST, Attractor
 
 DRAWN = 512  # states of each attractor that are kept
-FLAGS = {
+REASONS = {
     "residual": "NaN: an orbit that does not repeat is no root",
     "largest_exponent": "−inf: the Jacobian is exactly zero",
     "largest_exponent_error": "inf: at a kink of the activation, or where the multiplier is not told from 0",
@@ -50,7 +50,7 @@ def of_grid(basin: Index, ends: Ends, attractors: list[Attractor], plane: Plane)
     grid = (schema.Y, schema.X)
     stable = [number for number, one in enumerate(attractors) if one.stable == 1 and one.isolated]
     leaves = (basin == LEAVES) | (basin <= DRIFTS)
-    entropy = basin_entropy(np.maximum(basin, DRIFTS), np.isin(basin, stable) | leaves)
+    mean, border, error, boxes = basin_entropy(np.maximum(basin, DRIFTS), np.isin(basin, stable) | leaves)
     ways = np.stack([*ends.drifts, np.full(len(plane.origin), np.nan)]) @ plane.directions.T
     steps = ways[np.where(basin <= DRIFTS, DRIFTS - basin, -1)]
     axes = (schema.AXIS, *grid)
@@ -58,10 +58,10 @@ def of_grid(basin: Index, ends: Ends, attractors: list[Attractor], plane: Plane)
         "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided, −3, −4, … drifts"),
         "steps": schema.variable(grid, ends.steps[: basin.size].reshape(basin.shape), "steps followed", schema.STEP),
         "outward_step": schema.variable(axes, np.moveaxis(steps, -1, 0), "step of an orbit that drifts"),
-        "basin_entropy": schema.variable((), entropy.mean, "basin entropy"),
-        "boundary_basin_entropy": schema.variable((), entropy.border, "basin entropy of the boxes on a border"),
-        "boundary_basin_entropy_error": schema.variable((), entropy.error, "standard error of that mean over boxes"),
-        "boundary_boxes": schema.variable((), entropy.boxes, "boxes on a border"),
+        "basin_entropy": schema.variable((), mean, "basin entropy"),
+        "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
+        "boundary_basin_entropy_error": schema.variable((), error, "standard error of that mean over boxes"),
+        "boundary_boxes": schema.variable((), boxes, "boxes on a border"),
         "leaving_share": schema.variable((), leaves.mean(), "share of the starts that leave every bound"),
         "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),
         "origin": schema.variable((schema.STATE,), plane.origin, "origin of the plane"),
@@ -132,10 +132,3 @@ def coordinates(x: Real, y: Real, size: int) -> dict[str, xr.Variable]:
     names = ("state h₁", "state h₂") if size == 2 else ("first principal component", "second principal component")
     both = zip((schema.X, schema.Y), (x, y), names, strict=True)
     return {dim: schema.variable((dim,), line, name) for dim, line, name in both}
-
-
-def flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    """Return what stands in place of a number, of the variables in which something does."""
-    found = schema.not_finite(variables, FLAGS)
-    unreached = {"share": "0: attractors that no start on the plane reaches"}
-    return found | (unreached if int(variables["missed_attractors"].values) else {})

@@ -11,9 +11,9 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.bifurcation.branches import Diagram
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, scale_of
-from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, Visited, check_values, visited
+from dynlab.diagnostics.bifurcation.orbit_diagram import SMALL, check_values, visited
 from dynlab.diagnostics.bifurcation.parameters import Varied, check_range, described, varied_system
-from dynlab.diagnostics.bifurcation.variables import FLAGS, variables
+from dynlab.diagnostics.bifurcation.variables import REASONS, variables
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.diagnostics.fixed_points.distinct_roots import FIXED
 from dynlab.diagnostics.fixed_points.layers import search
@@ -35,7 +35,6 @@ VALUES, FEWER_VALUES = 400, 100  # of the orbit diagram; fewer for networks
 LARGEST, BEYOND_TYPICAL = 100.0, 10.0  # where branches are cut: or that many times the largest fixed point
 MAX_MEMORY = 2.0**30
 MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour, and the time grows as n³
-APART = 1e-4  # times the branches' size: orbits that end nearer end on one point
 METHOD = (
     "Branches are followed by pseudo-arclength continuation in units of the range of the parameter and of the size of "
     "the states. Steps are at most 0.01 long (0.02 beyond 8 dimensions) and turn by at most acos 0.97. A fold turns "
@@ -159,24 +158,33 @@ def bifurcation(
         diagram, outside = _diagram(varied, begun, bound, max_period)
         grid = np.linspace(lowest, highest, values)
         seen = visited(diagram, grid, bound, seed) if values else None
-    coordinate = _coordinate(diagram, seen) if observed is None else observed
-    settings = {"parameter": parameter, "lowest": lowest, "highest": highest, "largest_state": bound, "seed": seed}
-    settings |= {"max_memory": max_memory, "starts": starts, "searches": searches, "max_period": max_period}
-    settings |= {"observed": coordinate, "values": values, "dtype": "float64", "device": "cpu"}
-    settings |= held_settings(system, at, varied.original)
+    coordinate = _coordinate(diagram) if observed is None else observed
+    settings = held_settings(system, at, varied.original) | {
+        "parameter": parameter,
+        "lowest": lowest,
+        "highest": highest,
+        "starts": starts,
+        "searches": searches,
+        "max_period": max_period,
+        "observed": coordinate,
+        "values": values,
+        "largest_state": bound,
+        "max_memory": max_memory,
+        "dtype": "float64",
+        "device": "cpu",
+        "seed": seed,
+    }
     said = verdict(diagram, parameter, (lowest, highest), bound, outside, seen)
     said = under_input(said, at) if system.network_input_size and not parameter.startswith("input") else said
     said += "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete)
-    found = variables(diagram, seen, parameter, coordinate)
-    return schema.dataset(
-        found,
-        system=system.name,
-        source=system.source,
+    return schema.result(
+        system,
+        variables(diagram, seen, parameter, coordinate),
         settings=settings,
         verdict=said,
         method=METHOD,
         coords={schema.PARAMETER: schema.variable((schema.PARAMETER,), grid, described(parameter))} if values else {},
-        flags=schema.not_finite(found, FLAGS),
+        reasons=REASONS,
     )
 
 
@@ -217,10 +225,8 @@ def _diagram(varied: Varied, begun: Sequence[Begun], bound: float, max_period: i
     return diagram, max(len(one.states) - len(some) for one, some in zip(begun, near, strict=True))
 
 
-def _coordinate(diagram: Diagram, seen: Visited | None) -> int:
-    """Return the coordinate in which orbits end farthest apart, else that which varies most along the branches."""
-    if seen is not None and seen.moves.max() > APART * diagram.curve.scale.max():
-        return int(np.argmax(seen.moves))
+def _coordinate(diagram: Diagram) -> int:
+    """Return the coordinate that varies most along the stable branches, where there are any."""
     solutions = [one for branch in diagram.branches for one in branch.solutions]
     stable = [one for one in solutions if one.kind.stable == 1] or solutions
     spread = np.std([diagram.curve.state(one.z) for one in stable], axis=0) if stable else np.zeros(1)

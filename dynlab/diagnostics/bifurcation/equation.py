@@ -117,12 +117,10 @@ class SolutionCurve:
         """Return the gradient of `left`ᴴ (∂G/∂z) `right`, (n + 1,), with `left` (n,) and `right` (n + 1,) held."""
 
         def gradient(left: Vector, right: Vector) -> Vector:
-            place = torch.from_numpy(z).clone().requires_grad_()
-            with torch.enable_grad():
-                scalar = self.value(place) @ torch.from_numpy(left)
-                first = torch.autograd.grad(scalar, place, create_graph=True)[0]
-                along = first @ torch.from_numpy(right) + 0 * place[0]  # which may not depend on the place
-            return torch.autograd.grad(along, place)[0].numpy()
+            def paired(place: Tensor) -> Tensor:
+                return torch.from_numpy(left) @ derivative_along(self.value, torch.from_numpy(right), place)
+
+            return torch.func.grad(paired)(torch.from_numpy(z)).numpy()
 
         return complex_parts(gradient, len(z), np.conj(left), right)
 
@@ -132,7 +130,7 @@ class SolutionCurve:
         def along(*parts: Vector) -> Vector:
             function: Callable[[Tensor], Tensor] = self.value
             for part in parts:
-                function = partial(derivative_along, function, along=torch.from_numpy(part))
+                function = partial(derivative_along, function, torch.from_numpy(part))
             return function(torch.from_numpy(z)).numpy()
 
         return complex_parts(along, len(self.scale), *vectors)
@@ -185,17 +183,7 @@ def complex_parts(function: Callable[..., Vector], size: int, *vectors: NDArray[
     return found
 
 
-def derivative_along(function: Callable[[Tensor], Tensor], at: Tensor, along: Tensor) -> Tensor:
-    """Return the derivative of a function in one direction, as the derivative of the linear u ↦ uᵀ ∂ function · along.
-
-    It can be differentiated further where `at` asks for gradients.
-    """
-    recorded = at.requires_grad
-    with torch.enable_grad():
-        place = at.clone() if recorded else at.detach().requires_grad_()
-        moved = function(place)
-        u = torch.zeros_like(moved, requires_grad=True)
-        pulled = torch.autograd.grad((moved + 0 * place.sum()), place, u, create_graph=True)[0]
-        scalar = (pulled * along).sum() + 0 * u.sum()  # which may not depend on u
-        found: Tensor = torch.autograd.grad(scalar, u, create_graph=recorded)[0]
-    return found
+def derivative_along(function: Callable[[Tensor], Tensor], along: Tensor, at: Tensor) -> Tensor:
+    """Return the derivative of a function in one direction, as the transpose of the linear u ↦ uᵀ ∂function."""
+    value, pulled = torch.func.vjp(function, at)
+    return torch.func.vjp(lambda u: pulled(u)[0], torch.zeros_like(value))[1](along)[0]

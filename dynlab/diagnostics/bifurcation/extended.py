@@ -74,13 +74,6 @@ class Refined(NamedTuple):
     splits: bool
 
 
-class Bordered(NamedTuple):
-    """The equations of one kind at a point: their values and derivatives."""
-
-    value: Vector
-    slope: Vector
-
-
 def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     """Return the bifurcation point of that kind near `guess`, or None where Newton's method reaches no regular root.
 
@@ -106,7 +99,7 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     solved = _newton(curve, kind, border, np.append(guess, extra))
     if solved is None:
         return None
-    unknowns, (value, slope), iterations = solved
+    unknowns, value, slope, iterations = solved
     z, last = unknowns[: n + 1], float(unknowns[-1])  # an angle, or β
     mu = critical(curve, kind, last)
     final = curve.jacobian(z)
@@ -139,7 +132,9 @@ def critical(curve: SolutionCurve, kind: str, angle: float) -> complex:
     return -1.0 if kind == FLIP else curve.critical
 
 
-def equations(curve: SolutionCurve, kind: str, border: tuple[Vectors, Vectors], unknowns: Vector) -> Bordered:
+def equations(
+    curve: SolutionCurve, kind: str, border: tuple[Vectors, Vectors], unknowns: Vector
+) -> tuple[Vector, Vector]:
     """Return the values and the derivatives of a kind's equations in its `unknowns`, with b and c in `border`."""
     n, (b, c) = len(curve.scale), border
     z, last = unknowns[: n + 1], float(unknowns[-1])
@@ -153,34 +148,34 @@ def equations(curve: SolutionCurve, kind: str, border: tuple[Vectors, Vectors], 
     if kind == PAIR:
         turned = (1j * mu if curve.is_map else 1j) * np.vdot(w, v)
         below = np.stack([np.append(part(by_z), part(turned)) for part in (np.real, np.imag)])
-        return Bordered(np.append(value, [g.real, g.imag]), np.vstack([np.column_stack([slope, np.zeros(n)]), below]))
+        return np.append(value, [g.real, g.imag]), np.vstack([np.column_stack([slope, np.zeros(n)]), below])
     if kind == BRANCH_POINT:
         by_p = slope[:, n]
         y = np.linalg.solve(whole, np.append(by_p, 0.0))[:n]
         other = curve.second(z, np.array(w), np.append(-y, 1.0))
         below = np.column_stack([np.stack([by_z.real, other.real]), np.zeros(2)])
-        return Bordered(np.append(value + last * b, [g, w @ by_p]), np.vstack([np.column_stack([slope, b]), below]))
-    return Bordered(np.append(value, g), np.vstack([slope, by_z.real]))
+        return np.append(value + last * b, [g, w @ by_p]), np.vstack([np.column_stack([slope, b]), below])
+    return np.append(value, g), np.vstack([slope, by_z.real])
 
 
 def _newton(
     curve: SolutionCurve, kind: str, border: tuple[Vectors, Vectors], unknowns: Vector
-) -> tuple[Vector, Bordered, int] | None:
-    """Return a regular root, the equations there, and the iterations; None where none is reached."""
+) -> tuple[Vector, Vector, Vector, int] | None:
+    """Return a regular root, the equations and their derivatives there, and the iterations; None without one."""
     before = np.inf
     try:
         for iteration in range(1, MAX_NEWTON + 1):
-            at = equations(curve, kind, border, unknowns)
-            if not (np.isfinite(at.slope).all() and np.isfinite(at.value).all()):
+            value, slope = equations(curve, kind, border, unknowns)
+            if not (np.isfinite(slope).all() and np.isfinite(value).all()):
                 return None
-            step = np.linalg.solve(at.slope, at.value)
+            step = np.linalg.solve(slope, value)
             unknowns, moved = unknowns - step, float(np.linalg.norm(step))
             size = max(1.0, float(np.linalg.norm(unknowns)))
             if moved <= SETTLED * size or 0.5 * before < moved <= ROUNDED * size:
-                at = equations(curve, kind, border, unknowns)
-                sizes = np.linalg.norm(at.slope, axis=1, keepdims=True)
-                rows = at.slope / np.where(sizes > 0, sizes, 1.0)
-                return (unknowns, at, iteration) if np.linalg.cond(rows) < REGULAR else None
+                value, slope = equations(curve, kind, border, unknowns)
+                sizes = np.linalg.norm(slope, axis=1, keepdims=True)
+                regular = np.linalg.cond(slope / np.where(sizes > 0, sizes, 1.0)) < REGULAR
+                return (unknowns, value, slope, iteration) if regular else None
             before = moved
     except np.linalg.LinAlgError:  # singular: nothing simple is near
         return None

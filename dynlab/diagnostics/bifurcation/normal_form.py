@@ -83,15 +83,10 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     return Coefficient(value, error, SUPERCRITICAL if value < 0 else SUBCRITICAL)
 
 
-class Meeting(NamedTuple):
-    """A branch point: its kind, and the unit tangent (n + 1,) of the other branch, None where it is not known."""
+def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector) -> tuple[str, Vector | None]:
+    """Return the kind of a branch point, and the unit tangent (n + 1,) of the other branch, None where it is not known.
 
-    kind: str
-    other: Vector | None
-
-
-def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector) -> Meeting:
-    """Return what meets at a branch point of a branch that has this tangent nearby.
+    The branch that is known has the unit tangent `tangent` nearby.
 
     Notes
     -----
@@ -105,10 +100,10 @@ def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector) -> Meeting:
     a = np.stack([basis @ curve.second(refined.z, refined.left, one).real for one in basis])
     discriminant, curved = a[0, 1] ** 2 - a[0, 0] * a[1, 1], np.abs(np.linalg.eigvalsh(a))
     if discriminant <= 0 or curved.min() <= FLAT * curved.max():
-        return Meeting(DEGENERATE, None)
+        return DEGENERATE, None
     q = -(a[0, 1] + np.copysign(np.sqrt(discriminant), a[0, 1]))
     roots = [np.array([q, a[0, 0]]), np.array([a[1, 1], q])]
     tangents = [root @ basis / np.linalg.norm(root) for root in roots]
     other, known = sorted(tangents, key=lambda one: abs(float(one @ tangent)))
     kind = PITCHFORK if min(abs(other[-1]), abs(known[-1])) <= UPRIGHT else TRANSCRITICAL
-    return Meeting(kind, other if abs(float(known @ tangent)) > SAME else None)
+    return kind, other if abs(float(known @ tangent)) > SAME else None

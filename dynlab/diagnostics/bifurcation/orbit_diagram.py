@@ -44,13 +44,6 @@ class Visited(NamedTuple):
     period: Real
     multiplier: Real
 
-    @property
-    def moves(self) -> Real:
-        """Return how much of each coordinate is visited at a value of the parameter, on average."""
-        one = np.nan_to_num(self.states, nan=-np.inf).max(axis=(1, 2))
-        other = np.nan_to_num(self.states, nan=np.inf).min(axis=(1, 2))
-        return np.where(np.isfinite(one - other), one - other, 0.0).mean(axis=0)
-
 
 def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
     """Return where orbits that start beside the branches end.

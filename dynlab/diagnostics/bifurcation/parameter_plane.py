@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.bifurcation import plane_of_points
 from dynlab.diagnostics.bifurcation.parameters import check_range, described, varied_system
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
@@ -19,7 +21,7 @@ from dynlab.systems.autonomous import held_settings
 from dynlab.systems.checked import checked
 from dynlab.words import joined, number, place, share
 
-GRID, SMALLEST_GRID = 101, 2
+GRID = 101
 MAX_PERIOD = 16
 OFF = 1e-2  # times ‖h‖: so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
@@ -33,8 +35,11 @@ METHOD = (
     "undecided."
 )
 LOST = "NaN where no fixed point was followed to"
-FLAGS = {"fixed_point_state": LOST, "residual": LOST}
-FLAGS["leading"] = f"{LOST}, or it lies at a kink, where no one Jacobian says"
+REASONS = {
+    "fixed_point_state": LOST,
+    "residual": LOST,
+    "leading": f"{LOST}, or it lies at a kink, where no one Jacobian says",
+}
 
 
 @checked
@@ -77,7 +82,7 @@ def parameter_plane(
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     max_memory : float
-        In bytes; the grid is computed in blocks that stay below.
+        In bytes: a grid whose result takes more is refused.
     seed : int
         Seed of the direction in which orbits start beside the fixed point.
 
@@ -101,41 +106,55 @@ def parameter_plane(
     >>> ds["period"].values[-1].tolist()
     [1, 1, 2, 2, 4]
     """
-    _check(parameters, lowest, highest, grid, max_period, largest_state, max_memory, system.state_size)
+    _check(parameters, lowest, highest, grid, max_memory, system.state_size)
+    check_at_least(2, grid=grid)
+    check_at_least(1, max_period=max_period)
+    check_positive(largest_state=largest_state)
+    start = np.zeros(system.state_size) if state is None else np.asarray(state, dtype=float)
+    if start.shape != (system.state_size,) or not np.isfinite(start).all():
+        raise UserError(f"state= must be {system.state_size} finite numbers, got shape {start.shape}.")
     varied = varied_system(system, inputs, tuple(parameters), at, at_step, lowest, highest)
-    start = _start(state, system.state_size)
     x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
-    is_map = isinstance(system, Map)
+    is_map, over = isinstance(system, Map), (schema.Y, schema.X)
     with one_torch_thread():
-        plane = plane_of_points.Plane(varied, grid, max_memory)
-        fixed, first = plane.fixed_point(start)
-        period = plane.periods(_beside(fixed, start, seed), max_period, largest_state) if is_map else None
-    settings = {"parameters": list(parameters), "lowest": [*map(float, lowest)], "highest": [*map(float, highest)]}
-    settings |= held_settings(system, at, varied.original) | {"state": start.tolist(), "grid": grid, "seed": seed}
-    settings |= {"max_period": max_period, "largest_state": largest_state, "max_memory": max_memory}
-    found = _variables(fixed, period, grid, is_map)
-    said = _verdict(fixed, (x[first % grid], y[first // grid]), first, period, parameters, is_map, largest_state)
+        plane = plane_of_points.Plane(varied, grid)
+        states, reached, first = plane.fixed_point(start)
+        residual, leading, stable, unstable = plane.judged(states)
+        begin = _beside(np.where(reached[:, None], states, start), seed)
+        period = plane.periods(begin, max_period, largest_state) if is_map else np.zeros(grid**2, dtype=np.int64)
+    words = "largest |μ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
+    rows: dict[str, tuple[Any, ...]] = {
+        "leading": (over, leading, words, schema.ONE if is_map else schema.PER_SECOND),
+        "stable": (over, stable, "1 stable, 0 unstable, −1 undecided"),
+        "unstable_directions": (over, unstable, "directions that grow"),
+        "residual": (over, residual, "residual ‖G‖₂"),
+        "converged": (over, reached, "converged"),
+        "period": (over, period, "period of what the orbit settles to", schema.STEP),
+    }
+    rows = {name: (dims, values.reshape(grid, grid), *told) for name, (dims, values, *told) in rows.items()}
+    rows["fixed_point_state"] = ((*over, schema.STATE), states.reshape(grid, grid, -1), "state h*")
     is_held = system.network_input_size and not any(name.startswith("input") for name in parameters)
-    return schema.dataset(
-        found,
-        system=system.name,
-        source=system.source,
-        settings=settings | {"dtype": "float64", "device": "cpu"},
-        verdict=under_input(said, at) if is_held else said,
+
+    def said(ds: xr.Dataset) -> str:
+        where = zip(parameters, (x[first % grid], y[first // grid]), strict=True)
+        sentences = _verdict(ds, place(states[first]), joined([f"{name} = {number(each)}" for name, each in where]))
+        return under_input(sentences, at) if is_held else sentences
+
+    return schema.result(
+        system,
+        {name: row for name, row in rows.items() if is_map or name != "period"},
+        settings=held_settings(system, at, varied.original)
+        | {"parameters": list(parameters), "lowest": [*map(float, lowest)], "highest": [*map(float, highest)]}
+        | {"state": start.tolist(), "grid": grid, "max_period": max_period, "largest_state": largest_state}
+        | {"max_memory": max_memory, "seed": seed, "dtype": "float64", "device": "cpu"},
+        verdict=said,
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), x, described(parameters[0])),
             schema.Y: schema.variable((schema.Y,), y, described(parameters[1])),
         },
-        flags=schema.not_finite(found, FLAGS),
+        reasons=REASONS,
     )
-
-
-def _start(state: ArrayLike | None, size: int) -> NDArray[np.float64]:
-    start = np.zeros(size) if state is None else np.asarray(state, dtype=float)
-    if start.shape != (size,) or not np.isfinite(start).all():
-        raise UserError(f"state= must be {size} finite numbers, got shape {start.shape}.")
-    return start
 
 
 def _check(
@@ -143,8 +162,6 @@ def _check(
     lowest: Sequence[float],
     highest: Sequence[float],
     grid: int,
-    max_period: int,
-    largest_state: float,
     max_memory: float,
     n: int,
 ) -> None:
@@ -152,77 +169,43 @@ def _check(
         raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
     for name, low, high in zip(parameters, lowest, highest, strict=True):
         check_range(name, low, high)
-    if grid < SMALLEST_GRID or max_period < 1 or not largest_state > 0:
-        raise UserError(
-            f"The grid needs at least 2 points, max_period 1, and largest_state must be positive; got {grid}, "
-            f"{max_period} and {largest_state}."
-        )
     blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
     if grid**2 * n**3 > MOST_WORK:
         raise UserError(
             f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
-            f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least {SMALLEST_GRID}."
+            f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least 2."
         )
 
 
-def _beside(fixed: plane_of_points.Fixed, start: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Return where orbits start: beside the fixed point, or where there is none beside `start`."""
-    states = np.where(fixed.converged[:, None], fixed.states, start)
-    direction = np.random.default_rng(seed).standard_normal(len(start))
+def _beside(states: Real, seed: int) -> Real:
+    """Return where orbits start beside states (place, n)."""
+    direction = np.random.default_rng(seed).standard_normal(states.shape[1])
     size = np.linalg.norm(states, axis=1, keepdims=True)
     size = np.where(size > 0, size, size.max() or 1.0)
-    begin: NDArray[np.float64] = states + OFF * size * direction / np.linalg.norm(direction)
-    return begin
+    return np.asarray(states + OFF * size * direction / np.linalg.norm(direction))
 
 
-def _variables(
-    fixed: plane_of_points.Fixed, period: NDArray[np.int64] | None, grid: int, is_map: bool
-) -> dict[str, xr.Variable]:
-    def over(values: NDArray[Any], long_name: str, units: str = schema.ONE) -> xr.Variable:
-        return schema.variable((schema.Y, schema.X), values.reshape(grid, grid), long_name, units)
-
-    leading = "largest |μ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
-    variables = {
-        "fixed_point_state": schema.variable(
-            (schema.Y, schema.X, schema.STATE), fixed.states.reshape(grid, grid, -1), "state h*"
-        ),
-        "leading": over(fixed.leading, leading, schema.ONE if is_map else schema.PER_SECOND),
-        "stable": over(fixed.stable, "1 stable, 0 unstable, −1 undecided"),
-        "unstable_directions": over(fixed.unstable, "directions that grow"),
-        "residual": over(fixed.residual, "residual ‖G‖₂"),
-        "converged": over(fixed.converged, "converged"),
+def _verdict(ds: xr.Dataset, state: str, where: str) -> str:
+    """Return the sentences on a fixed point that is followed from a state at values of the parameters."""
+    noun, names = "fixed point" if "period" in ds else "equilibrium", schema.settings(ds)["parameters"]
+    stable, converged, plane = ds["stable"].values, ds["converged"].values, f"the plane of {joined(names)}"
+    rest = {"undecided": converged & (stable < 0), "not followed to": ~converged}
+    told = joined([f"{what} on {share(some.mean())}" for what, some in rest.items() if some.any()])
+    text = f"The {noun} followed from {state} at {where} is stable on {share((stable == 1).mean())} of {plane}"
+    text = f"{text}{f' ({told})' if told else ''}."
+    if not converged.any():
+        text = f"Newton's method reached no {noun} on {plane}."
+    if "period" not in ds:
+        return text
+    period = ds["period"].values
+    longer = joined([str(one) for one in np.unique(period[period > 1])])
+    bound = number(schema.settings(ds)["largest_state"])
+    ends = {
+        "at rest": period == 1,
+        f"on orbits of the periods {longer}": period > 1,
+        "without a period": period == plane_of_points.APERIODIC,
+        "undecided": period == plane_of_points.UNDECIDED,
+        f"outside |h_i| ≤ {bound}, or at no number,": period == plane_of_points.CUT,
     }
-    if period is not None:
-        variables["period"] = over(period, "period of what the orbit settles to", schema.STEP)
-    return variables
-
-
-def _verdict(
-    fixed: plane_of_points.Fixed,
-    there: tuple[float, float],
-    first: int,
-    period: NDArray[np.int64] | None,
-    parameters: Sequence[str],
-    is_map: bool,
-    largest: float,
-) -> str:
-    noun = "fixed point" if is_map else "equilibrium"
-    plane = f"the plane of {joined(parameters)}"
-    if not fixed.converged.any():
-        text = f"Newton's method reached no {noun} on {plane}"
-    else:
-        where = joined([f"{name} = {number(value)}" for name, value in zip(parameters, there, strict=True)])
-        text = f"The {noun} followed from {place(fixed.states[first])} at {where} is stable on "
-        text += f"{share((fixed.stable == 1).mean())} of {plane}"
-        rest = {"undecided": fixed.converged & (fixed.stable < 0), "not followed to": ~fixed.converged}
-        said = [f"{what} on {share(some.mean())}" for what, some in rest.items() if some.any()]
-        text += f" ({joined(said)})" if said else ""
-    if period is None:
-        return text + "."
-    longer = [str(one) for one in sorted(set(period[period > 1].tolist()))]
-    parts = [f"at rest on {share((period == 1).mean())}"]
-    parts += [f"on orbits of the periods {joined(longer)} on {share((period > 1).mean())}"] if longer else []
-    words = {plane_of_points.APERIODIC: "without a period", plane_of_points.UNDECIDED: "undecided"}
-    words |= {plane_of_points.CUT: f"outside |h_i| ≤ {number(largest)}, or at no number,"}
-    parts += [f"{what} on {share((period == code).mean())}" for code, what in words.items() if (period == code).any()]
-    return f"{text}. Orbits beside it end {joined(parts)}."
+    parts = [f"{what} on {share(some.mean())}" for what, some in ends.items() if some.any()]
+    return f"{text} Orbits beside it end {joined(parts)}."

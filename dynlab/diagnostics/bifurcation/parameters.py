@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from dynlab.errors import UserError, lookup, unknown
-from dynlab.systems import SYSTEMS, Euler, Flow, Map, System, frozen
-from dynlab.systems.autonomous import Held, held_input, step_number
+from dynlab.systems import SYSTEMS, Flow, Map, System
+from dynlab.systems.autonomous import Held
 from dynlab.systems.module_copy import copied
-from dynlab.trajectories import simulation
+from dynlab.trajectories.constant_input import under_constant_input
 
 INPUT = "input"
 FORM = re.compile(r"(?P<name>[\w.]+)(?P<part>\*|\[[\d,\s]+\])?")
@@ -117,25 +117,19 @@ class Varied(nn.Module):
         super().__init__()
         self.parameters_varied, self.original, self.lowest, self.width = parameters, original, lowest, width
         self.system = copied(original.system)
-        for place in (place for one in parameters for place in one.places):
+        numbers = dict(_numbers(self.system))
+        for place in (place for one in parameters for place in one.places if place in numbers):
             module, attribute = _owner(self.system, place)
-            value = getattr(module, attribute)
-            if not isinstance(value, Tensor):  # a number, which becomes a buffer
-                delattr(module, attribute)
-                module.register_buffer(attribute, torch.tensor(float(value), dtype=original.input.dtype))
+            delattr(module, attribute)
+            module.register_buffer(attribute, torch.tensor(numbers[place], dtype=original.input.dtype))
         self.weights = dict(_tensors(self.system))
         extended = (VariedFlow if original.is_flow else VariedMap)(self)
         self.held = Held(extended, original.input.new_zeros(0), original.t)
 
-    def forward(self, states: Tensor, input: Tensor) -> Tensor:
-        """Return the step, or velocity, at `states` under an input; for `functional_call`."""
-        return replace(self.original, system=self.system, input=input).moved(states)
-
     def moved(self, state: Tensor, values: Iterable[Tensor]) -> Tensor:
         """Return the step, or velocity, at one state (n,) and values of the parameters, differentiably in both."""
         weights, input = self.changed(values)
-        given = {f"system.{name}": value for name, value in weights.items()}
-        found: Tensor = torch.func.functional_call(self, given, (state, input))
+        found: Tensor = torch.func.functional_call(self.system, weights, (state, input, self.original.t))
         return found
 
     def extended(self, states: Tensor) -> Tensor:
@@ -209,17 +203,11 @@ def varied_system(
     UserError
         For a parameter that the system lacks, that changes nothing, or that it does not compute with as a tensor.
     """
-    if not isinstance(system, Flow | Map):
-        raise UserError(f"Branches are those of a Map or a Flow, got {type(system).__name__}.")
-    analysed = frozen(system)
-    step = Euler(analysed, 1.0) if isinstance(analysed, Flow) else analysed
-    given = np.zeros((1, step.network_input_size)) if inputs is None else inputs
-    prepared, driving, _ = simulation.prepare(step, given)
-    input = held_input(system, at, prepared.drive(driving), inputs is not None)
+    original, _ = under_constant_input(system, inputs, at, at_step)
     low = torch.tensor(lowest, dtype=torch.float64)
     width = torch.ones_like(low) if highest is None else torch.tensor(highest, dtype=torch.float64) - low
-    found = tuple(named(analysed, name) for name in parameters)
-    varied = Varied(Held(analysed, input, step_number(system, at_step)), found, low, width)
+    found = tuple(named(original.system, name) for name in parameters)
+    varied = Varied(original, found, low, width)
     for number, parameter in enumerate(found):
         if not _acts(varied, number):
             raise UserError(

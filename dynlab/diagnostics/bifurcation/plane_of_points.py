@@ -1,8 +1,5 @@
 """One fixed point followed over a grid of two parameters, and the periods of what orbits beside it settle to."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,15 +9,14 @@ from dynlab.diagnostics.bifurcation.equation import spectra
 from dynlab.diagnostics.bifurcation.locating import TINY
 from dynlab.diagnostics.bifurcation.parameters import Varied
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 from dynlab.numerics.roots import solve
+from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems.autonomous_jacobians import displacement_matrices, held_matrices
 from dynlab.trajectories.following import followed, orbit, scalar_code
 
 PARTS = 8  # of the way between two values, where one step leads elsewhere
-STRAIGHT = 0.5  # times the first step of Newton's method: so near it leads to where the method ends
 MISSED = 1e-6  # times the way and the size: so near Newton's method leads back to where it came from
 TRANSIENT = 2000  # steps before an orbit is looked at
 RETURNS = 1e-7  # times the size: an orbit that comes back so near repeats
@@ -30,49 +26,26 @@ COPIES = 8  # of a Jacobian and a state that a step holds at once
 NEIGHBOURS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
-class Fixed(NamedTuple):
-    """The fixed point at each value: the state, ‖G‖₂, and what its eigenvalues say.
-
-    `leading` is the largest modulus of a map's multipliers, of a flow's eigenvalues the largest real part, NaN where no
-    fixed point was reached or it lies at a kink; `stable` is 1, 0, or −1 where that is not told.
-    """
-
-    states: Real
-    converged: NDArray[np.bool_]
-    residual: Real
-    leading: Real
-    stable: NDArray[np.int8]
-    unstable: Index
-
-
 class Plane:
-    """A system at places (place, 2) of two parameters on a square grid, in blocks that fit the memory.
+    """A system at places (place, 2) of two parameters on a square grid.
 
     States are those of the extended system of `Varied`, (h, y), with y in the unit square.
     """
 
-    def __init__(self, varied: Varied, side: int, max_memory: float) -> None:
+    def __init__(self, varied: Varied, side: int) -> None:
         self.held, self.n, self.side = varied.held, varied.system.state_size, side
         line = np.linspace(0, 1, side)
         self.places = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-        size, count = (self.n + 2) ** 2 + self.n, len(self.places)
-        self.blocks = blocks(count, 8 * COPIES * size, max_memory, 8 * count * (self.n + 8))
 
-    def _blocked(self, function: Callable[..., tuple[Any, ...]], states: Real) -> list[Any]:
-        """Return the arrays that a function returns for each block of rows of `states`, joined."""
-        parts = [part for part in self.blocks if part.start < len(states)]
-        found = [function(torch.from_numpy(states[part].copy())) for part in parts]
-        return [np.concatenate(each) for each in zip(*found, strict=True)]
-
-    def fixed_point(self, start: Real) -> tuple[Fixed, int]:
-        """Return one fixed point at each place, and at which it is followed from.
+    def fixed_point(self, start: Real) -> tuple[Real, NDArray[np.bool_], int]:
+        """Return one fixed point (place, n) at each place, whether it was reached, and at which it is followed from.
 
         Newton's method from `start` (n,) finds one at every place that it can. The one that is nearest to `start` is
         followed over the grid, from each place to its neighbours: a step is believed where Newton's method goes there
-        and back.
+        and back. It is NaN where it was not reached.
         """
         every = np.arange(len(self.places))
-        states, reached, _ = self._blocked(self._newton, self._at(np.tile(start, (len(every), 1)), every))
+        states, reached = self._newton(self._at(np.tile(start, (len(every), 1)), every))
         away = np.linalg.norm(states[:, : self.n] - start, axis=1)
         first = int(np.where(reached, away, np.inf).argmin())
         reached &= every == first
@@ -88,8 +61,7 @@ class Plane:
                     states[some], reached[some] = self._followed(states[known[some]], some)
             if reached.sum() == before:
                 break
-        states[~reached, : self.n] = np.nan
-        return Fixed(states[:, : self.n], reached, *self._blocked(self._judged, states)), first
+        return np.where(reached[:, None], states[:, : self.n], np.nan), reached, first
 
     def _at(self, states: Real, places: Index) -> Real:
         return np.concatenate([states[:, : self.n], self.places[places]], axis=1)
@@ -101,29 +73,25 @@ class Plane:
         """
         found, certain = self._there_and_back(states, self._at(states, new))
         lost = np.flatnonzero(~certain)
-        if len(lost):
-            ahead, sure = states[lost], np.ones(len(lost), dtype=bool)
-            way = np.pad((self.places[new] - states[:, self.n :])[lost], ((0, 0), (self.n, 0))) / PARTS
-            for _ in range(PARTS):
-                ahead, each = self._there_and_back(ahead, ahead + way)
-                sure &= each
-            found[lost], certain[lost] = ahead, sure
+        ahead, sure = states[lost], np.ones(len(lost), dtype=bool)
+        way = np.pad((self.places[new] - states[:, self.n :])[lost], ((0, 0), (self.n, 0))) / PARTS
+        for _ in range(PARTS * bool(len(lost))):
+            ahead, each = self._there_and_back(ahead, ahead + way)
+            sure &= each
+        found[lost], certain[lost] = ahead, sure
         return found, certain
 
     def _there_and_back(self, states: Real, begin: Real) -> tuple[Real, NDArray[np.bool_]]:
-        there, converged, direct = self._blocked(self._newton, begin)
-        returning = np.concatenate([there[:, : self.n], states[:, self.n :]], axis=1)
-        back, returned, straight = self._blocked(self._newton, returning)
+        there, converged = self._newton(begin)
+        back, returned = self._newton(np.concatenate([there[:, : self.n], states[:, self.n :]], axis=1))
         moved, missed = (np.linalg.norm((each - states)[:, : self.n], axis=1) for each in (there, back))
         near = missed <= MISSED * np.maximum(moved, np.linalg.norm(states[:, : self.n], axis=1))
-        return there, near & converged & returned & direct & straight
+        return there, near & converged & returned
 
-    def _newton(self, states: Tensor) -> tuple[Real, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return where Newton's method leads from states (k, n + 2), whether to a root, and whether directly.
-
-        It does where the first step ends within half its length of the root; the places are held.
-        """
-        n, places = self.n, states[:, self.n :]
+    def _newton(self, states: Real) -> tuple[Real, NDArray[np.bool_]]:
+        """Return where Newton's method leads from states (k, n + 2), and whether to a root; the places are held."""
+        n, begin = self.n, torch.from_numpy(states.copy())
+        places = begin[:, n:]
 
         def value(h: Tensor, rows: Tensor) -> Tensor:
             return self.held.displacement(torch.cat([h, places[rows]], dim=1))[:, :n]
@@ -131,23 +99,19 @@ class Plane:
         def matrix(h: Tensor, rows: Tensor) -> Tensor:
             return displacement_matrices(self.held, torch.cat([h, places[rows]], dim=1))[:, :n, :n]
 
-        rows, begin = torch.arange(len(states)), states[:, :n]
-        found = solve(value, matrix, begin, most=0)
-        first = torch.linalg.solve_ex(matrix(begin, rows), -value(begin, rows).unsqueeze(-1))[0].squeeze(-1)
-        beside = (found.states - begin - first).norm(dim=-1)
-        direct = beside <= STRAIGHT * first.norm(dim=-1) + MISSED * begin.norm(dim=-1)
-        return torch.cat([found.states, places], dim=1).numpy(), found.converged.numpy(), direct.numpy()
+        found = solve(value, matrix, begin[:, :n], most=0)
+        return torch.cat([found.states, places], dim=1).numpy(), found.converged.numpy()
 
     def periods(self, starts: Real, longest: int, largest: float) -> Index:
         """Return the period, up to `longest`, of what the orbit from each of `starts` (place, n) settles to, or a code.
 
         An orbit that nearly comes back after fewer steps, as beside a flip, is undecided.
         """
-        code = scalar_code(self.held)
+        code, begin = scalar_code(self.held), torch.from_numpy(self._at(starts, np.arange(len(starts))))
 
-        def period(states: Tensor) -> tuple[Index]:
-            size = states[:, : self.n].norm(dim=-1).clamp_min(TINY)
-            settled = followed(self.held, states, TRANSIENT, max(largest, 1.0), 0 * size, code)
+        def period(rows: slice) -> tuple[Index]:
+            size = begin[rows, : self.n].norm(dim=-1).clamp_min(TINY)
+            settled = followed(self.held, begin[rows], TRANSIENT, max(largest, 1.0), 0 * size, code)
             last, moved = settled.states[:, : self.n], orbit(self.held, settled.states, longest, code)[0][..., : self.n]
             size = torch.maximum(last.norm(dim=-1), moved.norm(dim=-1).amax(dim=0)).clamp_min(TINY)
             away = ((moved - last).norm(dim=-1) / size).numpy()
@@ -158,20 +122,31 @@ class Plane:
             gone = settled.gone | ~(moved.abs() <= largest).all(dim=-1).all(dim=0)
             return (np.where(gone.numpy(), CUT, found),)
 
-        periods: Index = self._blocked(period, self._at(starts, np.arange(len(starts))))[0]
+        periods: Index = in_threads(period, len(begin), 8.0 * longest * begin.shape[1])[0]
         return periods
 
-    def _judged(self, states: Tensor) -> tuple[Real, Real, NDArray[np.int8], Index]:
-        """Return ‖G‖₂ at states (k, n + 2), and what their eigenvalues say: leading, stable and unstable directions."""
+    def judged(self, fixed: Real) -> tuple[Real, Real, NDArray[np.int8], Index]:
+        """Return ‖G‖₂ at fixed points (place, n), and what their eigenvalues say, row by row.
+
+        That is the largest modulus of a map's multipliers, of a flow's eigenvalues the largest real part, NaN where no
+        fixed point was reached or it lies at a kink; 1 stable, 0 unstable or −1 undecided; and how many are unstable.
+        """
         n, eps, is_flow = self.n, float(np.finfo(np.float64).eps), self.held.is_flow
-        residual = self.held.displacement(states)[:, :n].norm(dim=-1).numpy()
-        size = states[:, :n].norm(dim=-1, keepdim=True).clamp_min(TINY)
-        aside = torch.cat([eps * size * torch.linspace(1, 2, n, dtype=torch.float64), 0 * states[:, n:]], dim=1)
-        three = torch.stack([states, states + aside, states - aside], dim=1).nan_to_num(0.0)
-        values, errors = spectra(held_matrices(self.held, three)[..., :n, :n].numpy())
-        errors[~np.isfinite(residual)] = np.inf
-        kinds = [(kind_of_flow if is_flow else kind_of_map)(*each) for each in zip(values, errors, strict=True)]
-        leading = values.real.max(axis=1) if is_flow else np.abs(values).max(axis=1)
-        leading = np.where(np.isfinite(errors).all(axis=1), leading, np.nan)
-        stable = np.array([one.stable for one in kinds], dtype=np.int8)
-        return residual, leading, stable, np.array([one.unstable for one in kinds])
+        every = torch.from_numpy(self._at(fixed, np.arange(len(fixed))))
+
+        def judge(rows: slice) -> tuple[Real, Real, NDArray[np.int8], Index]:
+            states = every[rows]
+            residual = self.held.displacement(states)[:, :n].norm(dim=-1).numpy()
+            size = states[:, :n].norm(dim=-1, keepdim=True).clamp_min(TINY)
+            aside = torch.cat([eps * size * torch.linspace(1, 2, n, dtype=torch.float64), 0 * states[:, n:]], dim=1)
+            three = torch.stack([states, states + aside, states - aside], dim=1).nan_to_num(0.0)
+            values, errors = spectra(held_matrices(self.held, three)[..., :n, :n].numpy())
+            errors[~np.isfinite(residual)] = np.inf
+            kinds = [(kind_of_flow if is_flow else kind_of_map)(*each) for each in zip(values, errors, strict=True)]
+            leading = values.real.max(axis=1) if is_flow else np.abs(values).max(axis=1)
+            leading = np.where(np.isfinite(errors).all(axis=1), leading, np.nan)
+            stable = np.array([one.stable for one in kinds], dtype=np.int8)
+            return residual, leading, stable, np.array([one.unstable for one in kinds])
+
+        found: tuple[Real, Real, NDArray[np.int8], Index] = in_threads(judge, len(every), 8 * COPIES * (n + 2) ** 2)
+        return found

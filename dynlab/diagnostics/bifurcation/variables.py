@@ -18,7 +18,7 @@ SECOND |= {"eigenvalue_error": schema.MODE}
 BRACKETED = "bracketed where no smooth system has a root"
 NO_CUBIC = "NaN where no cubic term decides what is born: of folds, transcritical and bracketed points"
 NO_CYCLE = "NaN where an orbit ends on no cycle"
-FLAGS = {
+REASONS = {
     "branch_orbit": "NaN beyond the orbit's period",
     "bifurcation_coefficient": NO_CUBIC,
     "bifurcation_coefficient_error": NO_CUBIC,

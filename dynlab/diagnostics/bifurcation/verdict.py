@@ -1,7 +1,5 @@
 """The sentences on a bifurcation diagram: what changes stability, all bifurcations, and what limits the answer."""
 
-from collections import Counter
-
 import numpy as np
 
 from dynlab.diagnostics.bifurcation.branches import HOPF, NEIMARK_SACKER, Diagram
@@ -43,20 +41,15 @@ def verdict(
     """
     noun = "fixed point" if diagram.curve.is_map else "equilibrium"
     over = f"{name} from {to_error(ends[0], 0.0, 7)} to {to_error(ends[1], 0.0, 7)}"
-    changes = [text for _, text, _, _ in stability_changes(diagram, name)]
-    several = [text if count == 1 else f"{text} ({count} times)" for text, count in Counter(changes).items()]
-    more = len(several) - MOST_CHANGES
-    listed = several[:MOST_CHANGES] + [f"{counted(more, 'more change')} of stability follow"] * (more > 0)
-    sentences = ["; ".join([each if each is listed[0] else each[:1].lower() + each[1:] for each in listed])]
+    changes = list(dict.fromkeys(text for _, text, _, _ in stability_changes(diagram, name)))
+    more = len(changes) - MOST_CHANGES
+    listed = changes[:MOST_CHANGES] + [f"{counted(more, 'more change')} of stability follow"] * (more > 0)
+    nothing = f"no change of stability was located for {over}"
     if not diagram.branches:
-        sentences = [f"No isolated {noun} up to |h_i| = {bound:g} was found for {over}"]
-    elif not changes:
-        unsure = _lost(diagram) or any(one.kind == DEGENERATE for one in diagram.bifurcations)
-        sentences = [f"No change of stability was {'located' if unsure else 'found'} for {over}"]
-    if diagram.branches:
-        sentences.append(_counts(diagram, name) + _cycles(diagram, orbits, name))
-    limits = _limits(diagram, name, noun, bound, beyond_bound, orbits)
-    return ". ".join(sentences + [capital("; ".join(limits))] * bool(limits)) + "."
+        nothing = f"no isolated {noun} up to |h_i| = {bound:g} was found for {over}"
+    sentences = ["; ".join(listed) or nothing, _counts(diagram, name) if diagram.branches else ""]
+    sentences.append("; ".join(_limits(diagram, name, noun, bound, beyond_bound, orbits)))
+    return ". ".join(capital(each) for each in sentences if each) + "."
 
 
 def _limits(
@@ -120,10 +113,10 @@ def _change(diagram: Diagram, one: Bifurcation, stable: Solution, unstable: Solu
     if (stable.z[-1] - one.z[-1]) * (unstable.z[-1] - one.z[-1]) > 0:  # both on one side
         verb = "meet and vanish" if stable.z[-1] < one.z[-1] else "appear"
         if one.kind == DEGENERATE:
-            return f"Stability changes {where} in {article(kind)}", "stability changes"
-        return f"A stable and an unstable {noun} {verb} {where} in {article(kind)}", f"{plural_of(noun)} {verb}"
+            return f"stability changes {where} in {article(kind)}", "stability changes"
+        return f"a stable and an unstable {noun} {verb} {where} in {article(kind)}", f"{plural_of(noun)} {verb}"
     is_origin = max(np.abs(stable.z[:-1]).max(), np.abs(unstable.z[:-1]).max()) <= AT_ZERO
-    subject = "The origin" if is_origin else capital(article(noun))
+    subject = "the origin" if is_origin else article(noun)
     verb = f"{'loses' if stable.z[-1] < unstable.z[-1] else 'gains'} stability"
     return f"{subject} {verb} {where} in {article(kind)}", verb
 
@@ -139,21 +132,11 @@ def _counts(diagram: Diagram, name: str) -> str:
     parts = []
     for kind, values in kinds.items():
         shown = list(dict.fromkeys(values))
-        at = ", ".join([*shown[:MOST_VALUES], "…"]) if len(shown) > MOST_VALUES else joined(shown)
+        at = joined(shown[:MOST_VALUES] + ["…"] * (len(shown) > MOST_VALUES))
         plural = plural_of(LONG[kind]).replace("doubling)", "doublings)")
         parts.append(f"{counted(len(values), LONG[kind], plural)}, at {name} = {at}")
     worst = at_most(max(one.error for one in diagram.bifurcations), 1)
     return f"{branches} with {'; '.join(parts)}, located to {worst} in {name}"
-
-
-def _cycles(diagram: Diagram, orbits: Visited | None, name: str) -> str:
-    """Return at how many values orbits of a flow end on a limit cycle, and its periods."""
-    periods = np.zeros((0, 1)) if orbits is None or diagram.curve.is_map else orbits.period
-    known, values = periods[np.isfinite(periods)], int(np.isfinite(periods).any(axis=1).sum())
-    if not values:
-        return ""
-    span = " to ".join(dict.fromkeys(number(each) for each in (known.min(), known.max())))
-    return f", and limit cycles of period {span} s at {counted(values, 'value')} of {name}"
 
 
 def _value(diagram: Diagram, one: Bifurcation) -> str:

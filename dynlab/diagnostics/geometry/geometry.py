@@ -6,7 +6,6 @@ import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
@@ -108,7 +107,7 @@ def geometry(
         The input and the step that are held for the fixed points, and where these are sought.
     curve_steps : int, optional
         Number of steps of the curves along which orbits leave saddles; by default 10,000, of networks of more than 500
-        states fewer, which the verdict says.
+        states fewer.
     initial_state : array_like, shape (state,) or (sample, state), optional
         By default what a map has learned to start at, zero for most; 16 random states of a flow.
     inputs_description : str
@@ -194,24 +193,14 @@ def _followed(
     if isinstance(system, Map):
         driven = drive(system, inputs, initial_state, inputs_description=said, **where)
         return driven.states.double().cpu().numpy(), np.arange(driven.steps + 1.0), driven.settings
-    begin = _starts(cast(Flow, held.system), initial_state, where["seed"])
-    states, times = _solutions(held, begin, seconds)
-    return states, times, {"seconds": float(times[-1]), "initial_state": states[:, 0].tolist()} | where
-
-
-def _starts(flow: Flow, initial_state: Any, seed: int) -> Tensor:
-    """Return the states that solutions start at, shape (sample, state): those given, or random ones."""
-    drawn = np.random.default_rng(seed).standard_normal((SAMPLES, flow.state_size))
-    return prepare_flow(flow, drawn if initial_state is None else initial_state)[1]
-
-
-def _solutions(held: Held, begin: Tensor, seconds: float | None) -> tuple[Real, Any]:
-    """Return a flow's solutions under its held input, (sample, time, state), and their times in seconds."""
-    longest = time_step(held, begin)
-    count = STEPS if seconds is None else int(np.ceil(seconds / longest))
-    dt = longest if seconds is None else seconds / count
+    drawn = np.random.default_rng(where["seed"]).standard_normal((SAMPLES, system.state_size))
+    begin = prepare_flow(cast(Flow, held.system), drawn if initial_state is None else initial_state)[1]
+    dt = time_step(held, begin)
+    count = STEPS if seconds is None else int(np.ceil(seconds / dt))
+    dt = dt if seconds is None else seconds / count
     states = torch.cat([begin[None], orbit(held, begin, count, dt=dt)[0]])
-    return states.transpose(0, 1).numpy().copy(), dt * np.arange(count + 1)
+    settings = {"seconds": dt * count, "initial_state": begin.tolist()} | where
+    return states.transpose(0, 1).numpy().copy(), dt * np.arange(count + 1), settings
 
 
 def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, tuple[Any, ...]]:

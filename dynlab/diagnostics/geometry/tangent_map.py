@@ -100,8 +100,13 @@ def tangent_map(
     moved, linear, error = _compared(held, p, slope, line[None, :, None] * axes[0] + line[:, None, None] * axes[1])
     valid = _valid_radius(held, p, slope, axes, reach)
     kind = "undecided, at a kink" if kink else (kind_of_flow if held.is_flow else kind_of_map)(values, errors).name
-    rate = schema.PER_SECOND if held.is_flow else schema.ONE
-    rows = _table(held.is_flow, moved @ axes.T, linear @ axes.T, error, valid) | {
+    rate, window = schema.PER_SECOND if held.is_flow else schema.ONE, (schema.Y, schema.X)
+    what = "velocity f(h)" if held.is_flow else "displacement F(h) − h in one step"
+    rows: dict[str, tuple[Any, ...]] = {
+        "displacement": ((*window, schema.AXIS), moved @ axes.T, what, rate),
+        "linear_displacement": ((*window, schema.AXIS), linear @ axes.T, "displacement by the linear map", rate),
+        "linear_error": (window, error, "error of the linear map over the distance", rate),
+        "valid_radius": ((), valid, "distance up to which that error is below 0.1"),
         "direction": ((schema.AXIS, schema.STATE), axes, "directions of the plane"),
         "mode_direction": ((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
         "eigenvalue": ((schema.MODE,), values, "eigenvalue of the Jacobian", rate),
@@ -153,17 +158,6 @@ def _compared(held: Held, p: Real, slope: Real, offset: Real) -> tuple[Real, Rea
     distance = np.linalg.norm(offset, axis=-1)
     size = np.linalg.norm(found - linear, axis=-1)
     return found, linear, np.divide(size, distance, out=np.zeros_like(size), where=distance > 0)
-
-
-def _table(flow: bool, moved: Real, linear: Real, error: Real, valid: float) -> dict[str, tuple[Any, ...]]:
-    window, rate = (schema.Y, schema.X), schema.PER_SECOND if flow else schema.ONE
-    what = "velocity f(h)" if flow else "displacement F(h) − h in one step"
-    return {
-        "displacement": ((*window, schema.AXIS), moved, what, rate),
-        "linear_displacement": ((*window, schema.AXIS), linear, "displacement by the linear map", rate),
-        "linear_error": (window, error, "error of the linear map over the distance", rate),
-        "valid_radius": ((), valid, "distance up to which that error is below 0.1"),
-    }
 
 
 def _valid_radius(held: Held, p: Real, slope: Real, axes: Real, reach: float) -> float:

@@ -126,7 +126,7 @@ def unstable_manifolds(
         if len(stable) and apart.min() <= NEAR * (1 + np.linalg.norm(end)):
             leads_to[point, side] = stable[apart.argmin()]
         longest = np.inf if leads_to[point, side] >= 0 else largest_state * states.shape[1] ** 0.5
-        curves[point, side] = _evenly(np.concatenate([states[point][None], curve]), longest)
+        curves[point, side] = evenly(np.concatenate([states[point][None], curve]), KEPT, longest)
     return curves, leads_to
 
 
@@ -153,8 +153,8 @@ def _followed(step: Step, starts: Real, largest_state: float, steps: int) -> tup
     return curves, ends
 
 
-def _evenly(curve: Real, longest: float) -> Real:
-    """Return `KEPT` points at even distances along a polygon (k, state), up to a length of `longest`."""
+def evenly(curve: Real, count: int, longest: float) -> Real:
+    """Return `count` points at even distances along a polygon (k, state), up to a length of `longest`."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    wanted = np.linspace(0, min(along[-1], longest), KEPT)
+    wanted = np.linspace(0, min(along[-1], longest), count)
     return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)

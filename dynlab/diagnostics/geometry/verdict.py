@@ -43,13 +43,7 @@ def _points(ds: xr.Dataset) -> str:
     at = settings["input"] if settings["at"] == "values" else settings["at"]
     listed = joined([f"{count} {name}" for name, count in counts.items()])
     said = f"{counted(int(alone.sum()), noun)} ({listed})."
-    traced = np.isfinite(ds["unstable_manifold"].values).all(axis=(1, 2, 3))
-    reached = int((ds["leads_to"].values[traced] >= 0).sum())
-    branches = (
-        f" Of {counted(2 * int(traced.sum()), 'branch')} of unstable manifolds, {reached} end at a stable {noun} "
-        f"within {settings['curve_steps']:,} steps."
-    )
-    return f"{under_input(said, at) if settings['input'] else said}{branches * bool(traced.any())}{also}"
+    return f"{under_input(said, at) if settings['input'] else said}{also}"
 
 
 def _named(stable: int, unstable: int) -> str:

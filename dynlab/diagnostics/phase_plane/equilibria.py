@@ -1,34 +1,114 @@
-"""The equilibria of a flow, or fixed points of a map, in a window of the plane, with their kinds.
+"""The field of a planar system, and its equilibria, of a map fixed points, in a window with their kinds.
 
 The search of `dynlab.fixed_points` begins at a grid. A kind comes from the eigenvalues where their errors separate it,
 and at the origin exactly where the matrix is known in rational numbers.
+
+References
+----------
+Strogatz, Nonlinear Dynamics and Chaos, section 6.3, on what a linearisation tells and what it does not.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.layers import search
 from dynlab.diagnostics.fixed_points.verification import Record, records
-from dynlab.diagnostics.phase_plane.field import matrices
-from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.diagnostics.phase_plane.window import Window
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
-from dynlab.numerics.exact_kinds import exact_eigenvalues
-from dynlab.numerics.kinds import LINE, Kind, kind_of_map
+from dynlab.numerics.exact_kinds import Matrix, exact_eigenvalues, exact_kind
+from dynlab.numerics.kinds import CENTER, LINE, PLANE, Kind, kind_of_map
+from dynlab.systems import System
 from dynlab.systems.autonomous import Held
+from dynlab.systems.autonomous_jacobians import held_matrices
 
 STARTS = 33  # in each direction of the window; odd, so that the origin is one
 NOTHING = 1e-30  # of the window: a smaller coordinate is 0, which nothing but underflow tells it from
 CONTINUUM = 1e-3  # of the window: roots that rounding does not tell apart and that spread farther are a continuum
 SIDEWAYS = np.array([0.6, 0.8])  # where fsolve starts beside a root
 NONE = Kind("", -1, 0, 0)
+BORDER = (CENTER, "equilibria", "period-2")  # words of the kinds that a nonlinear term may change
+
+
+def without_input(system: System) -> Held:
+    """Hold a system's input at zero, in the dtype and on the device of its weights."""
+    like = next(system.parameters(), torch.zeros(0, dtype=torch.float64))
+    return Held(system, like.new_zeros(system.input_size))
+
+
+def field(held: Held, states: Real) -> Real:
+    """Return the displacement at `states` (..., 2), which vanishes at an equilibrium or fixed point."""
+    return held.displacement(torch.as_tensor(states).to(held.input)).double().cpu().numpy()
+
+
+def matrices(held: Held, states: Real) -> Real:
+    """Return the Jacobians at `states` (..., 2)."""
+    return held_matrices(held, torch.as_tensor(states).to(held.input)).double().cpu().numpy()
+
+
+def field_variables(held: Held, points: Real) -> dict[str, tuple[Any, ...]]:
+    """Return the field on the grid `points` (y, x, 2), its divergence, and |det J| of a map."""
+    plane, unit = (schema.Y, schema.X), schema.PER_SECOND if held.is_flow else schema.ONE
+    name, during = ("velocity", "") if held.is_flow else ("displacement", " in one step")
+    jacobians = matrices(held, points)
+    divergence = jacobians.trace(axis1=-2, axis2=-1) - (0 if held.is_flow else 2)
+    rows: dict[str, tuple[Any, ...]] = {
+        "velocity": ((*plane, schema.STATE), field(held, points), f"{name}{during}", unit),
+        "divergence": (plane, divergence, f"divergence of the {name}", unit),
+    }
+    if not held.is_flow:
+        rows["area_factor"] = (plane, np.abs(np.linalg.det(jacobians)), "|det J| of a step")
+    return rows
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The exact Jacobian at the origin.
+
+    Attributes
+    ----------
+    matrix : sequence of two rows of two Fractions
+        A, the Jacobian there.
+    is_linear : bool
+        True where the system is A itself.
+    is_tanh : bool
+        True of the flow h' = tanh(A h).
+    """
+
+    matrix: Matrix
+    is_linear: bool
+    is_tanh: bool
+
+    @property
+    def array(self) -> Real:
+        """A in floating-point numbers."""
+        return np.array([[float(entry) for entry in row] for row in self.matrix])
+
+    @property
+    def weights(self) -> Real | None:
+        """Weights c of H = Σ cᵢ log cosh (A h)ᵢ, which h' = tanh(A h) conserves where A = (0, b; −c, 0), b c > 0."""
+        (a, b), (c, d) = self.matrix
+        conserves = self.is_tanh and not a and not d and b * c < 0
+        return np.abs([float(c), float(b)]) / max(abs(float(b)), abs(float(c))) if conserves else None
+
+    def kind(self, matrix: Matrix, is_map: bool) -> Kind:
+        """Return the kind of the system, or with ``I + ε A`` for `matrix` that of Euler's map of it.
+
+        A nonlinear system has the kind of its linearisation but on the border of stability. There tanh(A h) is still 0
+        along the null space of A, and a flow that conserves H is a center.
+        """
+        kind = exact_kind(matrix, is_map)
+        rests = self.is_tanh and kind.name in {LINE, PLANE}
+        circles = not is_map and kind.name == CENTER and self.weights is not None
+        if self.is_linear or rests or circles or not any(word in kind.name for word in BORDER):
+            return kind
+        return Kind(f"linear {kind.name}, undecided", 0 if kind.unstable else -1, kind.unstable, 2 - kind.unstable)
 
 
 class Equilibrium(NamedTuple):
@@ -97,34 +177,32 @@ def _described(held: Held, row: Record, continuum: bool, step_size: float | None
     return Equilibrium(*fixed, kind, values[sorts], of_euler, multipliers[sorts], step, flag)
 
 
-def equilibrium_variables(found: list[Equilibrium], is_flow: bool, is_map: bool) -> dict[str, xr.Variable]:
+def equilibrium_variables(found: list[Equilibrium], is_flow: bool, is_map: bool) -> dict[str, tuple[Any, ...]]:
     """Return the variables of each equilibrium: of the flow where there is one, of the map where there is one."""
     along, state = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.STATE)
-    point, points, unit = ("equilibrium", "equilibria", schema.PER_SECOND)
-    point, points, unit = (point, points, unit) if is_flow else ("fixed point", "fixed points", schema.ONE)
-    states = np.array([one.state for one in found]).reshape(-1, 2)
-    residuals, many = np.array([one.residual for one in found]), np.array([one.continuum for one in found], np.int8)
+    point, points, unit = "fixed point", "fixed points", schema.ONE
+    if is_flow:
+        point, points, unit = "equilibrium", "equilibria", schema.PER_SECOND
     vectors = np.array([eigenvectors(one) for one in found]).reshape(-1, 2, 2)
-    variables = {
-        "equilibrium": schema.variable(state, states, f"{point} h*"),
-        "residual": schema.variable(along, residuals, "residual", unit),
-        "continuum": schema.variable(along, many, f"1: of a set of states that are {points} to rounding"),
-        "eigenvector": schema.variable(
-            (schema.FIXED_POINT, schema.MODE, schema.STATE), vectors, "unit eigenvector of a real eigenvalue"
-        ),
+    many, words = np.array([one.continuum for one in found], np.int8), "unit eigenvector of a real eigenvalue"
+    rows: dict[str, tuple[Any, ...]] = {
+        "equilibrium": (state, np.array([one.state for one in found]).reshape(-1, 2), f"{point} h*"),
+        "residual": (along, np.array([one.residual for one in found]), "residual", unit),
+        "continuum": (along, many, f"1: of a set of states that are {points} to rounding"),
+        "eigenvector": ((schema.FIXED_POINT, schema.MODE, schema.STATE), vectors, words),
     }
     if is_flow:
-        variables |= _kinds("flow", [(one.flow, one.flow_values) for one in found], "eigenvalue λ", unit)
+        rows |= _kinds("flow", [(one.flow, one.flow_values) for one in found], "eigenvalue λ", unit)
         critical = np.array([one.critical_step for one in found])
-        variables["critical_step"] = schema.variable(along, critical, "critical step of Euler's method", schema.SECOND)
+        rows["critical_step"] = (along, critical, "critical step of Euler's method", schema.SECOND)
     if is_map:
-        variables |= _kinds("map", [(one.map, one.map_values) for one in found], "multiplier μ", schema.ONE)
-    lines = [LINE in (one.flow.name, one.map.name) for one in found]
-    if any(lines):
+        rows |= _kinds("map", [(one.map, one.map_values) for one in found], "multiplier μ", schema.ONE)
+    lines = np.array([LINE in (one.flow.name, one.map.name) for one in found], dtype=bool)
+    if lines.any():
         neutral = np.abs([one.flow_values - (0 if is_flow else 1) for one in found]).argmin(axis=1)
-        directions = np.where(np.array(lines)[:, None], vectors[np.arange(len(found)), neutral], np.nan)
-        variables["line_direction"] = schema.variable(state, directions, f"direction of the line of {points}")
-    return variables
+        directions = np.where(lines[:, None], vectors[np.arange(len(found)), neutral], np.nan)
+        rows["line_direction"] = (state, directions, f"direction of the line of {points}")
+    return rows
 
 
 def eigenvectors(one: Equilibrium) -> Real:
@@ -140,14 +218,12 @@ def eigenvectors(one: Equilibrium) -> Real:
     return vectors
 
 
-def _kinds(which: str, known: list[tuple[Kind, Complex]], name: str, unit: str) -> dict[str, xr.Variable]:
-    along = (schema.FIXED_POINT,)
-    values = np.array([each for _, each in known], dtype=complex).reshape(-1, 2)
+def _kinds(which: str, known: list[tuple[Kind, Complex]], name: str, unit: str) -> dict[str, tuple[Any, ...]]:
+    along, values = (schema.FIXED_POINT,), np.array([each for _, each in known], dtype=complex).reshape(-1, 2)
     names, stable = np.array([kind.name for kind, _ in known], dtype=object), [kind.stable for kind, _ in known]
+    words = f"stable for the {which}: 1, 0, −1 undecided"
     return {
-        f"{which}_eigenvalue": schema.variable((*along, schema.MODE), values, name, unit),
-        f"{which}_kind": schema.variable(along, names, f"kind for the {which}"),
-        f"{which}_stable": schema.variable(
-            along, np.array(stable, dtype=np.int8), f"stable for the {which}: 1, 0, −1 undecided"
-        ),
+        f"{which}_eigenvalue": ((*along, schema.MODE), values, name, unit),
+        f"{which}_kind": (along, names, f"kind for the {which}"),
+        f"{which}_stable": (along, np.array(stable, dtype=np.int8), words),
     }

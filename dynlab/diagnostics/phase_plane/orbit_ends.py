@@ -1,8 +1,9 @@
 """The ends of a planar system's orbits: at rest, on a limit cycle of a flow, on a cycle or a curve of a map."""
 
+from typing import Any
+
 import numpy as np
 import torch
-import xarray as xr
 
 from dynlab import schema
 from dynlab.numerics.arrays import Real
@@ -24,7 +25,7 @@ UNSETTLED, GONE = "undecided", "beyond every bound"
 OF_MAPS = {REST: FIXED_POINT, CYCLE: PERIODIC, CURVE: CLOSED_CURVE, CHAOS: CHAOTIC, TORUS: QUASIPERIODIC}
 
 
-def orbit_ends(held: Held, initial: Real, equilibria: Real) -> dict[str, xr.Variable]:
+def orbit_ends(held: Held, initial: Real, equilibria: Real) -> dict[str, Any]:
     """Return what orbits from `initial` (sample, 2) come to, with its period, and last states or a limit cycle.
 
     Parameters
@@ -52,11 +53,11 @@ def orbit_ends(held: Held, initial: Real, equilibria: Real) -> dict[str, xr.Vari
         last = np.where(np.isfinite(states).all(axis=2, keepdims=True), states, np.nan)[-KEPT:].swapaxes(0, 1)
         number = np.arange(STEPS - KEPT + 1, STEPS + 1)
         dims = (schema.SAMPLE, schema.ITERATION, schema.STATE)
-        found["long_orbit"] = schema.variable(dims, last, "state h after many steps")
-        found[schema.ITERATION] = schema.variable((schema.ITERATION,), number, "step t", schema.STEP)
+        found["long_orbit"] = (dims, last, "state h after many steps")
+        found[schema.ITERATION] = ((schema.ITERATION,), number, "step t", schema.STEP)
     return found | {
-        "outcome": schema.variable(along, np.array(outcomes, dtype=object), "where the orbit ends"),
-        "orbit_period": schema.variable(along, periods, "period of that, 0 of no cycle", unit),
+        "outcome": (along, np.array(outcomes, dtype=object), "where the orbit ends"),
+        "orbit_period": (along, periods, "period of that, 0 of no cycle", unit),
     }
 
 
@@ -68,7 +69,7 @@ def _outcome(one: Attractor | None, label: int, is_flow: bool) -> str:
     return EQUILIBRIUM if one.form == REST else LIMIT_CYCLE if one.isolated else CLOSED
 
 
-def _limit_cycles(reached: list[Attractor | None]) -> dict[str, xr.Variable]:
+def _limit_cycles(reached: list[Attractor | None]) -> dict[str, Any]:
     """Return the limit cycles of a flow on which orbits end, and their Floquet multipliers."""
     states, floquet = np.full((len(reached), POINTS, 2), np.nan), np.full((2, len(reached)), np.nan)
     for sample, one in enumerate(reached):
@@ -77,9 +78,9 @@ def _limit_cycles(reached: list[Attractor | None]) -> dict[str, xr.Variable]:
             floquet[:, sample] = one.multipliers[0].real, one.multiplier_errors[0]
     along = (schema.SAMPLE,)
     return {
-        "limit_cycle": schema.variable((schema.SAMPLE, schema.POINT, schema.STATE), states, "limit cycle"),
-        "floquet_multiplier": schema.variable(along, floquet[0], "Floquet multiplier of the limit cycle"),
-        "floquet_error": schema.variable(along, floquet[1], "bound on the error of the Floquet multiplier"),
+        "limit_cycle": ((schema.SAMPLE, schema.POINT, schema.STATE), states, "limit cycle"),
+        "floquet_multiplier": (along, floquet[0], "Floquet multiplier of the limit cycle"),
+        "floquet_error": (along, floquet[1], "bound on the error of the Floquet multiplier"),
     }
 
 

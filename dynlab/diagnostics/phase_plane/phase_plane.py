@@ -1,7 +1,6 @@
 """The phase portrait of a planar system: velocity, orbits, and its equilibria with their kinds."""
 
 from fractions import Fraction
-from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,11 +11,18 @@ from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.fixed_points.affine import is_affine
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
-from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, equilibria, equilibrium_variables
-from dynlab.diagnostics.phase_plane.field import field, field_variables, matrices, without_input
+from dynlab.diagnostics.phase_plane.equilibria import (
+    Equilibrium,
+    Origin,
+    equilibria,
+    equilibrium_variables,
+    field,
+    field_variables,
+    matrices,
+    without_input,
+)
 from dynlab.diagnostics.phase_plane.orbit_ends import KEPT, orbit_ends
 from dynlab.diagnostics.phase_plane.orbit_ends import STEPS as LONGEST
-from dynlab.diagnostics.phase_plane.origin import Origin
 from dynlab.diagnostics.phase_plane.separatrices import REASONS, come_from
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.diagnostics.phase_plane.window import (
@@ -34,6 +40,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import Euler, Flow, System, frozen
+from dynlab.systems.activations import log_cosh
 from dynlab.systems.autonomous import Held, number_type
 from dynlab.systems.autonomous_jacobians import check_seconds
 from dynlab.systems.base import positive_step
@@ -45,11 +52,7 @@ from dynlab.trajectories import simulation
 
 SMALL_UNITS = 10.0  # half the width of the smallest window in parts of the largest start, where that is below 1
 FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
-SEARCHED = (
-    10.0,
-    100.0,
-    1000.0,
-)  # half windows about the origin: equilibria are looked for in the next where it is empty
+SEARCHED = 10.0, 100.0, 1000.0  # half windows about the origin: equilibria are looked for in the next if one is empty
 TURNS, DRAWN = 4.0, 500  # of an eigenvalue of an equilibrium: how long orbits are by default, in so many steps
 MOST_STEPS = 1_000_000  # half a minute; more is no picture
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
@@ -141,59 +144,61 @@ def phase_plane(
     euler_step = system.step_size if isinstance(system, Euler) else None
     exact = without_input(frozen(flow))
     asked = None if window is None else window_of(window)
-    usual = _usual(system, exact, asked)
-    initial = usual.starts if starts is None else _checked_starts(starts)
-    steps = _checked_steps(usual.steps if steps is None else steps, grid)
-    step_size = euler_step or (usual.step_size if step_size is None else step_size)
+    usual_starts, usual_steps, usual_size, box = _usual(system, exact, asked)
+    initial = usual_starts if starts is None else _checked_starts(starts)
+    steps = usual_steps if steps is None else steps
+    if not 1 <= steps <= MOST_STEPS:
+        raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
+    check_at_least(2, grid=grid)
+    step_size = euler_step or (usual_size if step_size is None else step_size)
     orbits = _orbits(system, exact, initial, steps, step_size, dtype, device)
-    drawn = asked or _window(usual.box, initial, orbits["trajectory"].values)
-    origin = _origin(system, exact, matrix)
+    seen = orbits["trajectory"].values
     analysed = without_input(frozen(system, number_type(dtype), device))
+    linear = analysed.is_flow and is_affine(exact)  # which has no limit cycle
+    ends = orbit_ends(analysed, initial, np.empty((0, 2))) if analysed.is_flow and not linear else {}
+    cycles = ends["limit_cycle"][1] if ends else np.empty((0, 2))
+    about = square(_half_width(seen)) if box is None else window_about(box.with_states(initial), seen, cycles)
+    drawn = asked or about
+    origin = _origin(system, exact, matrix)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
-    variables = {"trajectory": orbits["trajectory"].variable}
-    variables |= field_variables(held, drawn.grid(grid), origin)
-    variables |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
-    if not (analysed.is_flow and is_affine(exact)):  # a linear flow has no limit cycle
-        variables |= orbit_ends(analysed, initial, variables["equilibrium"].values)
-    variables |= come_from(analysed, found, orbits, drawn)
-    settings: dict[str, Any] = {"starts": initial.tolist(), "steps": steps, "step_size": step_size}
-    settings |= {"window": np.stack(drawn, axis=1).tolist(), "grid": grid, "longest_orbit": LONGEST, "kept": KEPT}
-    settings |= {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}
-    settings |= {"dtype": dtype, "device": device, "config": system.json_config}
-    return schema.dataset(
-        variables,
-        system=system.name,
-        source=system.source,
-        settings=settings,
+    points = drawn.grid(grid)
+    rows = {"trajectory": orbits["trajectory"].variable} | field_variables(held, points)
+    rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
+    if origin is not None and origin.weights is not None:
+        potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
+        rows["conserved"] = ((schema.Y, schema.X), potential, "conserved H = Σ c_i log cosh (W h)_i")
+    if not analysed.is_flow:
+        ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
+    rows |= ends
+    rows |= come_from(analysed, found, orbits, drawn)
+    why = "; ".join(sorted({point.flag for point in found if point.flag}))
+    names = flow.variables if isinstance(flow, Equations) else ("h₁", "h₂")
+    axes = zip((schema.X, schema.Y), drawn.axes(grid), names, strict=True)
+    coords = {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
+    return schema.result(
+        system,
+        rows,
+        settings={"starts": initial.tolist(), "steps": steps, "step_size": step_size, "grid": grid}
+        | {"window": np.stack(drawn, axis=1).tolist(), "longest_orbit": LONGEST, "kept": KEPT}
+        | {"matrix": None if origin is None else [[str(entry) for entry in row] for row in origin.matrix]}
+        | {"dtype": dtype, "device": device},
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
-        coords=_axes(flow, drawn, grid) | {schema.TIME: orbits[schema.TIME].variable},
-        flags=schema.flags(orbits) | _not_finite(variables, found),
+        coords=coords | {schema.TIME: orbits[schema.TIME].variable},
+        reasons=REASONS | {"critical_step": why or "larger than any floating-point number"},
+        flags=schema.flags(orbits),
     )
 
 
-def _not_finite(variables: dict[str, xr.Variable], found: list[Equilibrium]) -> dict[str, str]:
-    """Why some values are not numbers."""
-    reasons = "; ".join(sorted({point.flag for point in found if point.flag}))
-    of_steps = {"critical_step": reasons or "larger than any floating-point number"}
-    return schema.not_finite(variables, REASONS) | schema.not_finite(variables, of_steps)
+def _usual(system: System, exact: Held, asked: Window | None) -> tuple[Real, int, float, Window | None]:
+    """Return the usual starts, steps and their size, and a box that the window holds.
 
-
-class _Usual(NamedTuple):
-    """What is drawn where it is not asked for: starts, steps and their size, and a box that the window holds."""
-
-    starts: Real
-    steps: int
-    step_size: float
-    box: Window | None
-
-
-def _usual(system: System, exact: Held, asked: Window | None) -> _Usual:
-    """Return the paper's settings for a system of a matrix, for another what its equilibria tell."""
+    They are the paper's for a system of a matrix, for another what its equilibria tell.
+    """
     if equation(system):
         small = 1.0 if asked is None else min(1.0, float(asked.half.max()))
-        return _Usual(small * np.array(STARTS), STEPS, STEP_SIZE, None)
+        return small * np.array(STARTS), STEPS, STEP_SIZE, None
     found: list[Equilibrium] = []
     for searched in [square(half) for half in SEARCHED] if asked is None else [asked]:
         found = found or equilibria(exact, searched, None, None)
@@ -201,13 +206,8 @@ def _usual(system: System, exact: Held, asked: Window | None) -> _Usual:
     rates = np.abs([one.flow_values for one in found])
     rates = rates[rates > 0]
     if not (isinstance(system, Flow) and rates.size):
-        return _Usual(starts_in(box), STEPS, STEP_SIZE, box)
-    return _Usual(starts_in(box), DRAWN, TURNS * 2 * np.pi / float(np.median(rates)) / DRAWN, box)
-
-
-def _window(box: Window | None, initial: Real, orbits: Real) -> Window:
-    """Return the window of a system of a matrix, a square about the origin, or of another."""
-    return square(_half_width(orbits)) if box is None else window_about(box.with_states(initial), orbits)
+        return starts_in(box), STEPS, STEP_SIZE, box
+    return starts_in(box), DRAWN, TURNS * 2 * np.pi / float(np.median(rates)) / DRAWN, box
 
 
 def _checked_starts(starts: ArrayLike) -> Real:
@@ -218,14 +218,6 @@ def _checked_starts(starts: ArrayLike) -> Real:
     if not (np.abs(initial) <= LARGEST).all():
         raise UserError(f"The starts must be finite numbers of at most {LARGEST:g}, got {initial.tolist()}.")
     return initial
-
-
-def _checked_steps(steps: int, grid: int) -> int:
-    """Return the steps, or raise the error that says what is wrong with them or with the grid."""
-    if not 1 <= steps <= MOST_STEPS:
-        raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
-    check_at_least(2, grid=grid)
-    return steps
 
 
 def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None:
@@ -245,13 +237,6 @@ def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None
             f"matrix= out to classify by the numbers."
         )
     return origin
-
-
-def _axes(flow: System, window: Window, grid: int) -> dict[str, xr.Variable]:
-    """Return the coordinates of the window, named as the equations name their states."""
-    names = flow.variables if isinstance(flow, Equations) else ("h₁", "h₂")
-    axes = zip((schema.X, schema.Y), window.axes(grid), names, strict=True)
-    return {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
 
 
 def _orbits(

@@ -4,30 +4,36 @@ A flow is followed by steps of negative time; a map by solving F(h) = h_t for th
 method.
 """
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.diagnostics.geometry.unstable_manifold import evenly
 from dynlab.diagnostics.phase_plane.equilibria import Equilibrium, eigenvectors
 from dynlab.diagnostics.phase_plane.orbit_ends import POINTS
 from dynlab.diagnostics.phase_plane.window import Window
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
+from dynlab.program.compiled import Compiled
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
-from dynlab.trajectories.following import orbit, time_step
+from dynlab.trajectories.following import orbit, scalar_code, time_step
 
 OFF = 0.01  # of half the window: where a flow's separatrix starts on the eigenvector, which it leaves by the square
 NEAR = 1e-3  # likewise of a map's
 BEYOND = 1.2  # times half the window: where curves end
 FLOW_STEPS, FINER, AT_ONCE = 8192, 8, 128  # of a flow's separatrix: parts of the usual step; before each look
+MANY = 1000  # steps of a backward orbit, beyond which compiled code is worth its start
 MOST_PARTS = 1000  # of the time between two states of a flow's backward orbit
 WIDEST = 0.02  # of half the window: neighbours on a map's separatrix that are farther apart are not joined
 LONGEST = 15.0  # half windows of a separatrix
-STARTS, NEAREST = 2000, 1e-9  # on a part of a map's eigenvector, from its end to the preimage of that, or as near
-SHORTER = 0.5  # or more, so many steps bring what is on it nearer
+STARTS, NEAREST = 2000, 1e-9  # at most, on a part of a map's eigenvector, from its end to the image of that, or as near
+PER_FOLD, FEWEST = 2000, 32  # of them, by a factor of e in their distance
 MOST_STEPS = 400  # backward, of a map
 SIDES = np.array([1.0, -1.0])
 REASONS = {
@@ -37,7 +43,7 @@ REASONS = {
 }
 
 
-def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: Window) -> dict[str, xr.Variable]:
+def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: Window) -> dict[str, tuple[Any, ...]]:
     """Return ``separatrix`` and ``backward_orbit`` of a phase portrait.
 
     Parameters
@@ -51,7 +57,12 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
     """
     curves = np.full((len(found), len(SIDES), POINTS, 2), np.nan)
     grid = torch.from_numpy(window.grid(11).reshape(-1, 2)).to(held.input)
-    dt = time_step(held, grid) / FINER if held.is_flow else 0.0
+    starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
+    dt, parts, code = 0.0, 1, None
+    if held.is_flow:
+        dt = time_step(held, grid) / FINER
+        parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
+        code = scalar_code(held) if parts * len(times) > MANY else None
     for place, one in enumerate(found):
         kind, rates = (one.flow.name, one.flow_values.real) if held.is_flow else (one.map.name, np.abs(one.map_values))
         vector = eigenvectors(one)[rates.argmin()]
@@ -59,27 +70,27 @@ def come_from(held: Held, found: list[Equilibrium], orbits: xr.Dataset, window: 
             continue
         ways = SIDES[:, None] * vector / np.abs(vector / window.half).max()
         if held.is_flow:
-            sides = list(_upstream(held, one.state + OFF * ways, dt, FLOW_STEPS, window, LONGEST))
+            sides = list(_upstream(held, code, one.state + OFF * ways, dt, FLOW_STEPS, window, LONGEST))
         else:
             sides = [_preimages(held, one.state, NEAR * way, rates.min(), window) for way in ways]
         for side, path in enumerate(sides):
             path = np.concatenate([one.state[None], path[np.isfinite(path).all(axis=1)]])
-            curves[place, side] = _evenly(path, window)
-    starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
+            curves[place, side] = window.half * evenly(path / window.half, POINTS, LONGEST)
     if held.is_flow:
-        parts = int(np.clip(np.ceil(times[1] / dt), 1, MOST_PARTS))
-        before = _upstream(held, starts, times[1] / parts, parts * (len(times) - 1), window)[:, ::parts]
+        before = _upstream(held, code, starts, times[1] / parts, parts * (len(times) - 1), window)[:, ::parts]
     else:
         before = _against_map(held, starts, times, window)
     dims = (schema.FIXED_POINT, schema.SIDE, schema.POINT, schema.STATE)
-    said, past = "separatrix: states whose orbits end at the saddle", "state h as long before the start"
+    past = "state h as long before the start"
     return {
-        "separatrix": schema.variable(dims, curves, said),
-        "backward_orbit": schema.variable((schema.SAMPLE, schema.TIME, schema.STATE), before, past),
+        "separatrix": (dims, curves, "separatrix: states whose orbits end at the saddle"),
+        "backward_orbit": ((schema.SAMPLE, schema.TIME, schema.STATE), before, past),
     }
 
 
-def _upstream(held: Held, starts: Real, dt: float, count: int, window: Window, longest: float = np.inf) -> Real:
+def _upstream(
+    held: Held, code: Compiled | None, starts: Real, dt: float, count: int, window: Window, longest: float = np.inf
+) -> Real:
     """Return the states of a flow at `count` steps before the starts, (start, count + 1, 2), NaN outside the window.
 
     They end where all have left the window, rest, or are longer than so many half windows.
@@ -89,7 +100,7 @@ def _upstream(held: Held, starts: Real, dt: float, count: int, window: Window, l
     for begin in range(0, count, AT_ONCE):
         h = torch.as_tensor(paths[:, begin]).to(held.input)
         with torch.no_grad():
-            some = orbit(held, h, min(AT_ONCE, count - begin), dt=-dt)[0].double().cpu().numpy().swapaxes(0, 1)
+            some = orbit(held, h, min(AT_ONCE, count - begin), code, -dt)[0].double().cpu().numpy().swapaxes(0, 1)
         inside = np.logical_and.accumulate(window.scaled(BEYOND).holds(some), axis=1)
         paths[:, begin + 1 : begin + 1 + some.shape[1]] = np.where(inside[..., None], some, np.nan)
         lengths += np.linalg.norm(np.diff(some, axis=1) / window.half, axis=2).sum(axis=1)
@@ -112,15 +123,14 @@ def _against_map(held: Held, starts: Real, times: Real, window: Window) -> Real:
 def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, window: Window) -> Real:
     """Return one side of a map's separatrix: a part of the eigenvector and all its preimages, (k, 2).
 
-    An even number of steps takes the far end of that part to its near one, as one step changes sides where μ < 0.
+    Two steps take the far end of that part to its near one, as one step changes sides where μ < 0.
     """
-    steps = 2 * int(np.clip(np.log(SHORTER) / (2 * np.log(max(ratio, NEAREST))), 1, MOST_STEPS // 8))
-    places = np.linspace(np.log(max(ratio**steps, NEAREST)), 0.0, STARTS)
+    nearest = np.log(max(ratio**2, NEAREST))
+    places = np.linspace(nearest, 0.0, int(np.clip(-PER_FOLD * nearest, FEWEST, STARTS)))
     h = torch.as_tensor(centre + farthest * np.exp(places)[:, None]).to(held.input)
     pieces = [h.double().cpu().numpy()]
-    for _ in range(MOST_STEPS // steps):
-        for _ in range(steps):
-            h = _before(held, h, window)
+    for _ in range(MOST_STEPS // 2):
+        h = _before(held, _before(held, h, window), window)
         pieces.append(h.double().cpu().numpy())
         if not (np.ptp(pieces[-1], axis=0) / window.half).max() > NEAREST:  # outside the window, or at another point
             break
@@ -131,28 +141,20 @@ def _preimages(held: Held, centre: Real, farthest: Real, ratio: float, window: W
 
 def _before(held: Held, states: Tensor, window: Window) -> Tensor:
     """Return a state that one step takes to each of `states` (k, 2); NaN where none is found in the window."""
-    before = torch.full_like(states, torch.nan)
-    known = torch.isfinite(states).all(dim=1)
-    wanted = begin = states[known]
-
-    def value(h: Tensor, some: Tensor) -> Tensor:
-        return held.moved(h) - wanted[rows[some]]
-
-    for _ in range(2):
-        rows = torch.isnan(before[known]).any(dim=1).nonzero()[:, 0]
-        if len(rows):
-            found = solve(value, lambda h, _: held_matrices(held, h), begin[rows], most=0)
-            near = torch.from_numpy(window.scaled(BEYOND).holds(found.states.double().cpu().numpy()))
-            inside = found.converged & near.to(found.converged.device)
-            before[known.nonzero()[rows, 0]] = torch.where(inside[:, None], found.states, torch.nan)
-        # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
-        step = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
-        begin = (wanted + step.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
+    before, rows = torch.full_like(states, torch.nan), torch.isfinite(states).all(dim=1).nonzero()[:, 0]
+    for far in (False, True):
+        if not len(rows):
+            break
+        begin = wanted = states[rows]
+        if far:  # as far off as a strong contraction leads, a whole step raises |F − h| before it falls
+            off = torch.linalg.solve_ex(held_matrices(held, wanted), (wanted - held.moved(wanted)).unsqueeze(-1))[0]
+            begin = (wanted + off.squeeze(-1)).nan_to_num(0.0, 0.0, 0.0)
+        found = solve(partial(_missed, held, wanted), lambda h, _: held_matrices(held, h), begin, most=0)
+        near = torch.from_numpy(window.scaled(BEYOND).holds(found.states.double().cpu().numpy()))
+        inside = found.converged & near.to(found.converged.device)
+        before[rows[inside]], rows = found.states[inside], rows[~inside]
     return before
 
 
-def _evenly(curve: Real, window: Window) -> Real:
-    """Return `POINTS` points at even distances along a polygon (k, 2), up to `LONGEST`."""
-    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0) / window.half, axis=1))])
-    wanted = np.linspace(0, min(along[-1], LONGEST), POINTS)
-    return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)
+def _missed(held: Held, wanted: Tensor, h: Tensor, rows: Tensor) -> Tensor:
+    return held.moved(h) - wanted[rows]

@@ -24,7 +24,7 @@ from dynlab.diagnostics.phase_plane.orbit_ends import (
     UNSETTLED,
 )
 from dynlab.numerics.kinds import LINE
-from dynlab.words import agree, article, counted, joined, near_one, number, of_map
+from dynlab.words import agree, article, at_most, counted, joined, near_one, number, of_map
 
 ROUNDED = 4 * float(np.finfo(np.float64).eps)  # of the larger coordinate
 LISTED = 3  # equilibria that are described one by one; more are counted
@@ -44,8 +44,8 @@ ENDINGS = {
     CLOSED_CURVE: "on an invariant closed curve, at a distance of {distances}",
     CHAOTIC: "on a chaotic attractor",
     QUASIPERIODIC: "on a quasiperiodic attractor",
-    OUTWARD: "still moving outward{far}",
-    INWARD: "still moving inward{far}",
+    OUTWARD: "still moving outward",
+    INWARD: "still moving inward",
     GONE: "beyond every bound",
     UNSETTLED: "undecided",
 }
@@ -208,12 +208,12 @@ def _ends(ds: xr.Dataset) -> str:
     if "outcome" not in ds:
         return ""
     counts, total = Counter(ds["outcome"].values.tolist()).most_common(), ds.sizes[schema.SAMPLE]
-    after = f"After {int(ds[schema.ITERATION].values[-1]):,} steps " if "long_orbit" in ds else "In the end "
+    after = f"After {int(ds[schema.ITERATION].values[-1]):,} steps" if "long_orbit" in ds else "In the end"
     if len(counts) == 1:
-        return f"{after}{'all ' * (total > 1)}{counted(total, 'orbit')} {agree(total)} {_ending(ds, counts[0][0])}."
-    return (
-        f"{after}of {total} orbits {joined([f'{count} {agree(count)} {_ending(ds, name)}' for name, count in counts])}."
-    )
+        whole = f"{'all ' * (total > 1)}{counted(total, 'orbit')} {agree(total)} {_ending(ds, counts[0][0])}"
+        return f"{after} {whole}."
+    parts = [f"{count} {agree(count)} {_ending(ds, name)}" for name, count in counts]
+    return f"{after} of {total} orbits {joined(parts)}."
 
 
 def _ending(ds: xr.Dataset, name: str) -> str:
@@ -222,13 +222,17 @@ def _ending(ds: xr.Dataset, name: str) -> str:
     periods = sorted({number(float(each)) for each in ds["orbit_period"].values[here]}, key=float)
     words = {"periods": joined(periods), "cycles": "a periodic orbit" if len(periods) == 1 else "periodic orbits"}
     if "floquet_multiplier" in ds:
-        words["floquet"] = joined(sorted({number(float(each), 2) for each in ds["floquet_multiplier"].values[here]}))
-        return ENDINGS[name].format(**words, far="")
-    point = "the equilibrium" if "flow_kind" in ds else "the fixed point"
-    point, centres = (point, ds["equilibrium"].values) if len(ds["equilibrium"]) else ("0", np.zeros((1, 2)))
-    orbits = ds["long_orbit"].values[here]
-    away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in orbits]
-    last = [each if name == CLOSED_CURVE else each[-1:] for each in away]
-    span = dict.fromkeys(f"{end:#.3g}".rstrip(".").replace("-", "−") for end in (np.min(last), np.max(last)))
-    words["distances"] = f"{' to '.join(span)} from {point}"
-    return ENDINGS[name].format(**words, far=f", at a distance of {words['distances']}")
+        pairs = zip(ds["floquet_multiplier"].values[here], ds["floquet_error"].values[here], strict=True)
+        words["floquet"] = joined(sorted({_multiplier(*pair) for pair in pairs}))
+    if name == CLOSED_CURVE:
+        centres = ds["equilibrium"].values if len(ds["equilibrium"]) else np.zeros((1, 2))
+        orbits = ds["long_orbit"].values[here]
+        away = [min((np.hypot(*(orbit - one).T) for one in centres), key=np.mean) for orbit in orbits]
+        span = [f"{end:#.3g}".rstrip(".") for end in (np.min(away), np.max(away))]
+        point = ("the equilibrium" if "flow_kind" in ds else "the fixed point") if len(ds["equilibrium"]) else "0"
+        words["distances"] = f"{' to '.join(dict.fromkeys(span))} from {point}"
+    return ENDINGS[name].format(**words)
+
+
+def _multiplier(value: float, error: float) -> str:
+    return number(float(value), 2) if abs(value) > error else f"below {at_most(abs(value) + error, 1)}"

@@ -92,7 +92,7 @@ def starts_in(box: Window) -> Real:
     return box.centre + INNER * box.half * corners
 
 
-def window_about(box: Window, orbits: Real) -> Window:
-    """Return the window of a box of equilibria and the orbits (..., 2), as far as these stay in reach of it."""
+def window_about(box: Window, orbits: Real, cycles: Real) -> Window:
+    """Return the window of a box, of limit cycles and of orbits, (..., 2), as far as these stay in reach of the box."""
     inside = orbits[box.scaled(FARTHEST).holds(orbits)]
-    return box.scaled(1 + 2 * APART).with_states(inside).scaled(MARGIN)
+    return box.scaled(1 + 2 * APART).with_states(inside).with_states(cycles).scaled(MARGIN)
