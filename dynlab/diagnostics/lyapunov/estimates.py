@@ -3,7 +3,7 @@
 import numpy as np
 
 from dynlab.diagnostics.lyapunov.exponents import Growth
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags
+from dynlab.diagnostics.lyapunov.orbits import Flags
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import (
     beyond_errors,
@@ -150,10 +150,9 @@ def _order(last: Real, decreasing: bool) -> Index:
 
     What decreases is the mean over samples: an order for each of them would make the mean of the second too large.
     """
-    finite, rank = np.isfinite(last), np.arange(last.shape[1])
+    rank = np.arange(last.shape[1])
     if decreasing:
-        count = finite.sum(axis=0)
-        mean = np.where(count > 0, np.where(finite, last, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
+        mean = np.ma.masked_invalid(last).mean(axis=0).filled(-np.inf)
         mean[0] = np.inf
         rank = np.argsort(np.argsort(-mean, kind="stable"))
     group = np.isnan(last) + 2 * np.isneginf(last)
@@ -191,14 +190,11 @@ def _drift(log_growth: Real, elapsed: Real, size: int) -> Real:
 
 def _largest_change(others: Real, exponent: Real) -> Real:
     """Return how far the exponents (sample, mode) are from those of other first frames, at most over samples."""
-    both = np.isfinite(others) & np.isfinite(exponent)
     with np.errstate(invalid="ignore"):
-        change = np.where(both, np.abs(others - exponent), 0.0).max(axis=0)
+        change = np.nan_to_num(np.abs(others - exponent), posinf=0.0).max(axis=0)
     return np.where(np.isfinite(exponent), change, np.nan)
 
 
 def _mean(values: Real) -> Real:
     """Return the mean over the samples where a value is known; NaN where it is in none."""
-    known = ~np.isnan(values)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
+    return np.asarray(np.ma.array(values, mask=np.isnan(values)).mean(axis=0).filled(np.nan))

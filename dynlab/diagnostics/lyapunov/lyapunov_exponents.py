@@ -7,11 +7,18 @@ import numpy as np
 import xarray as xr
 
 from dynlab.diagnostics.lyapunov.estimates import between_samples, estimates, over_samples
-from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, renewed
-from dynlab.diagnostics.lyapunov.multipliers import ends_of
+from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, jacobian_maps, renewed
+from dynlab.diagnostics.lyapunov.orbits import (
+    Flags,
+    check_asked,
+    cut_at,
+    driven_orbit,
+    ends_of,
+    followed,
+    inside_of,
+    why_at_zero,
+)
 from dynlab.diagnostics.lyapunov.separation import separation
-from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbit, followed, why_at_zero
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags, cut_at, inside_of, jacobian_maps
 from dynlab.diagnostics.lyapunov.variables import Told, dataset
 from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Loops, Solution, loops_of
 from dynlab.errors import UserError
@@ -129,8 +136,8 @@ def lyapunov(
     >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
     True
     """
-    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
-    check_asked(system, k, largest_state, {"seconds": seconds}, **of_map)
+    of_map = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    check_asked(system, k, largest_state, {"seconds": seconds}, of_map)
     n = system.state_size
     count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
     asked = {"k": count, "largest_state": float(largest_state)}
@@ -138,13 +145,8 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            how: dict[str, Any] = {
-                "dtype": dtype,
-                "device": device,
-                "seed": seed,
-                "inputs_description": inputs_description,
-            }
-            how |= {"uneven": True}
+            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "uneven": True}
+            how["inputs_description"] = inputs_description
             orbit = driven_orbit(system, inputs, steps, initial_state, asked["largest_state"], **how)
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:

@@ -6,10 +6,9 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.cut_orbits import why_cut
 from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS
-from dynlab.diagnostics.lyapunov.exponents import CONDITION
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags
+from dynlab.diagnostics.lyapunov.exponents import TOLERANCE
+from dynlab.diagnostics.lyapunov.orbits import Flags, why_cut
 from dynlab.diagnostics.lyapunov.verdict import verdict
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import SAFETY
@@ -19,8 +18,8 @@ from dynlab.trajectories.cycles import Attractor
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 
 METHOD = (
-    f"The Jacobians carry a random frame forward. QR makes it orthonormal before a product's condition exceeds "
-    f"{np.exp(CONDITION):.0e}, here every {{length:.3g}} {{units}} on average. Rounding is bounded at first order by "
+    f"The Jacobians carry a random frame forward. QR makes it orthonormal before a growth factor's error exceeds "
+    f"{TOLERANCE:g}, here every {{length:.3g}} {{units}} on average. Rounding is bounded at first order by "
     f"{SAFETY:g} ‖E‖₂ ‖R⁻¹ e_i‖₂. {{errors}} An orbit that ends at a cycle or an equilibrium has the "
     "exponents of its multipliers, with the first-order error of each."
 )
@@ -126,7 +125,7 @@ def dataset(
         rows["length"] = (LENGTH[0], values["length"], *LENGTH[1:])
     if visited is not None and visited.shape[1] <= DRAWN:
         rows["visited"] = ((schema.ITERATION, schema.STATE), visited, "states that the first sample's orbit ends in")
-    why = why_orbits_end(told.cut, told.lost, settings["largest_state"], flow)
+    why = why_cut(told.cut, told.lost, settings["largest_state"], flow)
     gone = any(np.isneginf(values[each]).any() for each in ("running_exponent", "mean_log_det", "exponent"))
     shared = "; ".join([f"NaN where an orbit {why}, and is cut there"] * bool(why) + [SINGULAR] * gone + [SHARED])
     return schema.result(
@@ -142,13 +141,3 @@ def dataset(
         ),
         verdict=lambda ds: told.before + verdict(ds, name, told.averaged, why, told.ends) + of_lengths(ds),
     )
-
-
-def why_orbits_end(cut: Real, lost: Flags, largest: float, is_flow: bool) -> str:
-    """Return what orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
-    gone = int(np.isfinite(cut).sum())
-    if not gone:
-        return ""
-    why = why_cut(lost[np.isfinite(cut)], f"|h_i| ≤ {largest:g}", is_flow, 1 < gone < len(cut))
-    first = "the first at" if len(cut) > 1 else "at"
-    return f"{why}, {first} {f'{cut.min():.4g} s' if is_flow else f'step {cut.min():.0f}'}"
