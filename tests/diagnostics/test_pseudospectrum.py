@@ -7,7 +7,7 @@ import scipy.linalg
 import torch
 
 import dynlab as dl
-from dynlab.diagnostics.pseudospectrum.border import kreiss_constant
+from dynlab.diagnostics.pseudospectrum.plane import kreiss_constant
 from dynlab.diagnostics.pseudospectrum.powers import exponential_norms, power_norms
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.resolvent import Resolvent

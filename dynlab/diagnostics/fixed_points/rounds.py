@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starting_states as where
-from dynlab.diagnostics.fixed_points.affine import affine_root, is_affine
-from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOWHERE, DistinctRoots, equations
+from dynlab.diagnostics.fixed_points.distinct_roots import (
+    FIXED,
+    NOWHERE,
+    DistinctRoots,
+    affine_root,
+    equations,
+    is_affine,
+)
 from dynlab.numerics import merging
 from dynlab.numerics.roots import Roots, solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
