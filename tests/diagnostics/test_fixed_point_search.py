@@ -7,8 +7,8 @@ import torch
 
 import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.rounds import share_bound, unseen_share
 from dynlab.diagnostics.modes import modes
-from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems import from_function
 
 

@@ -1,6 +1,6 @@
 """The Dataset of Lyapunov exponents: one table of its variables, and why some of their values are missing."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -73,41 +73,42 @@ FLAGS = {
 }
 
 
-class Told(NamedTuple):
-    """The course of orbits, for the Dataset's words.
+def dataset(
+    values: dict[str, Any],
+    times: Any,
+    system: System,
+    settings: dict[str, Any],
+    *,
+    finite_time: bool,
+    ends: list[Attractor | None] | None,
+    cut: tuple[Real, Flags],
+    interval: float,
+    averaged: str,
+    before: str,
+    after: str,
+    visited: Real | None,
+) -> xr.Dataset:
+    """Return the Dataset of `dynlab.lyapunov` from the variables' values.
 
-    Attributes
+    Parameters
     ----------
     finite_time : bool
         True where exponents are those of short driven sequences.
     ends : list, optional
         The attractor that each orbit has come to; None of driven ones.
-    cut, lost : ndarray, shape (sample,)
+    cut : tuple of ndarray, shape (sample,)
         When orbits left their bound, inf where they did not, and whether they could not be followed there.
     interval : float
         Mean time between two orthonormalisations.
     averaged, before, after : str
         Over what exponents are taken, a sentence before all others, and one more reason why values are NaN.
+    visited : ndarray, shape (iteration, state), optional
+        States that the first orbit ends in.
     """
-
-    finite_time: bool
-    ends: list[Attractor | None] | None
-    cut: Real
-    lost: Flags
-    interval: float
-    averaged: str
-    before: str
-    after: str = ""
-
-
-def dataset(
-    values: dict[str, Any], times: Any, system: System, settings: dict[str, Any], told: Told, visited: Real | None
-) -> xr.Dataset:
-    """Return the Dataset of `dynlab.lyapunov` from the variables' values, and the states that an orbit ends in."""
     flow = isinstance(system, Flow)
-    name = "finite_time_exponent" if told.finite_time else "exponent"
+    name = "finite_time_exponent" if finite_time else "exponent"
     words = {
-        "word": "finite-time exponent" if told.finite_time else "Lyapunov exponent",
+        "word": "finite-time exponent" if finite_time else "Lyapunov exponent",
         "det": "mean divergence" if flow else "mean of ln |det J|",
     }
     rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
@@ -125,7 +126,7 @@ def dataset(
         rows["length"] = (LENGTH[0], values["length"], *LENGTH[1:])
     if visited is not None and visited.shape[1] <= DRAWN:
         rows["visited"] = ((schema.ITERATION, schema.STATE), visited, "states that the first sample's orbit ends in")
-    why = why_cut(told.cut, told.lost, settings["largest_state"], flow)
+    why = why_cut(*cut, settings["largest_state"], flow)
     gone = any(np.isneginf(values[each]).any() for each in ("running_exponent", "mean_log_det", "exponent"))
     shared = "; ".join([f"NaN where an orbit {why}, and is cut there"] * bool(why) + [SINGULAR] * gone + [SHARED])
     return schema.result(
@@ -133,11 +134,11 @@ def dataset(
         rows,
         settings=settings,
         method=METHOD.format(
-            length=told.interval, units="s" if flow else "steps", errors=BETWEEN if told.finite_time else OF_BLOCKS
+            length=interval, units="s" if flow else "steps", errors=BETWEEN if finite_time else OF_BLOCKS
         ),
         coords={schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP)},
         reasons=reasons_with(
-            {each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"}, told.after
+            {each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"}, after
         ),
-        verdict=lambda ds: told.before + verdict(ds, name, told.averaged, why, told.ends) + of_lengths(ds),
+        verdict=lambda ds: before + verdict(ds, name, averaged, why, ends) + of_lengths(ds),
     )
