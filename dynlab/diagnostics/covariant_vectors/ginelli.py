@@ -126,8 +126,6 @@ class Passes:
         ln R_ii of the first run after the steps first + 1 … last.
     sound : ndarray of bool, shape (sample, k)
         Which modes no step drowned in rounding, and no mode before them.
-    stretches : int
-        How many were carried forward once more.
     """
 
     def __init__(self, steps: TangentSteps, k: int, first: int, last: int, max_memory: float, seed: int) -> None:
@@ -148,7 +146,6 @@ class Passes:
             logs.append(np.log(np.abs(np.diagonal(self._kept[2][:, 0], axis1=-2, axis2=-1))))
         self.log_factors = np.concatenate(logs).swapaxes(0, 1)[:, : last - first]
         self.sound = np.logical_and.accumulate(self._sound.all(axis=0), axis=1)
-        self.stretches = len(self._checkpoints) - 1
 
     def _forward(self, frame: Real, start: int, stop: int) -> tuple[Real, Real, Real]:
         """Return maps, frames and factors (step, …): J_t Q_{t−1} = Q_t R_t."""

@@ -135,7 +135,7 @@ def covariant_vectors(
     window = last - first
     words = f"{window:,} intervals" if isinstance(system, Flow) else over(window, inputs_description)
     words += f" between the transients{origin}"
-    ds = dataset(tangent, kept, values, passes.stretches, system, settings | asked, words)
+    ds = dataset(tangent, kept, values, system, settings | asked, words)
     return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
 
 

@@ -24,7 +24,7 @@ METHOD = (
     "Ginelli's method: the Jacobians carry a random frame forward, which QR makes orthonormal after every {step}, and "
     "random upper triangular coefficients are carried back through R⁻¹, twice from other random starts. A vector is "
     f"determined where both runs agree within {AGREE:g} rad at every step between the transients, and the gaps of its "
-    f"exponent to its neighbours, times the shorter transient, exceed {SEPARATED:.3g}. {{again}}Signs of exponents are "
+    f"exponent to its neighbours, times the shorter transient, exceed {SEPARATED:.3g}. Signs of exponents are "
     f"believed beyond an error that two in a thousand exceed, and where all the growth is above {FEW_NATS:g} nats"
 )
 LOST = "NaN where the orbit was cut, or rounding drowns the mode"
@@ -136,12 +136,11 @@ def dataset(
     steps: TangentSteps,
     kept: Index,
     values: dict[str, Real],
-    again: int,
     system: System,
     settings: dict[str, Any],
     averaged: str,
 ) -> xr.Dataset:
-    """Return the Dataset of `dynlab.covariant_vectors`; `again` counts stretches that were carried forward twice."""
+    """Return the Dataset of `dynlab.covariant_vectors`."""
     flow = isinstance(system, Flow)
     units = {
         "rate": schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP,
@@ -157,10 +156,7 @@ def dataset(
         },
         settings=settings | {"separated": SEPARATED},
         verdict=lambda ds: _verdict(ds, steps, averaged, settings),
-        method=METHOD.format(
-            step=f"{steps.length:.3g} s" if flow else "step",
-            again=f"{again} stretches were carried forward once more. " if again else "",
-        ),
+        method=METHOD.format(step=f"{steps.length:.3g} s" if flow else "step"),
         coords={schema.TIME: schema.time_coordinate(kept * steps.length if flow else kept, units["time"])},
         reasons={name: row[3] for name, row in VARIABLES.items()},
     )

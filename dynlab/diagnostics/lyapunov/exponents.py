@@ -67,8 +67,6 @@ class Growth:
         Bound of the first frame's error by rounding; inf beside a finite growth that is an upper bound only.
     log_det : ndarray, shape (sample,)
         Σ ln abs(det J).
-    intervals : int
-        Number of orthonormalisations.
     columns : ndarray, shape (frame, sample, n, k)
         The last frame.
     """
@@ -76,7 +74,6 @@ class Growth:
     log_growth: Real
     bound: Real
     log_det: Real
-    intervals: int
     columns: Real
 
 
@@ -100,7 +97,7 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
     ----------
     Benettin, Galgani, Giorgilli and Strelcyn, Meccanica 15 (1980).
     """
-    Q, log_det, every, intervals = frame, np.zeros(frame.shape[1]), LONGEST, 0
+    Q, log_det, every = frame, np.zeros(frame.shape[1]), LONGEST
     sums, bound = np.zeros((2, *frame.shape[:2], frame.shape[3]))
     above = np.zeros(frame.shape[1], dtype=bool)  # whether a map drowned in its error: growth is an upper bound
     noted = []
@@ -118,13 +115,11 @@ def growth_along(blocks: Iterable[TangentMaps], frame: Real, stops: Index) -> Gr
         unknown = np.isinf(bounds) | np.isposinf(totals) | (np.isneginf(totals) & drowned[:, None, :, None])
         noted += [*np.where(unknown, np.nan, totals)[np.isin(cuts[1:] + maps.start, stops)]]
         Q, sums, bound, above = new, totals[-1], bounds[-1], drowned[-1]
-        intervals += len(logs)
         log_det = log_det + maps.log_dets.sum(axis=1)
     return Growth(
         np.stack(noted, axis=2) if noted else sums[:, :, None],
         np.where(above[:, None], np.inf, bound[0]),
         np.where(above, np.nan, log_det),
-        intervals,
         Q,
     )
 
@@ -141,8 +136,7 @@ def growth_of_flow(solutions: list[Solution], start: float, stops: Real) -> Grow
     grown = np.array(found)
     last, k = grown[:, -1], solutions[0].shape[1]
     columns = np.stack([each.vectors for each in solutions])[None]
-    bounds = SAFETY * OF_SOLVER * last[:, k : 2 * k]
-    return Growth(grown[None, ..., :k], bounds, last[:, -2], max(1, int(last[:, -1].sum())), columns)
+    return Growth(grown[None, ..., :k], SAFETY * OF_SOLVER * last[:, k : 2 * k], last[:, -1], columns)
 
 
 def renewed(columns: Real, seed: int) -> Real:

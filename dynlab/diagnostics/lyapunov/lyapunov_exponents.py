@@ -180,7 +180,7 @@ def _of_map(
         sizes, ends = part.states.abs().amax(dim=(1, 2)), None
         if not is_driven:
             ends = ends_of(part.system, part.states[:, -2:], sizes, part.inputs[:, 0], growth.log_growth)
-        found.append((cut, lost, averaged, growth.intervals, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
+        found.append((cut, lost, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
         how: dict[str, Any] = {"k": k, "size": n, "blocks": min(BLOCKS, averaged // SHORTEST_BLOCK), "ends": ends}
         values = estimates(
             growth, np.asarray(stops - start, dtype=np.float64), stops < cut[:, None], finite_time=finite_time, **how
@@ -196,7 +196,7 @@ def _of_map(
     elif driven.after:
         values = over_samples(values)
     start = int(_transient(transient, driven.steps, "steps"))
-    cut, lost, averaged, intervals, ends, visited = zip(*found, strict=True)
+    cut, lost, ends, visited = zip(*found, strict=True)
     return dataset(
         values,
         times,
@@ -205,7 +205,6 @@ def _of_map(
         finite_time=finite_time,
         ends=ends[0],
         cut=(np.concatenate(cut), np.concatenate(lost)),
-        interval=float(np.sum(averaged) / np.sum(intervals)),
         averaged=over(driven.steps - start, described, of=driven.steps) + origin,
         before=why_at_zero(origin, largest),
         after=driven.after,
@@ -265,7 +264,6 @@ def _of_flow(
         finite_time=False,
         ends=ends,
         cut=(cut, lost),
-        interval=(duration - start) / growth.intervals,
         averaged=f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}",
         before=why_at_zero(origin, largest),
         after="",

@@ -7,7 +7,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS
-from dynlab.diagnostics.lyapunov.exponents import TOLERANCE
+from dynlab.diagnostics.lyapunov.exponents import LONGEST, TOLERANCE
 from dynlab.diagnostics.lyapunov.orbits import Flags, why_cut
 from dynlab.diagnostics.lyapunov.verdict import verdict
 from dynlab.numerics.arrays import Real
@@ -18,9 +18,9 @@ from dynlab.trajectories.cycles import Attractor
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 
 METHOD = (
-    f"The Jacobians carry a random frame forward. QR makes it orthonormal before a growth factor's error exceeds "
-    f"{TOLERANCE:g}, here every {{length:.3g}} {{units}} on average. Rounding is bounded at first order by "
-    f"{SAFETY:g} ‖E‖₂ ‖R⁻¹ e_i‖₂. {{errors}} An orbit that ends at a cycle or an equilibrium has the "
+    f"The Jacobians carry a random frame forward. QR makes it orthonormal every {LONGEST} steps, or before a growth "
+    f"factor's error exceeds {TOLERANCE:g}, and after every step of a flow. Rounding is bounded at first order "
+    f"by {SAFETY:g} ‖E‖₂ ‖R⁻¹ e_i‖₂. {{errors}} An orbit that ends at a cycle or an equilibrium has the "
     "exponents of its multipliers, with the first-order error of each."
 )
 OF_BLOCKS = (
@@ -82,7 +82,6 @@ def dataset(
     finite_time: bool,
     ends: list[Attractor | None] | None,
     cut: tuple[Real, Flags],
-    interval: float,
     averaged: str,
     before: str,
     after: str,
@@ -98,8 +97,6 @@ def dataset(
         The attractor that each orbit has come to; None of driven ones.
     cut : tuple of ndarray, shape (sample,)
         When orbits left their bound, inf where they did not, and whether they could not be followed there.
-    interval : float
-        Mean time between two orthonormalisations.
     averaged, before, after : str
         Over what exponents are taken, a sentence before all others, and one more reason why values are NaN.
     visited : ndarray, shape (iteration, state), optional
@@ -133,9 +130,7 @@ def dataset(
         system,
         rows,
         settings=settings,
-        method=METHOD.format(
-            length=interval, units="s" if flow else "steps", errors=BETWEEN if finite_time else OF_BLOCKS
-        ),
+        method=METHOD.format(errors=BETWEEN if finite_time else OF_BLOCKS),
         coords={schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP)},
         reasons=reasons_with(
             {each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"}, after

@@ -71,8 +71,8 @@ class Solution:
         return self.y[self.shape[0] : -1].reshape(self.shape)
 
     def totals(self) -> Real:
-        """Return the growth (k,), its bounds (k,), ∫ tr J, which is ln of the volume's growth, and the step count."""
-        return np.array([*self.log_growth, *self.bound, self.y[-1], self.count])
+        """Return the growth (k,), its bounds (k,), and ∫ tr J, which is ln of the volume's growth."""
+        return np.array([*self.log_growth, *self.bound, self.y[-1]])
 
     def visited(self) -> Real:
         """Return the states after the last steps, shape (time, state)."""
