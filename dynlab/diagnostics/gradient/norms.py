@@ -12,7 +12,7 @@ from torch.linalg import vector_norm
 
 from dynlab.diagnostics.gradient.survival import SURVIVES
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
+from dynlab.numerics.golub_kahan import norm_bounds
 from dynlab.numerics.graded_product import KNOWN, number_from, resolved
 from dynlab.numerics.plain_product import FAILING, log_norms, plain_products, plain_singular_values
 from dynlab.numerics.threads import in_threads
@@ -168,11 +168,10 @@ def _norms(
             rows.append((exact, exact, root, np.finfo(float).eps * root))
             continue
         back, forth = (partial(chain.product, t=t, transposed=transposed) for transposed in (True, False))
-        bounds = norm_bounds(back, forth, drawn(VECTORS), failing, WIDTH)
-        rounding = _of_rounding(chain, bounds, t, driven.steps)
+        lower, vector = norm_bounds(back, forth, drawn(VECTORS), failing, WIDTH)
+        rounding = _of_rounding(chain, vector, t, driven.steps)
         value, wrong = frobenius[t]
-        zero = np.isneginf(bounds.log_upper)
-        rows.append((bounds.log_lower, np.where(zero, 0.0, WIDTH + rounding), value, wrong + rounding))
+        rows.append((lower, np.where(np.isneginf(lower), 0.0, WIDTH + rounding), value, wrong + rounding))
     columns = (np.stack(column, axis=1) for column in zip(*rows, strict=True))
     return tuple(np.where(known[:, None], values, np.nan) for values in columns)
 
@@ -198,9 +197,9 @@ def _frobenius_norms(chain: Chain, times: Index, probes: Tensor, failing: float)
     return found
 
 
-def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int) -> Real:
+def _of_rounding(chain: Chain, vector: Tensor, t: int, steps: int) -> Real:
     """Return the error of ln σ at first order: Σ_s ‖J_{s+1}ᵀ … J_Tᵀ u‖ ‖E_s‖ ‖J_{s−1} … J_{t+1} v‖ / σ."""
-    u = found.vector.unsqueeze(-1)
+    u = vector.unsqueeze(-1)
     ends = list(chain.passed(u, range(steps, t, -1), transposed=True))
     before = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in ends]
     v = ends[-1][0] / vector_norm(ends[-1][0], dim=1, keepdim=True).clamp_min(torch.finfo(u.dtype).tiny)
