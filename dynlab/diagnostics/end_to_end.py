@@ -29,7 +29,7 @@ SINGULAR = "-inf where a Jacobian is exactly singular"
 OF_TIME = (schema.SAMPLE, schema.TIME)
 OF_MODE = (*OF_TIME, schema.MODE)
 # In the order in which they are computed: dimensions, long name, why a value is not finite.
-VARIABLES = {
+VARIABLES: dict[str, tuple[Any, ...]] = {
     "log_singular_value": (
         OF_MODE,
         "ln σ, singular values of ∂h_t/∂h_0",

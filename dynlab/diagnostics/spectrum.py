@@ -51,7 +51,7 @@ VARIABLES = {
 }
 
 ARRAYS = 3  # of the size of all of its Jacobians that a sample's take
-TIMES = 64
+TIMES = 256
 WORK = 1.3e10  # the cubes of the sizes of all diagonal blocks: half a minute on two cores
 LEAST = 64**3  # of it a Jacobian: what a small one takes beside its eigenvalues
 

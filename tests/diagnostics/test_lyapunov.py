@@ -1,5 +1,7 @@
 """Lyapunov exponents against closed forms, exact identities, published values and a computation in many digits."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -8,9 +10,10 @@ from products import driven_by, random_products
 
 import problems
 from dynlab import schema
+from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.numerics.frame import random_frame
-from dynlab.systems import create, frozen
+from dynlab.systems import create, from_function, frozen
 from dynlab.systems.textbook import LinearMap
 from dynlab.trajectories.simulation import simulate
 
@@ -173,3 +176,21 @@ def test_an_orbit_without_input_leaves_the_unstable_fixed_point_at_0_unless_it_s
     assert (off < 1e-4).all()
     ds = lyapunov(system, np.zeros((600, 1)), initial_state=[0.0, 0.0])
     np.testing.assert_allclose(ds["exponent"][0], np.log([1.5, 0.5]), atol=1e-12)
+
+
+# Every multiplier of where these end is 0, so that their exponents are −∞.
+SUPERATTRACTING = [lambda h, x: 2 * h * (1 - h), lambda h, x: 0.7 + (h - 0.7) ** 3]
+
+
+@pytest.mark.parametrize("step", SUPERATTRACTING)
+def test_exponents_at_a_superattracting_end_are_bounded_from_above_only(step):
+    system, start = from_function(step, state_size=1), 0.3
+    ds = lyapunov(system, steps=200, initial_state=[start])
+    value = ds["exponent"].values[0, 0]
+    assert value == -np.inf or (value < -10 and ds["exponent_error"].values[0, 0] == np.inf)
+    if value > -np.inf:
+        told = float(re.search(r"is at most −([\d.]+) nat/step", ds.attrs["verdict"])[1])
+        assert -value * (1 - 1e-3) < told <= -value
+    for limit in (-100.0, -1.0):
+        judged = eigenvalue_bounds(system, np.zeros((200, 0)), initial_state=[start], max_exponent=limit)
+        assert judged["outcome"].item() in ("holds", "undecided" if limit < -10 else "holds")

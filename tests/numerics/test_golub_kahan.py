@@ -1,10 +1,11 @@
-"""Bounds of the largest singular value from products with random vectors, against singular values that are known."""
+"""The largest singular value of large matrices, from products with vectors, against singular values that are known."""
 
 import numpy as np
 import pytest
 import torch
 
 from dynlab.numerics.golub_kahan import norm_bounds
+from dynlab.numerics.singular_values import ALL_UP_TO, norm
 
 N = 60
 SPECTRA = {
@@ -57,3 +58,21 @@ def test_an_upper_bound_fails_as_rarely_as_stated():
 
 def test_a_matrix_of_zeros_has_no_norm():
     assert np.isneginf(bounds_of(np.zeros(N), 2)[1][0]).all()
+
+
+LARGE = ALL_UP_TO + 44
+KINDS = {
+    "random": lambda rng: rng.standard_normal((LARGE, LARGE)),
+    "orthogonal": lambda rng: np.linalg.qr(rng.standard_normal((LARGE, LARGE)))[0],
+    "of rank one": lambda rng: np.outer(rng.standard_normal(LARGE), rng.standard_normal(LARGE)),
+    "nilpotent": lambda rng: np.eye(LARGE, k=1),
+    "nearly equal": lambda rng: np.diag([1, 1 - 1e-13, 1 - 1e-9, *rng.uniform(0, 1, LARGE - 3)]),
+    "graded": lambda rng: np.geomspace(1, 1e-200, LARGE)[:, None] * rng.standard_normal((LARGE, LARGE)),
+    "huge": lambda rng: 1e200 * rng.standard_normal((LARGE, LARGE)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_norm_of_a_large_matrix_is_the_largest_of_all_singular_values(kind):
+    matrix = KINDS[kind](np.random.default_rng(0))
+    assert norm(matrix) == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-9)

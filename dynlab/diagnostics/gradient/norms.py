@@ -1,6 +1,6 @@
 """The norms of ∂h_T/∂h_t at many t: from products of Jacobians, and of large states from products with vectors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.golub_kahan import norm_bounds
 from dynlab.numerics.graded_product import KNOWN, number_from, resolved
 from dynlab.numerics.plain_product import FAILING, log_norms, plain_products, plain_singular_values
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.threads import in_threads, slices
 from dynlab.program.jacobian import Operator
 from dynlab.progress import through
 from dynlab.trajectories.driven import NUMBERS_AT_ONCE, Driven
@@ -106,9 +106,14 @@ class Chain:
                 self._kept += [block[:, index] for index in range(rounding.shape[1])]
         self.rounding = torch.cat(found, dim=1)  # (sample, step), of each Jacobian and its products with vectors
 
-    def operators(self, steps: Sequence[int]) -> Iterable[Operator]:
-        """Return ∂h_t/∂h_{t−1} for each t of `steps`."""
-        return [self._kept[t - 1] for t in steps] if self._kept else self._made(steps)
+    def operators(self, steps: Sequence[int]) -> Iterator[Operator]:
+        """Yield ∂h_t/∂h_{t−1} for each t of `steps`."""
+        if self._kept:
+            yield from (self._kept[t - 1] for t in steps)
+            return
+        for some in slices(len(steps), self._at_once):
+            (block,) = self._driven.operators(steps[some], self._at_once)
+            yield from (block[:, index] for index in range(len(steps[some])))
 
     def product(self, vectors: Tensor, t: int, transposed: bool) -> tuple[Tensor, Tensor]:
         """Return ∂h_T/∂h_t, or its transpose, times vectors, and the logarithms of what multiplies each."""
@@ -126,12 +131,6 @@ class Chain:
             log_scale = log_scale + torch.where(size > 0, size, 1).log()
             vectors = vectors / torch.where(size > 0, size, 1).unsqueeze(1)
             yield vectors, log_scale
-
-    def _made(self, steps: Sequence[int]) -> Iterator[Operator]:
-        for start in range(0, len(steps), self._at_once):
-            some = steps[start : start + self._at_once]
-            (block,) = self._driven.operators(some, len(some))
-            yield from (block[:, index] for index in range(len(some)))
 
 
 def large_norms(driven: Driven, times: Index, seed: int) -> dict[str, NDArray[Any]]:
