@@ -10,7 +10,7 @@ from .options import ANYTHING, COUNT
 @click.option(
     "--times",
     type=COUNT,
-    help="How many steps of each sequence are linearised, evenly spaced.  [default: 64, of large states fewer]",
+    help="How many steps of each sequence are linearised, evenly spaced.  [default: 256, of large states fewer]",
 )
 @click.option(
     "--no-conditions", is_flag=True, help="Leave out the eigenvalues' conditions and the departure from normality."

@@ -165,11 +165,9 @@ def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flo
 
 
 def _in_words(lower: Real, upper: Real) -> str:
-    """The box: "|h_i| ≤ 1", "−1 ≤ h_i ≤ 2", or how wide it is where its sides differ."""
-    if np.ptp(lower) == np.ptp(upper) == 0:
-        if lower[0] == -upper[0]:
-            return f"|h_i| ≤ {number(upper[0])}"
-        return f"{number(lower[0])} ≤ h_i ≤ {number(upper[0])}"
+    """The box: "|h_i| ≤ 1", or how wide it is and around what."""
+    if np.ptp(upper) == 0 and (lower == -upper).all():
+        return f"|h_i| ≤ {number(upper[0])}"
     return f"with sides of {interval(upper - lower)} around {place((lower + upper) / 2)}"
 
 

@@ -29,7 +29,7 @@ SINGULAR = "-inf where a Jacobian is exactly singular"
 OF_TIME = (schema.SAMPLE, schema.TIME)
 OF_MODE = (*OF_TIME, schema.MODE)
 # In the order in which they are computed: dimensions, long name, why a value is not finite.
-VARIABLES = {
+VARIABLES: dict[str, tuple[Any, ...]] = {
     "log_singular_value": (
         OF_MODE,
         "ln σ, singular values of ∂h_t/∂h_0",
@@ -67,6 +67,7 @@ VARIABLES = {
         "bound on the error of that mean logarithm",
         "inf where there is no bound",
     ),
+    "length": (*LENGTH, ""),
 }
 METHOD = (
     "The product is one matrix where that resolves all modes of a sample. The bound of its error comes from random "
@@ -149,12 +150,11 @@ def end_to_end(
     diverged = DIVERGED * bool((~driven.last.isfinite()).any())
     return schema.result(
         system,
-        {name: (dims, found[name], words) for name, (dims, words, _) in VARIABLES.items()}
-        | ({"length": (LENGTH[0], found["length"], *LENGTH[1:])} if driven.after else {}),
+        {name: (dims, found[name], *words) for name, (dims, *words, _) in VARIABLES.items() if name in found},
         settings=driven.settings | {"times": times},
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(steps)},
-        reasons=reasons_with({name: row[2] for name, row in VARIABLES.items()}, diverged, driven.after),
+        reasons=reasons_with({name: row[-1] for name, row in VARIABLES.items()}, diverged, driven.after),
         verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds),
     )
 
@@ -177,7 +177,7 @@ def _along(driven: Driven, steps: Index, seed: int) -> dict[str, NDArray[Any]]:
             graded = _by_graded_products(driven.of(rest), steps, seed, value[rest], error[rest])
         for plain, each in zip(found, graded, strict=True):
             plain[rest] = each
-    return dict(zip(VARIABLES, found, strict=True))
+    return dict(zip(VARIABLES, found, strict=False))
 
 
 def _by_plain_products(driven: Driven, steps: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
@@ -217,10 +217,8 @@ def _by_graded_products(driven: Driven, steps: Index, seed: int, values: Real, e
         if t in steps:
             value = log_singular_values(product.scales().cpu().numpy(), product.rows.cpu().numpy())
             wrong = product.error().cpu().numpy()
-            place = len(found)
-            of_plain = values[:, place], errors[:, place]
-            sharper = ~np.isnan(of_plain[0]) & (of_plain[1] < wrong)
-            value, wrong = np.where(sharper, of_plain, (value, wrong))
+            of_plain = values[:, len(found)], errors[:, len(found)]
+            value, wrong = np.where(~np.isnan(of_plain[0]) & (of_plain[1] < wrong), of_plain, (value, wrong))
             with np.errstate(invalid="ignore"):  # −∞ + ∞ of what is not known
                 above = value + wrong
             upper = np.minimum.accumulate(np.where(np.isnan(above), np.inf, above), axis=-1)
@@ -271,10 +269,9 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     n = last.sizes[schema.MODE]
     if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps:,}."
-    size = sized(last["log_singular_value"].values[:, 0])
-    text = f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}."
-    text += f" {surviving(last['surviving'].values, n)}."
-    resolved_modes = last["resolved"].values
-    if (resolved_modes == n).all():
-        return text + (f" All {n:,} are known." if n > 1 else " It is known.")
-    return f"{text} Rounding leaves {ranged(resolved_modes, 0)} of {n:,} known."
+    known = last["resolved"].values
+    rest = f"All {n:,} are" if (known == n).all() else f"Rounding leaves {ranged(known, 0)} of {n:,}"
+    return (
+        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is "
+        f"{sized(last['log_singular_value'].values[:, 0])}. {surviving(last['surviving'].values, n)}. {rest} known."
+    )

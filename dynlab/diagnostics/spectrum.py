@@ -24,19 +24,39 @@ METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ giv
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 NAMES = ("eigenvalue", "eigenvalue_error", "condition", "departure_from_normality")
 RATES = ("flow_eigenvalue", "flow_eigenvalue_error")
-REASONS = dict.fromkeys((*NAMES[:2], *RATES, "spectral_radius", "spectral_abscissa"), NOT_COMPUTED) | {
-    "condition": "inf where left and right eigenvectors are orthogonal: a defective eigenvalue; " + NOT_COMPUTED,
-    "departure_from_normality": "NaN where the Jacobian is zero or not finite",
+EACH, MODE = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
+DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective eigenvalue; "
+# name: dimensions, long name, units, why a value is not finite
+VARIABLES = {
+    "eigenvalue": (MODE, "eigenvalue μ of ∂h_t/∂h_{t−1}", schema.ONE, NOT_COMPUTED),
+    "eigenvalue_error": (MODE, "bound on the error of μ", schema.ONE, NOT_COMPUTED),
+    "spectral_radius": (EACH, "spectral radius of ∂h_t/∂h_{t−1}", schema.ONE, NOT_COMPUTED),
+    "spectral_radius_error": (EACH, "bound on the error of the spectral radius", schema.ONE, NOT_COMPUTED),
+    "condition": (MODE, "condition of the eigenvalue", schema.ONE, DEFECTIVE + NOT_COMPUTED),
+    "departure_from_normality": (
+        EACH,
+        "departure from normality of ∂h_t/∂h_{t−1}",
+        schema.ONE,
+        "NaN where the Jacobian is zero or not finite",
+    ),
+    "flow_eigenvalue": (MODE, "eigenvalue of the flow's Jacobian", schema.PER_SECOND, NOT_COMPUTED),
+    "flow_eigenvalue_error": (
+        MODE,
+        "bound on the error of the flow's eigenvalue",
+        schema.PER_SECOND,
+        NOT_COMPUTED,
+    ),
+    "spectral_abscissa": (EACH, "spectral abscissa of the flow's Jacobian", schema.PER_SECOND, NOT_COMPUTED),
+    "length": (*LENGTH, ""),
 }
 
 ARRAYS = 3  # of the size of all of its Jacobians that a sample's take
-TIMES = 64
+TIMES = 256
 WORK = 1.3e10  # the cubes of the sizes of all diagonal blocks: half a minute on two cores
 LEAST = 64**3  # of it a Jacobian: what a small one takes beside its eigenvalues
 
 EPS = float(np.finfo(np.float64).eps)
 ROUNDED = 1e-10  # a radius as near to 1 as its error and as this is told as 1
-COARSE = 5e-4  # of the radius: an error that changes what is printed of it
 STORED = EPS  # times the size of J: an orthogonal matrix as it is stored is no nearer to one
 
 
@@ -114,11 +134,11 @@ def spectrum(
     step_size = system.step_size if isinstance(system, Euler) else None
     ds = schema.result(
         system,
-        _table(found),
+        {name: (dims, found[name], *words) for name, (dims, *words, _) in VARIABLES.items() if name in found},
         settings=driven.settings | {"times": chosen, "conditions": conditions, "step_size": step_size},
         method=METHOD if step_size is None else METHOD_FLOW,
         coords={schema.TIME: schema.time_coordinate(steps)},
-        reasons=reasons_with(REASONS, driven.after),
+        reasons=reasons_with({name: row[-1] for name, row in VARIABLES.items()}, driven.after),
         verdict=lambda ds: _verdict(ds, driven.steps, inputs_description) + of_lengths(ds),
     )
     if times is None and len(steps) != min(TIMES, driven.steps):
@@ -143,7 +163,20 @@ def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[s
         return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
 
     joined = in_threads(work, samples, 8 * ARRAYS * n * n * len(steps))
-    return dict(zip((*NAMES[: 2 + 2 * conditions], *RATES * (of is not driven.system)), joined, strict=True))
+    names = (*NAMES[: 2 + 2 * conditions], *RATES * (of is not driven.system))
+    return _with_radius(dict(zip(names, joined, strict=True)))
+
+
+@np.errstate(invalid="ignore")
+def _with_radius(found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the values with the spectral radius and its error, and with the spectral abscissa of a flow."""
+    sizes, errors = np.abs(found["eigenvalue"]), found["eigenvalue_error"]
+    radius = sizes.max(axis=-1)
+    off = np.maximum((sizes + errors).max(axis=-1) - radius, radius - (sizes - errors).max(axis=-1))
+    found |= {"spectral_radius": radius, "spectral_radius_error": off}
+    if "flow_eigenvalue" in found:
+        found["spectral_abscissa"] = found["flow_eigenvalue"].real.max(axis=-1)
+    return found
 
 
 def _of_stack(system: Map, blocks: Sequence[int], stack: Real, wrong: Real, conditions: bool) -> list[NDArray[Any]]:
@@ -169,56 +202,27 @@ def _departure_from_normality(matrices: Real) -> Real:
     return np.asarray(commutator / (scaled**2).sum(axis=(-2, -1)))
 
 
-@np.errstate(invalid="ignore")
-def _table(found: dict[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
-    each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
-    sizes, errors = np.abs(found["eigenvalue"]), found["eigenvalue_error"]
-    radius = sizes.max(axis=-1)
-    off = np.maximum((sizes + errors).max(axis=-1) - radius, radius - (sizes - errors).max(axis=-1))
-    found = found | {"spectral_radius": radius, "spectral_radius_error": off}
-    if "flow_eigenvalue" in found:
-        found["spectral_abscissa"] = found["flow_eigenvalue"].real.max(axis=-1)
-    table: dict[str, tuple[Any, ...]] = {
-        "eigenvalue": (mode, "eigenvalue μ of ∂h_t/∂h_{t−1}"),
-        "eigenvalue_error": (mode, "bound on the error of μ"),
-        "spectral_radius": (each, "spectral radius of ∂h_t/∂h_{t−1}"),
-        "spectral_radius_error": (each, "bound on the error of the spectral radius"),
-        "condition": (mode, "condition of the eigenvalue"),
-        "departure_from_normality": (each, "departure from normality of ∂h_t/∂h_{t−1}"),
-        "flow_eigenvalue": (mode, "eigenvalue of the flow's Jacobian", schema.PER_SECOND),
-        "flow_eigenvalue_error": (mode, "bound on the error of the flow's eigenvalue", schema.PER_SECOND),
-        "spectral_abscissa": (each, "spectral abscissa of the flow's Jacobian", schema.PER_SECOND),
-        "length": LENGTH,
-    }
-    return {name: (dims, found[name], *words) for name, (dims, *words) in table.items() if name in found}
-
-
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     """The radius, in how many of the Jacobians it exceeds 1, and the flow's real parts."""
     there = within(ds)
-    radius, wrong = ds["spectral_radius"].values[there], ds["spectral_radius_error"].values[there]
+    radius, wrong = (ds[name].values[there] for name in ("spectral_radius", "spectral_radius_error"))
     finite, known = np.isfinite(radius), schema.known(ds, "spectral_radius").values[there]
     looked = some_of(there.shape[1], steps, described)
     if not finite.any():
         return f"No Jacobian of {looked} is finite: the trajectories diverge."
     stored = 0.0 if "flow_eigenvalue" in ds else STORED * ds.sizes[schema.MODE]  # of Euler's I + εA the I is exact
-    values, wrongs = (ds[name].values[there][finite] for name in ("eigenvalue", "eigenvalue_error"))
-    sizes, errors = np.abs(values), np.maximum(wrongs, stored)
+    sizes, errors = np.abs(ds["eigenvalue"].values[there][finite]), ds["eigenvalue_error"].values[there][finite]
+    errors = np.maximum(errors, stored)
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
-    size = "is not known"
-    if known.any():
-        clean = np.where(np.abs(radius - 1) <= np.minimum(wrong, ROUNDED), 1, radius)[known]
-        size = f"is {ranged(clean, 4, near_one).replace(' (', ' in the median (')}"
-        size += "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
-        most = float(wrong[known].max())
-        size += f" (errors up to {at_most(most, 2)})" if most > COARSE * float(radius[known].max()) else ""
+    told = np.where(np.abs(radius - 1) <= np.minimum(wrong, ROUNDED), 1, radius)[known]
+    text = f"Over {looked}, the spectral radius of ∂h_t/∂h_{{t−1}} is {ranged(told, 4, near_one)}"
+    text = text.replace(" (range", " in the median (range")
+    text += "" if known.all() else f" in the {share(known.mean())} of the Jacobians where it is known"
     count = "" if finite.all() else f"{above.size:,} finite ones of "
-    undecided = int((~above & ~below).sum())
-    open_ = f"; in {'all' if undecided == above.size else f'{undecided:,}'} that is undecided" if undecided else ""
-    return (
-        f"Over {looked}, the spectral radius of ∂h_t/∂h_{{t−1}} {size}. It exceeds 1 in {share(above.mean())} of the "
-        f"{count}{counted(finite.size, 'Jacobian')}{open_}.{_flow(ds, bool(above.any()))}"
-    )
+    text += f". It exceeds 1 in {share(above.mean())} of the {count}{counted(finite.size, 'Jacobian')}"
+    if undecided := int((~above & ~below).sum()):
+        text += f"; in {'all' if undecided == above.size else f'{undecided:,}'} that is undecided"
+    return f"{text}.{_flow(ds, bool(above.any()))}"
 
 
 def _flow(ds: xr.Dataset, grows: bool) -> str:

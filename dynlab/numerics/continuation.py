@@ -14,9 +14,8 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from dynlab.numerics.arrays import Real as Vector
 
 MAX_NEWTON = 12
 SETTLED = 1e-13  # times max(1, ‖z‖): a Newton step so small changes nothing more

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab.numerics.arrays import Complex, Real
-from dynlab.numerics.block_triangular import coupled, parts_of
 from dynlab.numerics.eigenvalue_discs import UNIT, attempted, discs, eigenvectors
 from dynlab.numerics.eigenvalue_sets import matched, order
+from dynlab.numerics.eigenvectors import coupled, parts_of
 from dynlab.numerics.threads import in_threads
 
 METHOD = (  # for the methods of diagnostics

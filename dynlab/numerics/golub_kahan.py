@@ -13,7 +13,6 @@ SIAM J. Matrix Anal. Appl. 13 (1992), theorem 4.1.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -25,31 +24,16 @@ from dynlab.numerics.arrays import Real
 Product = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
-@dataclass(frozen=True)
-class NormBounds:
-    """What is known of ln σ, the largest singular value's logarithm.
-
-    Attributes
-    ----------
-    log_lower, log_upper : ndarray, shape (sample,)
-        Before rounding; the upper one holds but for the probability that was asked for. Both −inf of a zero matrix.
-    vector : Tensor, shape (sample, n)
-        Of length 1, whose image has the length of the lower bound.
-    """
-
-    log_lower: Real
-    log_upper: Real
-    vector: Tensor
-
-
 def steps_for(size: int, vectors: int, failing: float, width: float) -> int:
     """Return after how many steps the bounds are `width` apart, but for a probability of `failing`."""
     epsilon = -math.expm1(-2 * width)
     return math.ceil((math.log(1.648 * math.sqrt(size)) - math.log(failing) / vectors) / math.sqrt(epsilon) / 2 + 0.5)
 
 
-def norm_bounds(image: Product, preimage: Product, start: Tensor, failing: float, width: float) -> NormBounds:
-    """Return bounds of ‖A‖₂.
+def norm_bounds(image: Product, preimage: Product, start: Tensor, failing: float, width: float) -> tuple[Real, Tensor]:
+    """Return a lower bound of ln ‖A‖₂ before rounding, (sample,), and a vector (sample, n) whose image has that length.
+
+    The logarithm is at most `width` larger but for a probability of `failing`; the bound is −inf of a zero matrix.
 
     Parameters
     ----------
@@ -82,8 +66,7 @@ def norm_bounds(image: Product, preimage: Product, start: Tensor, failing: float
     best = torch.from_numpy(logs.argmax(axis=1))
     rows = torch.arange(len(best))
     basis = torch.stack(left, dim=-1)[rows, :, best]
-    lower = logs.max(axis=1)
-    return NormBounds(lower, lower + width, (basis @ vectors[rows, best, 0].unsqueeze(-1)).squeeze(-1))
+    return logs.max(axis=1), (basis @ vectors[rows, best, 0].unsqueeze(-1)).squeeze(-1)
 
 
 def _orthogonal(vectors: Tensor, basis: list[Tensor]) -> tuple[Tensor, Tensor]:

@@ -107,20 +107,16 @@ def _ascended(a: Real, b: Real, start: Real) -> Real:
     """The best orthogonal C on the way up from each start, and of those the best, shape (..., r, r)."""
     c, value = start, _product(a, b, start)
     best, highest = c, value
-    step = np.full(value.shape, FIRST_STEP)
     before, slope_before = c, np.zeros_like(c)
-    for turn in range(ASCENT_STEPS):
+    for _ in range(ASCENT_STEPS):
         slope = a @ c @ b.mT + a.mT @ c @ b
         slope = (slope - c @ slope.mT @ c) / 2
         if np.abs(slope).max(initial=0) < SETTLED:
             break
-        if turn:
-            moved, changed = c - before, slope - slope_before
-            cross = np.abs((moved * changed).sum(axis=(-2, -1)))
-            square = ((moved if turn % 2 else changed) ** 2).sum(axis=(-2, -1))
-            over, under = (square, cross) if turn % 2 else (cross, square)
-            step = np.divide(over, under, out=np.full_like(over, FIRST_STEP), where=under > 0)
-            step = np.clip(step, SMALLEST_STEP, LARGEST_STEP)
+        moved, changed = c - before, slope - slope_before
+        cross = np.abs((moved * changed).sum(axis=(-2, -1)))
+        step = np.divide((moved**2).sum(axis=(-2, -1)), cross, out=np.full_like(cross, FIRST_STEP), where=cross > 0)
+        step = np.clip(step, SMALLEST_STEP, LARGEST_STEP)
         before, slope_before = c, slope
         left, _, right = np.linalg.svd(c + step[..., None, None] * slope)
         c = left @ right

@@ -34,7 +34,6 @@ LARGE = 2.0**100  # norms are kept between 1/LARGE and LARGE by powers of two
 UNSEEN = 2.0**400  # a step that goes beyond it may underflow to what has few digits: of that nothing is said
 FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
 ENOUGH = 1e-7  # error of a logarithm beyond which a graded product is made as well
-ALONE = 96  # states from which on the largest eigenvalue alone takes less time than all
 ROUNDINGS = 8.0  # of n ε tr G: what a Gram matrix and its reduction to tridiagonal form round, with a margin
 
 
@@ -127,25 +126,13 @@ def log_norms(products: PlainProducts) -> Real:
     gram = matrix @ matrix.mT
     gram[~known] = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
     squares = gram.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
-    largest = _largest_eigenvalues(gram).clamp(min=0)
+    largest = torch.linalg.eigvalsh(gram)[..., -1].clamp(min=0)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * squares / largest
     columns = []
     for square, share in ((largest, rounding), (squares, rounding * largest / squares)):
         value = square.log() / 2 + products.log_scale
         columns += [value, share + _of_logarithm(products.error, square.sqrt(), value)]
     return np.asarray(torch.where(known, torch.stack(columns), torch.nan))
-
-
-def _largest_eigenvalues(gram: Tensor) -> Tensor:
-    """Return the largest eigenvalue of symmetric matrices (..., n, n); of large ones it alone is computed."""
-    n = gram.shape[-1]
-    if n < ALONE:
-        return torch.linalg.eigvalsh(gram)[..., -1]
-    from scipy.linalg import eigvalsh  # here, since it takes a tenth of a second to import
-
-    last = [n - 1, n - 1]
-    found = [eigvalsh(each, subset_by_index=last, check_finite=False)[0] for each in gram.reshape(-1, n, n).numpy()]
-    return torch.tensor(found, dtype=gram.dtype).reshape(gram.shape[:-2])
 
 
 def plain_singular_values(products: PlainProducts) -> tuple[Real, Real, Real]:

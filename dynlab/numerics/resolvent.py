@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import rsf2csf, schur
 
 from dynlab.numerics.arrays import Complex, Index, Real
-from dynlab.numerics.block_triangular import parts_of
+from dynlab.numerics.eigenvectors import parts_of
 from dynlab.numerics.threads import cores, in_threads, one_thread_each, slices
 from dynlab.progress import through
 

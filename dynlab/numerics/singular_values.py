@@ -6,15 +6,13 @@ The singular values of a graded product e^d T have logarithms however many order
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dgejsv
 
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.threads import in_threads
 
 ALL_UP_TO = 256  # rows: of a larger matrix the norm is found by products with vectors
 RESIDUAL = 1e-10  # relative, of the square of the norm of a large matrix
-
-Real = NDArray[np.float64]
 
 
 def norm(matrix: Real) -> float:

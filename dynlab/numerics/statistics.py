@@ -95,11 +95,7 @@ def combined_errors(
 def errors_between(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the standard deviation between samples, for each of them; NaN for one sample alone."""
     finite = np.isfinite(exponents)
-    count = finite.sum(axis=0)
-    values = np.where(finite, exponents, 0.0)
-    mean = values.sum(axis=0) / np.maximum(count, 1)
-    squares = (np.where(finite, exponents - mean, 0.0) ** 2).sum(axis=0)
-    deviation = np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
+    deviation = np.ma.masked_invalid(exponents).std(axis=0, ddof=1).filled(np.nan)
     return np.where(finite, deviation, np.nan)
 
 

@@ -55,16 +55,6 @@ def test_a_vector_that_is_not_told_from_another_is_not_determined(matrix, determ
     assert np.isfinite(ds["exponent"]).all()
 
 
-def test_a_subspace_is_known_where_its_vectors_are_not():
-    """A plane that rotates and grows, and a line that decays, 30° above it."""
-    S = np.array([[1.0, 0.0, np.cos(np.pi / 6)], [0.0, 1.0, 0.0], [0.0, 0.0, np.sin(np.pi / 6)]])
-    inner = scipy.linalg.block_diag([[0.6, -1.2], [1.2, 0.6]], [[0.5]])
-    ds = covariant_vectors(LinearMap((S @ inner @ np.linalg.inv(S)).tolist()), steps=300)
-    assert ds["determined"].values.tolist() == [[0, 0, 1]]
-    np.testing.assert_allclose(ds["angle"], np.pi / 6, rtol=1e-12)
-    assert float(ds["angle_difference"].item()) < 1e-12
-
-
 def test_henons_unstable_vector_is_that_of_a_power_iteration():
     """Any vector carried forward aligns with it, one carried back by the inverse Jacobians with the stable one."""
     transients = {"transient": 500, "backward_transient": 500}

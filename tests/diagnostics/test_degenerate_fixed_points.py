@@ -8,7 +8,7 @@ from torch import nn
 
 from dynlab.checkpoints import from_module
 from dynlab.diagnostics.fixed_points import fixed_points, rounds
-from dynlab.systems import Euler, create, from_function
+from dynlab.systems import create, from_function
 from dynlab.zoo import load
 from problems import vanilla
 
@@ -20,14 +20,6 @@ def test_a_multiple_root_is_one_point_that_is_not_isolated(center, power):
     assert (ds["dimension"].item(), ds["stable"].item()) == (1, -1)
     assert abs(ds["fixed_point_state"].item() - center) < 1e-2
     assert abs(ds["eigenvalue"].item() - 1) <= ds["eigenvalue_error"].item()
-
-
-@pytest.mark.parametrize("beyond, count", [(0.0, 1), (1e-8, 3)])
-def test_the_pitchfork_of_lorenz(beyond, count):
-    ds = fixed_points(Euler(create("lorenz", rho=1 + beyond), 1e-3))
-    assert ds["status"].values.tolist() == (["fixed point"] * 3 if beyond else ["not isolated"])
-    aside = np.sqrt(8 / 3 * beyond)
-    np.testing.assert_allclose(np.ptp(ds["fixed_point_state"].values[:, 0]), 2 * aside, rtol=1e-3, atol=1e-12)
 
 
 @pytest.mark.parametrize("gain", [0.95, 5.0])

@@ -4,11 +4,15 @@ import math
 
 import numpy as np
 import pytest
-import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dynlab as dl
+from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, judged, overall
 from dynlab.systems import Euler, create
 from problems import CRITICAL_STEP_DIFF, MODULUS_DIFF, PLANAR
+
+INF, NAN = np.inf, np.nan
 
 
 def outcome(ds, name):
@@ -59,28 +63,6 @@ def test_the_real_part_is_the_flows_and_the_modulus_the_maps(step_size, modulus)
     assert outcome(ds, "max_modulus") == expected
 
 
-@pytest.mark.parametrize(
-    "beyond, skew, expected",
-    [
-        (1e-9, 0.0, "violated"),
-        (-1e-9, 0.0, "holds"),
-        (2e-16, 0.0, "at the bound"),
-        (-1e-9, 1e4, "at the bound"),
-        (1e-5, 1e4, "violated"),
-    ],
-)
-def test_within_its_own_error_a_modulus_is_at_the_bound(beyond, skew, expected):
-    """[[1 + δ, s], [0, 1/2]], turned so that it has no zero: λ = 1 + δ has the condition √(1 + 4 s²)."""
-    turn = torch.tensor([[0.8, -0.6], [0.6, 0.8]], dtype=torch.float64)
-    matrix = turn @ torch.tensor([[1 + beyond, skew], [0.0, 0.5]], dtype=torch.float64) @ turn.T
-    ds = dl.eigenvalue_bounds(
-        dl.from_function(lambda h, x: h @ matrix.T, state_size=2), np.zeros((12, 0)), max_modulus=1.0
-    )
-    reach = np.finfo(float).eps * np.linalg.norm(matrix.numpy()) * math.hypot(1, 2 * skew)
-    assert reach / 10 <= number(ds, "error", "max_modulus") <= 10 * reach
-    assert outcome(ds, "max_modulus") == expected
-
-
 def test_an_orbit_that_diverges_is_undecided_or_violated_never_held():
     """h ← h² from 2: λ = 2 h_{t−1} grows beyond every float."""
     system = dl.from_function(lambda h, x: h**2, state_size=1)
@@ -89,3 +71,55 @@ def test_an_orbit_that_diverges_is_undecided_or_violated_never_held():
     assert outcome(ds, "max_modulus") == "violated"
     assert outcome(ds, "max_log_gradient") == outcome(ds, "min_log_gradient") == "undecided"
     assert "diverged" in str(ds["reason"].sel(bound="max_log_gradient").values)
+
+
+@pytest.mark.parametrize(
+    "values, errors, limit, is_upper, outcome, index",
+    [
+        ([0.5, 0.9], [0.1, 0.05], 1.0, True, HOLDS, 1),
+        ([0.5, 0.9], [0.1, 0.2], 1.0, True, AT_THE_BOUND, 1),
+        ([1.3, 1.1], [1.0, 0.05], 1.0, True, VIOLATED, 1),  # the larger one is not known to be beyond
+        ([1.3, 1.1, NAN], [0.1, 0.05, 0.1], 1.0, True, VIOLATED, 0),  # whatever the third is
+        ([0.5, NAN], [0.1, 0.1], 1.0, True, UNDECIDED, 1),
+        ([0.5, 2.0], [0.1, INF], 1.0, True, UNDECIDED, 1),
+        ([-20.5], [1.0], -20.0, False, AT_THE_BOUND, 0),
+        ([-INF], [NAN], -20.0, False, VIOLATED, 0),  # exactly zero: no error to ask for
+        ([-INF], [NAN], 20.0, True, HOLDS, 0),
+        ([INF], [NAN], 20.0, True, VIOLATED, 0),
+    ],
+)
+def test_the_outcome_and_the_number_that_shows_it(values, errors, limit, is_upper, outcome, index):
+    found = judged(np.array(values), np.array(errors), **{"high" if is_upper else "low": limit})
+    assert (found.outcome, found.index) == (outcome, (index,))
+
+
+numbers = st.floats(-1e3, 1e3)
+
+
+@given(st.lists(st.tuples(numbers, st.floats(0, 10), st.floats(-1, 1)), min_size=1, max_size=8), numbers, st.booleans())
+def test_a_true_value_within_its_error_is_never_judged_wrongly(drawn, limit, is_upper):
+    """The truth lies anywhere within the error; ``holds`` and ``violated`` must be true of it."""
+    measured, errors, places = np.array(drawn).T
+    truth = measured + 0.999 * places * errors
+    found = judged(measured, errors, **{"high" if is_upper else "low": limit})
+    keeps = truth <= limit if is_upper else truth >= limit
+    if found.outcome == HOLDS:
+        assert keeps.all()
+    elif found.outcome == VIOLATED:
+        assert not keeps[found.index]
+    else:
+        assert found.outcome == AT_THE_BOUND
+        assert abs(found.margin) <= found.error
+
+
+@pytest.mark.parametrize(
+    "outcomes, lenient, strict",
+    [
+        ([HOLDS, AT_THE_BOUND], HOLDS, UNDECIDED),
+        ([UNDECIDED, HOLDS], UNDECIDED, UNDECIDED),
+        ([UNDECIDED, VIOLATED, AT_THE_BOUND], VIOLATED, VIOLATED),
+    ],
+)
+def test_all_bounds_together(outcomes, lenient, strict):
+    assert overall(outcomes, strict=False) == lenient
+    assert overall(outcomes, strict=True) == strict

@@ -1,8 +1,6 @@
 import mpmath
 import numpy as np
 import pytest
-import scipy.special
-import scipy.stats
 from products import KINDS, driven_by, exact_log_singular_values, exact_product, random_products
 
 from dynlab.diagnostics.end_to_end import end_to_end
@@ -39,16 +37,6 @@ def test_moduli_in_multi_precision():
         got = [float(ds[name][sample]) for name in ("log_mean_modulus", "log_std_modulus")]
         assert got == pytest.approx(truth, abs=1e-8)
         assert float(ds["mean_log_modulus"][sample]) == pytest.approx(mean_log, abs=1e-8)
-
-
-def test_orthogonal_products_keep_every_length():
-    matrices = scipy.stats.ortho_group(6, seed=0).rvs(40)[None]
-    ds = driven_by(end_to_end, matrices, times=5)
-    assert np.abs(ds["log_singular_value"].values).max() < 1e-13
-    assert ds["effective_rank"].values == pytest.approx(np.full((1, 5), 6.0), abs=1e-12)
-    assert (ds["surviving"].values == 6).all()
-    assert ds["log_mean_modulus"].values == pytest.approx(np.zeros((1, 5)), abs=1e-12)
-    assert np.isnan(ds["log_std_modulus"].values).all()  # all moduli are 1: their deviation is 0
 
 
 def test_exactly_singular_jacobians():

@@ -7,8 +7,8 @@ import torch
 
 import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.rounds import share_bound, unseen_share
 from dynlab.diagnostics.modes import modes
-from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems import from_function
 
 
@@ -33,23 +33,6 @@ def test_beside_a_pitchfork_there_are_three_points_however_close(beyond):
 def test_before_a_fold_there_is_no_point_however_small_the_residual(gap):
     ds = fixed_points(scalar(lambda h, x: h + 0.1 * ((h - 0.3).square() + gap)), starts=32)
     assert ds.sizes["fixed_point"] == 0
-
-
-def test_an_lstms_far_points_are_found():
-    """i g/(1 − f) with f = σ(forget) is as large as e^forget: both stable points lie there, and a saddle between."""
-    forget = 15.0
-    lstm = torch.nn.LSTM(1, 1).double().requires_grad_(False)
-    for parameter in lstm.parameters():
-        parameter.zero_()
-    lstm.weight_hh_l0[2], lstm.bias_ih_l0[1] = 3.0, forget
-    ds = fixed_points(dl.from_module(lstm), starts=64)
-    assert ds["status"].values.tolist() == ["fixed point"] * 3
-    far = np.sort(np.abs(ds["fixed_point_state"].values[:, 1]))[1:]
-    # o tanh c = 1/2 there, so that g = tanh(3/2), i = 1/2 and 1/(1 − f) = 1 + e^forget
-    np.testing.assert_allclose(far, 0.5 * np.tanh(1.5) * (1 + np.exp(forget)), rtol=1e-6)
-    assert ds["stable"].values.tolist() == [1, 1, 0]
-    # at 0 both rows of J are multiples of (3/2, f): its eigenvalues are 3/4 + f and 0
-    assert (np.abs(ds["eigenvalue"].values[2] - [0.75 + 1 / (1 + np.exp(-forget)), 0]) < 1e-14).all()
 
 
 def test_the_flip_flop_has_27_points_for_every_command():

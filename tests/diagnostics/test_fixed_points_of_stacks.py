@@ -1,9 +1,11 @@
-"""The fixed points of stacks, searched layer by layer: all that there are, on networks where they can be counted."""
+"""The fixed points of stacks, searched layer by layer: all that there are, and the same for every diagnostic."""
 
 import numpy as np
 import pytest
 import torch
 
+from dynlab.diagnostics.bifurcation.bifurcation import fixed_points_at
+from dynlab.diagnostics.bifurcation.parameters import varied_system
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import starting_states as where
 from dynlab.diagnostics.fixed_points.rounds import search
@@ -79,3 +81,14 @@ def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_
         if partner >= 0:
             assert partners[partner] == number
             assert index[partner] == -index[number]
+
+
+def test_branches_begin_at_these_points():
+    system, inputs = stack_of("lstm", 1), np.random.default_rng(1).standard_normal((4, 50, 2))
+    points = fixed_points(system, inputs)
+    begun = fixed_points_at(varied_system(system, inputs, ("input[0]",), "zero", -1, (0.0,)), 0.0, inputs, None, 0)
+    labels = merged(np.concatenate([np.array(begun.states), points["fixed_point_state"].values]))
+    half = len(begun.states)
+    assert half > 1
+    assert sorted(labels[:half]) == sorted(labels[half:])
+    assert begun.incomplete == points.attrs.get("incomplete", "")

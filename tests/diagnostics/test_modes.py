@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from dynlab.diagnostics.modes import modes
-from dynlab.diagnostics.modes.lasting import lasting
+from dynlab.diagnostics.modes.modes import lasting
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
 from problems import Field, driven_linear, made

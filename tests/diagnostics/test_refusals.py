@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 import dynlab as dl
 from dynlab.diagnostics.geometry.tangent_map import tangent_map
@@ -17,20 +16,15 @@ ERNN = made("ernn", input_size=2, state_size=4, length=5)
 DIFF, CELL = planar_system(planar_matrix("diff")), vanilla(np.eye(2), V=np.ones((2, 2)))
 LSTM = made("lstm", input_size=1, hidden_size=2)
 HALF = dl.from_function(lambda h, x: h / 2, state_size=1)
-BESSEL = dl.from_function(lambda h, x: torch.special.i1(h), state_size=1)
 NOISE = np.random.default_rng(0).standard_normal((8, 40, 3))
 PLANE = {"parameters": ("a", "b"), "lowest": (0.0, 0.1), "highest": (1.0, 0.3), "grid": 3}
 RANGE = {"parameter": "r", "lowest": 2.0, "highest": 4.0, "values": 0}
 REFUSED = [
-    (dl.fixed_points, ERNN, {"at": [1.0, np.nan]}, "2 finite values"),
     (dl.fixed_points, ERNN, {"at": "median"}, "'zero', 'rest', 'mean'"),
     (dl.fixed_points, ERNN, {"at": "mean"}, "needs inputs"),
     (dl.fixed_points, ERNN, {"starts": np.zeros((3, 5))}, r"shape \(sample, 4\)"),
-    (dl.fixed_points, ERNN, {"slow_points": 0.0}, "must be a positive number"),
     (dl.fixed_points, ERNN, {"at_step": 7}, "the steps 0 to 4"),
-    (dl.fixed_points, ERNN, {"inputs": np.zeros((3, 1))}, "inputs of shape"),
     (dl.fixed_points, "lorenz", {"inputs": np.zeros((1, 3, 0))}, "give at="),
-    (dl.modes, "henon", {"k": 3}, "from 1 to the state's 2 dimensions, got 3"),
     (dl.geometry, CELL, {}, "Give inputs"),
     (dl.geometry, CELL, {"inputs": np.zeros((2, 5, 2)), "transient": 5}, "at least 0 and below 5, got 5"),
     (dl.geometry, CELL, {"inputs": np.zeros((2, 5, 2)), "components": 0}, "components must be at least 1"),
@@ -38,20 +32,15 @@ REFUSED = [
     (tangent_map, "henon", {"point": [0.0, 0.0], "reach": 0.0}, "positive"),
     (dl.lyapunov, "henon", {"k": 3}, "from 1 to the state's 2 dimensions, got 3"),
     (dl.lyapunov, "henon", {"steps": 10, "transient": 10}, "from 0 to below that, got 10"),
-    (dl.lyapunov, "henon", {"seconds": 10.0}, "seconds= is for a Flow"),
     (dl.lyapunov, "lorenz", {"inputs": np.zeros((5, 0))}, "A flow is solved without input"),
-    (dl.lyapunov, "lorenz", {"seconds": np.inf}, "seconds= is the length"),
     (dl.covariant_vectors, "henon", {"steps": 10, "transient": 6, "backward_transient": 4}, "got 6 at the start and 4"),
-    (dl.covariant_vectors, "lorenz", {"seconds": 1.0, "interval": 2.0}, "hold one interval"),
     (dl.bifurcation, "logistic", RANGE | {"lowest": 5.0}, "must go from a number to a larger one.*got 5.0 to 4.0"),
     (dl.bifurcation, "logistic", RANGE | {"values": 10**9}, "needs at least .* MiB, more than the 1024 MiB allowed"),
     (dl.bifurcation, "logistic", RANGE | {"observed": 1}, "one of the state's 1 coordinates"),
     (dl.parameter_plane, "henon", PLANE | {"parameters": ("a", "a")}, "two different parameters"),
     (dl.parameter_plane, "henon", PLANE | {"state": [0.0]}, "must be 2 finite numbers"),
     (dl.parameter_plane, "henon", PLANE | {"grid": 10**6}, "needs at least .* MiB, more than the 1024 MiB allowed"),
-    (dl.pseudospectrum, "henon", {"grid": 1}, "at least 2"),
     (dl.pseudospectrum, "henon", {"seconds": 1.0}, "seconds is a flow's"),
-    (dl.pseudospectrum, "henon", {"state": [np.nan, 0.0]}, "2 finite numbers"),
     (dl.pseudospectrum, LinearMap(np.eye(512).tolist()), {"max_memory": 40 * 2**20}, "512 units needs about 54 MiB"),
     (dl.phase_plane, DIFF, {"starts": [[1.0, 2.0, 3.0]]}, "pairs"),
     (dl.phase_plane, DIFF, {"steps": 0}, "1 to 1,000,000 steps, got steps=0"),
@@ -65,9 +54,7 @@ REFUSED = [
     (dl.energy, DIFF, {"step_size": 50}, "25000 s are .* times the flow's own time scale"),
     (dl.energy, DIFF, {"initial_state": [1.0]}, r"initial state must have shape \(2,\)"),
     (dl.box_bounds, vanilla([[1.0]], activation="relu"), {}, "need a box"),
-    (dl.box_bounds, CELL, {"box": [1.0, -1.0]}, "in this order"),
     (dl.box_bounds, FeedbackFlow(0, 2), {"box": 1.0}, "take the step dynlab.Euler"),
-    (dl.box_bounds, BESSEL, {"box": 1.0}, "not among dynlab's operations"),
     (dl.lyapunov_function, LSTM, {"kind": "flow"}, "is that of an Euler step"),
     (dl.lyapunov_function, DIFF, {"kind": "maps"}, "is map or flow, got 'maps'"),
     (dl.eigenvalue_bounds, HALF, {"inputs": np.zeros((9, 0))}, "set at least one of max_modulus, max_real"),

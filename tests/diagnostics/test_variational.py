@@ -47,7 +47,7 @@ def test_tangent_vectors_are_those_of_another_solver(loops):
         expected, truth = by_scipy(begin, 7.0)
         np.testing.assert_allclose(solution.state, expected, rtol=0, atol=1e-7)
         np.testing.assert_allclose(solution.vectors, truth, rtol=0, atol=1e-6)
-        assert abs(solution.totals()[-2]) < 1e-12  # it preserves volume
+        assert abs(solution.totals()[-1]) < 1e-12  # it preserves volume
         frames = Solution(loops, begin, np.eye(4), 7.0, 1e8)
         frames.to(7.0)
         diagonal = np.abs(np.diag(np.linalg.qr(truth)[1]))

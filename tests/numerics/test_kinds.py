@@ -54,19 +54,6 @@ def test_the_exact_kind(is_map, row):
     assert exact_kind(similar(matrix), is_map=is_map) == (name, stable, unstable, 0)
 
 
-@pytest.mark.parametrize(
-    "matrix, flow, name",
-    [
-        ([[0.1, -0.2], [0.2, -0.1]], True, "center"),
-        ([[-0.3, 0.1], [-0.1, -0.1]], True, "stable improper node"),  # (−0.2)² = 4 · 0.1 · 0.1
-        ([[0.6, -0.8], [0.8, 0.6]], False, "center"),
-        ([[0.1, 0.3], [0.3, 0.9]], False, "line of equilibria"),  # the multipliers 0 and 1
-    ],
-)
-def test_floats_are_the_decimal_numbers_that_they_are_written_as(matrix, flow, name):
-    assert exact_kind(matrix, not flow).name == exact_kind(np.array(matrix), not flow).name == name
-
-
 def test_exact_and_numeric_kinds_agree_wherever_the_numbers_decide():
     generator = np.random.default_rng(0)
     agreed = 0

@@ -64,12 +64,6 @@ def test_products_and_norms_lie_within_their_errors(kind):
         assert not (each > upper).any()
 
 
-@pytest.mark.parametrize("kind", ["orthogonal", "clustered", "rank one", "tiny"])
-def test_bounds_say_something_where_the_product_keeps_its_direction(kind):
-    *_, last = products_of(adversarial(kind))
-    assert log_norms(last)[1, -1, 0] < 1e-8
-
-
 def test_a_product_that_underflows_is_not_zero_for_certain():
     """diag(1, e) with e below all that is left of rounding, and then diag(0, 1e-310): the product is not zero."""
     matrices = np.broadcast_to(np.eye(N), (STEPS, N, N)).copy()

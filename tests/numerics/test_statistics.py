@@ -47,12 +47,6 @@ def test_the_kaplan_yorke_dimension_at_its_edges(exponents, size, expected):
     assert found == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize("error, known", [(0.01, False), (0.001, True), (NAN, False)])
-def test_a_largest_exponent_within_its_error_of_zero_leaves_the_dimension_undecided(error, known):
-    found = kaplan_yorke_dimension(np.array([0.01, -1.0]), np.full(2, error), np.zeros(2), 2)
-    assert np.isfinite(found) == known
-
-
 @pytest.mark.parametrize(
     "exponents, size, expected",
     [

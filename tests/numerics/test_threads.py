@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import torch
 
-from dynlab.numerics.threads import in_threads, one_torch_thread, torch_threads
+from dynlab.numerics.threads import in_threads, torch_threads
 
 LONG = 300  # seconds for what takes a hundredth of one
 
@@ -41,16 +41,6 @@ def test_after_a_block_of_one_thread_factorisations_end_and_libraries_loaded_lat
     residual, counts = json.loads(ran.stdout)
     assert residual < 1e-9
     assert set(counts) == {1}
-
-
-def test_so_many_threads_inside_a_block_and_as_before_outside():
-    before = torch.get_num_threads()
-    with torch_threads(2):
-        assert torch.get_num_threads() == 2
-        with one_torch_thread():
-            assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 2
-    assert torch.get_num_threads() == before
 
 
 def test_each_thread_of_a_pool_has_one_of_torch():

@@ -1,5 +1,3 @@
 """In which directions nearby states separate: covariant Lyapunov vectors."""
 
-from dynlab.diagnostics.covariant_vectors.ginelli_vectors import covariant_vectors
-
-__all__ = ["covariant_vectors"]
+from dynlab.diagnostics.covariant_vectors.ginelli_vectors import covariant_vectors as covariant_vectors

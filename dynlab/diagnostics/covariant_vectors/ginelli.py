@@ -6,18 +6,81 @@ Ginelli, Poggi, Turchi, Chaté, Livi and Politi, "Characterizing dynamics with c
 Lett. 99 (2007); Ginelli, Chaté, Livi and Politi, J. Phys. A 46 (2013), section 3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
+from dynlab.diagnostics.lyapunov.orbits import Flags, cut_at, inside_of
+from dynlab.diagnostics.lyapunov.variational import TOLERANCE, Solution, loops_of
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.frame import SAFETY, UNRESOLVED, random_frame
+from dynlab.numerics.frame import SAFETY, UNRESOLVED, orthonormal, random_frame
 from dynlab.progress import through
+from dynlab.systems import Flow
+from dynlab.trajectories.driven import Driven, in_float64
 
 RUNS = 2  # from other random frames and coefficients: what they agree on does not depend on these
+
+
+@dataclass(frozen=True)
+class TangentSteps:
+    """The maps of steps t = 1 … count.
+
+    Attributes
+    ----------
+    states : ndarray, shape (sample, count + 1, state)
+        h_0 … h_count.
+    length : float
+        Length of one step in steps, or in seconds.
+    rounding : float
+        Relative error of one map.
+    block : callable
+        ``block(start, stop)``, the maps of the steps start + 1 … stop, shape (sample, step, n, n).
+    cuts : callable
+        The step (sample,) at which an orbit left its bound, or was no number, inf where it did not, and whether it was
+        cut within the bound; from there on its maps are the identity. Known once all blocks were read.
+    """
+
+    states: Real
+    length: float
+    rounding: float
+    block: Callable[[int, int], Real]
+    cuts: Callable[[], tuple[Real, Flags]]
+
+    @property
+    def count(self) -> int:
+        return self.states.shape[1] - 1
+
+
+def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
+    """Return the Jacobians along driven orbits."""
+    states, inside = driven.states.double().cpu().numpy(), inside_of(driven, largest_state)
+    n = states.shape[2]
+
+    def block(start: int, stop: int) -> Real:
+        parts = driven.blocks(driven.system, np.arange(start + 1, stop + 1))
+        found = np.concatenate([in_float64(part).cpu().numpy() for part in parts], axis=1)
+        inside[:, start + 1 : stop + 1] &= np.isfinite(found).all(axis=(2, 3))
+        inside[:] = np.logical_and.accumulate(inside, axis=1)
+        return np.where(inside[:, start + 1 : stop + 1, None, None], found, np.eye(n))
+
+    return TangentSteps(states, 1.0, n * np.finfo(float).eps, block, lambda: cut_at(states, inside, largest_state))
+
+
+def steps_of_flow(system: Flow, initial: Real, count: int, interval: float, largest_state: float) -> TangentSteps:
+    """Return the solutions of the variational equation over `count` intervals, from `initial` (sample, state)."""
+    (samples, n), end = initial.shape, interval * count
+    loops = loops_of(system)
+    solutions = [Solution(loops, start, np.eye(n), end, largest_state) for start in initial]
+    matrices, states = np.empty((samples, count, n, n)), np.repeat(initial[:, None], count + 1, axis=1)
+    for sample, solution in enumerate(solutions):
+        for number in range(count):
+            solution.vectors[:] = np.eye(n)
+            solution.to(interval * (number + 1), orthonormal=False)
+            matrices[sample, number], states[sample, number + 1] = solution.vectors, solution.state
+    cut, lost = (np.array([getattr(each, name) for each in solutions]) for name in ("cut", "lost"))
+    ends = np.floor(cut / interval), lost
+    return TangentSteps(states, interval, TOLERANCE, lambda start, stop: matrices[:, start:stop], lambda: ends)
 
 
 @dataclass(frozen=True)
@@ -63,8 +126,6 @@ class Passes:
         ln R_ii of the first run after the steps first + 1 … last.
     sound : ndarray of bool, shape (sample, k)
         Which modes no step drowned in rounding, and no mode before them.
-    stretches : int
-        How many were carried forward once more.
     """
 
     def __init__(self, steps: TangentSteps, k: int, first: int, last: int, max_memory: float, seed: int) -> None:
@@ -82,43 +143,36 @@ class Passes:
             self._checkpoints.append((start, frame))
             self._kept = self._forward(frame, start, min(steps.count, start + self._at_once))
             frame = self._kept[1][-1]
-            logs.append(np.log(np.diagonal(self._kept[2][:, 0], axis1=-2, axis2=-1)))
+            logs.append(np.log(np.abs(np.diagonal(self._kept[2][:, 0], axis1=-2, axis2=-1))))
         self.log_factors = np.concatenate(logs).swapaxes(0, 1)[:, : last - first]
         self.sound = np.logical_and.accumulate(self._sound.all(axis=0), axis=1)
-        self.stretches = len(self._checkpoints) - 1
 
     def _forward(self, frame: Real, start: int, stop: int) -> tuple[Real, Real, Real]:
-        """Return maps, frames and factors (step, …): J_t Q_{t−1} = Q_t R_t with a positive diagonal."""
+        """Return maps, frames and factors (step, …): J_t Q_{t−1} = Q_t R_t."""
         maps = self.steps.block(start, stop)
-        frames, factors, eye = [frame], [], np.eye(self.k)
+        frames, factors = [frame], []
         for J in maps.swapaxes(0, 1):
-            image = J @ frames[-1]
-            Q, R = np.linalg.qr(image)
-            diagonal = np.diagonal(R, axis1=-2, axis2=-1)
-            size = np.linalg.norm(image, axis=(-2, -1))[..., None]
-            sound = np.abs(diagonal) * UNRESOLVED > SAFETY * self.steps.rounding * size
+            Q, R = orthonormal(J @ frames[-1])
+            size = np.linalg.norm(R, axis=(-2, -1))[..., None]
+            sound = np.abs(np.diagonal(R, axis1=-2, axis2=-1)) * UNRESOLVED > SAFETY * self.steps.rounding * size
             self._sound &= sound
-            sign = np.where(diagonal < 0, -1.0, 1.0)
-            frames.append(Q * sign[..., None, :])
+            frames.append(Q)
             # the rows and columns of a mode that is lost are the identity's: no others see them
-            factors.append(np.where(sound[..., None] & sound[..., None, :], R * sign[..., None], eye))
+            factors.append(np.where(sound[..., None] & sound[..., None, :], R, np.eye(self.k)))
         return maps, np.stack(frames), np.stack(factors)
 
     def back(self) -> Iterator[Stretch]:
         """Yield the covariant vectors of the window, the last stretch first: c(t − 1) ∝ R_t⁻¹ c(t), v = Q c."""
         k, samples = self.k, len(self.steps.states)
         drawn = np.triu(np.random.default_rng(self.seed).standard_normal((RUNS, 1, k, k)))
-        drawn[..., range(k), range(k)] = np.abs(drawn[..., range(k), range(k)])
         C = np.broadcast_to(drawn / np.linalg.norm(drawn, axis=-2, keepdims=True), (RUNS, samples, k, k))
         for start, frame in through(self._checkpoints[::-1]):
-            again = start != self._checkpoints[-1][0]
             stop = min(self.steps.count, start + self._at_once)
-            maps, frames, factors = self._forward(frame, start, stop) if again else self._kept
+            is_last = start == self._checkpoints[-1][0]
+            maps, frames, factors = self._kept if is_last else self._forward(frame, start, stop)
             found = [C]
             for R in factors[::-1]:
-                C = np.asarray(
-                    torch.linalg.solve_triangular(*(torch.from_numpy(each.copy()) for each in (R, C)), upper=True)
-                )
+                C = np.linalg.solve(R, C)
                 C = C / np.linalg.norm(C, axis=-2, keepdims=True)
                 found.append(C)
             count = min(self.last, stop) - start

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dynlab.diagnostics.covariant_vectors.ginelli import Passes
-from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
+from dynlab.arguments import check_positive
+from dynlab.diagnostics.covariant_vectors.ginelli import Passes, TangentSteps, steps_of_flow, steps_of_map
 from dynlab.diagnostics.covariant_vectors.variables import dataset, measured
-from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbit, followed, why_at_zero
+from dynlab.diagnostics.lyapunov.orbits import check_asked, driven_orbit, followed, why_at_zero
 from dynlab.diagnostics.lyapunov.variational import matrix_of
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
@@ -115,11 +115,9 @@ def covariant_vectors(
     >>> bool(np.allclose(np.abs(ds["vector"][0, -1, 1]), np.array([2.0, 1.0]) / 5**0.5))
     True
     """
-    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
-    check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, **of_map)
-    for name, value in (("max_memory", max_memory), ("times", times)):
-        if not value > 0:
-            raise UserError(f"{name}= must be positive, got {value}.")
+    of_map = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    check_asked(system, k, largest_state, {"seconds": seconds, "interval": interval}, of_map)
+    check_positive(max_memory=max_memory, times=times)
     count = k or system.state_size
     asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
     with one_thread_each():
@@ -127,17 +125,17 @@ def covariant_vectors(
             tangent, settings, origin = _of_flow(system, initial_state, largest_state, seconds, interval, seed)
         else:
             how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
-            how |= {"inputs_description": inputs_description}
+            how["inputs_description"] = inputs_description
             driven, _, origin = driven_orbit(system, inputs, steps, initial_state, largest_state, **how)
             tangent, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(tangent.count, transient, backward_transient)
         passes = Passes(tangent, count, first, last, max_memory, seed)
         kept, values = measured(tangent, passes, first, last, times)
     asked |= {"transient": first, "backward_transient": tangent.count - last, "steps": tangent.count}
-    unit = "intervals" if isinstance(system, Flow) else "steps"
-    words = over(last - first, inputs_description, of=tangent.count).replace("the last ", "", 1)
-    words = words.replace("steps", unit, 1) + origin
-    ds = dataset(tangent, kept, values, passes.stretches, system, settings | asked, words)
+    window = last - first
+    words = f"{window:,} intervals" if isinstance(system, Flow) else over(window, inputs_description)
+    words += f" between the transients{origin}"
+    ds = dataset(tangent, kept, values, system, settings | asked, words)
     return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
 
 

@@ -7,14 +7,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, angles_between, subspace_angles
-from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
-from dynlab.diagnostics.lyapunov.cut_orbits import none_inside
-from dynlab.diagnostics.lyapunov.variables import why_orbits_end
+from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, TangentSteps, angles_between, subspace_angles
+from dynlab.diagnostics.lyapunov.orbits import none_inside, why_cut
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, FEW_NATS, SHORTEST_BLOCK, standard_errors, sure
 from dynlab.systems import Flow, System
-from dynlab.words import agree, at_most, number, ranged, subscript
+from dynlab.words import agree, number, ranged
 
 AGREE = 1e-6  # radians between the vectors of both runs, above which they are not determined
 # The gap between two exponents must explain half of the decades of that agreement over the shorter transient: vectors
@@ -26,7 +24,7 @@ METHOD = (
     "Ginelli's method: the Jacobians carry a random frame forward, which QR makes orthonormal after every {step}, and "
     "random upper triangular coefficients are carried back through R⁻¹, twice from other random starts. A vector is "
     f"determined where both runs agree within {AGREE:g} rad at every step between the transients, and the gaps of its "
-    f"exponent to its neighbours, times the shorter transient, exceed {SEPARATED:.3g}. {{again}}Signs of exponents are "
+    f"exponent to its neighbours, times the shorter transient, exceed {SEPARATED:.3g}. Signs of exponents are "
     f"believed beyond an error that two in a thousand exceed, and where all the growth is above {FEW_NATS:g} nats"
 )
 LOST = "NaN where the orbit was cut, or rounding drowns the mode"
@@ -138,12 +136,11 @@ def dataset(
     steps: TangentSteps,
     kept: Index,
     values: dict[str, Real],
-    again: int,
     system: System,
     settings: dict[str, Any],
     averaged: str,
 ) -> xr.Dataset:
-    """Return the Dataset of `dynlab.covariant_vectors`; `again` counts stretches that were carried forward twice."""
+    """Return the Dataset of `dynlab.covariant_vectors`."""
     flow = isinstance(system, Flow)
     units = {
         "rate": schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP,
@@ -159,55 +156,39 @@ def dataset(
         },
         settings=settings | {"separated": SEPARATED},
         verdict=lambda ds: _verdict(ds, steps, averaged, settings),
-        method=METHOD.format(
-            step=f"{steps.length:.3g} s" if flow else "step",
-            again=f"{again} stretches were carried forward once more. " if again else "",
-        ),
+        method=METHOD.format(step=f"{steps.length:.3g} s" if flow else "step"),
         coords={schema.TIME: schema.time_coordinate(kept * steps.length if flow else kept, units["time"])},
         reasons={name: row[3] for name, row in VARIABLES.items()},
     )
 
 
 def _verdict(ds: xr.Dataset, steps: TangentSteps, averaged: str, settings: dict[str, Any]) -> str:
-    (cut, lost), total = steps.cuts(), ds.sizes[schema.MODE]
+    cut, lost = steps.cuts()
     inside = np.isinf(cut)
-    why = why_orbits_end(cut * steps.length, lost, settings["largest_state"], "seconds" in settings)
+    why = why_cut(cut * steps.length, lost, settings["largest_state"], "seconds" in settings)
     if not inside.any():
         return f"No vector is known over {averaged}: {none_inside(len(inside), why)}"
-    counts = ds["determined"].values[inside].sum(axis=1)
-    text = f"Over {averaged}: {ranged(counts, 0)} of {total} covariant vectors are determined{_exponents(ds)}."
-    angles = ds["median_angle"].values[inside]
+    counts, angles = ds["determined"].values[inside].sum(axis=1), ds["median_angle"].values[inside]
+    text = f"Over {averaged}: {ranged(counts, 0)} of {ds.sizes[schema.MODE]} covariant vectors are determined"
+    means = ds["exponent"].mean(schema.SAMPLE).dropna(schema.MODE).values
+    if len(means):
+        text += f"; exponents go from {number(means[0], 2)} to {number(means[-1], 2)} {ds['exponent'].attrs['units']}"
     if np.isfinite(angles).any():
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
         smallest, wrong = (ds[name].values[inside] for name in ("smallest_angle", "angle_difference"))
         least = np.nanmin(np.maximum(smallest - wrong, 0))
         text += (
-            f" The angle between the unstable subspace (dimension {dims[0]}) and the stable one (dimension {dims[1]}) "
+            f". The angle between the unstable subspace (dimension {dims[0]}) and the stable one (dimension {dims[1]}) "
             f"is {_degrees(np.nanmedian(angles))} in the median and at least {_degrees(least)}."
         )
     else:
         missing = "positive" if not ds["unstable_dimension"].values[inside].any() else "negative"
-        text += f" No exponent is {missing} beyond its error, and so there is no angle between subspaces."
-    if not counts.any():
-        text += " A longer run may determine some."
-    else:
-        residual = float(ds["covariance_residual"].where(ds["determined"] == 1).max())
-        text += f" Check: J v(t − 1) is along v(t) to {at_most(residual, 1)}."
+        text += f". No exponent is {missing} beyond its error, and so there is no angle between subspaces."
+    text += " A longer run may determine some." * (not counts.any())
     if not inside.all():
         gone = int((~inside).sum())
         text += f" {gone} of {len(inside)} orbits {why}, and {agree(gone)} left out."
     return text
-
-
-def _exponents(ds: xr.Dataset) -> str:
-    """Return the first and the last exponent that are known, means of the samples."""
-    values, units = ds["exponent"].values, ds["exponent"].attrs["units"]
-    known = np.flatnonzero(np.isfinite(values).any(axis=0))
-    if not len(known):
-        return ""
-    ends = dict.fromkeys(int(mode) for mode in known[[0, -1]])
-    said = [f"Λ{subscript(mode + 1)} is {number(float(np.nanmean(values[:, mode])), 2)}" for mode in ends]
-    return f"; {' and '.join(said)} {units}{' in the mean' * (len(values) > 1)}"
 
 
 def _degrees(angle: float) -> str:

@@ -1,5 +1,3 @@
 """Fixed points and equilibria: the search for fixed points, their verification, classification and proofs."""
 
-from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
-
-__all__ = ["fixed_points"]
+from dynlab.diagnostics.fixed_points.fixed_points import fixed_points as fixed_points

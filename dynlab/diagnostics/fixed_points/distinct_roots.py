@@ -1,4 +1,7 @@
-"""The fixed points that a search has found, each once: two computed roots within Newton's error are one."""
+"""The fixed points that a search has found, each once: two computed roots within Newton's error are one.
+
+An affine map, h → J h + c, needs no search: its fixed points are one affine set, or none.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +14,9 @@ from torch import Tensor
 from dynlab.numerics import merging
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.isolation import SEVERAL, Equations, isolation
-from dynlab.program.differentiation import step_and_error
+from dynlab.program import NoProgram
+from dynlab.program.differentiation import jacobian_and_error, step_and_error
+from dynlab.program.operations import LINEAR
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import ungated_matrices
 
@@ -21,6 +26,7 @@ AT_KINK, UNVERIFIED = "at a kink", "unverified"
 STATUSES = (FIXED, AT_KINK, NOT_ISOLATED, UNVERIFIED, SLOW)  # in the order of the Dataset
 
 NOWHERE = -1  # in place of a root's number
+ROUNDINGS = 16.0  # times n ε: of an affine map's matrix and of its value
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
 
 
@@ -156,3 +162,48 @@ def _bounded(held: Held, points: Tensor) -> tuple[Tensor, Tensor] | None:
         return found
     displacement = found[0] - points
     return displacement, found[1] + torch.finfo(points.dtype).eps * displacement.abs()
+
+
+def is_affine(held: Held) -> bool:
+    """Return whether the step's program shows that it is affine in the state; False for a step without a program."""
+    try:
+        program = held.system.program(held.input, held.t)
+    except NoProgram:
+        return False
+    varies = program.depends_on("state")
+    for number in program.needed(program.output):
+        operation = program.operations[number]
+        factors = [varies[read] for read in operation.reads]
+        keeps = operation.name in ("state", *LINEAR) or (operation.name == "multiply" and sum(factors) == 1)
+        if varies[number] and not keeps and not (operation.name == "divide" and not factors[1]):
+            return False
+    return True
+
+
+def affine_root(exact: Held) -> Root | None:
+    """Return the fixed point of an affine map that is nearest to 0; None where it has none.
+
+    With A = J − I, of a flow J, the set is {h: A h + c = 0}; its dimension is the number of singular values of A that
+    are 0 within its error.
+
+    Parameters
+    ----------
+    exact : Held
+        In float64 on the CPU.
+    """
+    n, sought = exact.system.state_size, equations(exact)
+    zero = torch.zeros(1, n, dtype=torch.float64)
+    value, matrix = sought.value(zero)[0].numpy(), sought.matrix(zero)[0].numpy()
+    error = float(torch.linalg.matrix_norm(jacobian_and_error(exact.system, *exact.given(zero[0]))[1]))
+    wrong = ROUNDINGS * n * np.finfo(float).eps
+    u, sigma, v = np.linalg.svd(matrix)
+    least = error + wrong * max(1.0, sigma[0])
+    told = sigma > least
+    state = -v[told].T @ ((u.T @ value)[told] / sigma[told])
+    left, size = np.linalg.norm(matrix @ state + value), np.linalg.norm(state)
+    if left > wrong * (np.linalg.norm(value) + (1 + sigma[0]) * size) + error * size:
+        return None  # c is not in A's range
+    dimension = int((~told).sum())
+    position = (left + least * (1 + size)) / float(sigma[told].min(initial=np.inf))
+    index = 0 if dimension else (-1) ** n * int(np.linalg.slogdet(matrix)[0])
+    return Root(state, NOT_ISOLATED if dimension else FIXED, position, v[-1], index, dimension)

@@ -16,9 +16,8 @@ from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.layers import Search, search
 from dynlab.diagnostics.fixed_points.slow_points import with_slow_points
 from dynlab.diagnostics.fixed_points.starting_states import driven_states, usual_starts
-from dynlab.diagnostics.fixed_points.variables import REASONS, of_points, of_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
-from dynlab.diagnostics.fixed_points.verification import Record, order, records
+from dynlab.diagnostics.fixed_points.verification import REASONS, Record, of_points, of_starts, order, records
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map, System

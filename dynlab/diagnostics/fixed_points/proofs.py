@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab.diagnostics.fixed_points.distinct_roots import AT_KINK, FIXED, SLOW
-from dynlab.diagnostics.fixed_points.variables import MODES, POINT, columns
-from dynlab.diagnostics.fixed_points.verification import Record
+from dynlab.diagnostics.fixed_points.verification import MODES, POINT, Record, columns
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
 from dynlab.numerics.kinds import Kind, kind_of_map

@@ -1,4 +1,15 @@
-"""The search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is."""
+"""The search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is.
+
+Each random start is drawn independently, and ends at one of the points with a probability of its own. Good and Turing
+estimate the share of starts that would end at a point no start has ended at by n₁/N, with n₁ the points that exactly
+one of N starts ended at. A bound needs no estimate: what is listed is held fixed, further starts are drawn, and the
+number of those that end outside the list is binomial. Several such tests share what may go wrong.
+
+References
+----------
+Good, "The population frequencies of species and the estimation of population parameters", Biometrika 40 (1953);
+Clopper and Pearson, Biometrika 26 (1934).
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,14 +17,20 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import betaincinv  # scipy.stats, which has the distribution, takes half a second to import
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starting_states as where
-from dynlab.diagnostics.fixed_points.affine import affine_root, is_affine
-from dynlab.diagnostics.fixed_points.distinct_roots import FIXED, NOWHERE, DistinctRoots, equations
+from dynlab.diagnostics.fixed_points.distinct_roots import (
+    FIXED,
+    NOWHERE,
+    DistinctRoots,
+    affine_root,
+    equations,
+    is_affine,
+)
 from dynlab.numerics import merging
 from dynlab.numerics.roots import Roots, solve, tolerance
-from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems.autonomous import Held
 
 MOST_ROUNDS, MOST_OF_LARGE = 12, 3
@@ -23,6 +40,7 @@ MOST_POINTS = 1024  # beyond which no round follows, as of an angle that is coun
 PURSUED, PURSUED_OF_LARGE = 64, 2
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
+WRONG = 0.05  # how often a bound may fail; the j-th test of a search gets half of what the tests before it left
 # What a start comes to, beside a root's status; where a start is from.
 LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "closed gate"
 GIVEN, VISITED, RANDOM, SUGGESTED = "given", "visited", "random", "points found"
@@ -186,3 +204,39 @@ def outside(held: Held, states: Tensor) -> NDArray[np.bool_]:
     if bound is None:
         return np.zeros(len(states), dtype=bool)
     return np.asarray((states.abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy())
+
+
+def unseen_share(counts: NDArray[np.integer], starts: int) -> float:
+    """Good and Turing's estimate n₁/N of the share; NaN without starts.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (point,)
+        How many of the random starts ended at each.
+    starts : int
+        How many there were, those that ended nowhere included.
+    """
+    return float((counts == 1).sum() / starts) if starts else np.nan
+
+
+def share_bound(new: int, starts: int, test: int, searches: int = 1) -> float:
+    """An upper bound on the share of starts that end outside a list, from starts drawn after it was made.
+
+    Parameters
+    ----------
+    new : int
+        How many of them ended outside.
+    starts : int
+    test : int
+        The number of this test, from 1: all tests of a search together fail with probability `WRONG` at most.
+    searches : int
+        How many searches share that probability.
+
+    Examples
+    --------
+    >>> round(share_bound(0, 256, 1), 4), round(share_bound(3, 256, 1), 4)
+    (0.0143, 0.0339)
+    """
+    if new >= starts:
+        return 1.0
+    return float(betaincinv(new + 1, starts - new, 1 - WRONG / (2**test * searches)))

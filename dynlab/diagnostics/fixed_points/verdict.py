@@ -13,10 +13,10 @@ from dynlab.words import agree, at_most, counted, joined, number, of_map, place
 
 # What is said of points of each other status.
 OTHERS = {
-    AT_KINK: "{} at a kink of the activation, whose stability is undecided",
-    NOT_ISOLATED: "{} that rounding does not isolate ({} is singular in {})",
-    UNVERIFIED: "{} that fsolve does not verify",
-    SLOW: "{}",
+    AT_KINK: "at a kink of the activation, whose stability is undecided",
+    NOT_ISOLATED: "that rounding does not isolate",
+    UNVERIFIED: "that fsolve does not verify",
+    SLOW: "that only move slowly",
 }
 
 
@@ -31,15 +31,13 @@ def verdict(rows: list[Record], found: Search, system: System) -> str:
         That was searched: a flow has equilibria, and a map may be one of Euler's.
     """
     noun, matrix = ("equilibrium", "J") if isinstance(system, Flow) else ("fixed point", "I − J")
-    said, others = [_points(rows, noun, found.affine)], []
-    for status, words in OTHERS.items():
-        if some := [row for row in rows if row.status == status]:
-            count = counted(len(some), "slow point" if status == SLOW else noun)
-            others.append(words.format(count, matrix, counted(max(row.dimension for row in some), "direction")))
+    text, statuses = _points([row for row in rows if row.status == FIXED], noun, found.affine), [r.status for r in rows]
+    others = [f"{counted(statuses.count(each), 'point')} {OTHERS[each]}" for each in OTHERS if each in statuses]
     if others:
-        also = " also" if any(row.status == FIXED for row in rows) else ""
-        said.append(f"There {agree(sum(row.status != FIXED for row in rows))}{also} {joined(others)}.")
-    return " ".join(filter(None, [*said, map_of_flow(system), coverage(found)]))
+        text += f" There {agree(len(rows) - statuses.count(FIXED))} also {joined(others)}."
+    if dimension := max((row.dimension for row in rows), default=0):
+        text += f" {matrix} is singular in {counted(dimension, 'direction')}."
+    return " ".join(filter(None, [text, map_of_flow(system), coverage(found)]))
 
 
 def map_of_flow(system: System) -> str:
@@ -95,8 +93,7 @@ def coverage(found: Search) -> str:
     return said if sure.complete else f"The search stopped while it still found new points. {said}"
 
 
-def _points(rows: list[Record], noun: str, affine: bool) -> str:
-    points = [row for row in rows if row.status == FIXED]
+def _points(points: list[Record], noun: str, affine: bool) -> str:
     if not points:
         return f"The system is affine and has no isolated {noun}." if affine else f"No isolated {noun} was found."
     only = ", the only one of an affine system" if affine else ""
@@ -106,15 +103,9 @@ def _points(rows: list[Record], noun: str, affine: bool) -> str:
 
 def _counts(points: list[Record]) -> list[str]:
     """Return how many are stable, saddles, unstable in every other way, and undecided."""
-    unstable = [row.kind.name for row in points if row.kind.stable == 0]
-    saddles = sum("saddle" in name for name in unstable)
-    counts = {
-        "stable": sum(row.kind.stable == 1 for row in points),
-        "saddle" if saddles == 1 else "saddles": saddles,
-        "otherwise unstable" if saddles else "unstable": len(unstable) - saddles,
-        "undecided": sum(row.kind.stable == -1 for row in points),
-    }
-    return [f"{count} {name}" for name, count in counts.items() if count]
+    words = {1: "stable", 0: "unstable", -1: "undecided"}
+    kinds = ["saddles" if "saddle" in row.kind.name else words[row.kind.stable] for row in points]
+    return [f"{kinds.count(each)} {each}" for each in ("stable", "saddles", "unstable", "undecided") if each in kinds]
 
 
 def _kind(point: Record, noun: str) -> str:

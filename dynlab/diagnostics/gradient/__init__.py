@@ -1,5 +1,3 @@
 """How much of the gradient survives from the end of a sequence to each of its steps."""
 
-from dynlab.diagnostics.gradient.gradient_norms import gradient
-
-__all__ = ["gradient"]
+from dynlab.diagnostics.gradient.gradient_norms import gradient as gradient

@@ -11,10 +11,8 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
-from dynlab.diagnostics.gradient.large_norms import METHOD as METHOD_LARGE
-from dynlab.diagnostics.gradient.large_norms import large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
-from dynlab.diagnostics.gradient.small_norms import METHOD, small_norms
+from dynlab.diagnostics.gradient.norms import METHOD, METHOD_LARGE, large_norms, small_norms
 from dynlab.diagnostics.gradient.survival import SURVIVES, sized, surviving
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
@@ -29,28 +27,36 @@ EVERY = 256  # states up to which the norm at every t costs less than it is wort
 Loss = Callable[[Tensor, Any], Tensor]
 
 OF_LOSS = "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
-NOT_RESOLVED = "NaN where the trajectory has diverged, a unit is at a kink, or rounding hides the norm"
-UNDECIDED = "NaN where one is not certainly above or below, or only end_to_end (--end-to-end) computes it"
-ZERO = "-inf where the gradient is exactly zero"
-SAMPLES = {  # the variables that have no time: long name, unit, why it is missing
-    "surviving": (f"directions that survive from h_0 to h_T, σ ≥ {SURVIVES}", schema.ONE, UNDECIDED),
+ZERO = "-inf where it is exactly zero; "
+NOT_RESOLVED = "NaN where the trajectory has diverged, a unit is at a kink, or rounding hides it"
+NO_BOUND = "inf or NaN where there is no bound"
+EACH = (schema.SAMPLE, schema.TIME)
+# name: dimensions, long name, units, why a value is not finite
+VARIABLES = {
+    "log_norm": (EACH, "ln ‖∂h_T/∂h_t‖₂", schema.ONE, ZERO + NOT_RESOLVED),
+    "log_norm_error": (EACH, "bound of the error of ln ‖∂h_T/∂h_t‖₂", schema.ONE, NO_BOUND),
+    "log_norm_frobenius": (EACH, "ln ‖∂h_T/∂h_t‖_F", schema.ONE, ZERO + NOT_RESOLVED),
+    "log_norm_frobenius_error": (EACH, "bound of the error of ln ‖∂h_T/∂h_t‖_F", schema.ONE, NO_BOUND),
+    "log_loss_gradient": (EACH, "ln ‖∂L/∂h_t‖₂", schema.ONE, ZERO + NOT_RESOLVED),
+    "surviving": (
+        (schema.SAMPLE,),
+        f"directions that survive from h_0 to h_T, σ ≥ {SURVIVES}",
+        schema.ONE,
+        "NaN where one is not certainly above or below, or only end_to_end (--end-to-end) computes it",
+    ),
     "lost_after": (
+        (schema.SAMPLE,),
         f"steps T − t from which on ‖∂h_T/∂h_t‖₂ stays below {SURVIVES}",
         schema.STEP,
         "NaN where it does not, or that is not known",
     ),
     "vanished_after": (
+        (schema.SAMPLE,),
         "steps T − t from which on ∂h_T/∂h_t is exactly zero",
         schema.STEP,
         "NaN where it is not at any t",
     ),
-}
-TIMES = {
-    "log_norm": "ln ‖∂h_T/∂h_t‖₂",
-    "log_norm_error": "bound of the error of ln ‖∂h_T/∂h_t‖₂",
-    "log_norm_frobenius": "ln ‖∂h_T/∂h_t‖_F",
-    "log_norm_frobenius_error": "bound of the error of ln ‖∂h_T/∂h_t‖_F",
-    "log_loss_gradient": "ln ‖∂L/∂h_t‖₂",
+    "length": (*LENGTH, ""),
 }
 
 
@@ -143,11 +149,11 @@ def gradient(
     settings = {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None, "times": chosen.tolist()}
     return schema.result(
         system,
-        _table(found),
+        {name: (dims, found[name], *words) for name, (dims, *words, _) in VARIABLES.items() if name in found},
         settings=driven.settings | settings,
         method=(METHOD_LARGE if large else METHOD) + (OF_LOSS if loss is not None else ""),
         coords={schema.TIME: schema.time_coordinate(chosen)},
-        flags=reasons_with(_flags(found), driven.after),
+        reasons=reasons_with({name: row[-1] for name, row in VARIABLES.items()}, driven.after),
         verdict=lambda ds: _verdict(ds, driven, inputs_description) + of_lengths(ds),
     )
 
@@ -179,31 +185,20 @@ def _losses(found: dict[str, NDArray[Any]], back: Index) -> dict[str, Real]:
     return {"lost_after": since(small), "vanished_after": since(zero)}
 
 
-def _table(found: dict[str, NDArray[Any]]) -> dict[str, tuple[Any, ...]]:
-    dims = (schema.SAMPLE, schema.TIME)
-    rows: dict[str, tuple[Any, ...]] = {name: (dims, words) for name, words in TIMES.items()}
-    rows |= {name: (dims[:1], words, unit) for name, (words, unit, _) in SAMPLES.items()} | {"length": LENGTH}
-    return {name: (each, found[name], *words) for name, (each, *words) in rows.items() if name in found}
-
-
-def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
-    flags: dict[str, str] = {}
-    for name, values in found.items():
-        missing = SAMPLES[name][2] if name in SAMPLES else NOT_RESOLVED
-        reasons = ((ZERO, np.isneginf), ("inf where there is none", np.isposinf), (missing, np.isnan))
-        said = [reason for reason, holds in reasons if holds(values).any()]
-        flags |= {name: "; ".join(said)} if said else {}
-    return flags
-
-
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
-    start, kept, n = ds["log_norm"].values[:, 0], ds["surviving"].values, driven.states.shape[-1]
-    samples, steps = len(start), driven.steps
+    start, kept, steps = ds["log_norm"].values[:, 0], ds["surviving"].values, driven.steps
     text = f"Over {over(steps, described)} the gradient ‖∂h_T/∂h_0‖ is {sized(start)}."
-    if not np.isnan(start).all():
-        text += f" {_kept(ds, kept, n, steps)}"
+    if (kept == 0).all():
+        lost, gone = (ds[name].values[np.isfinite(ds[name].values)] for name in ("lost_after", "vanished_after"))
+        when = f"; the last is lost at step {number(float(np.median(lost)), 0)}" if lost.size else ""
+        when += f", and nothing is left at step {number(float(np.median(gone)), 0)}" if gone.size else ""
+        when += " (medians)" * (lost.size > 1)
+        text += f" No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}{when}."
+        text += " Attractors may still remember: run fixed-points."
+    elif not np.isnan(start).all():
+        text += f" {surviving(kept, driven.states.shape[-1])}."
     diverged = int((~driven.last.isfinite().all(dim=-1)).sum())
-    text += f" {diverged:,} of {counted(samples, 'trajectory', 'trajectories')} diverge." * bool(diverged)
+    text += f" {diverged:,} of {counted(len(start), 'trajectory', 'trajectories')} diverge." * bool(diverged)
     if "log_loss_gradient" in ds:
         loss = ds["log_loss_gradient"].values
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
@@ -212,25 +207,3 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     if ds.sizes[schema.TIME] <= steps:
         text += f" The norm is given at {ds.sizes[schema.TIME]:,} of {steps + 1:,} times t (--times {steps + 1})."
     return text
-
-
-def _kept(ds: xr.Dataset, kept: Real, n: int, steps: int) -> str:
-    """Return how many directions survive, or after how many steps the last is lost."""
-    lost, gone = (ds[name].values for name in ("lost_after", "vanished_after"))
-    when = f"the last is lost at step {_median(lost)}" + f", and nothing is left at step {_median(gone)}" * bool(
-        np.isfinite(gone).any()
-    )
-    when += " (median)" * bool(np.isfinite(lost).sum() > 1)
-    if (kept == 0).all():
-        memory = "Attractors may still remember: run fixed-points."
-        return f"No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}; {when}. {memory}"
-    told = kept[np.isfinite(kept)]
-    if not told.size:
-        return f"How many of its {n:,} singular values are at least {SURVIVES} is left to --end-to-end."
-    others = f" In {(told == 0).sum()} samples {when}." if (told == 0).any() else ""
-    return f"{surviving(kept, n)}.{others}"
-
-
-def _median(values: Real) -> str:
-    finite = values[np.isfinite(values)]
-    return number(float(np.median(finite)), 0) if finite.size else "not known"

@@ -79,21 +79,16 @@ def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any]
                 f"steps; give one for each sequence, or one for each step."
             )
         answers = read_out.to(states)(system.output(states[:, 1:] if every_step else states[:, -1]))
-        if not classes:
-            if answers.numel() != wanted.numel():
-                raise UserError(
-                    f"The targets have shape {tuple(wanted.shape)}, and the read-out's answers {tuple(answers.shape)}: "
-                    f"give targets of the task that it was trained on."
-                )
-            errors = mse_loss(answers, wanted.to(answers).reshape(answers.shape), reduction="none")
-            return errors.flatten(1).mean(dim=-1)
-        if int(wanted.max()) >= answers.shape[-1]:
+        if answers.shape[-1] <= int(wanted.max()) if classes else answers.numel() != wanted.numel():
             raise UserError(
-                f"The targets name class {int(wanted.max())}, counted from 0, and the read-out tells "
-                f"{answers.shape[-1]} apart: give targets of the task that it was trained on."
+                f"The targets, of shape {tuple(wanted.shape)} and up to {wanted.max():g}, do not fit the read-out's "
+                f"answers {tuple(answers.shape)}: give targets of the task that it was trained on."
             )
-        entropies = cross_entropy(answers.flatten(0, -2), wanted.flatten().long(), reduction="none")
-        return entropies.reshape(len(states), -1).mean(dim=-1)
+        if classes:
+            wrong = cross_entropy(answers.flatten(0, -2), wanted.flatten().long(), reduction="none")
+        else:
+            wrong = mse_loss(answers, wanted.to(answers).reshape(answers.shape), reduction="none")
+        return wrong.reshape(len(states), -1).mean(dim=-1)
 
     return loss
 

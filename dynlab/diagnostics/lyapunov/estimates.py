@@ -1,9 +1,11 @@
 """Exponents with their errors, from what frames grew along orbits."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dynlab.diagnostics.lyapunov.exponents import Growth
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags
+from dynlab.diagnostics.lyapunov.orbits import Flags
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import (
     beyond_errors,
@@ -81,14 +83,9 @@ def estimates(
         mean, mean_margin = exponent[known].mean(axis=0), margin[known].mean(axis=0)
     mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
     values |= {"mean_exponent": mean, "mean_exponent_error": mean_margin}
-    dimension, entropy, positive = _derived(values, size)
-    slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
-    return values | {
-        "kaplan_yorke_dimension": dimension,
-        "kaplan_yorke_dimension_error": times * combined_errors(log_growth, slopes, elapsed, blocks),
-        "positive_exponent_sum": entropy,
-        "positive_exponent_sum_error": times * combined_errors(log_growth, positive, elapsed, blocks),
-    }
+    return _with_dimension(
+        values, size, lambda _, weights: times * combined_errors(log_growth, weights, elapsed, blocks)
+    )
 
 
 def between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
@@ -104,13 +101,7 @@ def between_samples(values: dict[str, Real], size: int) -> dict[str, Real]:
         "mean_exponent": exponent[some].mean(axis=0),
         "mean_exponent_error": times * mean_error + _mean(fixed),
     }
-    dimension, entropy, _ = _derived(values, size)
-    return values | {
-        "kaplan_yorke_dimension": dimension,
-        "kaplan_yorke_dimension_error": times * errors_between(dimension[:, None])[:, 0],
-        "positive_exponent_sum": entropy,
-        "positive_exponent_sum_error": times * errors_between(entropy[:, None])[:, 0],
-    }
+    return _with_dimension(values, size, lambda each, _: times * errors_between(each[:, None])[:, 0])
 
 
 def over_samples(values: dict[str, Real]) -> dict[str, Real]:
@@ -121,13 +112,23 @@ def over_samples(values: dict[str, Real]) -> dict[str, Real]:
     return values | {"mean_exponent": mean, "mean_exponent_error": error}
 
 
-def _derived(values: dict[str, Real], size: int) -> tuple[Real, Real, Real]:
-    """Return the Kaplan–Yorke dimension, the sum of the positive exponents, and which these are."""
+def _with_dimension(values: dict[str, Real], size: int, error_of: Callable[[Real, Real], Real]) -> dict[str, Real]:
+    """Return the values with the Kaplan–Yorke dimension, the sum of the positive exponents, and the error of each.
+
+    `error_of` is called with values (sample,) and their derivatives by the exponents (sample, mode).
+    """
     exponent, margin, bound = (values[name] for name in ("exponent", "exponent_error", "rounding_bound"))
     rows = list(zip(with_signs(exponent, bound), margin, np.where(np.isnan(bound), np.inf, bound), strict=True))
     dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
+    slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
     entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
-    return dimension, entropy, np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
+    positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
+    return values | {
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": error_of(dimension, slopes),
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": error_of(entropy, positive),
+    }
 
 
 def _of_ends(
@@ -150,10 +151,9 @@ def _order(last: Real, decreasing: bool) -> Index:
 
     What decreases is the mean over samples: an order for each of them would make the mean of the second too large.
     """
-    finite, rank = np.isfinite(last), np.arange(last.shape[1])
+    rank = np.arange(last.shape[1])
     if decreasing:
-        count = finite.sum(axis=0)
-        mean = np.where(count > 0, np.where(finite, last, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
+        mean = np.ma.masked_invalid(last).mean(axis=0).filled(-np.inf)
         mean[0] = np.inf
         rank = np.argsort(np.argsort(-mean, kind="stable"))
     group = np.isnan(last) + 2 * np.isneginf(last)
@@ -191,14 +191,11 @@ def _drift(log_growth: Real, elapsed: Real, size: int) -> Real:
 
 def _largest_change(others: Real, exponent: Real) -> Real:
     """Return how far the exponents (sample, mode) are from those of other first frames, at most over samples."""
-    both = np.isfinite(others) & np.isfinite(exponent)
     with np.errstate(invalid="ignore"):
-        change = np.where(both, np.abs(others - exponent), 0.0).max(axis=0)
+        change = np.nan_to_num(np.abs(others - exponent), posinf=0.0).max(axis=0)
     return np.where(np.isfinite(exponent), change, np.nan)
 
 
 def _mean(values: Real) -> Real:
     """Return the mean over the samples where a value is known; NaN where it is in none."""
-    known = ~np.isnan(values)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
+    return np.asarray(np.ma.array(values, mask=np.isnan(values)).mean(axis=0).filled(np.nan))

@@ -32,7 +32,7 @@ def stages(y, n, k, dt, A, c, w, J, rates, new):
 @njit(cache=True, error_model="numpy")
 def gram_schmidt(y, n, k, logs, bounds):
     """Make the columns of V in y orthonormal; add ln R_ii to `logs`, and ‖V‖/R_ii to `bounds`."""
-    whole = length(y, n, n + n * k)
+    whole = sqrt(np.sum(y[n : n + n * k] ** 2))
     for i in range(k):
         size = 0.0
         for m in range(n + i, n + n * k, k):
@@ -48,25 +48,6 @@ def gram_schmidt(y, n, k, logs, bounds):
                 along += y[m] * y[m + j]
             for m in range(n + i, n + n * k, k):
                 y[m + j] -= along * y[m]
-
-
-@njit(cache=True, error_model="numpy")
-def length(y, first, last):
-    """Return the length of some entries of y."""
-    total = 0.0
-    for m in range(first, last):
-        total += y[m] ** 2
-    return sqrt(total)
-
-
-@njit(cache=True, error_model="numpy")
-def largest(y, count):
-    """Return the largest modulus of the first entries of y."""
-    found = 0.0
-    for m in range(count):
-        if not abs(y[m]) <= found:
-            found = abs(y[m])
-    return found
 
 
 @njit(cache=True, error_model="numpy")
@@ -99,9 +80,9 @@ def advance(y, n, k, t, dt, scale, mark, limits, frames, A, errors, c, w, logs, 
         tried += 1
         h = min(dt, mark - t)
         stages(y, n, k, h, A, c, w, J, rates, new)
-        reach = largest(new, n)
+        reach = np.abs(new[:n]).max()
         error = estimate(rates, errors, 0, n, max(scale, reach, 1e-300))
-        error = h / tolerance * max(error, estimate(rates, errors, n, size, length(new, n, size)))
+        error = h / tolerance * max(error, estimate(rates, errors, n, size, sqrt(np.sum(new[n:size] ** 2))))
         change = min(10.0, max(0.2, 0.9 * max(error, 1e-16) ** -0.125)) if error < 1e300 else 0.2
         if error < 1 and reach <= bound:
             t = mark if h == mark - t else t + h

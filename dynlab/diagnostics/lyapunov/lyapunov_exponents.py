@@ -7,12 +7,19 @@ import numpy as np
 import xarray as xr
 
 from dynlab.diagnostics.lyapunov.estimates import between_samples, estimates, over_samples
-from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, renewed
-from dynlab.diagnostics.lyapunov.multipliers import ends_of
+from dynlab.diagnostics.lyapunov.exponents import Growth, growth_along, growth_of_flow, jacobian_maps, renewed
+from dynlab.diagnostics.lyapunov.orbits import (
+    Flags,
+    check_asked,
+    cut_at,
+    driven_orbit,
+    ends_of,
+    followed,
+    inside_of,
+    why_at_zero,
+)
 from dynlab.diagnostics.lyapunov.separation import separation
-from dynlab.diagnostics.lyapunov.starting_states import check_asked, driven_orbit, followed, why_at_zero
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags, cut_at, inside_of, jacobian_maps
-from dynlab.diagnostics.lyapunov.variables import Told, dataset
+from dynlab.diagnostics.lyapunov.variables import dataset
 from dynlab.diagnostics.lyapunov.variational import MOST_VISITED, Loops, Solution, loops_of
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Index, Real
@@ -129,8 +136,8 @@ def lyapunov(
     >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
     True
     """
-    of_map: dict[str, Any] = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
-    check_asked(system, k, largest_state, {"seconds": seconds}, **of_map)
+    of_map = {"inputs": inputs, "steps": steps, "dtype": dtype, "device": device}
+    check_asked(system, k, largest_state, {"seconds": seconds}, of_map)
     n = system.state_size
     count = (n if n <= ALL_OF else LOOKED_AT) if k is None else k
     asked = {"k": count, "largest_state": float(largest_state)}
@@ -138,13 +145,8 @@ def lyapunov(
         if isinstance(system, Flow):
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
         else:
-            how: dict[str, Any] = {
-                "dtype": dtype,
-                "device": device,
-                "seed": seed,
-                "inputs_description": inputs_description,
-            }
-            how |= {"uneven": True}
+            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "uneven": True}
+            how["inputs_description"] = inputs_description
             orbit = driven_orbit(system, inputs, steps, initial_state, asked["largest_state"], **how)
             ds = _of_map(*orbit, transient, asked, inputs_description, seed)
     if count < n and k is None:
@@ -163,11 +165,11 @@ def _of_map(
 ) -> xr.Dataset:
     n, k, largest = driven.system.state_size, asked["k"], asked["largest_state"]
     shortest = int(driven.lengths.min())
-    finite_time = is_driven and shortest - _transient_of_map(transient, shortest) < SHORT
+    finite_time = is_driven and shortest - _transient(transient, shortest, "steps") < SHORT
     found: list[tuple[Any, ...]] = []
 
     def along(part: Driven) -> tuple[Any, ...]:
-        start = _transient_of_map(transient, part.steps)
+        start = int(_transient(transient, part.steps, "steps"))
         averaged = part.steps - start
         count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
         stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
@@ -178,7 +180,7 @@ def _of_map(
         sizes, ends = part.states.abs().amax(dim=(1, 2)), None
         if not is_driven:
             ends = ends_of(part.system, part.states[:, -2:], sizes, part.inputs[:, 0], growth.log_growth)
-        found.append((cut, lost, averaged, growth.intervals, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
+        found.append((cut, lost, ends, states[0, max(start, part.steps - MOST_VISITED) :]))
         how: dict[str, Any] = {"k": k, "size": n, "blocks": min(BLOCKS, averaged // SHORTEST_BLOCK), "ends": ends}
         values = estimates(
             growth, np.asarray(stops - start, dtype=np.float64), stops < cut[:, None], finite_time=finite_time, **how
@@ -193,20 +195,21 @@ def _of_map(
         values = between_samples(values, n)
     elif driven.after:
         values = over_samples(values)
-    start = _transient_of_map(transient, driven.steps)
-    cut, lost, averaged, intervals, ends, visited = zip(*found, strict=True)
-    words = over(driven.steps - start, described, of=driven.steps) + origin
-    ways = float(np.sum(averaged) / np.sum(intervals)), words, why_at_zero(origin, largest), driven.after
-    told = Told(finite_time, ends[0], np.concatenate(cut), np.concatenate(lost), *ways)
-    settings = driven.settings | asked | {"transient": start, "steps": driven.steps}
-    return dataset(values, times, driven.system, settings, told, None if is_driven else visited[0])
-
-
-def _transient_of_map(asked: float | None, steps: int) -> int:
-    found = _transient(asked, steps, "steps")
-    if found != int(found):
-        raise UserError(f"The transient of a map is a whole number of steps, got {asked}.")
-    return int(found)
+    start = int(_transient(transient, driven.steps, "steps"))
+    cut, lost, ends, visited = zip(*found, strict=True)
+    return dataset(
+        values,
+        times,
+        driven.system,
+        driven.settings | asked | {"transient": start, "steps": driven.steps},
+        finite_time=finite_time,
+        ends=ends[0],
+        cut=(np.concatenate(cut), np.concatenate(lost)),
+        averaged=over(driven.steps - start, described, of=driven.steps) + origin,
+        before=why_at_zero(origin, largest),
+        after=driven.after,
+        visited=None if is_driven else visited[0],
+    )
 
 
 def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Flags, seed: int, frames: int) -> Growth:
@@ -251,17 +254,20 @@ def _of_flow(
     duration = float(stops[-1])
     start = _transient(transient, duration, "seconds")
     settings = {"seconds": duration, "transient": start, "initial_state": initial.tolist(), "seed": seed}
-    discarded = f"the last {duration - start:,g} of " if start else ""
     ends = ends_of(system, last, sizes, np.zeros((len(cut), system.input_size)), growth.log_growth)
-    words = f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}"
-    interval = (duration - start) / growth.intervals
+    discarded = f"the last {duration - start:,g} of " if start else ""
     return dataset(
         estimates(growth, stops - start, stops < cut[:, None], k=k, size=n, blocks=BLOCKS, ends=ends),
         stops,
         system,
         asked | settings | {"dtype": "float64", "device": "cpu"},
-        Told(False, ends, cut, lost, interval, words, why_at_zero(origin, largest)),
-        solutions[0].visited() if np.isinf(cut[0]) else None,
+        finite_time=False,
+        ends=ends,
+        cut=(cut, lost),
+        averaged=f"{discarded}{duration:,g} s{f' of {described}' if described else ''}{origin}",
+        before=why_at_zero(origin, largest),
+        after="",
+        visited=solutions[0].visited() if np.isinf(cut[0]) else None,
     )
 
 
@@ -281,8 +287,7 @@ def _carried(k: int, n: int) -> int:
 
 
 def _transient(asked: float | None, whole: float, units: str) -> float:
-    found = TRANSIENT * whole if asked is None else asked
-    found = int(found) if asked is None and units == "steps" else found
-    if not 0 <= found < whole:
+    found = asked if asked is not None else TRANSIENT * whole if units == "seconds" else int(TRANSIENT * whole)
+    if not 0 <= found < whole or (units == "steps" and found != int(found)):
         raise UserError(f"The transient must leave some of the {whole:g} {units}: from 0 to below that, got {found:g}.")
     return found

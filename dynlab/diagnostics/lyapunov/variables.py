@@ -1,15 +1,14 @@
 """The Dataset of Lyapunov exponents: one table of its variables, and why some of their values are missing."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.cut_orbits import why_cut
 from dynlab.diagnostics.lyapunov.estimates import DENSE, DRIFTS
-from dynlab.diagnostics.lyapunov.exponents import CONDITION
-from dynlab.diagnostics.lyapunov.tangent_maps import Flags
+from dynlab.diagnostics.lyapunov.exponents import LONGEST, TOLERANCE
+from dynlab.diagnostics.lyapunov.orbits import Flags, why_cut
 from dynlab.diagnostics.lyapunov.verdict import verdict
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.frame import SAFETY
@@ -19,9 +18,9 @@ from dynlab.trajectories.cycles import Attractor
 from dynlab.trajectories.lengths import LENGTH, of_lengths, reasons_with
 
 METHOD = (
-    f"The Jacobians carry a random frame forward. QR makes it orthonormal before a product's condition exceeds "
-    f"{np.exp(CONDITION):.0e}, here every {{length:.3g}} {{units}} on average. Rounding is bounded at first order by "
-    f"{SAFETY:g} ‖E‖₂ ‖R⁻¹ e_i‖₂. {{errors}} An orbit that ends at a cycle or an equilibrium has the "
+    f"The Jacobians carry a random frame forward. QR makes it orthonormal every {LONGEST} steps, or before a growth "
+    f"factor's error exceeds {TOLERANCE:g}, and after every step of a flow. Rounding is bounded at first order "
+    f"by {SAFETY:g} ‖E‖₂ ‖R⁻¹ e_i‖₂. {{errors}} An orbit that ends at a cycle or an equilibrium has the "
     "exponents of its multipliers, with the first-order error of each."
 )
 OF_BLOCKS = (
@@ -74,41 +73,39 @@ FLAGS = {
 }
 
 
-class Told(NamedTuple):
-    """The course of orbits, for the Dataset's words.
+def dataset(
+    values: dict[str, Any],
+    times: Any,
+    system: System,
+    settings: dict[str, Any],
+    *,
+    finite_time: bool,
+    ends: list[Attractor | None] | None,
+    cut: tuple[Real, Flags],
+    averaged: str,
+    before: str,
+    after: str,
+    visited: Real | None,
+) -> xr.Dataset:
+    """Return the Dataset of `dynlab.lyapunov` from the variables' values.
 
-    Attributes
+    Parameters
     ----------
     finite_time : bool
         True where exponents are those of short driven sequences.
     ends : list, optional
         The attractor that each orbit has come to; None of driven ones.
-    cut, lost : ndarray, shape (sample,)
+    cut : tuple of ndarray, shape (sample,)
         When orbits left their bound, inf where they did not, and whether they could not be followed there.
-    interval : float
-        Mean time between two orthonormalisations.
     averaged, before, after : str
         Over what exponents are taken, a sentence before all others, and one more reason why values are NaN.
+    visited : ndarray, shape (iteration, state), optional
+        States that the first orbit ends in.
     """
-
-    finite_time: bool
-    ends: list[Attractor | None] | None
-    cut: Real
-    lost: Flags
-    interval: float
-    averaged: str
-    before: str
-    after: str = ""
-
-
-def dataset(
-    values: dict[str, Any], times: Any, system: System, settings: dict[str, Any], told: Told, visited: Real | None
-) -> xr.Dataset:
-    """Return the Dataset of `dynlab.lyapunov` from the variables' values, and the states that an orbit ends in."""
     flow = isinstance(system, Flow)
-    name = "finite_time_exponent" if told.finite_time else "exponent"
+    name = "finite_time_exponent" if finite_time else "exponent"
     words = {
-        "word": "finite-time exponent" if told.finite_time else "Lyapunov exponent",
+        "word": "finite-time exponent" if finite_time else "Lyapunov exponent",
         "det": "mean divergence" if flow else "mean of ln |det J|",
     }
     rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
@@ -126,29 +123,17 @@ def dataset(
         rows["length"] = (LENGTH[0], values["length"], *LENGTH[1:])
     if visited is not None and visited.shape[1] <= DRAWN:
         rows["visited"] = ((schema.ITERATION, schema.STATE), visited, "states that the first sample's orbit ends in")
-    why = why_orbits_end(told.cut, told.lost, settings["largest_state"], flow)
+    why = why_cut(*cut, settings["largest_state"], flow)
     gone = any(np.isneginf(values[each]).any() for each in ("running_exponent", "mean_log_det", "exponent"))
     shared = "; ".join([f"NaN where an orbit {why}, and is cut there"] * bool(why) + [SINGULAR] * gone + [SHARED])
     return schema.result(
         system,
         rows,
         settings=settings,
-        method=METHOD.format(
-            length=told.interval, units="s" if flow else "steps", errors=BETWEEN if told.finite_time else OF_BLOCKS
-        ),
+        method=METHOD.format(errors=BETWEEN if finite_time else OF_BLOCKS),
         coords={schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP)},
         reasons=reasons_with(
-            {each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"}, told.after
+            {each: FLAGS.get(each, shared) for each, row in rows.items() if row[1].dtype.kind == "f"}, after
         ),
-        verdict=lambda ds: told.before + verdict(ds, name, told.averaged, why, told.ends) + of_lengths(ds),
+        verdict=lambda ds: before + verdict(ds, name, averaged, why, ends) + of_lengths(ds),
     )
-
-
-def why_orbits_end(cut: Real, lost: Flags, largest: float, is_flow: bool) -> str:
-    """Return what orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
-    gone = int(np.isfinite(cut).sum())
-    if not gone:
-        return ""
-    why = why_cut(lost[np.isfinite(cut)], f"|h_i| ≤ {largest:g}", is_flow, 1 < gone < len(cut))
-    first = "the first at" if len(cut) > 1 else "at"
-    return f"{why}, {first} {f'{cut.min():.4g} s' if is_flow else f'step {cut.min():.0f}'}"

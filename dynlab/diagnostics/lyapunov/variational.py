@@ -71,8 +71,8 @@ class Solution:
         return self.y[self.shape[0] : -1].reshape(self.shape)
 
     def totals(self) -> Real:
-        """Return the growth (k,), its bounds (k,), ∫ tr J, which is ln of the volume's growth, and the step count."""
-        return np.array([*self.log_growth, *self.bound, self.y[-1], self.count])
+        """Return the growth (k,), its bounds (k,), and ∫ tr J, which is ln of the volume's growth."""
+        return np.array([*self.log_growth, *self.bound, self.y[-1]])
 
     def visited(self) -> Real:
         """Return the states after the last steps, shape (time, state)."""
@@ -135,15 +135,8 @@ def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, in
         bounds += np.linalg.norm(R) / diagonal
         y[n:-1] = Q.ravel()
 
-    of_entries = {
-        "stages": stages,
-        "estimate": estimate,
-        "gram_schmidt": gram_schmidt,
-        "length": lambda y, first, last: float(np.linalg.norm(y[first:last])),
-        "largest": lambda y, count: float(np.abs(y[:count]).max()),
-    }
-    names: dict[str, Any] = {"np": np, "njit": lambda **_: lambda function: function}
+    names: dict[str, Any] = {"np": np, "sqrt": np.sqrt, "njit": lambda **_: lambda function: function}
     exec(compile(LOOPS.read_text("utf-8"), str(LOOPS), "exec"), names)
-    names |= of_entries
+    names |= {"stages": stages, "estimate": estimate, "gram_schmidt": gram_schmidt}
     advance: Callable[..., tuple[float, float, float, int, int, int]] = names["advance"]
     return advance

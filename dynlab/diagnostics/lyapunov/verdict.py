@@ -7,13 +7,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.cut_orbits import none_inside
+from dynlab.diagnostics.lyapunov.orbits import none_inside
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
-from dynlab.numerics.arrays import Index
 from dynlab.numerics.statistics import signs, with_signs
 from dynlab.trajectories.cycles import CYCLE, REST, Attractor
 from dynlab.words import (
     agree,
+    article,
     at_most,
     counted,
     joined,
@@ -26,7 +26,6 @@ from dynlab.words import (
 )
 
 LONGER = 10  # times as long is the run that is proposed where a sign is undecided
-NOTHING = 1e-12  # a coordinate that is printed as 0
 MEANING = {  # of the sign of the largest exponent
     1: "It is positive: nearby orbits separate",
     -1: "It is negative: nearby orbits approach each other",
@@ -70,12 +69,13 @@ def verdict(ds: xr.Dataset, name: str, averaged: str, cut: str, ends: list[Attra
     wanders = ends is not None and not closed
     own = _own_direction(some) if wanders or all(one.form == CYCLE for one in closed) else -1
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
-    text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some, name)}"
-    if closed and len(closed) == len(there):
-        text += f": {_end(closed, _is_flow(ds))}"
-    text += f". {_meaning(some, name, of_samples[:, 0], own, wanders)}"
-    if not _apart(some, of_samples[:, 0]):
-        text += _numbers(some, own, attracts=not closed)
+    at_end = f": {_end(closed)}" if closed and len(closed) == len(there) else ""
+    text = f"Over {averaged} the largest {words} Λ₁ is {_largest(some)}{at_end}."
+    first = of_samples[:, 0]
+    if {1, -1} <= set(first.tolist()):
+        text += f" Nearby orbits {_counts(first, BY_SAMPLE)}."
+    else:
+        text += f" {_meaning(some, name, own, wanders)}{_numbers(some, own, attracts=not closed)}"
     if "echo_state" in some:
         text += f" Two starts {_counts(some['echo_state'].values, ECHO)}."
     if not known.all():
@@ -89,17 +89,17 @@ def _is_flow(ds: xr.Dataset) -> bool:
     return bool(ds["mean_exponent"].attrs["units"] == schema.NAT_PER_SECOND)
 
 
-def _largest(ds: xr.Dataset, name: str) -> str:
+def _largest(ds: xr.Dataset) -> str:
     """Return the first exponent with its error and unit."""
     mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
-    count, units, most = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"], float(ds[name].values[:, 0].max())
-    spread = f", the mean of {count} samples" if count > 1 else ""
+    count, units = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"]
     if np.isneginf(mean):
-        some = f" in some of {count} samples, and up to {at_most(most)} {units}" if most > -np.inf else ""
-        return f"−inf{some}, since a Jacobian is singular"
+        return f"−inf{' in some samples' * (count > 1)}, since a Jacobian is singular"
     if _only_above(ds):
-        return f"at most {at_most(mean)} {units}{spread}"
-    return (with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}") + spread
+        size = f"at most {at_most(mean)} {units}"
+    else:
+        size = with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}"
+    return size + f", the mean of {count} samples" * (count > 1)
 
 
 def _only_above(ds: xr.Dataset) -> bool:
@@ -114,40 +114,25 @@ def _own_direction(ds: xr.Dataset) -> int:
     Along a bounded orbit that does not come to rest the velocity neither grows nor decays. It is the one exponent whose
     error reaches 0.
     """
-    zero = np.flatnonzero(np.abs(ds["mean_exponent"].values) <= ds["mean_exponent_error"].values)
-    single = _is_flow(ds) and len(zero) == 1 and np.isfinite(ds["mean_exponent_error"].values[zero[0]])
-    return int(zero[0]) if single else -1
+    mean, error = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    zero = np.flatnonzero(np.abs(mean) <= error)
+    return int(zero[0]) if _is_flow(ds) and len(zero) == 1 and np.isfinite(error[zero[0]]) else -1
 
 
-def _apart(ds: xr.Dataset, of_samples: Index) -> bool:
-    """Return whether the samples have exponents of their own: of both signs, or some of them infinite."""
-    found = set(of_samples.tolist())
-    return {1, -1} <= found or (len(found) > 1 and bool(np.isneginf(ds["mean_exponent"].values[0])))
-
-
-def _meaning(ds: xr.Dataset, name: str, of_samples: Index, own: int, wanders: bool) -> str:
-    """Return the sentence on what the first exponent means."""
-    steps = " over these steps" if name != "exponent" else ""
-    values, bounds = ds[name].values[:, 0], ds["rounding_bound"].values[:, 0]
-    if _apart(ds, of_samples):
-        return f"Nearby orbits {_counts(of_samples, BY_SAMPLE)}{steps}."
+def _meaning(ds: xr.Dataset, name: str, own: int, wanders: bool) -> str:
+    """Return the sentence on what the sign of the first exponent means."""
     if own == 0:
         return OWN
-    if _only_above(ds):
-        return f"{MEANING[-1 if ds['mean_exponent'].values[0] < 0 else 0]}{steps}."
-    if (np.abs(values) <= np.maximum(bounds, 0)).all():
+    if not _only_above(ds) and (np.abs(ds[name].values) <= ds["rounding_bound"].values)[:, 0].all():
         return ZERO
-    sign = int(signs(ds["mean_exponent"].values, ds["mean_exponent_error"].values)[0])
-    chaos = ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
-    return f"{MEANING[sign]}{steps}{chaos}.{_longer(ds) if sign == 0 and name == 'exponent' else ''}"
-
-
-def _longer(ds: xr.Dataset) -> str:
-    """Return what may decide a sign that so short a run does not."""
-    if "echo_state" in ds:
-        return " A longer input may decide it."
+    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    sign = int(np.sign(means[0]) if _only_above(ds) else signs(means, errors)[0])
+    text = MEANING[min(sign, 0) if _only_above(ds) else sign] + " over these steps" * (name != "exponent")
+    text += ", which is chaos if the motion stays bounded" * (sign > 0 and wanders)
+    if sign or name != "exponent" or "echo_state" in ds:
+        return f"{text}."
     length = "seconds" if _is_flow(ds) else "steps"
-    return f" Run longer: --{length} {LONGER * schema.settings(ds)[length]:.12g}."
+    return f"{text}. Run longer: --{length} {LONGER * schema.settings(ds)[length]:.12g}."
 
 
 def _numbers(ds: xr.Dataset, own: int, attracts: bool) -> str:
@@ -163,7 +148,7 @@ def _numbers(ds: xr.Dataset, own: int, attracts: bool) -> str:
         said.insert(min(1, count[1]), f"Λ{subscript(own + 1)} is 0 (the flow's own direction)")
     text = f" Among {counted(len(means), 'exponent')}, {joined(said)}"
     dimension, error = ds["kaplan_yorke_dimension"].values, float(ds["kaplan_yorke_dimension_error"].values[0])
-    if attracts and np.isfinite(dimension).any() and (dimension > 0).any():
+    if attracts and (dimension > 0).any():
         one = len(dimension) == 1 and 0 < error < np.inf
         size = with_error(float(dimension[0]), error) if one else ranged(dimension)
         text += f"; the Kaplan–Yorke dimension is {size}"
@@ -176,12 +161,10 @@ def _counts(outcomes: NDArray[Any], words: dict[int, str] | dict[str, str]) -> s
     return f"{joined(said)} of {counted(len(outcomes), 'sample')}"
 
 
-def _end(ends: list[Attractor], is_flow: bool) -> str:
+def _end(ends: list[Attractor]) -> str:
     """Return where orbits end: "the orbit ends at a stable node at 0", "the orbits end at stable period-4 orbits"."""
-    kinds, one = dict.fromkeys(each.kind for each in ends), ends[0]
     if len(ends) > 1:
-        return f"the orbits end at {joined([plural_of(kind) for kind in kinds])}"
-    point = np.where(np.abs(one.states[0]) <= NOTHING, 0.0, one.states[0])
-    period = f" of period {number(one.period, 3)} s" if is_flow else ""
-    where = f" at {place(point)}" if one.form == REST else period
-    return f"the orbit ends at {'an' if one.kind[0] == 'u' else 'a'} {one.kind}{where}"
+        return f"the orbits end at {joined([plural_of(kind) for kind in dict.fromkeys(each.kind for each in ends)])}"
+    (one,) = ends
+    where = f" at {place(one.states[0].round(12))}" if one.form == REST else ""
+    return f"the orbit ends at {article(one.kind)}{where}"

@@ -1,7 +1,7 @@
 """The modes of a system's linear map or flow at its fixed points: how long each lasts, what drives it and reads it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,17 +13,19 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.verdict import held_input, map_of_flow
-from dynlab.diagnostics.modes.lasting import lasting
-from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.numerics.arrays import Complex
+from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.program.differentiation import input_jacobian
 from dynlab.systems import System
 from dynlab.systems.autonomous import Held
 from dynlab.systems.checked import checked
 from dynlab.systems.module_copy import copied
+from dynlab.words import agree, capital, counted, number, of_map, percent
 
+EPS = float(np.finfo(np.float64).eps)
+DECAYS, GROWS, UNDECIDED = "decays", "grows", "undecided"
+DIGITS = 3  # of a time and of a frequency, as many as the picture's tables have
 METHOD = (
     "Fixed points are found and verified as dynlab.fixed_points does. Right eigenvectors have length 1 and come from "
     "LAPACK, left ones from inversion. A mode has vectors of its own where a first-order bound on the angle they may "
@@ -32,11 +34,11 @@ METHOD = (
 )
 COPIED = ("fixed_point_state", "residual", "kind", "stable", "status")
 ALONE = "NaN for a mode without eigenvectors of its own: its eigenvalue is not told from another"
-UNDECIDED = "where it is undecided whether the mode decays or grows"
+OPEN = "where it is undecided whether the mode decays or grows"
 REASONS = {
     "eigenvalue_error": "inf at a kink of the activation, where the Jacobian is that of one side alone",
-    "time_constant": f"inf {UNDECIDED}",
-    "time_constant_error": f"NaN {UNDECIDED}",
+    "time_constant": f"inf {OPEN}",
+    "time_constant_error": f"NaN {OPEN}",
     "doubling_time": "NaN for modes that do not certainly grow",
     "frequency": "NaN where μ is zero within its error",
     "vector_error": "inf where eigenvalues are not separated by their errors",
@@ -128,7 +130,7 @@ def modes(
         settings={name: schema.settings(points)[name] for name in given}
         | {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device},
         verdict=lambda ds: (
-            verdict(ds, f"with {held_input(at)} " if system.network_input_size else "")
+            _verdict(ds, f"with {held_input(at)} " if system.network_input_size else "")
             + f" {map_of_flow(system)}".rstrip()
             + also_incomplete(points)
         ),
@@ -200,3 +202,82 @@ def _output_jacobian(held: Held, states: Tensor, readout: Callable[[Tensor], Ten
     with torch.no_grad():
         found = np.array([derivative(state).numpy() for state in states])
     return found.reshape(len(states), width, states.shape[1])
+
+
+class Lasting(NamedTuple):
+    """Fate and times of modes, arrays of the shape of their eigenvalues.
+
+    Attributes
+    ----------
+    fate : ndarray of str
+        "decays", "grows", or "undecided" where abs(μ) is 1, or of a flow Re λ is 0, within its error.
+    time_constant : ndarray
+        −1/ln abs(μ) in steps, or −1/Re λ in seconds: negative where the mode grows, inf where that is undecided.
+    error : ndarray
+        Bound on its error; NaN where it is undecided.
+    doubling_time : ndarray
+        ln 2/ln abs(μ) in steps, or ln 2/Re λ in seconds, where the mode grows, else NaN.
+    frequency : ndarray
+        arg μ/2π in cycles a step, from −½ to ½, NaN where μ is zero within its error; or Im λ/2π in cycles a second.
+    """
+
+    fate: NDArray[np.str_]
+    time_constant: Real
+    error: Real
+    doubling_time: Real
+    frequency: Real
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def lasting(values: Complex, errors: Real, is_flow: bool = False) -> Lasting:
+    """Return the fate of modes with these eigenvalues, of a map or a flow, and bounds on the error of each."""
+    size = values.real if is_flow else np.abs(values)
+    excess = size if is_flow else size - 1
+    fate = np.where(excess > errors, GROWS, np.where(-excess > errors, DECAYS, UNDECIDED))
+    known = fate != UNDECIDED
+    sides = [size + side * errors for side in (-1, 0, 1)]
+    low, constant, high = (-1 / (each if is_flow else np.log(np.maximum(each, 0))) + 0.0 for each in sides)
+    rounding = 2 * EPS * (np.abs(constant) + (0 if is_flow else constant**2))  # of |μ|, its logarithm and the quotient
+    error = np.where(known, np.maximum(np.abs(low - constant), np.abs(high - constant)) + rounding, np.nan)
+    doubling = np.where(fate == GROWS, -np.log(2) * constant, np.nan)
+    turning = values.imag if is_flow else np.where(size > errors, np.angle(values), np.nan)
+    return Lasting(fate, np.where(known, constant, np.inf), error, doubling, turning / (2 * np.pi))
+
+
+def _verdict(ds: xr.Dataset, held: str) -> str:
+    """Return the slowest decaying mode, the fastest growing one, and how many are undecided; `held` is said first."""
+    fate = ds["fate"].values
+    if not fate.size:
+        return capital(f"{held}no fixed point was found and verified, so there are no modes.")
+    unit, neutral = ("s", "Re λ = 0") if _of_flow(ds) else ("steps", "|μ| = 1")
+    parts = [
+        _extreme(ds, "time_constant", DECAYS, f"the slowest mode decays to 1/e in {{}} {unit}"),
+        _extreme(ds, "doubling_time", GROWS, f"the fastest growing mode doubles in {{}} {unit}"),
+    ]
+    if undecided := int((fate == UNDECIDED).sum()):
+        known = f"{undecided:,} of {counted(fate.size, 'mode')} {agree(undecided, 'has', 'have')}"
+        parts.append(f"{known} {neutral} within the error, so growth or decay is undecided")
+    first, *others = filter(None, parts)
+    return ". ".join(map(capital, [f"{held}{first}", *others])) + "."
+
+
+def _extreme(ds: xr.Dataset, name: str, fate: str, words: str) -> str:
+    """Say of the slowest decay or the fastest growth where it is, how fast it turns, what drives and reads it most."""
+    among = ds["fate"].values == fate
+    if not among.any():
+        return ""
+    speed = np.where(among, (1 if fate == DECAYS else -1) * ds[name].values, -np.inf)
+    at = np.unravel_index(int(speed.argmax()), speed.shape)
+    text = words.format(number(float(ds[name].values[at]), DIGITS))
+    turning, shares = float(ds["frequency"].values[at]), ds["input_share"].values[at]
+    if turning and not np.isnan(turning):
+        text += f", turning by {number(abs(turning), DIGITS)} cycles a {'second' if _of_flow(ds) else 'step'}"
+    kind = str(ds["kind"].values[at[0]])
+    text += f" (point {at[0]}, {kind if _of_flow(ds) else of_map(kind)})"
+    if len(shares) > 1 and np.isfinite(shares).all():
+        text += f"; input {shares.argmax()} drives it most ({percent(shares.max())} of the squared weights)"
+    return text
+
+
+def _of_flow(ds: xr.Dataset) -> bool:
+    return bool(ds["time_constant"].attrs["units"] == schema.SECOND)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
-from dynlab.diagnostics.fixed_points.affine import is_affine
+from dynlab.diagnostics.fixed_points.distinct_roots import is_affine
 from dynlab.diagnostics.fixed_points.verdict import map_of_flow
 from dynlab.diagnostics.phase_plane.equilibria import (
     Equilibrium,

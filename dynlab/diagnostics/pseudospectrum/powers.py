@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import minimize_scalar
 
-from dynlab.diagnostics.pseudospectrum.border import is_stable
+from dynlab.diagnostics.pseudospectrum.plane import is_stable
 from dynlab.numerics.arrays import Real, frobenius
 from dynlab.numerics.eigenvalues import Eigenvalues, approximate_eigenvalues
 from dynlab.numerics.singular_values import ALL_UP_TO, norm

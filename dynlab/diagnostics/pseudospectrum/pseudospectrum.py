@@ -9,8 +9,14 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.pseudospectrum.border import instability, kreiss_constant
-from dynlab.diagnostics.pseudospectrum.plane import close_up, numerical_range, on_grid, window
+from dynlab.diagnostics.pseudospectrum.plane import (
+    close_up,
+    instability,
+    kreiss_constant,
+    numerical_range,
+    on_grid,
+    window,
+)
 from dynlab.diagnostics.pseudospectrum.powers import norms_of_flow, norms_of_map
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError

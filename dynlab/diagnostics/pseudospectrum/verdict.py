@@ -7,12 +7,12 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.words import at_least, at_most, near_one, number, place, power, with_error
+from dynlab.words import READABLE, at_least, at_most, near_one, number, place, power, with_error
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 WIDE = 1e-3  # an error of an eigenvalue beyond this is told
 ROUNDING = 1e-12  # of a number that is rounded up, so much is what rounding left in it
-READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
+STABLE, UNSTABLE, UNDECIDED = "A is stable", "A is unstable", "whether A is stable is undecided"
 
 
 def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
@@ -24,41 +24,38 @@ def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
     flow, values, errors = settings["flow"], ds["eigenvalue"].values, ds["eigenvalue_error"].values
     sizes = values.real if flow else np.abs(values)
     beyond, leading = sizes - (not flow), int(sizes.argmax())
-    sides = (((beyond > errors).any(), "A is unstable"), ((beyond < -errors).all(), "A is stable"))
-    side = next((words for holds, words in sides if holds), "whether A is stable is undecided")
+    side = UNSTABLE if (beyond > errors).any() else STABLE if (beyond < -errors).all() else UNDECIDED
     size = number(sizes[leading]) if flow else near_one(float(sizes[leading]), 5)
-    if side[0] == "w" or errors.max() > WIDE:
+    if side == UNDECIDED or errors.max() > WIDE:
         size = with_error(float(sizes[leading]), float(errors[leading]))
     name, where = "abscissa" if flow else "radius", described or place(np.array(settings["state"]))
     text = f"The spectral {name} of the Jacobian A at {where} is {size}{' per second' * flow}: {side}."
     text += f" {'With A held fixed, ' * bool(described)}{_growth(ds, side)}."
-    if side == "A is stable":
-        text += _robustness(ds, float((errors - beyond).min()), " per second" * flow)
+    if side == STABLE:
+        margin = float((errors - beyond).min())
+        change = float(np.nanmin([float(ds["instability_distance"]), margin]))
+        least = at_most(change * (1 - ROUNDING), 3)
+        text += f" A change of norm {least}{' per second' * flow} can make A unstable"
+        if number(change, 2) != number(margin, 2):
+            text += f"; with orthogonal eigenvectors it would take {at_least(margin, 3)}{' per second' * flow}"
+        text += "."
     return under_input(text, at) if settings["input"] and not described else text
 
 
 def _growth(ds: xr.Dataset, side: str) -> str:
     """How far the norms grow, and whether they are seen to decay."""
-    flow, when, last = schema.settings(ds)["flow"], float(ds["transient_time"]), float(ds[schema.TIME].values[-1])
+    flow, when = schema.settings(ds)["flow"], float(ds["transient_time"])
     growth, kreiss = float(ds["transient_growth"]), float(ds["kreiss_constant"])
     norm, at = ("‖exp(tA)‖", f"t = {number(when, 3)} s") if flow else ("‖Aᵏ‖", f"k = {number(when, 0)}")
     drowned, back = bool(np.isnan(ds["log_power_norm"].values).any()), _back_at_one(ds, when)
-    if growth <= NO_GROWTH:
-        if drowned and not back:
-            return f"{norm} may grow: rounding or a kink hides how far"
-        return f"{norm} never exceeds 1" if side != "A is unstable" else f"{norm} does not exceed 1 before {at}"
-    more = ", the last computed" * (when == last)
-    more += f", and to at least {at_least(kreiss)} later (Kreiss constant)" if growth < kreiss < np.inf else ""
-    ends = ((back, " before it decays"), (drowned, f"; rounding hides it later{more}"), (True, more))
-    return f"{norm} grows to {_size(ds, growth, flow)} at {at}{next(words for holds, words in ends if holds)}"
-
-
-def _robustness(ds: xr.Dataset, margin: float, unit: str) -> str:
-    """How small a change makes a stable A unstable; for a normal A it is its eigenvalues' margin."""
-    change = float(np.nanmin([float(ds["instability_distance"]), margin]))
-    text = f" A change of norm {at_most(change * (1 - ROUNDING), 3)}{unit} can make A unstable"
-    normal = number(change, 2) == number(margin, 2)
-    return f"{text}." if normal else f"{text}; with orthogonal eigenvectors it would take {at_least(margin, 3)}{unit}."
+    if growth > NO_GROWTH:
+        end = " before it decays" if back else "; rounding hides it later" * drowned
+        if growth < kreiss < np.inf and not back:
+            end += f", and to at least {at_least(kreiss)} later (Kreiss constant)"
+        return f"{norm} grows to {_size(ds, growth, flow)} at {at}{end}"
+    if drowned and not back:
+        return f"{norm} may grow: rounding or a kink hides how far"
+    return f"{norm} never exceeds 1" if side != UNSTABLE else f"{norm} does not exceed 1 before {at}"
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:

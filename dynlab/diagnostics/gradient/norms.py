@@ -1,6 +1,6 @@
-"""The norms of ∂h_T/∂h_t of large states, from products of the chain of Jacobians with a few vectors."""
+"""The norms of ∂h_T/∂h_t at many t: from products of Jacobians, and of large states from products with vectors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from dynlab.diagnostics.gradient.small_norms import NAMES
 from dynlab.diagnostics.gradient.survival import SURVIVES
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
-from dynlab.numerics.plain_product import FAILING
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.golub_kahan import norm_bounds
+from dynlab.numerics.graded_product import KNOWN, number_from, resolved
+from dynlab.numerics.plain_product import FAILING, log_norms, plain_products, plain_singular_values
+from dynlab.numerics.threads import in_threads, slices
 from dynlab.program.jacobian import Operator
 from dynlab.progress import through
 from dynlab.trajectories.driven import NUMBERS_AT_ONCE, Driven
 
+NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
 WIDTH = 0.09  # of ln ‖∂h_T/∂h_t‖₂ between its bounds
 PROBES = 64  # random vectors for the Frobenius norms
@@ -27,11 +28,66 @@ NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
 KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of more they are made anew for each product
 SAFETY = 2.0  # of the first-order bound of rounding
 METHOD = (
+    "∂h_T/∂h_t is multiplied from t = T backwards. The bound of its error comes from random vectors that are carried "
+    f"along, and holds but for a probability of {FAILING:g}. A norm is known where the error bound of its "
+    f"logarithm is at most {KNOWN:g}, or this share of it. The bound holds the rounding of the Jacobians' entries and "
+    "of the product"
+)
+METHOD_LARGE = (
     "Golub and Kahan's method makes ∂h_T/∂h_t bidiagonal, by products of the factors of the Jacobians with vectors, "
     f"from {VECTORS} random ones. The norm that is found is a lower bound, at most {WIDTH:g} below ln ‖∂h_T/∂h_t‖₂ but "
     f"for a probability of {FAILING:g}. The Frobenius norm is estimated from {PROBES} random vectors, and its error "
     "holds as surely. Both errors hold the rounding of the Jacobians' entries and of the products"
 )
+
+
+def small_norms(driven: Driven, chosen: Index, seed: int) -> dict[str, NDArray[Any]]:
+    """Return the variables' values at the t chosen, (sample, time), NaN where they are not resolved."""
+    failing = FAILING / driven.states[..., 0].numel()
+
+    def several(some: slice) -> tuple[NDArray[Any], ...]:
+        return _products(driven.of(some), chosen, failing, seed)
+
+    found = dict(zip((*NAMES, "surviving"), in_threads(several, len(driven.states)), strict=True))
+    for name in NAMES[::2]:
+        found[name] = np.where(resolved(found[name], found[f"{name}_error"]), found[name], np.nan)
+    followed = driven.states[:, -1].isfinite().all(dim=-1).cpu().numpy()
+    unknown = np.flatnonzero(np.isnan(found["log_norm"]).any(axis=1) & followed)
+    if len(unknown):
+        zero = exact_zeros(driven.of(unknown))
+        for name, value in zip(NAMES, (-np.inf, 0.0) * 2, strict=True):
+            found[name][unknown] = np.where(zero[:, chosen], value, found[name][unknown])
+        found["surviving"][unknown[zero[:, 0]]] = 0
+    return found
+
+
+def exact_zeros(driven: Driven) -> NDArray[np.bool_]:
+    """Return at which t (sample, time) ∂h_T/∂h_t is zero for certain: no path leads through entries that may not be."""
+    reached = driven.states.new_ones(len(driven.states), 1, driven.states.shape[-1]).double()
+    zero = np.zeros(driven.states.shape[:2], dtype=bool)
+    backwards = range(driven.steps, 0, -1)
+    for t, (J, error) in zip(backwards, driven.jacobians_with_errors(backwards), strict=True):
+        reached = (reached @ ((J != 0) | (error > 0)).to(reached) > 0).to(reached)
+        zero[:, t - 1] = ~reached.any(dim=(1, 2)).cpu().numpy()
+    return zero
+
+
+def _products(driven: Driven, chosen: Index, failing: float, seed: int) -> tuple[NDArray[Any], ...]:
+    """Return the values of `NAMES`, (sample, time), and of each sample how many directions survive."""
+    samples, _, n = driven.states.shape
+    columns = np.zeros((len(NAMES), samples, len(chosen)))
+    columns[2], columns[3] = np.log(n) / 2, np.finfo(float).eps * np.log(n) / 2  # at t = T
+    surviving = np.full(samples, float(n))
+    for products in plain_products(driven.factors(range(driven.steps, 0, -1)), samples, n, failing, seed):
+        times = driven.steps - products.count
+        some = products[np.isin(times, chosen)]
+        found, lost = log_norms(some), some.lost.numpy()
+        found[::2, lost], found[1::2, lost] = np.nan, np.inf
+        columns[:, :, np.searchsorted(chosen, driven.steps - some.count)] = np.moveaxis(found, 2, 1)
+        if times[-1] == 0:
+            value, wrong, upper = plain_singular_values(products[-1])
+            surviving = number_from(value - wrong, upper, np.log(SURVIVES))
+    return (*columns, surviving)
 
 
 class Chain:
@@ -50,9 +106,14 @@ class Chain:
                 self._kept += [block[:, index] for index in range(rounding.shape[1])]
         self.rounding = torch.cat(found, dim=1)  # (sample, step), of each Jacobian and its products with vectors
 
-    def operators(self, steps: Sequence[int]) -> Iterable[Operator]:
-        """Return ∂h_t/∂h_{t−1} for each t of `steps`."""
-        return [self._kept[t - 1] for t in steps] if self._kept else self._made(steps)
+    def operators(self, steps: Sequence[int]) -> Iterator[Operator]:
+        """Yield ∂h_t/∂h_{t−1} for each t of `steps`."""
+        if self._kept:
+            yield from (self._kept[t - 1] for t in steps)
+            return
+        for some in slices(len(steps), self._at_once):
+            (block,) = self._driven.operators(steps[some], self._at_once)
+            yield from (block[:, index] for index in range(len(steps[some])))
 
     def product(self, vectors: Tensor, t: int, transposed: bool) -> tuple[Tensor, Tensor]:
         """Return ∂h_T/∂h_t, or its transpose, times vectors, and the logarithms of what multiplies each."""
@@ -70,12 +131,6 @@ class Chain:
             log_scale = log_scale + torch.where(size > 0, size, 1).log()
             vectors = vectors / torch.where(size > 0, size, 1).unsqueeze(1)
             yield vectors, log_scale
-
-    def _made(self, steps: Sequence[int]) -> Iterator[Operator]:
-        for start in range(0, len(steps), self._at_once):
-            some = steps[start : start + self._at_once]
-            (block,) = self._driven.operators(some, len(some))
-            yield from (block[:, index] for index in range(len(some)))
 
 
 def large_norms(driven: Driven, times: Index, seed: int) -> dict[str, NDArray[Any]]:
@@ -112,11 +167,10 @@ def _norms(
             rows.append((exact, exact, root, np.finfo(float).eps * root))
             continue
         back, forth = (partial(chain.product, t=t, transposed=transposed) for transposed in (True, False))
-        bounds = norm_bounds(back, forth, drawn(VECTORS), failing, WIDTH)
-        rounding = _of_rounding(chain, bounds, t, driven.steps)
+        lower, vector = norm_bounds(back, forth, drawn(VECTORS), failing, WIDTH)
+        rounding = _of_rounding(chain, vector, t, driven.steps)
         value, wrong = frobenius[t]
-        zero = np.isneginf(bounds.log_upper)
-        rows.append((bounds.log_lower, np.where(zero, 0.0, WIDTH + rounding), value, wrong + rounding))
+        rows.append((lower, np.where(np.isneginf(lower), 0.0, WIDTH + rounding), value, wrong + rounding))
     columns = (np.stack(column, axis=1) for column in zip(*rows, strict=True))
     return tuple(np.where(known[:, None], values, np.nan) for values in columns)
 
@@ -142,9 +196,9 @@ def _frobenius_norms(chain: Chain, times: Index, probes: Tensor, failing: float)
     return found
 
 
-def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int) -> Real:
+def _of_rounding(chain: Chain, vector: Tensor, t: int, steps: int) -> Real:
     """Return the error of ln σ at first order: Σ_s ‖J_{s+1}ᵀ … J_Tᵀ u‖ ‖E_s‖ ‖J_{s−1} … J_{t+1} v‖ / σ."""
-    u = found.vector.unsqueeze(-1)
+    u = vector.unsqueeze(-1)
     ends = list(chain.passed(u, range(steps, t, -1), transposed=True))
     before = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in ends]
     v = ends[-1][0] / vector_norm(ends[-1][0], dim=1, keepdim=True).clamp_min(torch.finfo(u.dtype).tiny)
