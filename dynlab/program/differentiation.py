@@ -73,7 +73,12 @@ def jacobian_and_error(system: Any, state: Tensor, input: Tensor, t: int | Tenso
         linear = derived(system).at("state")
     except NoProgram:
         return _estimated(_by(system, state, input, t, "state", "evolve").dense())
-    return _dense(*linear.bounded(state, input, t), linear.terms, batch_shape(state, input, t))
+    found, moduli, larger = linear.bounded(state, input, t)
+    value, most = found.dense(), larger.dense()
+    error = (most - moduli.dense()).clamp(min=0) + linear.terms * torch.finfo(value.dtype).eps * most
+    shape = (*batch_shape(state, input, t), *value.shape[-2:])
+    bounded = error <= torch.finfo(value.dtype).max ** LARGE
+    return value.expand(shape), torch.where(bounded, error, torch.inf).expand(shape)
 
 
 def step_and_error(
@@ -152,16 +157,6 @@ def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:
     roundings = DOUBT * (max(matrix.shape[-2:]) + FUNCTIONS) * torch.finfo(matrix.dtype).eps / 2
     largest = matrix.abs().amax(dim=(-2, -1), keepdim=True) if matrix.numel() else matrix.new_zeros(1, 1)
     return matrix, (roundings * largest).expand(matrix.shape).clone()
-
-
-def _dense(
-    found: Operator, moduli: Operator, larger: Operator, terms: int, batch: tuple[int, ...]
-) -> tuple[Tensor, Tensor]:
-    value, most = found.dense(), larger.dense()
-    error = (most - moduli.dense()).clamp(min=0) + terms * torch.finfo(value.dtype).eps * most
-    shape = (*batch, *value.shape[-2:])
-    bounded = error <= torch.finfo(value.dtype).max ** LARGE
-    return value.expand(shape), torch.where(bounded, error, torch.inf).expand(shape)
 
 
 def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:

@@ -136,10 +136,7 @@ def sizes_of(matrix: arb_mat) -> arb_mat:
 
 def identity(n: int) -> arb_mat:
     """I of that size."""
-    found = arb_mat(n, n)
-    for i in range(n):
-        found[i, i] = 1
-    return found
+    return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
 # The derivative from its terms

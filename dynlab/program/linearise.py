@@ -9,7 +9,7 @@ evaluates them, bounds their rounding, encloses them and writes them as source t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from dynlab.program.operations import OPERATIONS
@@ -30,12 +30,11 @@ class Place(NamedTuple):
 Terms = dict[Place, int]  # to the operation that scales the rows, or ONE
 
 
-@dataclass
-class Knot:
+class Knot(NamedTuple):
     """Rows one after the other, each block of `sizes[k]` rows the sum of the terms in `blocks[k]`; () is zeros."""
 
-    sizes: list[int] = field(default_factory=list)
-    blocks: list[Terms] = field(default_factory=list)
+    sizes: list[int]
+    blocks: list[Terms]
 
 
 @dataclass
@@ -68,9 +67,9 @@ def linearise(program: Program, by: str = "state") -> Linearisation:
     program : Program
     by : {"state", "input"}
     """
-    if by not in program.derivatives:
-        program.derivatives[by] = _Differentiation(program, by).run()
-    found: Linearisation = program.derivatives[by]
+    if by not in program.made:
+        program.made[by] = _Differentiation(program, by).run()
+    found: Linearisation = program.made[by]
     return found
 
 
@@ -122,11 +121,8 @@ class _Differentiation:
         for read, part, slope in zip(operation.reads, parts, slopes, strict=True):
             if part:
                 wide = part if p.operations[read].size == operation.size else self._taken(part, (0,) * operation.size)
-                self._add(total, self._scaled(wide, slope))
+                self._add(total, {place: self._times(slope, d) for place, d in wide.items()})
         return total
-
-    def _scaled(self, terms: Terms, slope: int) -> Terms:
-        return {place: self._times(slope, d) for place, d in terms.items()}
 
     def _times(self, slope: int, d: int) -> int:
         p = self.program

@@ -7,7 +7,6 @@ Higham, "Accuracy and stability of numerical algorithms", SIAM 2002, section 3.3
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +14,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from dynlab.program.operations import NAMES, OPERATIONS, Bounded
+from dynlab.program.operations import OPERATIONS, Bounded
 from dynlab.program.program import Program
-from dynlab.program.torch_code import _clock, _join, _row, _sums
+from dynlab.program.torch_code import code_of, joined, sums
 
 # Operations whose results are never 0 but by underflow; a product is 0 where a factor is.
 UNDERFLOWS = {"exp", "sigmoid", "tanh_slope", "sigmoid_slope", "erf_slope", "multiply"}
@@ -37,49 +36,39 @@ def bounded_values(
     t : int or Tensor
     """
     unit = torch.finfo(state.dtype).eps / 2
+    needed = program.needed(*outputs)
+    code = code_of(program, needed)
+    values = code.values(state, input, t, constants, code.fold(constants))
     found: dict[int, Bounded] = {}
-    for i in program.needed(*outputs):
-        operation = program.operations[i]
+    for i, given in zip(needed, values, strict=True):
+        operation, value = program.operations[i], torch.as_tensor(given, dtype=state.dtype)
         reads = [found[k] for k in operation.reads]
+        held: list[Any] = [operation.number] if operation.name == "power" else []
+        if operation.constant is not None:
+            held = [(constants[operation.constant], _of_stored(program, constants, operation.constant))]
+        error: Any = 0.0
         match operation.name:
-            case "state":
-                found[i] = state, 0.0
-            case "input":
-                found[i] = input, 0.0
-            case "time":
-                found[i] = torch.as_tensor(_clock(t, state), dtype=state.dtype), 0.0
-            case "number":
-                found[i] = state.new_tensor(operation.number), 0.0
-            case "constant":
-                found[i] = _stored(program, constants, operation.slot)
-            case "lookup":
-                table, error = _stored(program, constants, operation.slot, flat=False)
-                found[i] = _row(table, t), error
+            case "state" | "input" | "time" | "number":
+                pass
+            case "constant" | "lookup":
+                error = held[0][1]
             case "linear":
-                found[i] = _linear(unit, reads[0], *_stored(program, constants, operation.slot, flat=False))
+                error = _linear_error(unit, reads[0], *held[0])
             case "take":
-                index = torch.tensor(operation.index, dtype=torch.long)
-                value, error = reads[0]
-                found[i] = value[..., index], error[..., index] if _has_columns(error) else error
+                before = reads[0][1]
+                has_columns = isinstance(before, Tensor) and before.ndim > 0 and before.shape[-1] > 1
+                error = before[..., torch.tensor(operation.index, dtype=torch.long)] if has_columns else before
             case "join":
-                sizes = program.sizes(operation.reads)
                 errors = [torch.as_tensor(e, dtype=state.dtype).expand(v.shape or (1,)) for v, e in reads]
-                values = [v if v.ndim else v.reshape(1) for v, _ in reads]
-                found[i] = _join(values, sizes), _join(errors, sizes)
+                error = joined(errors, program.sizes(operation.reads))
             case "sum":
-                value, error = reads[0]
                 length = int(operation.number)
-                whole = error.expand(value.shape) if isinstance(error, Tensor) else torch.full_like(value, error)
-                found[i] = _sums(value, length), _sums(whole + length * unit * value.abs(), length)
+                error = sums(reads[0][1] + length * unit * reads[0][0].abs(), length)
             case name:
-                rule = OPERATIONS[name]
-                held: Any = operation.number
-                if operation.constant is not None:
-                    held = _stored(program, constants, operation.slot)
-                value = _function(name)(*(v for v, _ in reads), held if name == "power" else _value(held))
-                extra = () if name != "power" and operation.constant is None else (held,)
-                error = rule.error(unit, value, *reads, *extra)
-                found[i] = value, error + _underflow(name, value, reads) if name in UNDERFLOWS else error
+                error = OPERATIONS[name].error(unit, value, *reads, *held)
+                if name in UNDERFLOWS:
+                    error = error + _underflow(name, value, reads)
+        found[i] = value, error
     return [found[i] for i in outputs]
 
 
@@ -92,36 +81,17 @@ def _underflow(name: str, value: Tensor, reads: Sequence[Bounded]) -> Tensor:
     return tiny * small.to(value.dtype)
 
 
-def _value(held: Any) -> Any:
-    return held[0] if isinstance(held, tuple) else held
+def _of_stored(program: Program, constants: Sequence[Tensor], number: int) -> Any:
+    share, values = program.errors[number], constants[number]
+    return share * values.abs().max() if share and values.numel() else 0.0
 
 
-def _has_columns(error: Any) -> bool:
-    return isinstance(error, Tensor) and error.ndim > 0 and error.shape[-1] > 1
-
-
-def _stored(program: Program, constants: Sequence[Tensor], number: int, flat: bool = True) -> Bounded:
-    values = constants[number].reshape(-1) if flat else constants[number]
-    share = program.errors[number]
-    return values, share * values.abs().max() if share and values.numel() else 0.0
-
-
-@functools.cache
-def _function(name: str) -> Any:
-    """Return the table's source in torch as a function of its operands and, last, of what is held."""
-    source = OPERATIONS[name].torch
-    arguments = "a, b, c" if "{1}" in source else "a, c"
-    return eval(f"lambda {arguments}: {source.format('a', 'b', c='c')}", dict(NAMES))  # of the table's own text
-
-
-def _linear(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Bounded:
+def _linear_error(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Any:
     x, dx = a
-    matrix = matrix.to(x.dtype)  # a function of float64 numbers alone may be asked for in float32
-    value, moduli = linear(x, matrix), matrix.abs()
+    moduli = matrix.abs().to(x.dtype)
     error = (matrix.shape[1] + 1) * unit * linear(x.abs(), moduli)  # in whatever order the products are added up
     if isinstance(dx, Tensor):
         error = error + linear(dx.expand(x.shape), moduli)
     if isinstance(matrix_error, Tensor):
-        size = x.abs() + dx
-        error = error + matrix_error * size.sum(dim=-1, keepdim=True)
-    return value, error
+        error = error + matrix_error * (x.abs() + dx).sum(dim=-1, keepdim=True)
+    return error

@@ -36,7 +36,7 @@ class TorchCode:
         self._bare = [not (state or input) for state, input in zip(*moving[:2], strict=True)]
         needed = [i for i in program.needed(*outputs, given=given) if i not in given]
         self._names: dict[str, Any] = dict(
-            NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock, tensor=_tensor
+            NAMES, linear=linear, join=joined, sums=sums, row=_row, clock=_clock, tensor=_tensor
         )
         still = [i for i in needed if not varies[i]]
         read = {k for i in needed if varies[i] for k in program.operations[i].reads} | set(outputs)
@@ -89,14 +89,25 @@ class TorchCode:
                 return OPERATIONS[name].torch.format(*reads, c=held)
 
 
-def _join(parts: list[Any], sizes: list[int]) -> Tensor:
+def code_of(program: Program, outputs: Sequence[int]) -> TorchCode:
+    """Return the code of these operations, made once."""
+    key = tuple(outputs)
+    if key not in program.made:
+        program.made[key] = TorchCode(program, outputs)
+    found: TorchCode = program.made[key]
+    return found
+
+
+def joined(parts: list[Any], sizes: list[int]) -> Tensor:
+    """Return vectors one after the other; one number stands for as many as there are places."""
     like = max((part for part in parts if isinstance(part, Tensor)), key=lambda part: part.ndim)
     whole = [part.to(like) if isinstance(part, Tensor) else like.new_full((1,), part) for part in parts]
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in whole))
     return torch.cat([part.expand(*batch, size) for part, size in zip(whole, sizes, strict=True)], dim=-1)
 
 
-def _sums(a: Tensor, length: int) -> Tensor:
+def sums(a: Tensor, length: int) -> Tensor:
+    """Return the sums of groups of neighbours."""
     return a.unflatten(-1, (-1, length)).sum(dim=-1)
 
 

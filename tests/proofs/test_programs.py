@@ -132,7 +132,7 @@ def test_what_cannot_be_traced_says_so():
 def test_a_modrelu_is_refused_at_its_border_and_nowhere_else(argument, refused):
     program = Program(1)
     constant = program.store(torch.tensor([-0.5]).double())
-    program.output = program.append("modrelu", program.state(), constant=constant)
+    program.output = program.append("modrelu", program.append("state", size=1), constant=constant)
     if refused:
         with pytest.raises(NonSmooth, match="border"):
             enclose(program, [arb(argument, 1e-30)])
@@ -147,7 +147,7 @@ def test_a_modrelu_is_refused_at_its_border_and_nowhere_else(argument, refused):
 
 def test_a_kink_is_refused():
     program = Program(1)
-    program.output = program.unary("relu", program.state())
+    program.output = program.append("relu", program.append("state", size=1))
     with pytest.raises(NonSmooth, match="non-smooth point"):
         enclose(program, [arb(0, 1e-30)])
     assert enclose(program, [arb(-1, 0.5)]).value == [0]
