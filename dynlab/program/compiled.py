@@ -105,11 +105,12 @@ class _Text:
         ends = np.cumsum([0, *(operation.size for operation in program.operations)])
         self.at = [int(end) for end in ends]
         self.length = self.at[-1]
-        self.rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
+        self.rows = linear.rows
+        self.columns = self.rows[0]
         self.knots = [0]
         for rows in self.rows[1:]:
             self.knots.append(self.length)
-            self.length += rows * linear.columns
+            self.length += rows * self.columns
 
     def numbers(self) -> NDArray[np.float64]:
         """The array `c`."""
@@ -126,15 +127,14 @@ class _Text:
         """``def jacobian(h, c, w, out)``."""
         lines = self._evaluation(self.program.needed(*self.linear.scales()))
         for number, knot in enumerate(self.linear.knots[1:], start=1):
-            place, n = self.knots[number], self.linear.columns
+            place, n = self.knots[number], self.columns
             lines += self._loop(self.rows[number] * n, f"w[{place} + i] = 0.0")
-            for size, terms in zip(knot.sizes, knot.blocks, strict=True):
+            for size, terms in knot:
                 for term, d in terms.items():
                     lines += self._term(place, size, term, d)
                 place += size * n
-        last = self.knots[-1]
-        n = self.linear.columns
-        lines += self._loop(self.program.size, f"for j in range({n}):", f"    out[i, j] = w[{last} + i * {n} + j]")
+        written = f"    out[i, j] = w[{self.knots[-1]} + i * {self.columns} + j]"
+        lines += self._loop(self.program.size, f"for j in range({self.columns}):", written)
         return self._function("jacobian", lines)
 
     def _function(self, name: str, lines: list[str]) -> str:
@@ -216,7 +216,7 @@ class _Text:
 
     def _term(self, at: int, size: int, place: Place, d: int) -> list[str]:
         """Add diag(d) M K to the rows from `at` on, M spread over all entries of the knot K."""
-        n, width = self.linear.columns, self.rows[place.knot]
+        n, width = self.columns, self.rows[place.knot]
         scale = "1.0"
         if d != ONE:
             scale = f"w[{self.at[d]} + i]" if self.program.operations[d].size > 1 else f"w[{self.at[d]}]"

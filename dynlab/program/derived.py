@@ -99,8 +99,8 @@ class Linear:
         self.scales = linear.scales()
         self.code = TorchCode(linear.program, self.scales) if code is None else code
         self.folded = self.code.fold(constants)
-        rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
-        places = {p for knot in linear.knots for terms in knot.blocks for p in terms}
+        rows, places = linear.rows, {place for place, _ in linear.terms()}
+        self.columns = rows[0]
         self.entries = {p: _selection(p.entries, rows[p.knot]) for p in places}
         self.matrices = {p: None if p.matrix == ONE else constants[p.matrix][_selection(p.rows)] for p in places}
 
@@ -119,11 +119,11 @@ class Linear:
         knots: list[Blocks] = [
             [
                 (size, [Term(scales[d], typed[p], p.knot, self.entries[p]) for p, d in terms.items()])
-                for size, terms in zip(knot.sizes, knot.blocks, strict=True)
+                for size, terms in knot
             ]
             for knot in self.linear.knots[1:]
         ]
-        return Operator(knots, self.linear.columns, state)
+        return Operator(knots, self.columns, state)
 
     def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Operator, Operator, Operator]:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
@@ -143,8 +143,8 @@ class Linear:
         """Number of times that an entry of the dense matrix is rounded: terms, and lengths of products of knots."""
         total = 2
         for knot in self.linear.knots[1:]:
-            total += max((len(terms) for terms in knot.blocks), default=0) + 1
-            inner = [self.matrices[p] for terms in knot.blocks for p in terms if p.knot]
+            total += max((len(terms) for _, terms in knot), default=0) + 1
+            inner = [self.matrices[p] for _, terms in knot for p in terms if p.knot]
             total += max((matrix.shape[1] for matrix in inner if matrix is not None), default=0)
         return total
 
