@@ -11,14 +11,14 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from dynlab.program.jacobian import Blocks, Operator, Term
-from dynlab.program.linearise import ONE, Linearisation, Place, linearise
+from dynlab.program.linearise import ONE, Linearisation, linearise
 from dynlab.program.program import NoProgram
 from dynlab.program.rounding import bounded_values
 from dynlab.program.torch_code import TorchCode
 from dynlab.program.trace import traced, verify
 
 PLAIN = (int, float, str, bool, type(None))
-Matrices = dict[Place, Tensor | None]  # some rows of stored matrices; None of `ONE`
+Matrices = list[Tensor | None]  # some rows of stored matrices; None of `ONE`
 LARGE_ERROR = 0.65  # the power of the largest number that stands for inf in products: inf · 0 would be no number
 
 
@@ -99,10 +99,14 @@ class Linear:
         self.scales = linear.scales()
         self.code = TorchCode(linear.program, self.scales) if code is None else code
         self.folded = self.code.fold(constants)
-        rows, places = linear.rows, {place for place, _ in linear.terms()}
-        self.columns = rows[0]
-        self.entries = {p: _selection(p.entries, rows[p.knot]) for p in places}
-        self.matrices = {p: None if p.matrix == ONE else constants[p.matrix][_selection(p.rows)] for p in places}
+        rows, self.places = linear.rows, list(dict(linear.terms()))
+        self.columns, number = rows[0], {place: k for k, place in enumerate(self.places)}
+        self.entries = [_selection(p.entries, rows[p.knot]) for p in self.places]
+        self.matrices = [None if p.matrix == ONE else constants[p.matrix][_selection(p.rows)] for p in self.places]
+        self.blocks = [
+            [(size, [(number[place], place.knot, d) for place, d in terms.items()]) for size, terms in knot]
+            for knot in linear.knots[1:]
+        ]
 
     def operator(self, state: Tensor, input: Tensor, t: Any) -> Operator:
         values = self.code.values(state, input, t, self.constants, self.folded)
@@ -115,13 +119,13 @@ class Linear:
             made = torch.as_tensor(value, dtype=state.dtype, device=state.device)
             shared = made.ndim < 2 and (made.ndim == 0 or bool(batch))
             scales[d] = made.reshape(-1) if shared else made.expand(*batch, made.shape[-1])
-        typed = {place: None if matrix is None else matrix.to(state.dtype) for place, matrix in matrices.items()}
+        typed = [None if matrix is None else matrix.to(state.dtype) for matrix in matrices]
         knots: list[Blocks] = [
             [
-                (size, [Term(scales[d], typed[p], p.knot, self.entries[p]) for p, d in terms.items()])
-                for size, terms in knot
+                (size, [Term(scales[d], typed[k], knot, self.entries[k]) for k, knot, d in terms])
+                for size, terms in blocks
             ]
-            for knot in self.linear.knots[1:]
+            for blocks in self.blocks
         ]
         return Operator(knots, self.columns, state)
 
@@ -131,10 +135,10 @@ class Linear:
         largest = torch.finfo(state.dtype).max ** LARGE_ERROR
         larger = [v.abs() + torch.as_tensor(error, dtype=state.dtype).clamp(max=largest) for v, error in found]
         errors = self.linear.program.errors
-        matrices = {
-            p: m if m is None else m.abs() + errors[p.matrix] * self.constants[p.matrix].abs().max()
-            for p, m in self.matrices.items()
-        }
+        matrices = [
+            m if m is None else m.abs() + errors[p.matrix] * self.constants[p.matrix].abs().max()
+            for p, m in zip(self.places, self.matrices, strict=True)
+        ]
         operator = self._made([value for value, _ in found], self.matrices, state, input, t)
         return operator, operator.absolute(), self._made(larger, matrices, state, input, t)
 
@@ -142,9 +146,9 @@ class Linear:
     def terms(self) -> int:
         """Number of times that an entry of the dense matrix is rounded: terms, and lengths of products of knots."""
         total = 2
-        for knot in self.linear.knots[1:]:
-            total += max((len(terms) for _, terms in knot), default=0) + 1
-            inner = [self.matrices[p] for _, terms in knot for p in terms if p.knot]
+        for blocks in self.blocks:
+            total += max((len(terms) for _, terms in blocks), default=0) + 1
+            inner = [self.matrices[k] for _, terms in blocks for k, knot, _ in terms if knot]
             total += max((matrix.shape[1] for matrix in inner if matrix is not None), default=0)
         return total
 
