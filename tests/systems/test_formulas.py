@@ -7,8 +7,8 @@ import torch
 from cells import draw, make
 
 import problems
-from dynlab.systems.complex_state import real_form, to_complex
 from dynlab.systems.orthogonal import entries_of
+from dynlab.systems.urnn import real_form, to_complex
 
 N = 6
 EYE = np.eye(N)

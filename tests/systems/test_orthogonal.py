@@ -9,8 +9,8 @@ from cells import draw, make
 from torch.nn.utils import parametrize
 
 from dynlab.systems import create, frozen
-from dynlab.systems.complex_state import real_form
 from dynlab.systems.orthogonal import SkewSymmetric, entries_of
+from dynlab.systems.urnn import real_form
 
 N = 6
 
