@@ -251,11 +251,10 @@ SHIFTED = [  # h + 0.1 tanh h + 0.11, which is above h everywhere
 def test_no_ball_proves_a_fixed_point_of_a_map_without_one():
     disc = {"real": "1p0", "imag": "0p0", "radius": "1p40"}
     radii, inverses = (-1, -1e-3, -1e6, 0, 1e-3, 1, 1e6), (-1e6, -10, 0, 1e6)
-    claims = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-    for center, radius, inverse, claim in itertools.product((-2, 0, 3), radii, inverses, claims):
+    for center, radius, inverse in itertools.product((-2, 0, 3), radii, inverses):
         ball = {"center": [number(center)], "radius": number(radius), "inverse": [[number(inverse)]]}
         with pytest.raises(Rejected, match=r"radius|Krawczyk"):
-            check(document_of(SHIFTED, ball, disc, claim))
+            check(document_of(SHIFTED, ball, disc, (0, 0, 1)))
 
 
 def test_a_radius_widens_what_is_shown():

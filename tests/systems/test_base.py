@@ -6,11 +6,6 @@ from dynlab.errors import UserError
 from dynlab.systems import create
 
 
-def test_config_is_complete_with_its_defaults():
-    config = create("antisymmetric", input_size=1, state_size=4).config
-    assert config == {"input_size": 1, "state_size": 4, "step_size": 0.01, "gamma": 0.01, "sigma_w": 1.0}
-
-
 @pytest.mark.parametrize(
     "name, config, message",
     [
