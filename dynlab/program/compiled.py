@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.files import make_folder, write_text
 from dynlab.program.linearise import ONE, Index, Linearisation, Place, linearise
 from dynlab.program.operations import OPERATIONS
 from dynlab.program.program import Program
@@ -243,12 +244,10 @@ def _module(text: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynlab" / "compiled"
-    home.mkdir(parents=True, exist_ok=True)
+    make_folder(home)
     path = home / f"{name}.py"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        written = path.with_suffix(f".{os.getpid()}")
-        written.write_text(text, encoding="utf-8")
-        os.replace(written, path)
+        write_text(path, text)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported")

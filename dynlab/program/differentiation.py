@@ -5,7 +5,6 @@ Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of t
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -128,28 +127,28 @@ def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, met
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:
     """Return the matrices of derivatives by torch's automatic differentiation, shape (..., rows, columns)."""
     batch = batch_shape(state, input, t)
-    count = math.prod(batch)
-    states = state.expand(*batch, state.shape[-1]).reshape(count, state.shape[-1])
-    inputs = input.expand(*batch, input.shape[-1]).reshape(count, input.shape[-1])
-    numbers = [t] * len(states) if not isinstance(t, Tensor) else list(t.expand(batch).reshape(-1))
-    own = states if by == "state" else inputs
-    rows = []
+    given = {"state": state.expand(*batch, state.shape[-1]), "input": input.expand(*batch, input.shape[-1])}
+    own = given[by] = given[by].detach().clone()
     with torch.enable_grad():
-        for h, x, step in zip(states, inputs, numbers, strict=True):
+        own.requires_grad_()
+        try:
+            value = evolve(given["state"], given["input"], t)
+            # no element of a batch sees another
+            sums = value.flatten(end_dim=-2).sum(dim=0) if value.ndim > 1 else value
+            rows = [_pulled(total, own) for total in sums]
+        except RuntimeError as error:
+            reason = str(error).partition(":")[0]
+            raise UserError(
+                f"torch cannot differentiate the step ({reason}): compute a new tensor in place of writing on one."
+            ) from error
+    return torch.stack(rows, dim=-2)
 
-            def moved(one: Tensor, h: Tensor = h, x: Tensor = x, step: int | Tensor = step) -> Tensor:
-                found: Tensor = evolve(one, x, step) if by == "state" else evolve(h, one, step)
-                return found
 
-            try:
-                rows.append(torch.autograd.functional.jacobian(moved, h if by == "state" else x).detach())
-            except RuntimeError as error:
-                reason = str(error).partition(":")[0]
-                raise UserError(
-                    f"torch cannot differentiate the step ({reason}): compute a new tensor in place of writing on one."
-                ) from error
-    whole = torch.stack(rows) if rows else state.new_zeros(0, state.shape[-1], own.shape[-1])
-    return whole.reshape(*batch, *whole.shape[1:])
+def _pulled(total: Tensor, own: Tensor) -> Tensor:
+    if not total.requires_grad:
+        return torch.zeros_like(own)
+    found: Tensor = torch.autograd.grad(total, own, retain_graph=True, materialize_grads=True)[0]
+    return found
 
 
 def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:

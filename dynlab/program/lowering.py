@@ -182,40 +182,31 @@ def complex_call(
     r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: list[Tensor]
 ) -> None:
     """Keep a call of complex tensors; where its result is real, the stretch that led there becomes a matrix."""
+    calls: dict[int, Call] = {}
+    sources: dict[int, Tensor] = {}
+    for leaf in tree_leaves((args, kwargs)):
+        if id(leaf) in r.complex:
+            before, given = r.complex[id(leaf)]
+            calls |= before
+            sources |= given
+        elif id(leaf) in r.nodes:
+            sources[id(leaf)] = leaf
     call = Call(function, args, kwargs, results)
+    calls[id(call)] = call
     for result in results:
         r.kept.append(result)
         if result.is_complex():
-            r.complex[id(result)] = call
+            r.complex[id(result)] = calls, sources
         else:
-            r.mark(result, _stretch(r, call, result))
+            r.mark(result, _stretch(r, list(calls.values()), list(sources.values()), result))
 
 
-def _stretch(r: Recorder, last: Call, result: Tensor) -> int:
+def _stretch(r: Recorder, calls: list[Call], given: list[Tensor], result: Tensor) -> int:
     """A real result of complex calls that are affine in the real numbers they began with: one matrix and an offset."""
     if not r.stretches:
         raise NoProgram("it computes with complex numbers")
-    calls: list[Call] = []
-    sources: dict[int, Tensor] = {}
-
-    def visit(call: Call) -> None:
-        if call in calls:
-            return
-        for leaf in tree_leaves((call.args, call.kwargs)):
-            if isinstance(leaf, Tensor) and id(leaf) in r.complex:
-                visit(r.complex[id(leaf)])
-            elif isinstance(leaf, Tensor) and id(leaf) in r.nodes:
-                sources[id(leaf)] = leaf
-        calls.append(call)
-
-    visit(last)
-    given = list(sources.values())
-    fixed = [
-        leaf
-        for call in calls
-        for leaf in tree_leaves((call.args, call.kwargs))
-        if isinstance(leaf, Tensor) and not r.is_traced(leaf)
-    ]
+    leaves = [leaf for call in calls for leaf in tree_leaves((call.args, call.kwargs)) if isinstance(leaf, Tensor)]
+    fixed = [leaf for leaf in leaves if not r.is_traced(leaf)]
 
     def affine(*parameters: Tensor) -> Tensor:
         """Columns of the matrix, then the offset."""

@@ -95,7 +95,8 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.program, self.preamble, self.stretches = program, Preamble(), stretches
         self.nodes: dict[int, Node] = {}
-        self.complex: dict[int, Call] = {}  # complex tensors that depend on the state, and how they came about
+        # complex tensors that depend on the state: the calls that made them, and the real tensors these began with
+        self.complex: dict[int, tuple[dict[int, Call], dict[int, Tensor]]] = {}
         self.errors: dict[int, float] = {}  # of tensors computed from parameters
         self.kept: list[Tensor] = []  # alive, so that no identity is used twice
         self.slots: dict[int, int] = {}
