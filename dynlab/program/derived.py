@@ -13,8 +13,7 @@ from torch.utils._pytree import tree_leaves
 from dynlab.program.jacobian import Blocks, Operator, Term
 from dynlab.program.linearise import ONE, Linearisation, linearise
 from dynlab.program.program import NoProgram
-from dynlab.program.rounding import bounded_values
-from dynlab.program.torch_code import TorchCode
+from dynlab.program.torch_code import TorchCode, bounded_values
 from dynlab.program.trace import traced, verify
 
 PLAIN = (int, float, str, bool, type(None))

@@ -14,7 +14,7 @@ from dynlab.errors import UserError
 from dynlab.program.derived import batch_shape, derived
 from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.program.program import NoProgram
-from dynlab.program.rounding import bounded_values
+from dynlab.program.torch_code import bounded_values
 
 DOUBT = 4.0
 FUNCTIONS = 8  # an activation, its slope and products with it round so often

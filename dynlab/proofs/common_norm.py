@@ -20,8 +20,7 @@ from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
 from dynlab.program.enclosure import Structured, doubles, exact_matrix, identity, radii_of, sizes_of
 from dynlab.progress import through
-from dynlab.proofs.certify import above
-from dynlab.proofs.krawczyk import max_row_sum
+from dynlab.proofs.certify import above, max_row_sum
 
 MARGINS = (0.02, 0.1, 0.3, 1.0)  # by which the Lyapunov equation's matrix is damped beyond its own decay
 LARGEST_CONDITION = 1e8  # of T: beyond, what the proof loses outweighs what the weights gain

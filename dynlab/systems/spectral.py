@@ -20,8 +20,7 @@ from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.systems.activations import Activated, activation_named
-from dynlab.systems.base import Map
+from dynlab.systems.activations import ActivatedMap, activation_named
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, skew_start
 
 
@@ -30,7 +29,7 @@ def around_1(p: Tensor, margin: float) -> Tensor:
     return 1 + 2 * margin * (torch.sigmoid(p) - 0.5)
 
 
-class SpectralRNN(Activated, Map):
+class SpectralRNN(ActivatedMap):
     """h_t = φ(W h_{t−1} + V x_t + b), W = U diag(s) Qᵀ with s in (1 − r, 1 + r), and the Jacobian diag(φ') W.
 
     U and Q are products of k Householder reflections, of which the i-th leaves the first i − 1 coordinates alone: all
@@ -80,9 +79,6 @@ class SpectralRNN(Activated, Map):
         # `unsafe` says that the parameter has another shape than the matrix
         register_parametrization(self, "W", ReflectionSVD(state_size, k, margin), unsafe=True)
 
-    step = Activated.value
-    state_bound = Activated.value_bound
-
 
 class ReflectionSVD(nn.Module):
     """The parametrization U diag(s) Qᵀ of the vectors of U's and of Q's reflections, with its own p; in float64."""
@@ -112,7 +108,7 @@ class ReflectionSVD(nn.Module):
 INPUT_REACH = 0.01
 
 
-class SoftOrthogonalRNN(Activated, Map):
+class SoftOrthogonalRNN(ActivatedMap):
     """h_t = φ(W h_{t−1} + V x_t + b), W = U diag(s) Qᵀ with s in (1 − m, 1 + m), and the Jacobian diag(φ') W.
 
     U and Q are orthogonal; s = 1 + 2 m (σ(p) − ½), p = 0 at the start. W has n² free parameters. Each step of an
@@ -151,9 +147,6 @@ class SoftOrthogonalRNN(Activated, Map):
         for name, base in bases.items():
             orthogonal = Orthogonal(SkewSymmetric(state_size), "cayley", base, rebase_every=1)
             constrain(self, name, skew_start(state_size, "zero"), orthogonal)
-
-    step = Activated.value
-    state_bound = Activated.value_bound
 
     def weights(self) -> tuple[Tensor, Tensor]:
         return (self.U * self.singular_values()) @ self.Q.mT, self.V

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.systems.activations import Activated, activation_named
+from dynlab.systems.activations import ActivatedMap, activation_named
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.orthogonal import Orthogonal, constrain
 
@@ -188,7 +188,7 @@ def fc_urnn(input_size: int, hidden_size: int) -> UnitaryRNN:
     return UnitaryRNN(input_size, hidden_size, FullUnitary(hidden_size), 0.0)
 
 
-class KRU(Activated, Map):
+class KRU(ActivatedMap):
     """z_t = φ(V x_t + W z_{t−1}), W = W_0 ⊗ ⋯ ⊗ W_{F−1} of complex 2×2 factors; the state is [Re z; Im z].
 
     φ acts on real and imaginary parts alike, so that the Jacobian is diag(φ') times the real form of W. Training adds
@@ -221,9 +221,6 @@ class KRU(Activated, Map):
         self.V = nn.Parameter(torch.empty(2 * hidden_size, input_size).uniform_(-reach, reach))
         unitary = torch.linalg.qr(torch.randn(count, 2, 2, dtype=torch.complex64)).Q
         self.factors = nn.Parameter(torch.stack([unitary.real, unitary.imag], dim=1))
-
-    step = Activated.value
-    state_bound = Activated.value_bound
 
     def weights(self) -> tuple[Tensor, Tensor]:
         return real_form(self.matrix()), self.V
