@@ -22,7 +22,9 @@ STATED = "stated_jacobian"  # the method of an implicit step, which no list of o
 LARGE = 0.48  # errors above this power of the largest number are unbounded
 
 
-def jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
+def jacobian(
+    system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve", by: str = "state"
+) -> Operator:
     """Return ∂step/∂state of a map, ∂velocity/∂state of a flow.
 
     Parameters
@@ -34,13 +36,22 @@ def jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, met
         Step number, broadcastable with the leading dimensions.
     method : str
         Name of the method that is differentiated.
+    by : {"state", "input"}
+        What by.
     """
-    return _by(system, state, input, t, "state", method)
+    stated = getattr(system, STATED, None) if method == "evolve" else None
+    if stated is not None:
+        found: Tensor = stated(state, input, t, by)
+        return of_matrix(found)
+    try:
+        return derived(system, method).at(by).operator(state, input, t)
+    except NoProgram:
+        return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
 
 
 def input_jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
     """Return ∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`."""
-    return _by(system, state, input, t, "input", "evolve")
+    return jacobian(system, state, input, t, by="input")
 
 
 def along(system: Any, states: Tensor, inputs: Tensor) -> Operator:
@@ -71,7 +82,7 @@ def jacobian_and_error(system: Any, state: Tensor, input: Tensor, t: int | Tenso
     try:
         linear = derived(system).at("state")
     except NoProgram:
-        return _estimated(_by(system, state, input, t, "state", "evolve").dense())
+        return _estimated(jacobian(system, state, input, t).dense())
     found, moduli, larger = linear.bounded(state, input, t)
     value, most = found.dense(), larger.dense()
     error = (most - moduli.dense()).clamp(min=0) + linear.terms * torch.finfo(value.dtype).eps * most
@@ -106,22 +117,11 @@ def jacobian_and_rounding(system: Any, state: Tensor, input: Tensor, t: int | Te
     try:
         linear = derived(system).at("state")
     except NoProgram:
-        matrix, error = _estimated(_by(system, state, input, t, "state", "evolve").dense())
+        matrix, error = _estimated(jacobian(system, state, input, t).dense())
         return of_matrix(matrix), _norm(state, of_matrix(error)) + roundings * _norm(state, of_matrix(matrix.abs()))
     found, moduli, larger = linear.bounded(state, input, t)
     rounded = (roundings + linear.terms * unit) * _norm(state, moduli)
     return found, _norm(state, moduli, larger) + rounded
-
-
-def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, method: str) -> Operator:
-    stated = getattr(system, STATED, None) if method == "evolve" else None
-    if stated is not None:
-        found: Tensor = stated(state, input, t, by)
-        return of_matrix(found)
-    try:
-        return derived(system, method).at(by).operator(state, input, t)
-    except NoProgram:
-        return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
 
 
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:
