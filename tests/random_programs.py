@@ -18,16 +18,16 @@ def random_program(seed: int, names: tuple[str, ...] = (*ANYWHERE, *POSITIVE)) -
     chance = np.random.default_rng(seed)
     n = int(chance.integers(1, 5))
     p = Program(n)
-    results = [p.state()]
+    results = [p.append("state", size=n)]
 
     def stored(*shape):
         return p.store(torch.from_numpy(chance.normal(0, 1, shape)), float(chance.choice([0.0, ERROR])))
 
     def tame(a):
-        return p.unary("tanh", a)
+        return p.append("tanh", a)
 
     def above_0(a):
-        return p.add(p.constant(0.25), p.unary("softplus", a))
+        return p.add(p.constant(0.25), p.append("softplus", a))
 
     def vector(size):
         return p.append("constant", size=size, constant=stored(size))
@@ -59,13 +59,13 @@ def random_program(seed: int, names: tuple[str, ...] = (*ANYWHERE, *POSITIVE)) -
                 bias = p.store(torch.from_numpy(chance.normal(0, 0.3, int(chance.choice([1, size])))), ERROR)
                 found = p.append("modrelu", a, constant=bias)
             case 7:
-                found = p.unary("power", above_0(tame(a)), number=float(chance.choice(POWERS)))
+                found = p.append("power", above_0(tame(a)), number=float(chance.choice(POWERS)))
             case _:
                 name = str(chance.choice(names))
-                found = p.unary(name, above_0(tame(a)) if name in POSITIVE else tame(a) if "exp" in name else a)
+                found = p.append(name, above_0(tame(a)) if name in POSITIVE else tame(a) if "exp" in name else a)
         results.append(found if p.operations[found].size <= 1 or chance.random() < 0.5 else tame(found))
     last = p.join([tame(each) for each in results[-3:]])
-    p.output = p.linear(stored(n, p.operations[last].size), p.unary("tanh", last))
+    p.output = p.linear(stored(n, p.operations[last].size), p.append("tanh", last))
     return p
 
 

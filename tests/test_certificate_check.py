@@ -4,6 +4,7 @@ import copy
 import functools
 import itertools
 import json
+import operator
 import os
 import random
 import subprocess
@@ -21,9 +22,11 @@ from node import judged, judged_files
 from dynlab import certificate_check
 from dynlab.certificate_check import Arithmetic, Rejected, check, load, main
 from dynlab.systems import create
+from dynlab.systems.examples import example_config
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.torch_layers import torch_layer
 
+DRAWN = ("fastgrnn", "asrnn", "modrelu", "cornn", "ernn", "urnn")
 WITHIN = "So has each step whose numbers are within the radii"
 
 
@@ -45,10 +48,10 @@ def documents():
         scaled_gru.weight_hh_l0.mul_(3)
     jordan = LinearMap([[0.5, 1.0, 0.0], [0.0, 0.5, 1.0], [0.0, 0.0, 0.5]])
     torch.manual_seed(1)
-    drawn = {name: create(name, input_size=2, state_size=3) for name in ("fastgrnn", "asrnn", "modrelu")}
-    with torch.no_grad():
-        for parameter in drawn["modrelu"].parameters():  # of which an orthogonal matrix has an eigenvalue 1
-            parameter.add_(0.1 * torch.randn_like(parameter))
+    drawn = {name: create(name, **example_config(name, 2, 3)) for name in DRAWN}
+    for system in drawn.values():
+        for parameter in system.parameters():  # modReLU's orthogonal matrix has an eigenvalue 1
+            parameter.data += 0.1 * torch.randn_like(parameter)
     return {
         "saddle": certificate(bistable(), [0.0, 0.0, 0.0], [0.0]),
         "stable": certificate(bistable(), [0.9, 0.1, 0.0], [0.0]),
@@ -57,7 +60,7 @@ def documents():
         "relu": certificate(torch_layer(relu), [0.3] * 5, [0.5, -1.0]),
         "jordan": certificate(jordan, [0.0] * 3),
         "henon": certificate(create("henon"), [0.6, 0.2]),
-        **{name: certificate(system, [0.4, -0.5, 0.3], [0.5, -1.0]) for name, system in drawn.items()},
+        **{name: certificate(system, [0.1] * system.state_size, [0.5, -1.0]) for name, system in drawn.items()},
         "by hand": by_hand(),
     }
 
@@ -75,10 +78,9 @@ def test_what_is_proved_is_found_correct_by_python_alone(documents, tmp_path):
     told = dict(zip(documents, done.stdout.splitlines(), strict=True))
     assert "It is unstable: 1 of 3 directions grow and 2 decay." in told["saddle"]
     assert "It is unstable: 1 of 2 directions grow and 1 decay." in told["henon"]
-    assert "It is stable: 0 of 1 directions grow and 1 decay" in told["by hand"]
-    assert all("It is stable" in told[name] for name in ("stable", "lstm", "relu", "jordan"))
-    assert {name for name, line in told.items() if WITHIN in line} == {"fastgrnn", "asrnn", "by hand"}
-    for name in ("relu", "fastgrnn", "asrnn", "modrelu"):  # which a held input moves from 0
+    assert all("It is stable" in told[name] for name in ("stable", "lstm", "relu", "jordan", "by hand"))
+    assert {name for name, line in told.items() if WITHIN in line} == {"fastgrnn", "asrnn", "urnn", "by hand"}
+    for name in ("relu", *DRAWN):  # which a held input moves from 0
         assert any(int(text.split("p")[0], 16) for text in documents[name]["ball"]["center"])
 
 
@@ -96,14 +98,7 @@ def by(factor):
     return functools.partial(times, factor)
 
 
-def turned(rows):
-    return rows[::-1]
-
-
-def shorter(rows):
-    return rows[:-1]
-
-
+turned, shorter = operator.itemgetter(slice(None, None, -1)), operator.itemgetter(slice(None, -1))
 # What is changed in the certificate of the saddle, and what is wrong then.
 TAMPERED = [
     ({"ball radius": by(2**-10)}, "Krawczyk"),
@@ -238,10 +233,8 @@ def verdict(document):
 
 
 def number(value):
-    mantissa, exponent = float(value).hex().split("p") if value else ("0x0", "0")
-    digits = mantissa.replace("0x", "").split(".")
-    places = 4 * len(digits[1]) if len(digits) > 1 else 0
-    return f"{int(''.join(digits), 16):x}p{int(exponent) - places}"
+    numerator, denominator = float(value).as_integer_ratio()
+    return f"{numerator:x}p{1 - denominator.bit_length()}"
 
 
 SHIFTED = [  # h + 0.1 tanh h + 0.11, which is above h everywhere
@@ -258,11 +251,10 @@ SHIFTED = [  # h + 0.1 tanh h + 0.11, which is above h everywhere
 def test_no_ball_proves_a_fixed_point_of_a_map_without_one():
     disc = {"real": "1p0", "imag": "0p0", "radius": "1p40"}
     radii, inverses = (-1, -1e-3, -1e6, 0, 1e-3, 1, 1e6), (-1e6, -10, 0, 1e6)
-    claims = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-    for center, radius, inverse, claim in itertools.product((-2, 0, 3), radii, inverses, claims):
+    for center, radius, inverse in itertools.product((-2, 0, 3), radii, inverses):
         ball = {"center": [number(center)], "radius": number(radius), "inverse": [[number(inverse)]]}
         with pytest.raises(Rejected, match=r"radius|Krawczyk"):
-            check(document_of(SHIFTED, ball, disc, claim))
+            check(document_of(SHIFTED, ball, disc, (0, 0, 1)))
 
 
 def test_a_radius_widens_what_is_shown():
@@ -296,10 +288,8 @@ AT_REST = with_source(b"null")
 BYTES = {
     "Correct: the step": [
         with_source('"\u00fc\U0001f600"'.encode()),
-        with_source(nested(INSIDE)),
         with_source(nested(INSIDE, b'{"a":', b"}")),
         with_source(b"[" + 3000 * b"[]," + b"[]]"),
-        with_source(4300 * b"9"),
         with_source(b"-" + 4300 * b"9"),
         with_source(b'"' + 100_000 * rb"\\\"\u00e9" + b'"'),
     ],
@@ -311,10 +301,8 @@ BYTES = {
         b"",
     ],
     f"lists and objects stand more than {certificate_check.MOST_DEPTH} deep in one another": [
-        with_source(nested(INSIDE + 1)),
         with_source((INSIDE + 1) * b"[" + (INSIDE + 1) * b"]"),
         with_source(nested(INSIDE + 1, b'{"a":', b"}")),
-        with_source(nested(3000)),
         AT_REST.replace(b'"reads": []', b'"reads": ' + nested(1000)),
         100_000 * b"[",
         100_000 * b'{"a":',
@@ -358,22 +346,15 @@ def test_only_a_regular_file_is_opened(tmp_path, capsys):
         assert capsys.readouterr().err == f"{name}: no certificate: it is no regular file.\n"
 
 
-def test_neither_a_name_in_the_file_nor_that_of_the_file_can_pretend_a_verdict(tmp_path, capsys):
-    document = by_hand()
-    document["system"] = "lorenz\nother.json: Correct: all is proved"
-    path = tmp_path / "a\nother.json: Correct: all is proved"
-    path.write_text(json.dumps(document))
-    assert main([str(path)]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1
-
-
-def test_exit_codes(tmp_path, capsys):
-    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
-    good.write_bytes(AT_REST)
+def test_exit_codes_and_one_line_a_file_whatever_names_pretend(tmp_path, capsys):
+    good, bad = tmp_path / "a\nother.json: Correct: all is proved", tmp_path / "bad.json"
+    good.write_bytes(AT_REST.replace(b"by hand", rb"lorenz\nother.json: Correct: all is proved"))
     bad.write_bytes(AT_REST.replace(b'"1p-8"', b'"1p-60"'))
     assert main([str(good)]) == 0
     assert main([str(good), str(bad)]) == 1
-    assert "REJECTED" in capsys.readouterr().out
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 3
+    assert "REJECTED" in told[-1]
     assert main([str(tmp_path / "none.json")]) == main([]) == 2
 
 

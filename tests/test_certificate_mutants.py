@@ -1,8 +1,10 @@
 """Certificates changed at random: what the checker still accepts is true by Arb, which shares nothing with it."""
 
+import contextlib
 import copy
 import json
 import random
+import re
 
 import pytest
 import torch
@@ -12,7 +14,7 @@ from node import judged
 
 from dynlab.certificate_check import Rejected, check
 from dynlab.program import Operation, Program
-from dynlab.program.enclosure import enclose
+from dynlab.program.enclosure import enclose, identity
 from dynlab.program.operations import OPERATIONS
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
@@ -43,6 +45,9 @@ def original(request):
 
 # --- changes -------------------------------------------------------------------------------------------------------
 
+OTHERS = ["1p0p0", "0x1p0", "nan", "", "1p-99999999", "1p99999999", "-0p0", 0, 1.5, True, None, [], {}, -1]
+NAMES = [*OPERATIONS, "state", "join", ""]
+
 
 def places(value, where=()):
     """The paths of all that a document holds."""
@@ -59,82 +64,52 @@ def at(document, where):
     return document
 
 
-def put(document, where, value):
-    at(document, where[:-1])[where[-1]] = value
+def times(text, factor, exponent=0):
+    mantissa, power = text.split("p")
+    return f"{int(mantissa, 16) * factor:x}p{int(power) + exponent}"
 
 
-SMALL = [(1, 0), (-1, 0), (1, -1), (1, 60), (1, -1074), (3, -2), (-1, -30), (1, 10)]
-NO_NUMBERS = ["1p0p0", "0x1p0", "nan", "1p", "", "1_0p0", "١p0", "1p-99999999", "1p99999999", "-0p0"]
-NO_TEXTS = [0, 1.5, True, None, [], {}, "p0", -1]
-NAMES = [*OPERATIONS, "state", "join", ""]
-
-
-def changed_number(text, chance):
-    """Another number: turned round, scaled, shifted, its last digits gone or others; or none."""
-    try:
-        mantissa, exponent = (int(part, base) for part, base in zip(text.split("p"), (16, 10), strict=True))
-    except ValueError:
-        return "0p0"
-    place = chance.randrange(max(1, mantissa.bit_length()))
-    numbers = [
-        (-mantissa, exponent),
-        (0, exponent),
-        (mantissa, exponent + chance.choice([-200, -60, -20, -8, -2, -1, 1, 2, 8, 20, 60])),
-        (mantissa + (chance.choice([-1, 1]) << place), exponent),
-        (mantissa >> place, exponent + place),
-        (mantissa * chance.choice([3, 5, 7, 9, -3]) // chance.choice([1, 2, 4, 8]), exponent),
-        chance.choice(SMALL),
-    ]
-    written = [f"{mantissa:x}p{exponent}" for mantissa, exponent in numbers]
-    return chance.choice([*written, chance.choice(NO_NUMBERS), chance.choice(NO_TEXTS)])
+def changed(value, other, chance):
+    """Another value: a number scaled or shifted or with other digits, a list in another order, another part."""
+    if isinstance(value, list) and value and chance.random() < 0.8:
+        k = chance.randrange(len(value))
+        parts = (value[:k], [chance.choice(value)], [other], value[k:], value[k + 1 :])
+        before, member, foreign, own, after = parts
+        lists = [value[::-1], before + member + after, before + foreign + after, before + after, before + member + own]
+        return chance.choice([*lists, chance.sample(value, len(value))])
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9a-f]+p-?\d+", value):
+        mantissa, exponent = int(value.split("p")[0], 16), value.split("p")[1]
+        place = chance.randrange(max(1, mantissa.bit_length()))
+        digits = [mantissa + (chance.choice([-1, 1]) << place), mantissa >> place << place]
+        shifted = times(value, chance.choice([-1, 0, 1, 3, -3]), chance.choice([-200, -60, -8, -1, 0, 1, 8, 60]))
+        return chance.choice([f"{each:x}p{exponent}" for each in digits] + 3 * [shifted] + [chance.choice(OTHERS)])
+    if isinstance(value, int):
+        return value + chance.choice([-2, -1, 1, 2, 100, -(10**6), 10**6])
+    return chance.choice([other, chance.choice(NAMES)])
 
 
 def change(document, chance):
     """One change of one part, in place."""
-    where = chance.choice(list(places(document)))
-    if chance.random() < 0.5:  # of what is small, too
-        key = chance.choice(["ball", "tight_ball", "eigenvalues", "claims", "precision", "size", "program"])
-        where = chance.choice([place for place in places(document) if place[0] == key])
-    value = at(document, where)
-    other = copy.deepcopy(at(document, chance.choice(list(places(document)))))
-    if isinstance(value, list) and value:
-        index = chance.randrange(len(value))
-        put(document, where, changed_list(value, index, copy.deepcopy(chance.choice(value)), other, chance))
-    elif isinstance(value, dict) and value:
-        key = chance.choice(list(value))
-        put(document, (*where, key), other)
-        if chance.random() < 0.2:
-            del value[key]
-    elif isinstance(value, str) and "p" in value:
-        put(document, where, changed_number(value, chance))
-    elif isinstance(value, int):
-        put(document, where, value + chance.choice([-2, -1, 1, 2, 100, -(10**6), 10**6]))
-    else:
-        put(document, where, chance.choice(NAMES))
-
-
-def changed_list(value, index, member, other, chance):
-    before, after = value[:index], value[index + 1 :]
-    shuffled = chance.sample(value, len(value))
-    same_length = [value[::-1], [*before, member, *after], [*before, other, *after], shuffled]
-    return chance.choice([*same_length, before + after, [*before, member, *value[index:]]])
+    every = list(places(document))
+    key = chance.choice(["ball", "tight_ball", "eigenvalues", "claims", "precision", "size", "program"])
+    where = chance.choice([place for place in every if place[0] == key] if chance.random() < 0.5 else every)
+    other = copy.deepcopy(at(document, chance.choice(every)))
+    at(document, where[:-1])[where[-1]] = changed(at(document, where), other, chance)
 
 
 def together(document, chance):
     """Changes that keep some of the tests' inequalities: an attacker would make these."""
-    kind = chance.randrange(7)
+    kind = chance.randrange(5)
     for key in ("ball", "tight_ball") if chance.random() < 0.7 else ("ball",):
         ball, factor = document[key], chance.choice([-1, -(2**20), 2**10, 2**40, 0, 2**90])
         if kind in (0, 1):
-            ball["radius"] = scaled(ball["radius"], factor)
+            ball["radius"] = times(ball["radius"], factor)
         if kind in (1, 2):
-            ball["inverse"] = [[scaled(entry, factor) for entry in row] for row in ball["inverse"]]
-        if kind == 3:
-            document["ball" if key == "tight_ball" else "tight_ball"] = copy.deepcopy(ball)
-    if kind in (4, 5):
+            ball["inverse"] = [[times(entry, factor) for entry in row] for row in ball["inverse"]]
+    if kind == 3:
         for disc in document["eigenvalues"]:
             disc["radius"] = chance.choice(["1p0", "1p10", "-1p0", disc["radius"]])
-    if kind in (5, 6):
+    if kind in (3, 4):
         n = document["size"]
         outside = chance.randrange(n + 1)
         inside = chance.randrange(n + 1 - outside)
@@ -142,18 +117,11 @@ def together(document, chance):
         document["precision"] = chance.choice([1, 8, 32, 53, 64, 400])
 
 
-def scaled(text, factor):
-    mantissa, exponent = text.split("p")
-    return f"{int(mantissa, 16) * factor:x}p{exponent}"
-
-
 def mutant(original, chance):
     document = copy.deepcopy(original)
-    for _ in range(chance.choice([1, 1, 1, 2, 3])):
-        try:
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):  # nothing is left to change
+        for _ in range(chance.choice([1, 1, 1, 2, 3])):
             (together if chance.random() < 0.3 else change)(document, chance)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            break  # an earlier change left nothing to change there
     if chance.random() < 0.9 and "program" in document:
         document["digest"] = digested(document["program"])
     return document
@@ -189,11 +157,6 @@ def program_of(document, side):
     return program
 
 
-def step(program, state):
-    found = enclose(program, state)
-    return found.value, found.derivative
-
-
 def assert_true(document):
     """The fixed point is in the ball, alone there, and its eigenvalues are where they are claimed."""
     for side in (-1, 0, 1) if any("radius" in entry for entry in document["program"]) else (0,):
@@ -207,16 +170,15 @@ def assert_true_of(document, program):
     radius = ball_of(document["ball"]["radius"])
     point = newton(program, center, n)
     assert all(abs(p - c) < radius for p, c in zip(point, center, strict=True))
-    matrix = step(program, [c + arb(0, radius) for c in center])[1] - identity(n)
+    matrix = enclose(program, [c + arb(0, radius) for c in center]).derivative - identity(n)
     # J(X) − I is regular over the whole ball by another test than the checker's: its middle's exact inverse
     defect = identity(n) - matrix.mid().inv() * matrix
     assert all(sum((abs(entry) for entry in row), arb(0)) < 1 for row in defect.tolist())
-    at_point = step(program, point)[1]
+    at_point = enclose(program, point).derivative
     found = [value + ERROR for value in acb_mat(arb_mat(at_point).mid()).eig(algorithm="approx")]
-    outside, inside = (sum(bool(side) for side in sides) for sides in zip(*map(sides_of, found), strict=True))
     claims = document["claims"]
-    assert claims["outside"] <= outside
-    assert claims["inside"] <= inside
+    assert claims["outside"] <= sum(bool(abs(value) > 1) for value in found)
+    assert claims["inside"] <= sum(bool(abs(value) < 1) for value in found)
     assert claims["outside"] + claims["inside"] + claims["undecided"] == n
     discs = [(acb(ball_of(d["real"]), ball_of(d["imag"])), ball_of(d["radius"])) for d in document["eigenvalues"]]
     for members in connected(discs):
@@ -233,39 +195,28 @@ def connected(discs):
     return sets
 
 
-def sides_of(value):
-    return abs(value) > 1, abs(value) < 1
-
-
-def identity(n):
-    return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
-
-
 def newton(program, center, n):
     point = center
     for _ in range(NEWTON_STEPS):
-        value, slopes = step(program, point)
+        value, slopes = enclose(program, point)
         moved = arb_mat(n, 1, [v - p for v, p in zip(value, point, strict=True)])
         correction = ((slopes - identity(n)).mid().inv() * moved).entries()
         point = [(p - c).mid() for p, c in zip(point, correction, strict=True)]
     return point
 
 
-def verdict(document):
-    try:
-        return check(copy.deepcopy(document))
-    except Rejected:
-        return None
-
-
 def test_what_is_accepted_of_changed_certificates_is_true_and_the_page_accepts_the_same(original):
     chance = random.Random(7)
     assert_true(original)
     documents = [mutant(original, chance) for _ in range(MUTANTS)]
-    told = [verdict(document) for document in documents]
-    accepted = [document for document, sentence in zip(documents, told, strict=True) if sentence is not None]
-    assert accepted
-    for document in accepted:
+    told = []
+    for document in documents:
+        try:
+            told.append(check(copy.deepcopy(document)))
+        except Rejected:
+            told.append(None)
+            continue
         assert_true(document)
+    assert any(told)
     found = judged([json.dumps(document) for document in documents])
     assert [sentence if holds else None for holds, sentence in found] == told

@@ -33,10 +33,6 @@ def _even(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
     return enclosed
 
 
-def _sigmoid(p: arb) -> arb:
-    return (1 + (p / 2).tanh()) / 2
-
-
 def _tanh_slope(p: arb) -> arb:
     return 1 / p.cosh() ** 2  # 1 − tanh² would cancel
 
@@ -53,10 +49,6 @@ def _step(p: arb, kinks: bool) -> arb:
     if not kinks:
         raise NonSmooth("non-smooth point: the argument of a ReLU may be 0")
     return arb(0).union(arb(1))
-
-
-def _sign(p: arb, kinks: bool) -> arb:
-    return 2 * _step(p, kinks) - 1
 
 
 def _modrelu(p: arb, b: arb, kinks: bool) -> arb:
@@ -119,12 +111,12 @@ BALLS: dict[str, Callable[..., arb]] = {
     "divide": _divide,
     "negate": lambda p, kinks: -p,
     "tanh": _increasing(lambda p: p.tanh()),
-    "sigmoid": _increasing(_sigmoid),
+    "sigmoid": _increasing(lambda p: (1 + (p / 2).tanh()) / 2),
     "tanh_slope": _even(_tanh_slope),
     "sigmoid_slope": _even(lambda p: _tanh_slope(p / 2) / 4),
     "relu": _relu,
     "abs": lambda p, kinks: abs(p),
-    "sign": _sign,
+    "sign": lambda p, kinks: 2 * _step(p, kinks) - 1,
     "step": _step,
     "modrelu": _modrelu,
     "modrelu_slope": _modrelu_slope,

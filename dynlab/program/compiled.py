@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.files import make_folder, write_text
 from dynlab.program.linearise import ONE, Index, Linearisation, Place, linearise
 from dynlab.program.operations import OPERATIONS
 from dynlab.program.program import Program
@@ -105,11 +106,12 @@ class _Text:
         ends = np.cumsum([0, *(operation.size for operation in program.operations)])
         self.at = [int(end) for end in ends]
         self.length = self.at[-1]
-        self.rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
+        self.rows = linear.rows
+        self.columns = self.rows[0]
         self.knots = [0]
         for rows in self.rows[1:]:
             self.knots.append(self.length)
-            self.length += rows * linear.columns
+            self.length += rows * self.columns
 
     def numbers(self) -> NDArray[np.float64]:
         """The array `c`."""
@@ -126,20 +128,19 @@ class _Text:
         """``def jacobian(h, c, w, out)``."""
         lines = self._evaluation(self.program.needed(*self.linear.scales()))
         for number, knot in enumerate(self.linear.knots[1:], start=1):
-            place, n = self.knots[number], self.linear.columns
+            place, n = self.knots[number], self.columns
             lines += self._loop(self.rows[number] * n, f"w[{place} + i] = 0.0")
-            for size, terms in zip(knot.sizes, knot.blocks, strict=True):
+            for size, terms in knot:
                 for term, d in terms.items():
                     lines += self._term(place, size, term, d)
                 place += size * n
-        last = self.knots[-1]
-        n = self.linear.columns
-        lines += self._loop(self.program.size, f"for j in range({n}):", f"    out[i, j] = w[{last} + i * {n} + j]")
+        written = f"    out[i, j] = w[{self.knots[-1]} + i * {self.columns} + j]"
+        lines += self._loop(self.program.size, f"for j in range({self.columns}):", written)
         return self._function("jacobian", lines)
 
     def _function(self, name: str, lines: list[str]) -> str:
         body = "\n".join(f"    {line}" for line in lines)
-        body = re.sub(r"\[(\d+) \+ (\d+)\]", lambda two: f"[{int(two[1]) + int(two[2])}]", body)
+        body = re.sub(r"\[([\d +*]+)\]", lambda place: f"[{eval(place[1])}]", body)  # sums and products of numbers
         if "for " not in body:  # numbers in registers
             body = re.sub(r"\bw\[(\d+)\]", r"w\1", body)
         return f"@njit(cache=True, error_model='numpy')\ndef {name}(h, c, w, out):\n{body}\n\n\n"
@@ -180,16 +181,7 @@ class _Text:
             case "linear":
                 size = p.operations[operation.reads[0]].size
                 matrix, source = self._constant(operation.slot), self.at[operation.reads[0]]
-                inner = f"    total += c[{matrix} + i * {size} + j] * w[{source} + j]"
-                if max(size, operation.size) <= UNROLLED:
-                    each = (
-                        [f"c[{matrix + i * size + j}] * w[{source + j}]" for j in range(size)]
-                        for i in range(operation.size)
-                    )
-                    return [f"w[{at + i}] = {' + '.join(terms) or '0.0'}" for i, terms in enumerate(each)]
-                return self._loop(
-                    operation.size, "total = 0.0", f"for j in range({size}):", inner, f"w[{at} + i] = total"
-                )
+                return self._totals(at, operation.size, size, f"c[{matrix} + i * {size} + j] * w[{source} + j]")
             case "take":
                 return self._moved(at, self.at[operation.reads[0]], operation.index)
             case "join":
@@ -201,15 +193,21 @@ class _Text:
                 return lines
             case "sum":
                 length, source = int(operation.number), self.at[operation.reads[0]]
-                inner = f"    total += w[{source} + i * {length} + j]"
-                return self._loop(
-                    operation.size, "total = 0.0", f"for j in range({length}):", inner, f"w[{at} + i] = total"
-                )
+                return self._totals(at, operation.size, length, f"w[{source} + i * {length} + j]")
             case name:
                 held = repr(operation.number)
                 if operation.constant is not None:
                     held = f"c[{self._constant(operation.slot)} + i]"
                 return self._loop(operation.size, f"w[{at} + i] = {OPERATIONS[name].scalar.format(*reads, c=held)}")
+
+    def _totals(self, at: int, size: int, count: int, term: str) -> list[str]:
+        """Sums of `count` terms each, which i and j number."""
+        if max(size, count) <= UNROLLED:
+            total = " + ".join(re.sub(r"\bj\b", str(j), term) for j in range(count))
+            return self._loop(size, f"w[{at} + i] = {total or '0.0'}")
+        return self._loop(
+            size, "total = 0.0", f"for j in range({count}):", f"    total += {term}", f"w[{at} + i] = total"
+        )
 
     def _moved(self, at: int, source: int, index: Index) -> list[str]:
         first = index[0] if index else 0
@@ -218,35 +216,25 @@ class _Text:
         return [f"w[{at + place}] = w[{source + k}]" for place, k in enumerate(index)]
 
     def _term(self, at: int, size: int, place: Place, d: int) -> list[str]:
-        """Add diag(d) M K to the rows from `at` on."""
-        n = self.linear.columns
+        """Add diag(d) M K to the rows from `at` on, M spread over all entries of the knot K."""
+        n, width = self.columns, self.rows[place.knot]
         scale = "1.0"
         if d != ONE:
             scale = f"w[{self.at[d]} + i]" if self.program.operations[d].size > 1 else f"w[{self.at[d]}]"
-        below, knot = self.knots[place.knot], place.knot
-        entries = place.entries if place.entries is not None else tuple(range(self.rows[knot]))
-        if place.matrix == ONE:
-            lines = []
-            for row, entry in enumerate(entries):
-                own = scale.replace("+ i]", f"+ {row}]")
-                if knot == 0:
-                    lines.append(f"w[{at + row * n + entry}] += {own}")
-                else:
-                    lines += [
-                        f"for j in range({n}):",
-                        f"    w[{at + row * n} + j] += {own} * w[{below + entry * n} + j]",
-                    ]
-            return lines
-        matrix, width = self.program.constants[place.matrix], self.rows[knot]
-        spread = np.zeros((size, width))
-        spread[:, list(entries)] = matrix if place.rows is None else matrix[list(place.rows)]
+        entries = place.entries if place.entries is not None else tuple(range(width))
+        if place.matrix == ONE and place.knot == 0:
+            own = (scale.replace("+ i]", f"+ {row}]") for row in range(size))
+            return [f"w[{at + i * n + entries[i]}] += {each}" for i, each in enumerate(own)]
+        spread = np.eye(width)[list(entries)]
+        if place.matrix != ONE:
+            matrix = self.program.constants[place.matrix].detach().cpu().double().numpy()
+            spread = (matrix if place.rows is None else matrix[list(place.rows)]) @ spread
         stored = self._place((str(place), 0), spread)
-        if knot == 0:
-            inner = f"    w[{at} + i * {n} + j] += {scale} * c[{stored} + i * {width} + j]"
-            return self._loop(size, f"for j in range({width}):", inner)
-        inner = f"        w[{at} + i * {n} + k] += value * w[{below} + j * {n} + k]"
-        value = f"    value = {scale} * c[{stored} + i * {width} + j]"
-        return self._loop(size, f"for j in range({width}):", value, f"    for k in range({n}):", inner)
+        value = f"{scale} * c[{stored} + i * {width} + j]"
+        if place.knot == 0:
+            return self._loop(size, f"for j in range({n}):", f"    w[{at} + i * {n} + j] += {value}")
+        inner = f"        w[{at} + i * {n} + k] += value * w[{self.knots[place.knot]} + j * {n} + k]"
+        return self._loop(size, f"for j in range({width}):", f"    value = {value}", f"    for k in range({n}):", inner)
 
 
 def _module(text: str) -> ModuleType:
@@ -256,12 +244,10 @@ def _module(text: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynlab" / "compiled"
-    home.mkdir(parents=True, exist_ok=True)
+    make_folder(home)
     path = home / f"{name}.py"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        written = path.with_suffix(f".{os.getpid()}")
-        written.write_text(text, encoding="utf-8")
-        os.replace(written, path)
+        write_text(path, text)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported")

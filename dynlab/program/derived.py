@@ -13,12 +13,11 @@ from torch.utils._pytree import tree_leaves
 from dynlab.program.jacobian import Blocks, Operator, Term
 from dynlab.program.linearise import ONE, Linearisation, linearise
 from dynlab.program.program import NoProgram
-from dynlab.program.rounding import bounded_values
-from dynlab.program.torch_code import TorchCode
-from dynlab.program.traced import traced, verify
+from dynlab.program.torch_code import TorchCode, bounded_values
+from dynlab.program.trace import traced, verify
 
 PLAIN = (int, float, str, bool, type(None))
-Matrices = dict[tuple[int, Any], Tensor | None]  # some rows of stored matrices; None of `ONE`
+Matrices = list[Tensor | None]  # some rows of stored matrices; None of `ONE`
 LARGE_ERROR = 0.65  # the power of the largest number that stands for inf in products: inf · 0 would be no number
 
 
@@ -99,16 +98,14 @@ class Linear:
         self.scales = linear.scales()
         self.code = TorchCode(linear.program, self.scales) if code is None else code
         self.folded = self.code.fold(constants)
-        rows = [linear.columns, *(sum(knot.sizes) for knot in linear.knots[1:])]
-        self.layout = [
-            [
-                (size, [(d, (p.matrix, p.rows), p.knot, _entries(p.entries, rows[p.knot])) for p, d in terms.items()])
-                for size, terms in zip(knot.sizes, knot.blocks, strict=True)
-            ]
+        rows, self.places = linear.rows, list(dict(linear.terms()))
+        self.columns, number = rows[0], {place: k for k, place in enumerate(self.places)}
+        self.entries = [_selection(p.entries, rows[p.knot]) for p in self.places]
+        self.matrices = [None if p.matrix == ONE else constants[p.matrix][_selection(p.rows)] for p in self.places]
+        self.blocks = [
+            [(size, [(number[place], place.knot, d) for place, d in terms.items()]) for size, terms in knot]
             for knot in linear.knots[1:]
         ]
-        places = {(p.matrix, p.rows) for knot in linear.knots for terms in knot.blocks for p in terms}
-        self.matrices = {p: None if p[0] == ONE else _rows(constants[p[0]], p[1]) for p in places}
 
     def operator(self, state: Tensor, input: Tensor, t: Any) -> Operator:
         values = self.code.values(state, input, t, self.constants, self.folded)
@@ -121,14 +118,15 @@ class Linear:
             made = torch.as_tensor(value, dtype=state.dtype, device=state.device)
             shared = made.ndim < 2 and (made.ndim == 0 or bool(batch))
             scales[d] = made.reshape(-1) if shared else made.expand(*batch, made.shape[-1])
+        typed = [None if matrix is None else matrix.to(state.dtype) for matrix in matrices]
         knots: list[Blocks] = [
             [
-                (size, [Term(scales[d], _in_type(matrices[m], state), knot, places) for d, m, knot, places in terms])
+                (size, [Term(scales[d], typed[k], knot, self.entries[k]) for k, knot, d in terms])
                 for size, terms in blocks
             ]
-            for blocks in self.layout
+            for blocks in self.blocks
         ]
-        return Operator(knots, self.linear.columns, state)
+        return Operator(knots, self.columns, state)
 
     def bounded(self, state: Tensor, input: Tensor, t: Any) -> tuple[Operator, Operator, Operator]:
         """The operator, that of its moduli, and that of moduli enlarged by their errors."""
@@ -136,10 +134,10 @@ class Linear:
         largest = torch.finfo(state.dtype).max ** LARGE_ERROR
         larger = [v.abs() + torch.as_tensor(error, dtype=state.dtype).clamp(max=largest) for v, error in found]
         errors = self.linear.program.errors
-        matrices = {
-            p: m if m is None else m.abs() + errors[p[0]] * self.constants[p[0]].abs().max()
-            for p, m in self.matrices.items()
-        }
+        matrices = [
+            m if m is None else m.abs() + errors[p.matrix] * self.constants[p.matrix].abs().max()
+            for p, m in zip(self.places, self.matrices, strict=True)
+        ]
         operator = self._made([value for value, _ in found], self.matrices, state, input, t)
         return operator, operator.absolute(), self._made(larger, matrices, state, input, t)
 
@@ -147,22 +145,11 @@ class Linear:
     def terms(self) -> int:
         """Number of times that an entry of the dense matrix is rounded: terms, and lengths of products of knots."""
         total = 2
-        for blocks in self.layout:
+        for blocks in self.blocks:
             total += max((len(terms) for _, terms in blocks), default=0) + 1
-            total += max(
-                (
-                    m.shape[1]
-                    for _, terms in blocks
-                    for _, place, knot, _ in terms
-                    if knot and (m := self.matrices[place]) is not None
-                ),
-                default=0,
-            )
+            inner = [self.matrices[k] for _, terms in blocks for k, knot, _ in terms if knot]
+            total += max((matrix.shape[1] for matrix in inner if matrix is not None), default=0)
         return total
-
-
-def _in_type(matrix: Tensor | None, like: Tensor) -> Tensor | None:
-    return None if matrix is None else matrix.to(like.dtype)
 
 
 def _same(now: Any, then: Any) -> bool:
@@ -177,15 +164,8 @@ def batch_shape(state: Tensor, input: Tensor, t: Any) -> torch.Size:
     return torch.Size(np.broadcast_shapes(*shapes))
 
 
-def _rows(matrix: Tensor, rows: tuple[int, ...] | None) -> Tensor:
-    if rows is None:
-        return matrix
-    if rows and rows == tuple(range(rows[0], rows[0] + len(rows))):
-        return matrix[rows[0] : rows[0] + len(rows)]
-    return matrix[torch.tensor(rows, device=matrix.device)]
-
-
-def _entries(index: tuple[int, ...] | None, size: int) -> Any:
+def _selection(index: tuple[int, ...] | None, size: int | None = None) -> Any:
+    """Return some of `size` rows or entries, all of them where `index` is None; neighbours as a slice."""
     if index is None:
         return slice(0, size)
     if index and index == tuple(range(index[0], index[0] + len(index))):

@@ -5,7 +5,6 @@ Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of t
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -15,7 +14,7 @@ from dynlab.errors import UserError
 from dynlab.program.derived import batch_shape, derived
 from dynlab.program.jacobian import Operator, of_matrix
 from dynlab.program.program import NoProgram
-from dynlab.program.rounding import bounded_values
+from dynlab.program.torch_code import bounded_values
 
 DOUBT = 4.0
 FUNCTIONS = 8  # an activation, its slope and products with it round so often
@@ -23,7 +22,9 @@ STATED = "stated_jacobian"  # the method of an implicit step, which no list of o
 LARGE = 0.48  # errors above this power of the largest number are unbounded
 
 
-def jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve") -> Operator:
+def jacobian(
+    system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve", by: str = "state"
+) -> Operator:
     """Return ∂step/∂state of a map, ∂velocity/∂state of a flow.
 
     Parameters
@@ -35,13 +36,22 @@ def jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, met
         Step number, broadcastable with the leading dimensions.
     method : str
         Name of the method that is differentiated.
+    by : {"state", "input"}
+        What by.
     """
-    return _by(system, state, input, t, "state", method)
+    stated = getattr(system, STATED, None) if method == "evolve" else None
+    if stated is not None:
+        found: Tensor = stated(state, input, t, by)
+        return of_matrix(found)
+    try:
+        return derived(system, method).at(by).operator(state, input, t)
+    except NoProgram:
+        return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
 
 
 def input_jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
     """Return ∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`."""
-    return _by(system, state, input, t, "input", "evolve")
+    return jacobian(system, state, input, t, by="input")
 
 
 def along(system: Any, states: Tensor, inputs: Tensor) -> Operator:
@@ -72,8 +82,13 @@ def jacobian_and_error(system: Any, state: Tensor, input: Tensor, t: int | Tenso
     try:
         linear = derived(system).at("state")
     except NoProgram:
-        return _estimated(_by(system, state, input, t, "state", "evolve").dense())
-    return _dense(*linear.bounded(state, input, t), linear.terms, batch_shape(state, input, t))
+        return _estimated(jacobian(system, state, input, t).dense())
+    found, moduli, larger = linear.bounded(state, input, t)
+    value, most = found.dense(), larger.dense()
+    error = (most - moduli.dense()).clamp(min=0) + linear.terms * torch.finfo(value.dtype).eps * most
+    shape = (*batch_shape(state, input, t), *value.shape[-2:])
+    bounded = error <= torch.finfo(value.dtype).max ** LARGE
+    return value.expand(shape), torch.where(bounded, error, torch.inf).expand(shape)
 
 
 def step_and_error(
@@ -102,49 +117,38 @@ def jacobian_and_rounding(system: Any, state: Tensor, input: Tensor, t: int | Te
     try:
         linear = derived(system).at("state")
     except NoProgram:
-        matrix, error = _estimated(_by(system, state, input, t, "state", "evolve").dense())
+        matrix, error = _estimated(jacobian(system, state, input, t).dense())
         return of_matrix(matrix), _norm(state, of_matrix(error)) + roundings * _norm(state, of_matrix(matrix.abs()))
     found, moduli, larger = linear.bounded(state, input, t)
     rounded = (roundings + linear.terms * unit) * _norm(state, moduli)
     return found, _norm(state, moduli, larger) + rounded
 
 
-def _by(system: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str, method: str) -> Operator:
-    stated = getattr(system, STATED, None) if method == "evolve" else None
-    if stated is not None:
-        found: Tensor = stated(state, input, t, by)
-        return of_matrix(found)
-    try:
-        return derived(system, method).at(by).operator(state, input, t)
-    except NoProgram:
-        return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
-
-
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:
     """Return the matrices of derivatives by torch's automatic differentiation, shape (..., rows, columns)."""
     batch = batch_shape(state, input, t)
-    count = math.prod(batch)
-    states = state.expand(*batch, state.shape[-1]).reshape(count, state.shape[-1])
-    inputs = input.expand(*batch, input.shape[-1]).reshape(count, input.shape[-1])
-    numbers = [t] * len(states) if not isinstance(t, Tensor) else list(t.expand(batch).reshape(-1))
-    own = states if by == "state" else inputs
-    rows = []
+    given = {"state": state.expand(*batch, state.shape[-1]), "input": input.expand(*batch, input.shape[-1])}
+    own = given[by] = given[by].detach().clone()
     with torch.enable_grad():
-        for h, x, step in zip(states, inputs, numbers, strict=True):
+        own.requires_grad_()
+        try:
+            value = evolve(given["state"], given["input"], t)
+            # no element of a batch sees another
+            sums = value.flatten(end_dim=-2).sum(dim=0) if value.ndim > 1 else value
+            rows = [_pulled(total, own) for total in sums]
+        except RuntimeError as error:
+            reason = str(error).partition(":")[0]
+            raise UserError(
+                f"torch cannot differentiate the step ({reason}): compute a new tensor in place of writing on one."
+            ) from error
+    return torch.stack(rows, dim=-2)
 
-            def moved(one: Tensor, h: Tensor = h, x: Tensor = x, step: int | Tensor = step) -> Tensor:
-                found: Tensor = evolve(one, x, step) if by == "state" else evolve(h, one, step)
-                return found
 
-            try:
-                rows.append(torch.autograd.functional.jacobian(moved, h if by == "state" else x).detach())
-            except RuntimeError as error:
-                reason = str(error).partition(":")[0]
-                raise UserError(
-                    f"torch cannot differentiate the step ({reason}): compute a new tensor in place of writing on one."
-                ) from error
-    whole = torch.stack(rows) if rows else state.new_zeros(0, state.shape[-1], own.shape[-1])
-    return whole.reshape(*batch, *whole.shape[1:])
+def _pulled(total: Tensor, own: Tensor) -> Tensor:
+    if not total.requires_grad:
+        return torch.zeros_like(own)
+    found: Tensor = torch.autograd.grad(total, own, retain_graph=True, materialize_grads=True)[0]
+    return found
 
 
 def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:
@@ -152,16 +156,6 @@ def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:
     roundings = DOUBT * (max(matrix.shape[-2:]) + FUNCTIONS) * torch.finfo(matrix.dtype).eps / 2
     largest = matrix.abs().amax(dim=(-2, -1), keepdim=True) if matrix.numel() else matrix.new_zeros(1, 1)
     return matrix, (roundings * largest).expand(matrix.shape).clone()
-
-
-def _dense(
-    found: Operator, moduli: Operator, larger: Operator, terms: int, batch: tuple[int, ...]
-) -> tuple[Tensor, Tensor]:
-    value, most = found.dense(), larger.dense()
-    error = (most - moduli.dense()).clamp(min=0) + terms * torch.finfo(value.dtype).eps * most
-    shape = (*batch, *value.shape[-2:])
-    bounded = error <= torch.finfo(value.dtype).max ** LARGE
-    return value.expand(shape), torch.where(bounded, error, torch.inf).expand(shape)
 
 
 def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:

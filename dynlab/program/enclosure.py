@@ -19,7 +19,7 @@ from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from dynlab.program.balls import BALLS, NonSmooth
-from dynlab.program.linearise import ONE, Linearisation, Terms, linearise
+from dynlab.program.linearise import ONE, Terms, linearise
 from dynlab.program.program import Program
 
 __all__ = ["NonSmooth", "enclose", "jacobian_over_box"]
@@ -53,15 +53,8 @@ def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: boo
     """
     if not slopes:
         return Enclosure(enclosed_values(program, [program.output], state, kinks)[0], arb_mat(program.size, 0))
-    value, scales = enclosed_scales(program, state, kinks)
-    return Enclosure(value, assembled(linearise(program), scales, _scaled).matrix)
-
-
-def enclosed_scales(program: Program, state: list[arb], kinks: bool) -> tuple[list[arb], dict[int, list[arb]]]:
-    """Enclose the step, and what scales the rows of its derivative, over the box `state`."""
-    scales = linearise(program).scales()
-    value, *found = enclosed_values(program, [program.output, *scales], state, kinks)
-    return value, dict(zip(scales, found, strict=True))
+    value, found = _enclosed(program, state, kinks, _scaled)
+    return Enclosure(value, found.matrix)
 
 
 def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], kinks: bool) -> list[list[arb]]:
@@ -136,10 +129,7 @@ def sizes_of(matrix: arb_mat) -> arb_mat:
 
 def identity(n: int) -> arb_mat:
     """I of that size."""
-    found = arb_mat(n, n)
-    for i in range(n):
-        found[i, i] = 1
-    return found
+    return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
 # The derivative from its terms
@@ -159,17 +149,17 @@ class Structured(NamedTuple):
 
 def jacobian_over_box(program: Program, box: list[arb]) -> tuple[list[arb], Structured]:
     """Return the step's values and its Jacobian over `box`; a ReLU's slope at its kink is in [0, 1] (Clarke)."""
-    value, scales = enclosed_scales(program, box, True)
-    return value, assembled(linearise(program), scales, _spread)
+    return _enclosed(program, box, True, _spread)
 
 
-def assembled(
-    linear: Linearisation,
-    scales: dict[int, list[arb]],
-    scaled: Callable[[list[arb], Structured], Structured],
-) -> Structured:
-    """The derivative over a box, from enclosures of what scales its rows; `scaled` multiplies rows with a diagonal."""
-    knots = [Structured(identity(linear.columns), [])]
+def _enclosed(
+    program: Program, box: list[arb], kinks: bool, scaled: Callable[[list[arb], Structured], Structured]
+) -> tuple[list[arb], Structured]:
+    """The step and its derivative over a box; `scaled` multiplies rows with the diagonal that scales them."""
+    linear = linearise(program)
+    value, *diagonals = enclosed_values(program, [program.output, *linear.scales()], box, kinks)
+    scales = dict(zip(linear.scales(), diagonals, strict=True))
+    knots = [Structured(identity(program.size), [])]
 
     def block(size: int, terms: Terms) -> Structured:
         total = None
@@ -178,17 +168,17 @@ def assembled(
             if place.entries is not None:
                 part = _turned(functools.partial(_rows, index=place.entries), part)
             if place.matrix != ONE:
-                matrix = stored(linear.program, place.matrix)
+                matrix = stored(program, place.matrix)
                 part = _turned((matrix if place.rows is None else _rows(matrix, place.rows)).__mul__, part)
             if d != ONE:
                 part = scaled(scales[d] * (size if len(scales[d]) == 1 else 1), part)
             total = part if total is None else Structured(total.matrix + part.matrix, total.terms + part.terms)
-        return Structured(arb_mat(size, linear.columns), []) if total is None else total
+        return Structured(arb_mat(size, program.size), []) if total is None else total
 
     for knot in linear.knots[1:]:
-        parts = [block(size, terms) for size, terms in zip(knot.sizes, knot.blocks, strict=True)]
-        knots.append(parts[0] if len(parts) == 1 else _stacked(parts, knot.sizes))
-    return knots[-1]
+        parts = [block(size, terms) for size, terms in knot]
+        knots.append(parts[0] if len(parts) == 1 else _stacked(parts))
+    return value, knots[-1]
 
 
 def _turned(function: Callable[[arb_mat], arb_mat], a: Structured) -> Structured:
@@ -224,13 +214,13 @@ def _spread(diagonal: list[arb], a: Structured) -> Structured:
     return Structured(matrix, [*centred.terms, (_times(radii, identity(len(diagonal))), a.matrix.mid())])
 
 
-def _stacked(parts: Sequence[Structured], sizes: Sequence[int]) -> Structured:
+def _stacked(parts: Sequence[Structured]) -> Structured:
     def above(matrices: Sequence[arb_mat]) -> arb_mat:
         return arb_mat([row for matrix in matrices for row in matrix.tolist()])
 
     terms = []
     for number, part in enumerate(parts):
         for left, right in part.terms:
-            zeros = [arb_mat(size, left.ncols()) for size in sizes]
+            zeros = [arb_mat(each.matrix.nrows(), left.ncols()) for each in parts]
             terms.append((above([*zeros[:number], left, *zeros[number + 1 :]]), right))
     return Structured(above([part.matrix for part in parts]), terms)

@@ -184,16 +184,10 @@ def _cat(parts: Sequence[Tensor]) -> Tensor:
 def shared_product(matrix: Tensor, x: Tensor) -> Tensor:
     """One matrix (rows, columns), or one for each, times a few vectors (..., columns, k) of each element of a batch.
 
-    Those of one matrix are columns of one product: torch would read the matrix once for each element.
+    Those of one matrix are columns of one product, which lies column by column: torch would read the matrix once for
+    each element.
     """
     if matrix.ndim > MATRIX or x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
-        return matrix @ x
-    return folded_product(matrix, x)
-
-
-def folded_product(matrix: Tensor, x: Tensor) -> Tensor:
-    """One matrix times a batch of matrices (..., columns, k), as one product; the result lies column by column."""
-    if x.ndim == MATRIX:
         return matrix @ x
     rows = x.mT.reshape(-1, matrix.shape[-1]) @ matrix.mT
     return rows.reshape(*x.shape[:-2], x.shape[-1], matrix.shape[0]).mT

@@ -9,7 +9,7 @@ evaluates them, bounds their rounding, encloses them and writes them as source t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from dynlab.program.operations import OPERATIONS
@@ -30,12 +30,7 @@ class Place(NamedTuple):
 Terms = dict[Place, int]  # to the operation that scales the rows, or ONE
 
 
-@dataclass
-class Knot:
-    """Rows one after the other, each block of `sizes[k]` rows the sum of the terms in `blocks[k]`; () is zeros."""
-
-    sizes: list[int] = field(default_factory=list)
-    blocks: list[Terms] = field(default_factory=list)
+Knot = list[tuple[int, Terms]]  # blocks of so many rows, each the sum of its terms; without terms zeros
 
 
 @dataclass
@@ -47,17 +42,23 @@ class Linearisation:
     program : Program
         Extended by the operations that scale.
     knots : list of Knot
-    columns : int
     """
 
     program: Program
     knots: list[Knot]
-    columns: int
+
+    @property
+    def rows(self) -> list[int]:
+        """The number of rows of each knot; that of knot 0 is the derivative's number of columns."""
+        return [sum(size for size, _ in knot) for knot in self.knots]
+
+    def terms(self) -> list[tuple[Place, int]]:
+        """All terms of all knots."""
+        return [term for knot in self.knots for _, terms in knot for term in terms.items()]
 
     def scales(self) -> list[int]:
         """Numbers of the operations that scale rows."""
-        found = {d for knot in self.knots for terms in knot.blocks for d in terms.values() if d != ONE}
-        return sorted(found)
+        return sorted({d for _, d in self.terms() if d != ONE})
 
 
 def linearise(program: Program, by: str = "state") -> Linearisation:
@@ -68,9 +69,9 @@ def linearise(program: Program, by: str = "state") -> Linearisation:
     program : Program
     by : {"state", "input"}
     """
-    if by not in program.derivatives:
-        program.derivatives[by] = _Differentiation(program, by).run()
-    found: Linearisation = program.derivatives[by]
+    if by not in program.made:
+        program.made[by] = _Differentiation(program, by).run()
+    found: Linearisation = program.made[by]
     return found
 
 
@@ -79,8 +80,7 @@ class _Differentiation:
 
     def __init__(self, program: Program, by: str) -> None:
         self.program, self.by = program, by
-        self.columns = program.size if by == "state" else program.input_size
-        self.knots = [Knot([self.columns], [])]
+        self.knots: list[Knot] = [[(program.size if by == "state" else program.input_size, {})]]
         self.needed = program.needed(program.output)
         uses = [k for i in self.needed for k in program.operations[i].reads]
         self.uses = {i: uses.count(i) for i in self.needed}
@@ -97,7 +97,7 @@ class _Differentiation:
         is_knot = len(last) == 1 and only == (Place(ONE, None, len(self.knots) - 1, None), ONE)
         if not is_knot or len(self.knots) == 1:
             self._tied(last, self.program.operations[self.program.output].size)
-        return Linearisation(self.program, self.knots, self.columns)
+        return Linearisation(self.program, self.knots)
 
     def _derivative(self, i: int) -> Terms:
         p, operation = self.program, self.program.operations[i]
@@ -113,7 +113,7 @@ class _Differentiation:
             case "take":
                 return self._taken(parts[0], operation.index)
             case "join":
-                self.knots.append(Knot(p.sizes(operation.reads), parts))
+                self.knots.append(list(zip(p.sizes(operation.reads), parts, strict=True)))
                 return {Place(ONE, None, len(self.knots) - 1, None): ONE}
             case "sum":
                 return self._summed(parts[0], operation.size, int(operation.number))
@@ -122,11 +122,8 @@ class _Differentiation:
         for read, part, slope in zip(operation.reads, parts, slopes, strict=True):
             if part:
                 wide = part if p.operations[read].size == operation.size else self._taken(part, (0,) * operation.size)
-                self._add(total, self._scaled(wide, slope))
+                self._add(total, {place: self._times(slope, d) for place, d in wide.items()})
         return total
-
-    def _scaled(self, terms: Terms, slope: int) -> Terms:
-        return {place: self._times(slope, d) for place, d in terms.items()}
 
     def _times(self, slope: int, d: int) -> int:
         p = self.program
@@ -174,7 +171,7 @@ class _Differentiation:
 
     def _tied(self, terms: Terms, size: int) -> Terms:
         """The terms as a knot, to which others refer."""
-        self.knots.append(Knot([size], [terms]))
+        self.knots.append([(size, terms)])
         return {Place(ONE, None, len(self.knots) - 1, None): ONE}
 
     def _source(self, terms: Terms, size: int) -> tuple[int, Index | None]:

@@ -120,10 +120,6 @@ def _numbers(p: Program, *values: float) -> list[int]:
     return [p.constant(value) for value in values]
 
 
-def _negated(p: Program, i: int) -> list[int]:
-    return _numbers(p, -1.0)
-
-
 def _divide_slopes(p: Program, i: int) -> list[int]:
     b = p.operations[i].reads[1]
     return [p.divide(p.constant(1.0), b), p.negate(p.divide(i, b))]
@@ -133,12 +129,12 @@ def _power_slopes(p: Program, i: int) -> list[int]:
     operation = p.operations[i]
     lower = operation.number - 1
     a = operation.reads[0]
-    return [p.multiply(p.constant(operation.number), a if lower == 1 else p.unary("power", a, number=lower))]
+    return [p.multiply(p.constant(operation.number), a if lower == 1 else p.append("power", a, number=lower))]
 
 
 def _by(name: str) -> Callable[[Program, int], list[int]]:
     """The slope that is an operation of its own, of the same operand."""
-    return lambda p, i: [p.unary(name, p.operations[i].reads[0], constant=p.operations[i].constant)]
+    return lambda p, i: [p.append(name, p.operations[i].reads[0], constant=p.operations[i].constant)]
 
 
 def _second(first: str, factor: Callable[[Program, int], int]) -> Callable[[Program, int], list[int]]:
@@ -147,7 +143,7 @@ def _second(first: str, factor: Callable[[Program, int], int]) -> Callable[[Prog
 
 
 def _atan_slope(p: Program, i: int) -> list[int]:
-    square = p.unary("power", p.operations[i].reads[0], number=2.0)
+    square = p.append("power", p.operations[i].reads[0], number=2.0)
     return [p.divide(p.constant(1.0), p.add(p.constant(1.0), square))]
 
 
@@ -156,7 +152,7 @@ OPERATIONS: dict[str, Function] = {
     "subtract": Function("({0} - {1})", "({0} - {1})", _sum_error, lambda p, i: _numbers(p, 1.0, -1.0)),
     "multiply": Function("({0} * {1})", "({0} * {1})", _multiply_error, lambda p, i: p.operations[i].reads[::-1]),
     "divide": Function("({0} / {1})", "({0} / {1})", _divide_error, _divide_slopes),
-    "negate": Function("(-{0})", "(-{0})", lambda u, value, a: a[1], _negated),
+    "negate": Function("(-{0})", "(-{0})", lambda u, value, a: a[1], lambda p, i: _numbers(p, -1.0)),
     "tanh": Function(
         "torch.tanh({0})",
         "tanh({0})",
@@ -174,13 +170,13 @@ OPERATIONS: dict[str, Function] = {
         "tanh_slope({0})",
         "(4 / ((1 + exp(2 * {0})) * (1 + exp(-2 * {0}))))",
         _round(3, lambda p, e, value: value * math_expm1(2 * e)),
-        _second("tanh_slope", lambda p, a: p.multiply(p.constant(-2.0), p.unary("tanh", a))),
+        _second("tanh_slope", lambda p, a: p.multiply(p.constant(-2.0), p.append("tanh", a))),
     ),
     "sigmoid_slope": Function(
         "sigmoid_slope({0})",
         "(1 / ((1 + exp({0})) * (1 + exp(-{0}))))",
         _round(3, lambda p, e, value: value * math_expm1(e)),
-        _second("sigmoid_slope", lambda p, a: p.negate(p.unary("tanh", p.multiply(p.constant(0.5), a)))),
+        _second("sigmoid_slope", lambda p, a: p.negate(p.append("tanh", p.multiply(p.constant(0.5), a)))),
     ),
     "relu": Function(
         "torch.relu({0})", "max({0}, 0)", lambda u, value, a: torch.where(a[0] <= -a[1], 0.0, a[1]), _by("step")
@@ -231,7 +227,7 @@ OPERATIONS: dict[str, Function] = {
         "torch.cos({0})",
         "cos({0})",
         _round(1, lambda p, e, value: e),
-        lambda p, i: [p.negate(p.unary("sin", p.operations[i].reads[0]))],
+        lambda p, i: [p.negate(p.append("sin", p.operations[i].reads[0]))],
     ),
     "atan": Function("torch.atan({0})", "atan({0})", _round(1, lambda p, e, value: e), _atan_slope),
     "erf": Function("torch.erf({0})", "", _round(1, lambda p, e, value: 1.13 * e), _by("erf_slope")),
@@ -262,38 +258,14 @@ def _sigmoid_slope(p: Tensor) -> Tensor:
     return torch.sigmoid(p) * torch.sigmoid(-p)
 
 
-def _tanh_slope(p: Tensor) -> Tensor:
-    return 4 * _sigmoid_slope(2 * p)
-
-
-def _erf_slope(p: Tensor) -> Tensor:
-    return 2 / math.sqrt(math.pi) * torch.exp(-p * p)
-
-
-def _step(p: Tensor) -> Tensor:
-    return (p > 0).to(p.dtype)
-
-
-def _modrelu(p: Tensor, b: Tensor) -> Tensor:
-    return torch.sign(p) * torch.relu(p.abs() + b)
-
-
-def _modrelu_slope(p: Tensor, b: Tensor) -> Tensor:
-    return (p.abs() + b > 0).to(p.dtype)
-
-
-def _softplus(p: Tensor) -> Tensor:
-    return torch.relu(p) + torch.log1p(torch.exp(-p.abs()))
-
-
 # What the sources in torch call by name.
 NAMES: dict[str, Any] = {
     "torch": torch,
     "sigmoid_slope": _sigmoid_slope,
-    "tanh_slope": _tanh_slope,
-    "erf_slope": _erf_slope,
-    "step": _step,
-    "modrelu": _modrelu,
-    "modrelu_slope": _modrelu_slope,
-    "softplus": _softplus,
+    "tanh_slope": lambda p: 4 * _sigmoid_slope(2 * p),
+    "erf_slope": lambda p: 2 / math.sqrt(math.pi) * torch.exp(-p * p),
+    "step": lambda p: (p > 0).to(p.dtype),
+    "modrelu": lambda p, b: torch.sign(p) * torch.relu(p.abs() + b),
+    "modrelu_slope": lambda p, b: (p.abs() + b > 0).to(p.dtype),
+    "softplus": lambda p: torch.relu(p) + torch.log1p(torch.exp(-p.abs())),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +48,7 @@ class Operation:
     @property
     def slot(self) -> int:
         """The number of the stored vector or matrix, of an operation that holds one."""
-        if self.constant is None:
-            raise ValueError(f"{self.name} holds no stored numbers")
-        return self.constant
+        return cast(int, self.constant)
 
 
 @dataclass
@@ -80,7 +78,7 @@ class Program:
     balls: dict[int, Any] = field(
         default_factory=dict, repr=False
     )  # the constants in ball arithmetic, made when asked for
-    derivatives: dict[str, Any] = field(default_factory=dict, repr=False)  # what `linearise` made
+    made: dict[Any, Any] = field(default_factory=dict, repr=False)  # derivatives and code, made when asked for
     _numbers: dict[Operation, int] = field(default_factory=dict, repr=False)
 
     def append(self, name: str, *reads: int, size: int | None = None, **held: Any) -> int:
@@ -100,15 +98,6 @@ class Program:
         self.constants.append(values)
         self.errors.append(error)
         return len(self.constants) - 1
-
-    def state(self) -> int:
-        return self.append("state", size=self.size)
-
-    def input(self) -> int:
-        return self.append("input", size=self.input_size)
-
-    def time(self) -> int:
-        return self.append("time", size=1)
 
     def constant(self, values: Tensor | float, error: float = 0.0) -> int:
         if not isinstance(values, Tensor):
@@ -141,9 +130,6 @@ class Program:
 
     def sizes(self, numbers: Sequence[int]) -> list[int]:
         return [self.operations[i].size for i in numbers]
-
-    def unary(self, name: str, a: int, **held: Any) -> int:
-        return self.append(name, a, **held)
 
     def add(self, a: int, b: int) -> int:
         """A sum; c + z (h − c) with a gate z = σ(p) is σ(−p) c + z h, so that 1 − z does not cancel in its slope."""

@@ -1,4 +1,9 @@
-"""The functions in torch that a program's operations make: values of some operations for batches of states."""
+"""Values of a program's operations for batches of states, and bounds on what rounding has left in them.
+
+References
+----------
+Higham, "Accuracy and stability of numerical algorithms", SIAM 2002, section 3.3: running error analysis.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,12 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.program.operations import NAMES, OPERATIONS
+from dynlab.program.operations import NAMES, OPERATIONS, Bounded
 from dynlab.program.program import Program
 
 LEAVES = ("state", "input", "time")
+# Operations whose results are never 0 but by underflow; a product is 0 where a factor is.
+UNDERFLOWS = {"exp", "sigmoid", "tanh_slope", "sigmoid_slope", "erf_slope", "multiply"}
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "negate", "power")  # of Python's numbers too
 
 
@@ -36,7 +43,7 @@ class TorchCode:
         self._bare = [not (state or input) for state, input in zip(*moving[:2], strict=True)]
         needed = [i for i in program.needed(*outputs, given=given) if i not in given]
         self._names: dict[str, Any] = dict(
-            NAMES, linear=linear, join=_join, sums=_sums, row=_row, clock=_clock, tensor=_tensor
+            NAMES, linear=linear, join=_joined, sums=_sums, row=_row, clock=_clock, tensor=_tensor
         )
         still = [i for i in needed if not varies[i]]
         read = {k for i in needed if varies[i] for k in program.operations[i].reads} | set(outputs)
@@ -89,7 +96,92 @@ class TorchCode:
                 return OPERATIONS[name].torch.format(*reads, c=held)
 
 
-def _join(parts: list[Any], sizes: list[int]) -> Tensor:
+def _code_of(program: Program, outputs: Sequence[int]) -> TorchCode:
+    """Return the code of these operations, made once."""
+    key = tuple(outputs)
+    if key not in program.made:
+        program.made[key] = TorchCode(program, outputs)
+    found: TorchCode = program.made[key]
+    return found
+
+
+def bounded_values(
+    program: Program, outputs: Sequence[int], constants: Sequence[Tensor], state: Tensor, input: Tensor, t: Any
+) -> list[Bounded]:
+    """Values of some operations for the stored numbers as they are, and bounds on their errors.
+
+    Parameters
+    ----------
+    constants : sequence of Tensor
+        Values of the program's constants; their own errors are `Program.errors`.
+    state : Tensor, shape (..., state)
+    input : Tensor, shape (..., input)
+    t : int or Tensor
+    """
+    unit = torch.finfo(state.dtype).eps / 2
+    needed = program.needed(*outputs)
+    code = _code_of(program, needed)
+    values = code.values(state, input, t, constants, code.fold(constants))
+    found: dict[int, Bounded] = {}
+    for i, given in zip(needed, values, strict=True):
+        operation, value = program.operations[i], torch.as_tensor(given, dtype=state.dtype)
+        reads = [found[k] for k in operation.reads]
+        held: list[Any] = [operation.number] if operation.name == "power" else []
+        if operation.constant is not None:
+            held = [(constants[operation.constant], _of_stored(program, constants, operation.constant))]
+        error: Any = 0.0
+        match operation.name:
+            case "state" | "input" | "time" | "number":
+                pass
+            case "constant" | "lookup":
+                error = held[0][1]
+            case "linear":
+                error = _linear_error(unit, reads[0], *held[0])
+            case "take":
+                before = reads[0][1]
+                has_columns = isinstance(before, Tensor) and before.ndim > 0 and before.shape[-1] > 1
+                error = before[..., torch.tensor(operation.index, dtype=torch.long)] if has_columns else before
+            case "join":
+                errors = [torch.as_tensor(e, dtype=state.dtype).expand(v.shape or (1,)) for v, e in reads]
+                error = _joined(errors, program.sizes(operation.reads))
+            case "sum":
+                length = int(operation.number)
+                error = _sums(reads[0][1] + length * unit * reads[0][0].abs(), length)
+            case name:
+                error = OPERATIONS[name].error(unit, value, *reads, *held)
+                if name in UNDERFLOWS:
+                    error = error + _underflow(name, value, reads)
+        found[i] = value, error
+    return [found[i] for i in outputs]
+
+
+def _underflow(name: str, value: Tensor, reads: Sequence[Bounded]) -> Tensor:
+    """Return the smallest normal number where a result may have fallen below it, which is then no certain zero."""
+    tiny = torch.finfo(value.dtype).tiny
+    small = value.abs() < tiny
+    if name == "multiply":
+        small = small & (reads[0][0] != 0) & (reads[1][0] != 0)
+    return tiny * small.to(value.dtype)
+
+
+def _of_stored(program: Program, constants: Sequence[Tensor], number: int) -> Any:
+    share, values = program.errors[number], constants[number]
+    return share * values.abs().max() if share and values.numel() else 0.0
+
+
+def _linear_error(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Any:
+    x, dx = a
+    moduli = matrix.abs().to(x.dtype)
+    error = (matrix.shape[1] + 1) * unit * linear(x.abs(), moduli)  # in whatever order the products are added up
+    if isinstance(dx, Tensor):
+        error = error + linear(dx.expand(x.shape), moduli)
+    if isinstance(matrix_error, Tensor):
+        error = error + matrix_error * (x.abs() + dx).sum(dim=-1, keepdim=True)
+    return error
+
+
+def _joined(parts: list[Any], sizes: list[int]) -> Tensor:
+    """Return vectors one after the other; one number stands for as many as there are places."""
     like = max((part for part in parts if isinstance(part, Tensor)), key=lambda part: part.ndim)
     whole = [part.to(like) if isinstance(part, Tensor) else like.new_full((1,), part) for part in parts]
     batch = np.broadcast_shapes(*(part.shape[:-1] for part in whole))
@@ -97,6 +189,7 @@ def _join(parts: list[Any], sizes: list[int]) -> Tensor:
 
 
 def _sums(a: Tensor, length: int) -> Tensor:
+    """Return the sums of groups of neighbours."""
     return a.unflatten(-1, (-1, length)).sum(dim=-1)
 
 

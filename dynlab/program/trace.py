@@ -2,11 +2,14 @@
 
 The step is called with one state, one input and one step number, without batch dimensions. Each ATen call on a tensor
 that depends on them is lowered to operations (`dynlab.program.lowering`); each other call is kept in a list, the
-preamble, so that the stored numbers can be computed again when the parameters change.
+preamble, so that the stored numbers can be computed again when the parameters change. The program is held against the
+step and its derivative at random points.
 """
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,70 +20,28 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from dynlab.program.program import NoProgram, Program
+from dynlab.program.torch_code import TorchCode
 
+TRIALS = 2  # random states at which a trace is held against the step, and its Jacobian against torch's once
 FOLDED = 8.0  # times roundoff and the length of sums: the relative error stated of what is computed from parameters
+# fmt: off
+# Calls that only move numbers.
+MOVING = frozenset([
+    "_reshape_alias", "_to_copy", "_unsafe_view", "alias", "cat", "chunk", "clone", "constant_pad_nd", "contiguous",
+    "copy", "detach", "diagonal", "expand", "flip", "gather", "index", "index_select", "lift_fresh", "movedim",
+    "narrow", "permute", "repeat", "reshape", "roll", "select", "slice", "split", "split_with_sizes", "squeeze",
+    "squeeze_", "stack", "t", "t_", "transpose", "transpose_", "tril", "triu", "unbind", "unfold", "unsafe_chunk",
+    "unsafe_split", "unsqueeze", "unsqueeze_", "view",
+])
 # Calls that round nothing, and those that round each entry once or a few times.
-EXACT = frozenset(
-    [
-        "_to_copy",
-        "_unsafe_view",
-        "abs",
-        "alias",
-        "arange",
-        "block_diag",
-        "cat",
-        "clone",
-        "constant_pad_nd",
-        "copy_",
-        "detach",
-        "diag_embed",
-        "diagonal",
-        "empty",
-        "expand",
-        "eye",
-        "fill_",
-        "flip",
-        "full",
-        "gt",
-        "index",
-        "index_put",
-        "index_select",
-        "lift_fresh",
-        "lt",
-        "narrow",
-        "neg",
-        "new_zeros",
-        "ones",
-        "permute",
-        "relu",
-        "repeat",
-        "reshape",
-        "roll",
-        "scalar_tensor",
-        "select",
-        "slice",
-        "split",
-        "squeeze",
-        "squeeze_",
-        "stack",
-        "t",
-        "transpose",
-        "tril",
-        "triu",
-        "triu_indices",
-        "unbind",
-        "unsqueeze",
-        "unsqueeze_",
-        "view",
-        "where",
-        "zero_",
-        "zeros",
-        "zeros_like",
-    ]
-)
-ENTRYWISE = frozenset(
-    ["add", "cos", "div", "exp", "mul", "reciprocal", "rsub", "sigmoid", "sin", "softplus", "sqrt", "sub", "tanh"]
-)
+EXACT = MOVING | frozenset([
+    "abs", "arange", "block_diag", "copy_", "diag_embed", "empty", "eye", "fill_", "full", "gt", "index_put", "lt",
+    "neg", "new_zeros", "ones", "relu", "scalar_tensor", "triu_indices", "where", "zero_", "zeros", "zeros_like",
+])
+ENTRYWISE = frozenset([
+    "add", "cos", "div", "exp", "mul", "reciprocal", "rsub", "sigmoid", "sin", "softplus", "sqrt", "sub", "tanh",
+])
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -134,7 +95,8 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.program, self.preamble, self.stretches = program, Preamble(), stretches
         self.nodes: dict[int, Node] = {}
-        self.complex: dict[int, Call] = {}  # complex tensors that depend on the state, and how they came about
+        # complex tensors that depend on the state: the calls that made them, and the real tensors these began with
+        self.complex: dict[int, tuple[dict[int, Call], dict[int, Tensor]]] = {}
         self.errors: dict[int, float] = {}  # of tensors computed from parameters
         self.kept: list[Tensor] = []  # alive, so that no identity is used twice
         self.slots: dict[int, int] = {}
@@ -208,10 +170,91 @@ def _is_exact(name: str, given: list[Tensor], args: tuple[Any, ...]) -> bool:
     if name not in ("add", "sub", "mul") or len(numbers) != 2 or any(each.is_complex() for each in given):
         return False
     a, b = torch.broadcast_tensors(*(torch.as_tensor(each).double() for each in numbers))
-    if name == "mul":
-        return bool(((a == 0) | (a.abs() == 1) | (b == 0) | (b.abs() == 1)).all())
-    b = b if name == "add" else -b
-    value = a + b
-    part = value - a
-    lost = (a - (value - part)) + (b - part)  # Knuth's TwoSum
-    return not lost.any()
+    one_is_0 = (a == 0) | (b == 0)
+    return bool((one_is_0 | (a.abs() == 1) | (b.abs() == 1) if name == "mul" else one_is_0).all())
+
+
+def traced(system: Any, method: str = "evolve", stretches: bool = True) -> tuple[Program, Recorder]:
+    """The program of a system's step or velocity, and what recorded it.
+
+    Raises
+    ------
+    NoProgram
+    """
+    program = Program(system.state_size, system.input_size)
+    recorder = Recorder(program, stretches)
+    recorder.errors |= {id(buffer): 0.0 for buffer in system.buffers()}  # a constant of its own, which may be moved
+    h, x, t = _point(system, 0)
+    try:
+        with torch.no_grad(), warnings.catch_warnings(), recorder:
+            warnings.simplefilter("ignore")
+            for leaf, name in ((h, "state"), (x, "input"), (t, "time")):
+                recorder.mark(leaf, program.append(name, size=leaf.numel()))
+            found = getattr(system, method)(h, x, t)
+    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise NoProgram(f"its step cannot be traced ({str(error).splitlines()[0]})") from error
+    node = recorder.node(found)
+    size = program.operations[node.number].size
+    program.output = node.number if size == found.numel() else program.take(node.number, (0,) * found.numel())
+    for i in program.needed(program.output):
+        if program.operations[i].name == "sign":
+            raise NoProgram("it uses the sign of a number, which jumps")
+    return program, recorder
+
+
+def _point(system: Any, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    numbers = itertools.chain(system.parameters(), system.buffers())
+    like = next((each for each in numbers if each.is_floating_point()), torch.zeros((), dtype=torch.float64))
+    drawn = [
+        torch.randn(n, generator=generator, dtype=torch.float64).to(like)
+        for n in (system.state_size, system.input_size)
+    ]
+    return drawn[0], drawn[1], torch.tensor(min(seed, 1), device=like.device)
+
+
+def verify(system: Any, method: str, program: Program, linear: Any) -> None:
+    """Hold the program against the step at random points, and its Jacobian against torch's once.
+
+    Parameters
+    ----------
+    system : System
+    method : str
+    program : Program
+    linear : Linear
+        The program's derivative by the state.
+
+    Raises
+    ------
+    NoProgram
+        If they differ: numbers left the tensors on the way, or a rule of its own says what the derivative is.
+    """
+    code, evolve = TorchCode(program, [program.output]), getattr(system, method)
+    folded = code.fold(program.constants)
+    tables = [len(program.constants[o.slot]) for o in program.operations if o.name == "lookup"]
+    for seed in range(1, 1 + TRIALS):
+        h, x, t = _point(system, seed)
+        t = t.clamp(max=min(tables, default=2) - 1)
+        with torch.no_grad():
+            asked = evolve(h, x, t)
+        (found,) = code.values(h, x, t, program.constants, folded)
+        if not _close(found, asked):
+            raise NoProgram("its step computes something else than the operations that torch sees")
+    with torch.enable_grad():
+        own = h.clone().requires_grad_()
+        value = evolve(own, x, t)
+        along = torch.randn(value.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(value)
+        total = (value * along).sum()  # with a gradient given for its values torch would import sympy, for a second
+        (pulled,) = torch.autograd.grad(total, own, allow_unused=True) if total.requires_grad else (None,)
+    expected = torch.zeros_like(h) if pulled is None else pulled
+    told = linear.operator(h, x, t).apply_transpose(along.unsqueeze(-1)).squeeze(-1)
+    if not _close(told, expected, least=1.0):  # torch's 1 − tanh² is rounding where a unit saturates
+        raise NoProgram("its derivative by torch is not that of the operations it consists of")
+
+
+def _close(found: Any, asked: Tensor, least: float = 0.0) -> bool:
+    """Tell whether two results agree to half of the digits of the largest entry, or of `least` where that is larger."""
+    value = torch.as_tensor(found, dtype=asked.dtype).expand(asked.shape)
+    reach = float(torch.finfo(asked.dtype).eps ** 0.5)
+    largest = float(asked.nan_to_num().abs().max()) if asked.numel() else 0.0
+    return torch.allclose(value, asked, rtol=reach, atol=reach * max(largest, least), equal_nan=True)

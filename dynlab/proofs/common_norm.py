@@ -18,10 +18,9 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
-from dynlab.program.enclosure import Structured, doubles, exact_matrix, radii_of, sizes_of
+from dynlab.program.enclosure import Structured, doubles, exact_matrix, identity, radii_of, sizes_of
 from dynlab.progress import through
-from dynlab.proofs.certify import above
-from dynlab.proofs.krawczyk import max_row_sum
+from dynlab.proofs.certify import above, max_row_sum
 
 MARGINS = (0.02, 0.1, 0.3, 1.0)  # by which the Lyapunov equation's matrix is damped beyond its own decay
 LARGEST_CONDITION = 1e8  # of T: beyond, what the proof loses outweighs what the weights gain
@@ -130,11 +129,10 @@ def _largest_eigenvalue(symmetric: arb_mat) -> arb:
 
     With V ≈ orthogonal eigenvectors, λ ≤ max over y of yᵀ(VᵀGV)y/|V y|², and |V y|² is within 1 ± ‖VᵀV − I‖ of |y|².
     """
-    n = symmetric.nrows()
-    middle = np.array([float(entry) for entry in symmetric.entries()]).reshape(n, n)
+    n, middle = symmetric.nrows(), doubles(symmetric)
     vectors = exact_matrix(np.linalg.eigh((middle + middle.T) / 2)[1])
     turned = vectors.transpose() * symmetric * vectors
-    rest = max_row_sum(vectors.transpose() * vectors - exact_matrix(np.eye(n)))
+    rest = max_row_sum(vectors.transpose() * vectors - identity(n))
     if not rest < 1:
         return arb("inf")
     largest = arb("-inf")

@@ -17,7 +17,7 @@ from flint import acb, acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from dynlab.numerics.arrays import Index
-from dynlab.program.enclosure import doubles, exact_matrix
+from dynlab.program.enclosure import doubles, exact_matrix, identity
 
 REFINEMENTS = 3  # quadratic: 1e-13, 1e-26, 1e-52
 SMALL_STEP = 1e-10  # the couplings after one are below its square, which is enough
@@ -86,7 +86,7 @@ def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> ProvedDiscs | None:
 def discs_of(jacobian: arb_mat, basis: Basis) -> ProvedDiscs | None:
     """Discs of the eigenvalues of every matrix in `jacobian`, by these approximate eigenvectors; None where none."""
     n = jacobian.nrows()
-    missing = _row_sums(_identity(n) - basis.inverse * basis.vectors)
+    missing = _row_sums(acb_mat(identity(n)) - basis.inverse * basis.vectors)
     similar = basis.inverse * (acb_mat(jacobian) * basis.vectors)
     sizes = _row_sums(similar)
     if not all(size.is_finite() for size in (*missing, *sizes)) or not max(missing) < 1:
@@ -123,10 +123,6 @@ def _row_sums(matrix: acb_mat) -> list[arb]:
     return [sum(row, arb(0)).upper() for row in sizes]
 
 
-def _identity(n: int) -> acb_mat:
-    return acb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
-
-
 def _refined(middle: arb_mat) -> Basis:
     """Eigenvectors in double precision, refined: V ← V (I + X), x_ij = b_ij/(b_jj − b_ii).
 
@@ -158,7 +154,7 @@ def _exact(values: NDArray[Any]) -> acb_mat:
 
 def _nearer(inverse: acb_mat, matrix: acb_mat) -> acb_mat:
     """Newton's step towards the inverse, which squares what is missing."""
-    return (inverse + (_identity(matrix.nrows()) - inverse * matrix) * inverse).mid()
+    return (inverse + (acb_mat(identity(matrix.nrows())) - inverse * matrix) * inverse).mid()
 
 
 def _thorough(middle: arb_mat) -> Basis:

@@ -12,9 +12,8 @@ from flint import acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from dynlab.program import Program
-from dynlab.proofs.certify import Certificate
+from dynlab.proofs.certify import Ball, Certificate
 from dynlab.proofs.discs import Basis, Counts, ProvedDiscs, count, discs_of
-from dynlab.proofs.krawczyk import Ball
 
 FORMAT = "dynlab certificate 2"
 CLAIMED = 4  # times the radius of a disc: the checker differentiates one operation after the other, which spreads more

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from dynlab.errors import entry
-from dynlab.systems.base import Flow, System
+from dynlab.systems.base import Flow, Map, System
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,7 @@ def activation_named(name: str) -> Activation:
 class Activated(System):
     """φ(W h + V x + b), with the Jacobians diag(φ') W and diag(φ') V.
 
-    A map says ``step = Activated.value``, a flow ``velocity = Activated.value``; ``formula = Activated.value_formula``
-    and ``state_bound = Activated.value_bound`` where they are so.
+    `ActivatedMap` has it as its step, `ActivatedFlow` as its velocity.
 
     Attributes
     ----------
@@ -95,6 +94,13 @@ class Activated(System):
     def weights(self) -> tuple[Tensor, Tensor]:
         """The derivatives of the pre-activation by the state and by the input."""
         return self.W, self.V
+
+
+class ActivatedMap(Activated, Map):
+    """h_t = φ(W h_{t−1} + V x_t + b)."""
+
+    step = Activated.value
+    state_bound = Activated.value_bound
 
 
 class ActivatedFlow(Activated, Flow):

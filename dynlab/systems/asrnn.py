@@ -85,7 +85,8 @@ class ASRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         U_f, D_f = self.U_f, self.saturation()
-        return linear(torch.tanh(linear(D_f * self._linear(state, input), U_f)), U_f.mT) / D_f
+        drive = linear(input, self.V, self.b) + linear(state, self.W)
+        return linear(torch.tanh(linear(D_f * drive, U_f)), U_f.mT) / D_f
 
     def saturation(self) -> Tensor:
         """D_f, shape (state,)."""
@@ -98,6 +99,3 @@ class ASRNN(Map):
     def constrained_parameters(self) -> list[nn.Parameter]:
         """The skew-symmetric matrix of W; that of U_f learns at the ordinary rate, as in the source."""
         return [entries_of(self, "W")]
-
-    def _linear(self, state: Tensor, input: Tensor) -> Tensor:
-        return linear(input, self.V, self.b) + linear(state, self.W)

@@ -57,13 +57,13 @@ class System(nn.Module, abc.ABC):
     state_size: int
     input_size: int
     network_input_size: int
-    source: dict[str, str] | None
-    task: str | None
+    source: dict[str, str] | None = None
+    task: str | None = None
     task_settings: dict[str, Any]
     embedding: Embedding | Encoder | None
-    recorded_inputs: np.ndarray | None
-    rest_input: np.ndarray | None
-    period: tuple[float | None, ...] | None
+    recorded_inputs: np.ndarray | None = None
+    rest_input: np.ndarray | None = None
+    period: tuple[float | None, ...] | None = None
 
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
@@ -71,13 +71,8 @@ class System(nn.Module, abc.ABC):
         self.state_size = state_size
         self.input_size = input_size
         self.network_input_size = input_size
-        self.source = None
-        self.task = None
         self.task_settings = {}
-        self.embedding = None
-        self.recorded_inputs = None
-        self.rest_input = None
-        self.period = None
+        self.embedding = None  # no attribute of the class, behind which a module would not be seen
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 

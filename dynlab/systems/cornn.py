@@ -58,13 +58,10 @@ class CoRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         x, z = state.chunk(2, dim=-1)
-        force = torch.tanh(self._preactivation(state, input)) - self.gamma * x - self.epsilon * z
+        driven = linear(x, self.W) + linear(z, self.W_velocity) + linear(input, self.V, self.b)
+        force = torch.tanh(driven) - self.gamma * x - self.epsilon * z
         z = z + self.step_size * force
         return torch.cat([x + self.step_size * z, z], dim=-1)
 
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.hidden_size]
-
-    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
-        x, z = state.chunk(2, dim=-1)
-        return linear(x, self.W) + linear(z, self.W_velocity) + linear(input, self.V, self.b)

@@ -39,10 +39,6 @@ class Embedding(nn.Module):
     def tokens(self) -> int:
         return self.weight.shape[0]
 
-    @property
-    def size(self) -> int:
-        return self.weight.shape[1]
-
     def forward(self, numbers: Tensor) -> Tensor:
         """The vectors of `numbers`, shape (..., time, 1) to (..., time, size).
 

@@ -5,7 +5,6 @@ is ever run as code.
 """
 
 import ast
-import functools
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -114,47 +113,24 @@ class EquationMap(Equations, Map):
     step = Equations.value
 
 
-@functools.singledispatch
 def _evaluated(tree: ast.AST, known: Mapping[str, Any]) -> Any:
     """Return the value of an expression, or say what of it is not read."""
-    raise UserError(f"{ast.unparse(tree)!r} is not an expression of numbers, states and {', '.join(FUNCTIONS)}.")
-
-
-@_evaluated.register
-def _(tree: ast.BinOp, known: Mapping[str, Any]) -> Any:
-    return _operator(tree.op)(_evaluated(tree.left, known), _evaluated(tree.right, known))
-
-
-@_evaluated.register
-def _(tree: ast.UnaryOp, known: Mapping[str, Any]) -> Any:
-    return _operator(tree.op)(_evaluated(tree.operand, known))
-
-
-@_evaluated.register
-def _(tree: ast.Call, known: Mapping[str, Any]) -> Any:
-    name = tree.func.id if isinstance(tree.func, ast.Name) else ""
-    if name not in FUNCTIONS or len(tree.args) != 1 or tree.keywords:
-        raise UserError(f"{ast.unparse(tree)!r} is not one of {', '.join(FUNCTIONS)} of one argument.")
-    argument = _evaluated(tree.args[0], known)
-    return FUNCTIONS[name](argument if isinstance(argument, Tensor) else torch.tensor(float(argument)).double())
-
-
-@_evaluated.register
-def _(tree: ast.Name, known: Mapping[str, Any]) -> Any:
-    return known[tree.id]
-
-
-@_evaluated.register
-def _(tree: ast.Constant, known: Mapping[str, Any]) -> Any:
-    if isinstance(tree.value, int | float) and not isinstance(tree.value, bool):
-        return float(tree.value) if isinstance(tree.value, float) else tree.value
-    raise UserError(f"{tree.value!r} is not a number.")
-
-
-def _operator(operation: ast.AST) -> Callable[..., Any]:
-    if type(operation) not in OPERATORS:
-        raise UserError("Expressions are made of + - * / and powers (** or ^).")
-    return OPERATORS[type(operation)]
+    match tree:
+        case ast.BinOp(left, operation, right) if type(operation) in OPERATORS:
+            return OPERATORS[type(operation)](_evaluated(left, known), _evaluated(right, known))
+        case ast.UnaryOp(operation, operand) if type(operation) in OPERATORS:
+            return OPERATORS[type(operation)](_evaluated(operand, known))
+        case ast.Call(ast.Name(name), [argument], []) if name in FUNCTIONS:
+            value = _evaluated(argument, known)
+            return FUNCTIONS[name](value if isinstance(value, Tensor) else torch.tensor(float(value)).double())
+        case ast.Name(name):
+            return known[name]
+        case ast.Constant(int() | float() as number) if not isinstance(number, bool):
+            return number
+    raise UserError(
+        f"{ast.unparse(tree)!r} is not an expression of numbers, states, + - * / powers (** or ^) and the functions of "
+        f"one argument {', '.join(FUNCTIONS)}."
+    )
 
 
 def _parsed(text: str) -> list[ast.expr]:

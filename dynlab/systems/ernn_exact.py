@@ -5,9 +5,7 @@ The equilibrium z = φ(M z + q) is found by a solver, and its derivative by the 
 References
 ----------
 Kag, Zhang and Saligrama, "RNNs evolving on an equilibrium manifold", arXiv 1908.08574, equation 4, lemma 1 and
-theorem 1; `dynlab.systems.ernn` for what its experiments compute. Kelley and Keyes, "Convergence analysis of
-pseudo-transient continuation", SIAM J. Numer. Anal. 35 (1998): implicit Euler steps along the flow
-z' = φ(M z + q) − z that lengthen as the residual falls, and end as Newton's.
+theorem 1; `dynlab.systems.ernn` for what its experiments compute.
 """
 
 import math
@@ -21,12 +19,8 @@ from dynlab.errors import UserError
 from dynlab.program.differentiation import automatic_jacobian
 from dynlab.systems.activations import Activation, activation_named
 from dynlab.systems.base import Map
-from dynlab.systems.ernn import square
-
-# Steps before a solution is given up; where there is an equilibrium a few tens are enough.
-MAX_STEPS = 200
-# A residual is rounding below this times the size, the precision, and the scale of z.
-TOLERANCE = 10.0
+from dynlab.systems.ernn import matrix_of, square
+from dynlab.systems.implicit import settled
 
 
 class Equilibrium(torch.autograd.Function):
@@ -38,7 +32,7 @@ class Equilibrium(torch.autograd.Function):
 
     @staticmethod
     def forward(q: Tensor, M: Tensor, activation: Activation) -> Tensor:
-        return solve(q.reshape(-1, q.shape[-1]), M, activation).reshape(q.shape)
+        return solve(q, M, activation)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Activation], output: Tensor) -> None:
@@ -69,34 +63,18 @@ class Equilibrium(torch.autograd.Function):
 
 
 def solve(q: Tensor, M: Tensor, activation: Activation) -> Tensor:
-    """z* for each row of `q` (point, n), NaN where it was not found."""
-    n = q.shape[-1]
-    identity = torch.eye(n, dtype=M.dtype, device=M.device)
-    z, found = torch.zeros_like(q), torch.full_like(q, math.nan)
+    """z* for each `q` (..., n), NaN where it was not found."""
     if not torch.isfinite(M).all():
-        return found
-    pending = torch.arange(len(q), device=q.device)
+        return torch.full_like(q, math.nan)
     # where M does not contract there may be several equilibria, and a long first step leaves the flow for another one
     norm = torch.linalg.matrix_norm(M, 2)
-    before = tau = torch.where(norm <= 1, torch.ones_like(norm), 0.5 / norm).expand(len(q))
-    for number in range(MAX_STEPS):
-        p = z @ M.mT + q[pending]
-        residual = activation.function(p) - z
-        norm = residual.norm(dim=-1)
-        solved = norm <= TOLERANCE * n * torch.finfo(q.dtype).eps * (1 + z.norm(dim=-1))
-        found[pending[solved]] = z[solved]
-        left = ~solved & torch.isfinite(norm)
-        if not left.any():
-            break
-        pending, p, z, residual, norm = pending[left], p[left], z[left], residual[left], norm[left]
-        # the step lengthens by as much as the residual fell
-        tau = tau[left] * (before[left] / norm if number else 1.0)
-        before = norm
-        slope = activation.slope(p).unsqueeze(-1)
-        matrix = (1 + 1 / tau).reshape(-1, 1, 1) * identity - slope * M
-        step, _ = torch.linalg.solve_ex(matrix, residual.unsqueeze(-1))
-        z = z + step.squeeze(-1)
-    return found
+    identity = torch.eye(len(M), dtype=M.dtype, device=M.device)
+    return settled(
+        lambda z: activation.function(linear(z, M) + q) - z,
+        lambda z: activation.slope(linear(z, M) + q).unsqueeze(-1) * M - identity,
+        torch.zeros_like(q),
+        torch.where(norm <= 1, 1.0, 0.5 / norm),
+    )
 
 
 class ExactERNN(Map):
@@ -159,7 +137,7 @@ class ExactERNN(Map):
         """z*(x), shape (..., state), NaN where none was found."""
         with torch.autocast(input.device.type, enabled=False):  # a solver needs the digits, and has no other numbers
             q = linear(input, self.W, self.b)
-            U = self.U.matrix()
+            U = matrix_of(self.U, q)
             if self.projection:
                 return Equilibrium.apply(linear(q, U), U @ U, self.activation)
             return Equilibrium.apply(q, U, self.activation)

@@ -1,10 +1,12 @@
-"""FastGRNN: FastRNN's residual step with a gate that reuses its matrices; LSQ, low-rank and sparse forms.
+"""FastGRNN, FastRNN's residual step with a gate that reuses its matrices, and the UGRNN: as in EdgeML.
 
 References
 ----------
 Kusupati et al., "FastGRNN: a fast, accurate, stable and tiny kilobyte sized gated recurrent neural network",
 NeurIPS 2018, section 3.2 (the cell; L, S and Q are the low-rank, sparse and quantised parts that the form "LSQ"
 leaves out); initial values as in the authors' EdgeML library.
+UGRNN: Collins, Sohl-Dickstein and Sussillo, "Capacity and trainability in recurrent neural networks", ICLR 2017,
+arXiv 1611.09913, section 2; initial values and the form without an extra bias of the gate as in EdgeML.
 """
 
 import torch
@@ -14,7 +16,7 @@ from torch.nn.functional import linear
 from dynlab.errors import UserError
 from dynlab.systems.base import Map
 
-# EdgeML's initial values: σ(ζ) = 0.7311, σ(ν) = 0.0180; every weight of deviation 0.1.
+# EdgeML's initial values: σ(ζ) = 0.7311, σ(ν) = 0.0180; every weight of deviation 0.1, UGRNN's biases 1.
 INITIAL_ZETA, INITIAL_NU = 1.0, -4.0
 WEIGHT_DEVIATION = 0.1
 
@@ -64,7 +66,8 @@ class FastGRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_c = self._preactivations(state, input)
-        return torch.sigmoid(p_z) * state + self._admitted(p_z) * torch.tanh(p_c)
+        admitted = torch.sigmoid(self.zeta) * torch.sigmoid(-p_z) + torch.sigmoid(self.nu)  # of the candidate
+        return torch.sigmoid(p_z) * state + admitted * torch.tanh(p_c)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """The equilibrium of the gates' balance alone: h − (σ(ζ) + σ(ν) / (1 − z)) ∘ c."""
@@ -89,10 +92,6 @@ class FastGRNN(Map):
         shared = _apply(self.W, input) + _apply(self.U, state)
         return shared + self.b_z, shared + self.b_c
 
-    def _admitted(self, p_z: Tensor) -> Tensor:
-        """Return how much of the candidate enters, σ(ζ) (1 − z) + σ(ν)."""
-        return torch.sigmoid(self.zeta) * torch.sigmoid(-p_z) + torch.sigmoid(self.nu)
-
 
 def _factors(rows: int, columns: int, rank: int | None) -> nn.ParameterList:
     """The matrix, or the two factors of one of that rank, all of the initial deviation."""
@@ -106,3 +105,45 @@ def _apply(factors: nn.ParameterList, x: Tensor) -> Tensor:
     for factor in reversed(factors):
         x = linear(x, factor)
     return x
+
+
+class UGRNN(Map):
+    """h_t = z ∘ h_{t−1} + (1 − z) ∘ c with z = σ(W_z x + U_z h + b_z) and c = tanh(W_c x + U_c h + b_c).
+
+    The Jacobian is diag(z) + diag(σ'(p_z) (h − c)) U_z + diag((1 − z) tanh'(p_c)) U_c of the two pre-activations.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+
+    Examples
+    --------
+    >>> cell = UGRNN(input_size=9, state_size=64)
+    >>> sum(parameter.numel() for parameter in cell.parameters())
+    9472
+    """
+
+    def __init__(self, input_size: int, state_size: int) -> None:
+        super().__init__(state_size, input_size)
+        self.W_z = nn.Parameter(WEIGHT_DEVIATION * torch.randn(state_size, input_size))
+        self.U_z = nn.Parameter(WEIGHT_DEVIATION * torch.randn(state_size, state_size))
+        self.b_z = nn.Parameter(torch.ones(state_size))
+        self.W_c = nn.Parameter(WEIGHT_DEVIATION * torch.randn(state_size, input_size))
+        self.U_c = nn.Parameter(WEIGHT_DEVIATION * torch.randn(state_size, state_size))
+        self.b_c = nn.Parameter(torch.ones(state_size))
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        p_z, p_c = self._preactivations(state, input)
+        candidate = torch.tanh(p_c)
+        return candidate + torch.sigmoid(p_z) * (state - candidate)
+
+    def state_bound(self) -> Tensor:
+        return self.b_c.new_ones(self.state_size)
+
+    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return state - torch.tanh(self._preactivations(state, input)[1])
+
+    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the pre-activations of z and of c."""
+        p_z = linear(input, self.W_z) + linear(state, self.U_z, self.b_z)
+        return p_z, linear(input, self.W_c) + linear(state, self.U_c, self.b_c)

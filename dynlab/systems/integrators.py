@@ -16,10 +16,9 @@ from torch import Tensor
 
 from dynlab.program.differentiation import input_jacobian, jacobian
 from dynlab.systems.base import Euler, Flow, Integrator
+from dynlab.systems.implicit import settled
 
-NEWTON_STEPS = 50  # where the midpoint is found at all, fewer than ten are enough
-HALVINGS = 20  # of one Newton step, until the residual falls
-TOLERANCE = 10.0  # a residual is rounding below this times the size, the precision, and the scale of the midpoint
+LONG = 1e3  # the first time step of the search for a midpoint, with which it is nearly Newton's method
 
 
 class ExplicitMidpoint(Integrator):
@@ -45,8 +44,7 @@ class ImplicitMidpoint(Integrator):
     """One step of the implicit midpoint rule, h' = h + ε f((h + h')/2): order 2, R(z) = (1 + z/2)/(1 − z/2).
 
     Its Jacobian is (I − (ε/2) A)⁻¹ (I + (ε/2) A) with the flow's A at the midpoint, orthogonal where A is
-    antisymmetric: what turns neither grows nor decays, at any step. The midpoint is found by Newton's method with
-    halved steps; where it is not, the next state is NaN.
+    antisymmetric: what turns neither grows nor decays, at any step. Where no midpoint is found, the next state is NaN.
     """
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
@@ -64,32 +62,14 @@ class ImplicitMidpoint(Integrator):
 
     def midpoint(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """Return the midpoint between `state` (..., state) and the next one, NaN where none was found."""
+        half, identity = 0.5 * self.step_size, _identity(state)
         batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
-        middle = state = state.expand(*batch, state.shape[-1])
-        half, rounding = 0.5 * self.step_size, TOLERANCE * state.shape[-1] * torch.finfo(state.dtype).eps
-        identity = _identity(state)
-
-        def off(m: Tensor) -> tuple[Tensor, Tensor]:
-            gap = m - state - half * self.flow.velocity(m, input, t)
-            return gap, torch.linalg.vector_norm(gap, dim=-1)
-
-        for _ in range(NEWTON_STEPS):
-            gap, residual = off(middle)
-            moving = residual > rounding * (1 + torch.linalg.vector_norm(middle, dim=-1))
-            if not moving.any():
-                break
-            move, _ = torch.linalg.solve_ex(identity - half * _rate(self.flow, middle, input, t), gap.unsqueeze(-1))
-            share = torch.ones_like(residual)
-            for _ in range(HALVINGS):
-                tried = middle - share.unsqueeze(-1) * move.squeeze(-1)
-                falls = off(tried)[1] < residual
-                share = torch.where(falls, share, share / 2)
-            better = moving & falls
-            middle = torch.where(better.unsqueeze(-1), tried, middle)
-            if not better.any():
-                break
-        solved = off(middle)[1] <= rounding * (1 + torch.linalg.vector_norm(middle, dim=-1))
-        return torch.where(solved.unsqueeze(-1), middle, torch.nan)
+        return settled(
+            lambda m: state - m + half * self.flow.velocity(m, input, t),
+            lambda m: half * _rate(self.flow, m, input, t) - identity,
+            state.expand(*batch, state.shape[-1]),
+            LONG,
+        )
 
 
 class ExponentialEuler(Integrator):

@@ -1,4 +1,4 @@
-"""RNNs with modReLU: one whose matrix is free, and three with an orthogonal one, expRNN, dtriv and scoRNN.
+"""RNNs with modReLU: one whose matrix is free, three with an orthogonal one, expRNN, dtriv and scoRNN, and nnRNN.
 
 ModReLU is the activation that keeps directions: the sign of a real number, the phase of a complex one. The constants
 that public codes add to the modulus are left out: they shrink the state at every step. Dtriv is expRNN's dynamic
@@ -12,9 +12,14 @@ nonlinearity "modrelu", as the one without a constraint.
 expRNN: Lezcano-Casado and Martínez-Rubio, ICML 2019, arXiv 1901.08428, section 4. dtriv: Lezcano-Casado, NeurIPS 2019,
 arXiv 1909.09501, algorithm 1. scoRNN: Helfrich, Willmott and Ye, ICML 2018, arXiv 1707.09520, equations 2 and 3. As in
 the authors' code, states are rows: h B.
+nnRNN: Kerg, Goyette et al., "Non-normal recurrent neural network (nnRNN): learning long time dependencies while
+improving expressivity with transient dynamics", NeurIPS 2019, arXiv 1905.12080, section 3. As in the authors' code,
+states are rows: h W. Their triangle T overlaps the 2×2 blocks, so that the moduli of the eigenvalues are not γ; here it
+does not.
 """
 
 import math
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -23,15 +28,12 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Map, check_sizes
-from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, skew_start
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, parametrizations_of, skew_start
 
 
 def modrelu(z: Tensor, b: Tensor) -> Tensor:
     """sign(z) max(abs(z) + b, 0), and 0 at z = 0."""
     return torch.sign(z) * torch.relu(z.abs() + b)
-
-
-MODRELU_REACH = 0.01  # the range of modReLU's b at the start, on both sides of 0
 
 
 class ModReLURNN(Map):
@@ -48,8 +50,7 @@ class ModReLURNN(Map):
 
     def __init__(self, V: Tensor, b: Tensor) -> None:
         super().__init__(*V.shape)
-        self.V = nn.Parameter(V)
-        self.b = nn.Parameter(b)
+        self.V, self.b = nn.Parameter(V), nn.Parameter(b)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return modrelu(linear(state, self.recurrent()) + linear(input, self.V), self.b)
@@ -74,7 +75,6 @@ def modrelu_rnn(input_size: int, state_size: int, init: str = "cayley") -> ModRe
     >>> sum(parameter.numel() for parameter in cell.parameters())  # 170² + 2 · 170
     29240
     """
-    check_sizes(state_size, input_size)
     cell = ModReLURNN(*exprnn_weights(input_size, state_size))
     cell.B = nn.Parameter(Orthogonal(SkewSymmetric(state_size))(skew_start(state_size, init)))
     return cell
@@ -82,16 +82,14 @@ def modrelu_rnn(input_size: int, state_size: int, init: str = "cayley") -> ModRe
 
 def exprnn_weights(input_size: int, state_size: int) -> tuple[Tensor, Tensor]:
     """V of variance 2/input_size (Kaiming) and modReLU's b, as the authors start them."""
+    check_sizes(state_size, input_size)
     V = torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1))
     return V, modrelu_bias(state_size)
 
 
 def modrelu_bias(state_size: int) -> Tensor:
     """The b that modReLU starts with."""
-    return torch.empty(state_size).uniform_(-MODRELU_REACH, MODRELU_REACH)
-
-
-SCORNN_INPUT_REACH = 0.01  # the authors' range of the input weights
+    return torch.empty(state_size).uniform_(-0.01, 0.01)
 
 
 class OrthogonalRNN(ModReLURNN):
@@ -132,9 +130,8 @@ def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = 
     >>> sum(parameter.numel() for parameter in cell.parameters())
     14705
     """
-    check_sizes(state_size, input_size)
-    orthogonal = Orthogonal(SkewSymmetric(state_size), chart)
-    return OrthogonalRNN(*exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
+    weights = exprnn_weights(input_size, state_size)
+    return OrthogonalRNN(*weights, skew_start(state_size, init), Orthogonal(SkewSymmetric(state_size), chart))
 
 
 def dtriv(
@@ -159,9 +156,9 @@ def dtriv(
     project_every : int
         M: after how many moves the base is projected on the orthogonal matrices; 30 in the authors' copying.
     """
-    check_sizes(state_size, input_size)
+    weights = exprnn_weights(input_size, state_size)
     orthogonal = Orthogonal(SkewSymmetric(state_size), chart, torch.eye(state_size), rebase_every, project_every)
-    cell = OrthogonalRNN(*exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
+    cell = OrthogonalRNN(*weights, skew_start(state_size, init), orthogonal)
     if rebase_every is None:
         orthogonal.rebase(entries_of(cell, "B"))
     return cell
@@ -181,8 +178,7 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
     check_sizes(state_size, input_size)
     if not 0 <= rho <= 1:
         raise UserError(f"scoRNN's rho, the share of entries -1, must be between 0 and 1, got {rho}.")
-    reach = SCORNN_INPUT_REACH
-    V = torch.empty(state_size, input_size).uniform_(-reach, reach)
+    V = torch.empty(state_size, input_size).uniform_(-0.01, 0.01)  # the authors' range
     orthogonal = Orthogonal(SkewSymmetric(state_size), "cayley")
     cell = OrthogonalRNN(V, torch.zeros(state_size), skew_start(state_size, init), orthogonal)
     register_parametrization(cell, "B", Signs(state_size, round(rho * state_size)))
@@ -200,3 +196,77 @@ class Signs(nn.Module):
 
     def forward(self, B: Tensor) -> Tensor:
         return B * self.signs
+
+
+class NNRNN(ModReLURNN):
+    """h_t = modReLU(V x_t + Wᵀ h_{t−1}) with W = P (Θ + T) Pᵀ, and ∂h_t/∂h_{t−1} = diag(modReLU') Wᵀ.
+
+    P = exp(A) is orthogonal; Θ is block diagonal, γ_i times the rotation by θ_i; T is strictly above those blocks. The
+    eigenvalues of W are γ_i exp(±i θ_i) whatever T is, which makes W non-normal. Training adds δ `penalty` to the loss,
+    and its weight decay is of T alone.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+        The size of the state is even.
+    init : {"henaff", "cayley", "zero"}
+        Start of A, `dynlab.systems.orthogonal.skew_start`; θ starts uniform in (0, 2π), γ at 1, T at 0.
+
+    Examples
+    --------
+    >>> cell = NNRNN(input_size=1, state_size=4)
+    >>> sorted(name for name, _ in cell.schur.named_parameters())
+    ['T', 'gamma', 'theta']
+    """
+
+    W: Tensor
+
+    def __init__(self, input_size: int, state_size: int, init: str = "henaff") -> None:
+        check_sizes(state_size, input_size)
+        if state_size % 2:
+            raise UserError(
+                f"nnRNN's matrix has blocks of 2 × 2, so its state has an even size; got {state_size}: "
+                f"take {state_size + 1}."
+            )
+        # Xavier's deviation, as in the authors' code
+        V = math.sqrt(2 / (input_size + state_size)) * torch.randn(state_size, input_size)
+        super().__init__(V, modrelu_bias(state_size))
+        constrain(self, "W", skew_start(state_size, init), Orthogonal(SkewSymmetric(state_size)))
+        register_parametrization(self, "W", SchurForm(state_size))
+
+    @property
+    def schur(self) -> "SchurForm":
+        """The module that holds θ, γ and T."""
+        return cast(SchurForm, parametrizations_of(self, "W")[1])
+
+    def recurrent(self) -> Tensor:
+        return self.W.mT
+
+    def penalty(self) -> Tensor:
+        """Σ (γ_i − 1)²."""
+        return (self.schur.gamma - 1).square().sum()
+
+    def decaying_parameters(self) -> list[nn.Parameter]:
+        """T alone: what makes W non-normal is kept small, as in the source."""
+        return [self.schur.T]
+
+
+class SchurForm(nn.Module):
+    """The parametrization P ↦ P (Θ + T) Pᵀ with its own θ, γ and T, the latter as entries row by row."""
+
+    places: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        rows, columns = places = torch.triu_indices(size, size, offset=1)
+        above = rows // 2 != columns // 2  # the pairs of one block are Θ's
+        self.register_buffer("places", places[:, above], persistent=False)
+        self.theta = nn.Parameter(torch.empty(size // 2).uniform_(0, 2 * math.pi))
+        self.gamma = nn.Parameter(torch.ones(size // 2))
+        self.T = nn.Parameter(torch.zeros(int(above.sum())))
+
+    def forward(self, P: Tensor) -> Tensor:
+        cosine, sine = self.gamma * torch.cos(self.theta), self.gamma * torch.sin(self.theta)
+        rotations = torch.stack([torch.stack([cosine, -sine], dim=-1), torch.stack([sine, cosine], dim=-1)], dim=-2)
+        triangle = torch.zeros_like(P).index_put(tuple(self.places), self.T)
+        return P @ (torch.block_diag(*rotations) + triangle) @ P.mT

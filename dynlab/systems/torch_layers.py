@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Map
-from dynlab.systems.torch_cells import PARAMETERS, Cell, GRUCell, LSTMCell, RNNCell
-from dynlab.systems.torch_stacks import Stack
+from dynlab.systems.torch_cells import PARAMETERS, Cell, GRUCell, LSTMCell, RNNCell, Stack
 
 IDENTITY_START_INPUT = 0.03  # deviation of the input weights beside identity recurrent ones: small, not to swamp them
 

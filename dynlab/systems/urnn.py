@@ -1,27 +1,60 @@
-"""RNNs with a unitary matrix: uRNN and the full-capacity uRNN, as real systems of twice the size.
+"""RNNs with complex states as real systems of twice the size, [Re z; Im z]: uRNN, the full-capacity uRNN and KRU.
+
+The constants that public codes add to the modulus in modReLU are left out: they shrink the state at every step.
 
 References
 ----------
 uRNN: Arjovsky, Shah and Bengio, "Unitary evolution recurrent neural networks", ICML 2016, arXiv 1511.06464, section 4;
-its matrix by equation 6. Full capacity: Wisdom, Powers, Hershey, Le Roux and Atlas, "Full-capacity unitary recurrent
-neural networks", NeurIPS 2016, arXiv 1611.00035, sections 3 and 4; its steps by equations 10 and 11. Starts as in the
-authors' codes.
+its matrix by equation 6, modReLU by equation 8. Full capacity: Wisdom, Powers, Hershey, Le Roux and Atlas,
+"Full-capacity unitary recurrent neural networks", NeurIPS 2016, arXiv 1611.00035, sections 3 and 4; its steps by
+equations 10 and 11. Starts as in the authors' codes.
+KRU: Jose, Cisse and Fleuret, "Kronecker recurrent units", ICML 2018, arXiv 1705.10142, sections 3 and 4. The
+activation, the start of the factors and the weight of the penalty are not published for its results; here the factors
+start unitary.
 """
 
+import functools
 import math
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from dynlab.errors import UserError
+from dynlab.systems.activations import ActivatedMap, activation_named
 from dynlab.systems.base import Map, check_sizes
-from dynlab.systems.complex_state import (
-    complex_modrelu,
-    real_form,
-    to_complex,
-    to_real,
-)
 from dynlab.systems.orthogonal import Orthogonal, constrain
+
+# What is added to abs(z)², so that z = 0 has a modulus to be divided by: the smallest number to this power, 1e-231, or
+# 1e-28 in float32, far below the squares of all states, while its own inverse still is a number.
+SHARE = 0.75
+
+
+def to_complex(state: Tensor) -> Tensor:
+    """The complex vectors z of the states (..., 2 n), shape (..., n)."""
+    return torch.complex(*state.chunk(2, dim=-1))
+
+
+def to_real(z: Tensor) -> Tensor:
+    """The states (..., 2 n) of complex vectors (..., n)."""
+    return torch.cat([z.real, z.imag], dim=-1)
+
+
+def real_form(W: Tensor) -> Tensor:
+    """The matrix [[Re W, −Im W], [Im W, Re W]] that does to states what the complex W does to z."""
+    return torch.cat([torch.cat([W.real, -W.imag], dim=-1), torch.cat([W.imag, W.real], dim=-1)], dim=-2)
+
+
+def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
+    """Return z max(abs(z) + b, 0) / abs(z), and 0 at z = 0; `state` of shape (..., 2 n), `b` of shape (n,)."""
+    x, y = state.chunk(2, dim=-1)
+    smallest = torch.finfo(state.dtype).tiny ** SHARE
+    square = x.square() + y.square() + smallest
+    modulus = square.sqrt()
+    factor = (
+        torch.relu(modulus + b) / modulus * (1 - b.new_full((), smallest) / square)
+    )  # the last is 0 at z = 0, else 1
+    return torch.cat([factor * x, factor * y], dim=-1)
 
 
 class FourierUnitary(nn.Module):
@@ -98,10 +131,6 @@ class SkewHermitian(nn.Module):
         return real_form(torch.complex(real - real.mT, imaginary + imaginary.mT + diagonal))
 
 
-# uRNN's hidden bias starts uniform in this range on both sides of 0, the full-capacity one's at 0.
-BIAS_REACH = 0.01
-
-
 class UnitaryRNN(Map):
     """z_t = modReLU(V x_t + W z_{t−1}) for complex z, V and a unitary W; the state is [Re z; Im z].
 
@@ -114,7 +143,7 @@ class UnitaryRNN(Map):
     recurrent : FourierUnitary or FullUnitary
         W, of size `hidden_size`.
     bias_reach : float
-        modReLU's b starts uniform in ± this.
+        modReLU's b starts uniform in ± this: 0.01 for uRNN, 0 for the full-capacity one.
     """
 
     def __init__(
@@ -150,10 +179,70 @@ def urnn(input_size: int, hidden_size: int) -> UnitaryRNN:
     (1024, 6144)
     """
     check_sizes(hidden_size, input_size)
-    return UnitaryRNN(input_size, hidden_size, FourierUnitary(hidden_size), BIAS_REACH)
+    return UnitaryRNN(input_size, hidden_size, FourierUnitary(hidden_size), 0.01)
 
 
 def fc_urnn(input_size: int, hidden_size: int) -> UnitaryRNN:
     """The full-capacity uRNN: W is any unitary matrix, `dynlab.systems.urnn.FullUnitary`; arguments as in `urnn`."""
     check_sizes(hidden_size, input_size)
     return UnitaryRNN(input_size, hidden_size, FullUnitary(hidden_size), 0.0)
+
+
+class KRU(ActivatedMap):
+    """z_t = φ(V x_t + W z_{t−1}), W = W_0 ⊗ ⋯ ⊗ W_{F−1} of complex 2×2 factors; the state is [Re z; Im z].
+
+    φ acts on real and imaginary parts alike, so that the Jacobian is diag(φ') times the real form of W. Training adds
+    λ `penalty` to the loss, which keeps the factors near the unitary ones. A step takes n log n operations.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+        `hidden_size` complex units n = 2^F, a state of 2 n real numbers.
+    activation : {"tanh", "relu", "sigmoid", "identity"}
+        φ.
+
+    Examples
+    --------
+    >>> cell = KRU(input_size=1, hidden_size=512)
+    >>> cell.state_size, sum(parameter.numel() for parameter in cell.parameters())
+    (1024, 1096)
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, activation: str = "tanh") -> None:
+        super().__init__(2 * hidden_size, input_size)
+        count = hidden_size.bit_length() - 1
+        if count < 1 or hidden_size != 2**count:
+            raise UserError(
+                f"KRU's matrix is a product of 2 × 2 factors, so its hidden size is a power of 2; got {hidden_size}: "
+                f"take {max(2, 2 ** (hidden_size - 1).bit_length())}."
+            )
+        self.activation = activation_named(activation)
+        reach = math.sqrt(6 / (input_size + hidden_size))  # Glorot's
+        self.V = nn.Parameter(torch.empty(2 * hidden_size, input_size).uniform_(-reach, reach))
+        unitary = torch.linalg.qr(torch.randn(count, 2, 2, dtype=torch.complex64)).Q
+        self.factors = nn.Parameter(torch.stack([unitary.real, unitary.imag], dim=1))
+
+    def weights(self) -> tuple[Tensor, Tensor]:
+        return real_form(self.matrix()), self.V
+
+    def matrix(self) -> Tensor:
+        """The complex matrix W, shape (n, n)."""
+        return functools.reduce(torch.kron, self._factors())
+
+    def penalty(self) -> Tensor:
+        """Σ_f ‖W_fᴴ W_f − I‖_F²."""
+        factors = self._factors()
+        defect = factors.mH @ factors - torch.eye(2, dtype=factors.dtype, device=factors.device)
+        return torch.view_as_real(defect).square().sum()
+
+    def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+        z = to_complex(state)
+        for number, factor in enumerate(self._factors()):
+            # the index that this factor acts on, between those before (more significant) and those after it
+            parts = z.unflatten(-1, (2**number, 2, -1))
+            z = torch.einsum("ij,...ajb->...aib", factor, parts).flatten(-3)
+        return to_real(z) + linear(input, self.V)
+
+    def _factors(self) -> Tensor:
+        """The factors as complex matrices, shape (F, 2, 2)."""
+        return torch.complex(self.factors[:, 0], self.factors[:, 1])

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from dynlab.errors import entry
-from dynlab.systems.activations import Activated, ActivatedFlow, activation_named
-from dynlab.systems.base import Euler, Map
+from dynlab.systems.activations import ActivatedFlow, ActivatedMap, activation_named
+from dynlab.systems.base import Euler
 from dynlab.systems.orthogonal import polar_factor
 
 
@@ -33,7 +33,7 @@ STARTS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class Vanilla(Activated, Map):
+class Vanilla(ActivatedMap):
     """h_t = φ(W h_{t−1} + V x_t + b), with ∂h_t/∂h_{t−1} = diag(φ') W.
 
     Weights and biases start uniform in ±1/√state_size, as torch's recurrent layers do.
@@ -67,9 +67,6 @@ class Vanilla(Activated, Map):
             with torch.no_grad():
                 for weight in (self.W, self.V):
                     weight.copy_(started(torch.randn_like(weight)))
-
-    step = Activated.value
-    state_bound = Activated.value_bound
 
 
 class FeedbackFlow(ActivatedFlow):

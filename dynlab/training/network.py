@@ -15,8 +15,7 @@ from torch.nn.utils import parametrize
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.embedding import UNIFORM
-from dynlab.systems.torch_cells import Cell, GRUCell, LSTMCell, RNNCell
-from dynlab.systems.torch_stacks import Stack
+from dynlab.systems.torch_cells import Cell, GRUCell, LSTMCell, RNNCell, Stack
 from dynlab.tasks import Split, Task
 from dynlab.training.batches import Sweep
 from dynlab.training.recorded import Recorded

@@ -10,10 +10,13 @@ from dynlab.program.differentiation import jacobian
 from dynlab.systems import create, from_function, frozen
 
 pytest.importorskip("numba")
+WEIGHTS = torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.3, 0.7]]).double()
 MADE = {
     "henon": lambda: create("henon"),
     "lorenz": lambda: create("lorenz"),
     "gated": lambda: create("gru", input_size=1, hidden_size=3),
+    "stack": lambda: create("lstm", input_size=1, hidden_size=3, num_layers=2),
+    "repeated": lambda: from_function(lambda h, x: torch.tanh(h[[0, 1, 1]] @ WEIGHTS), 2),
     "one's own": lambda: from_function(lambda h, x: torch.stack([h[1], torch.sin(h[0]) - 0.1 * h[1]]), 2),
 }
 
@@ -33,20 +36,15 @@ def test_compiled_code_is_the_step_and_its_jacobian(name, tmp_path, monkeypatch)
     np.testing.assert_allclose(matrix, jacobian(system, at, given).dense(), rtol=1e-14, atol=1e-15)
 
 
-def test_one_compilation_serves_all_numbers(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first, second = (compiled(derived(frozen(create("henon", a=a))).program.held(torch.zeros(0))) for a in (1.4, 1.2))
-    assert first.step is second.step
-    value, work = np.empty(2), np.empty(second.workspace)
-    second.step(np.array([0.5, 0.1]), second.numbers, work, value)
-    np.testing.assert_allclose(value, [1 - 1.2 * 0.25 + 0.1, 0.15])
-
-
-def test_loops_call_the_generated_step(tmp_path, monkeypatch):
+def test_one_compilation_with_loops_around_its_step_serves_all_numbers(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     loops = tmp_path / "loops.py"
     loops.write_text("@njit(cache=True)\ndef twice(h, c, w, out):\n    step(h, c, w, out)\n    step(out, c, w, h)\n")
-    found = compiled(derived(frozen(create("henon"))).program.held(torch.zeros(0)), loops)
-    state = np.array([0.5, 0.1])
-    found.module.twice(state, found.numbers, np.empty(found.workspace), np.empty(2))
-    np.testing.assert_allclose(state, [1 - 1.4 * 0.75**2 + 0.15, 0.3 * 0.75])
+    held = [derived(frozen(create("henon", a=a))).program.held(torch.zeros(0)) for a in (1.2, 1.4)]
+    first, second = (compiled(program, loops) for program in held)
+    assert first.step is second.step
+    for found, a in ((first, 1.2), (second, 1.4)):
+        state = np.array([0.5, 0.1])
+        found.module.twice(state, found.numbers, np.empty(found.workspace), np.empty(2))
+        x, y = 1 - a * 0.25 + 0.1, 0.15
+        np.testing.assert_allclose(state, [1 - a * x**2 + y, 0.3 * x])

@@ -5,30 +5,14 @@ import torch
 import torchrecurrent
 from torch import nn
 
+from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.program import NoProgram
 from dynlab.program.derived import derived
-from dynlab.program.differentiation import jacobian, jacobian_and_error
-from dynlab.proofs.certify import certify
+from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems import from_function, frozen
 
 INPUTS, UNITS = 3, 6
-STARTS, SETTLING, NEWTON = 12, 300, 40
-RESIDUAL = 1e-13
-HYPERBOLIC = 1e-3  # distance of every modulus from 1
-CELLS = (
-    "ATR",
-    "BR",
-    "CFN",
-    "DSGU",
-    "IndRNN",
-    "LEM",
-    "LightRU",
-    "MUT1",
-    "MultiplicativeLSTM",
-    "NAS",
-    "STAR",
-    "SGU",
-)
+CELLS = "ATR BR CFN DSGU IndRNN LEM LightRU MUT1 MultiplicativeLSTM NAS STAR SGU".split()  # noqa: SIM905
 
 
 class Attending(nn.Module):
@@ -87,24 +71,6 @@ def made(name):
     return from_function(cell, sizes, INPUTS, order="xh")
 
 
-def rest(system, given):
-    """A fixed point that is hyperbolic, by Newton's method from random states and where their orbits lead."""
-    generator = torch.Generator().manual_seed(1)
-    for number in range(STARTS):
-        h = torch.randn(system.state_size, generator=generator, dtype=torch.float64)
-        for _ in range(SETTLING * (number % 2)):
-            h = system.step(h, given)
-        for _ in range(NEWTON):
-            J = jacobian(system, h, given).dense()
-            moved = (system.step(h, given) - h).unsqueeze(-1)
-            h = h - torch.linalg.lstsq(J - torch.eye(len(h)).to(h), moved).solution[:, 0]
-        if float((system.step(h, given) - h).abs().max()) < RESIDUAL * (1 + float(h.abs().max())):
-            moduli = torch.linalg.eigvals(jacobian(system, h, given).dense()).abs()
-            if float((moduli - 1).abs().min()) > HYPERBOLIC:
-                return h, moduli
-    return None
-
-
 @pytest.mark.parametrize("name", [*CELLS, *OWN, "two time scales"])
 def test_a_cell_never_seen_before_has_derivatives_and_proofs(name):
     system = frozen(made(name))
@@ -115,13 +81,12 @@ def test_a_cell_never_seen_before_has_derivatives_and_proofs(name):
     cut = 2e-8 if "SGU" in name else 1e-12  # torch cuts its softplus off at 20, which moves it by 2e-9
     assert ((found - asked).abs() <= error + cut).all()
     assert (error[torch.isfinite(error)] < 1e-9).all()
-    found = rest(system, given)
-    assert found is not None
-    point, moduli = found
-    certificate = certify(system.program(given), point.numpy())
-    assert certificate.certified, certificate.reason
-    assert certificate.counts.outside == int((moduli > 1).sum())
-    assert certificate.counts.undecided == 0
+    ds = fixed_points(system, at=given.tolist(), starts=16, certify=True)
+    proved = ds.where(ds["certified"] == 1, drop=True)
+    assert proved.sizes["fixed_point"], list(ds["certificate_reason"].values)
+    for point, unstable in zip(proved["fixed_point_state"].values, proved["proved_unstable_directions"], strict=True):
+        matrix = torch.autograd.functional.jacobian(lambda state: system.step(state, given), torch.tensor(point))
+        assert int(unstable) == int((torch.linalg.eigvals(matrix).abs() > 1).sum())
 
 
 def through_numpy(h, x):

@@ -12,6 +12,8 @@ from flint import acb, acb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dynlab import schema, zoo
+from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.proofs.certify import certify, eigenvalue_radii
@@ -163,3 +165,19 @@ def test_what_the_rounding_of_a_computed_matrix_decides_is_undecided(name, setti
     found = certify(program, fixed_point(system, held, torch.full((4,), 0.1)).numpy())
     assert found.certified
     assert found.counts.undecided == (4 if rounded else 0)
+
+
+@pytest.mark.parametrize("name", ["ernn-har2-k1", "rnn-har2"])
+def test_every_fixed_point_of_networks_of_the_zoo_is_proved(name):
+    ds = fixed_points(zoo.load(name), starts=6, certify=True)
+    told = ds["proved_unstable_directions"].values + ds["proved_stable_directions"].values
+    # none of these happens to be undecided
+    assert (ds["certified"].values == 1).all()
+    assert set(ds["certificate_reason"].values) == {"proved"}
+    assert (told == ds.sizes[schema.STATE]).all()
+    # and what was estimated in double precision is what is proved
+    assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist()
+    assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
+    # a proved disc is an error bound, too
+    assert (ds["eigenvalue_error"].values <= ds["eigenvalue_radius"].values).all()
+    assert (ds["eigenvalue_radius"].values < 1e-10).all()

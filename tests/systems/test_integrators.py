@@ -1,4 +1,4 @@
-"""Integrators against exact solutions, stability functions, slopes of convergence, and what each does to a rotation."""
+"""Integrators against exact solutions, stability functions and slopes of convergence."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 
 import problems
 from dynlab.matrices import planar_matrix
-from dynlab.program.differentiation import input_jacobian, jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import ImplicitMidpoint, create, frozen
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_system
@@ -23,11 +23,6 @@ STABILITY = {
     "exponential-euler": np.exp,
 }
 NOTHING = torch.zeros(0, dtype=torch.float64)
-
-
-def gated():
-    torch.manual_seed(3)
-    return create("antisymmetric-gated", input_size=3, state_size=5, sigma_w=2.0).double().flow
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
@@ -56,24 +51,11 @@ def test_a_step_of_a_linear_flow_multiplies_by_the_stability_function(name, rate
     assert problems.eigenvalue_distance(found[0], [multiplier, multiplier.conjugate()]) < 1e-14
 
 
-@pytest.mark.parametrize("derivative, by", [(jacobian, 0), (input_jacobian, 1)])
-@pytest.mark.parametrize("name", INTEGRATORS)
-def test_jacobians_are_the_quotients_of_differences(name, derivative, by):
-    system = frozen(INTEGRATORS[name](gated(), 0.4))
-    generator = torch.Generator().manual_seed(2)
-    at = [torch.randn(2, 4, size, generator=generator, dtype=torch.float64) for size in (5, 3)]
-    columns = []
-    for e in 1e-5 * torch.eye(at[by].shape[-1], dtype=torch.float64):
-        ahead, behind = ([each + sign * e if k == by else each for k, each in enumerate(at)] for sign in (1, -1))
-        columns.append((system.step(*ahead) - system.step(*behind)) / 2e-5)
-    found = derivative(system, *at).dense()
-    torch.testing.assert_close(found, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
-
-
-def test_the_implicit_midpoint_step_keeps_its_equation():
-    system = frozen(ImplicitMidpoint(gated(), 2.0))
-    generator = torch.Generator().manual_seed(2)
-    states, inputs = (3 * torch.randn(40, size, generator=generator, dtype=torch.float64) for size in (5, 3))
+def test_the_implicit_midpoint_step_keeps_its_equation_far_from_rest():
+    torch.manual_seed(3)
+    flow = create("antisymmetric-gated", input_size=3, state_size=5, sigma_w=2.0).flow
+    system = frozen(ImplicitMidpoint(flow, 2.0))
+    states, inputs = (3 * torch.randn(40, size).double() for size in (5, 3))
     following = system.step(states, inputs)
     gap = following - states - 2.0 * system.flow.velocity((states + following) / 2, inputs)
     assert gap.norm(dim=-1).max() < 1e-12

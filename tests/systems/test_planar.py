@@ -17,18 +17,10 @@ def floats(matrix):
     return np.array([[float(entry) for entry in row] for row in matrix])
 
 
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("1,2;3,4", [[1, 2], [3, 4]]),
-        (" -0.15 , -2 ; 2 , -.15 ", [[Fraction(-3, 20), -2], [2, Fraction(-3, 20)]]),
-        ("1/3,-2/7;1e-3,+2.5E2", [[Fraction(1, 3), Fraction(-2, 7)], [Fraction(1, 1000), 250]]),
-        ("[1 2; 3/4\t-1e1]", [[1, 2], [Fraction(3, 4), -10]]),
-        ("[[0, -2], [2, .5]]", [[0, -2], [2, Fraction(1, 2)]]),
-    ],
-)
-def test_a_text_is_read_exactly(text, expected):
-    assert parse_matrix(text) == expected
+def test_a_text_is_read_exactly():
+    assert parse_matrix(" -0.15 , -2 ; 2 , -.15 ") == [[Fraction(-3, 20), -2], [2, Fraction(-3, 20)]]
+    assert parse_matrix("1/3,-2/7;1e-3,+2.5E2") == [[Fraction(1, 3), Fraction(-2, 7)], [Fraction(1, 1000), 250]]
+    assert parse_matrix("[1 2; 3/4\t-1e1]") == parse_matrix("[[1, 2], [0.75, -10]]") == [[1, 2], [Fraction(3, 4), -10]]
 
 
 @pytest.mark.parametrize(
@@ -46,14 +38,12 @@ def test_a_bad_text_is_one_sentence(text, message):
 
 
 def test_orthogonal_matrices_are_orthogonal_and_follow_their_seed():
-    seed = 1
-    matrix = floats(planar_matrix("orthogonal", seed))
+    matrix = floats(planar_matrix("orthogonal", 1))
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(2), rtol=0, atol=1e-15)
     # Uniform over the group: the Q of Q R with a positive diagonal of R.
-    triangular = matrix.T @ np.random.default_rng(seed).standard_normal((2, 2))
+    triangular = matrix.T @ np.random.default_rng(1).standard_normal((2, 2))
     assert abs(triangular[1, 0]) < 1e-15
     assert (np.diag(triangular) > 0).all()
-    assert planar_matrix("orthogonal", seed) == planar_matrix("orthogonal", seed)
 
 
 @pytest.mark.parametrize("kind, made", [("vanilla", Vanilla), ("feedback", Euler), ("flow", Flow)])

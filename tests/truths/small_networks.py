@@ -75,4 +75,4 @@ def van_der_pol(mu):
 if __name__ == "__main__":
     kept = {f"{kind} {seed}": fixed_points(kind, seed) for kind, (_, _, seeds) in NETWORKS.items() for seed in seeds}
     kept["van der Pol"] = van_der_pol(1.0)
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    KEPT.write_text("{\n" + ",\n".join(f" {json.dumps(name)}: {json.dumps(kept[name])}" for name in kept) + "\n}\n")

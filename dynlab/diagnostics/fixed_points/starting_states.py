@@ -10,8 +10,7 @@ from dynlab.numerics.isolation import Equations
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import Map, System
 from dynlab.systems.autonomous import Held
-from dynlab.systems.torch_cells import Cell
-from dynlab.systems.torch_stacks import Stack
+from dynlab.systems.torch_cells import Cell, Stack
 from dynlab.trajectories import simulation
 from dynlab.trajectories.following import orbit, step_of, time_step
 
