@@ -7,7 +7,7 @@ import importlib.util
 import shlex
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,15 +20,15 @@ from dynlab.progress import working
 
 from . import COMMANDS
 from .analysis import AnalysisCommand, Source, read_one
-from .options import SHARED, Command, NetworkName, shared, typed
+from .options import COMPUTE, SHARED, Command, NetworkName, shared, typed
 from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, in_few_colours, print_json
+from .source import OF_CHECKPOINTS
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
     from dynlab.report import Left, Part
 
-READING = ("layer", "nonlinearity", "factory", "encoder", "readout")
-FORWARDED = (*READING, "inputs", "samples", "skip", "data_dir", "at", "seed", "device", "dtype")
+FORWARDED = (*OF_CHECKPOINTS, "factory", "inputs", "samples", "skip", "data_dir", "at", *COMPUTE)
 MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
 SHARP = 180  # pixels per inch of such a PNG
 
@@ -40,10 +40,6 @@ class Section(NamedTuple):
     question: str
     arguments: tuple[str, ...]
     systems: tuple[str, ...] = ()
-
-    def of(self, found: Mapping[str, Checkpoint]) -> list[str]:
-        """Return those of the networks that it is of."""
-        return [name for name, one in found.items() if not self.systems or one.system.name in self.systems]
 
 
 SECTIONS = (  # the most wanted first, which is also the order in which they are made
@@ -98,7 +94,7 @@ def report(
     """
     Output("report", PAGE_SUFFIXES, output=output, overwrite=overwrite)
     options = {name: value for name, value in given.items() if value is not None}
-    source = Source(quiet=quiet, **{name: options[name] for name in READING if name in options})
+    source = Source(quiet=quiet, **options)
     run = _Run({name: read_one(source, name) for name in dict.fromkeys(checkpoints)}, options, budget, quiet)
     with tempfile.TemporaryDirectory() as folder:
         run.all_parts(Path(folder))
@@ -109,15 +105,11 @@ def report(
     if as_json:
         print_json({"command": "report", "files": {"page": str(path)}, **run.document()})
         return
-    for name in run.found:
-        if answer := run.answer(name):
-            echo(f"{name}: {answer}")
-    for part in run.parts:
-        if part.problem:
-            echo(f"Failed: {part.section} of {part.network}: {part.problem}")
-    for left in run.left:
-        echo(f"Left out, for want of time: {left.section} of {left.network}.")
-    echo(f"Page: {path}")
+    answers = [f"{name}: {answer}" for name, answer in run.answers.items() if answer]
+    failed = [f"Failed: {each.section} of {each.network}: {each.problem}" for each in run.parts if each.problem]
+    left = [f"Left out, for want of time: {each.section} of {each.network}." for each in run.left]
+    for line in (*answers, *failed, *left, f"Page: {path}"):
+        echo(line)
 
 
 @dataclass
@@ -141,16 +133,17 @@ class _Run:
         """Make every part of every network, in turn, as long as there is time."""
         from dynlab.report import Left
 
-        for section in SECTIONS:
+        both = [(section, name) for section in SECTIONS for name in self.found]
+        for section, name in both:
+            if section.systems and self.found[name].system.name not in section.systems:
+                continue
             command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
-            for name in section.of(self.found):
-                words = [section.arguments[0], name, *section.arguments[1:], *self._typed(command.names)]
-                if self.spent > 60 * self.budget:
-                    line = shlex.join(["dynlab", *words])
-                    self.left.append(Left(name, section.title, line, "the minutes were spent."))
-                    continue
-                with working(f"{section.title} of {name}", quiet=self.quiet):
-                    self.parts.append(self._part(section, name, command, words, Path(tempfile.mkdtemp(dir=folder))))
+            words = [section.arguments[0], name, *section.arguments[1:], *self._typed(command.names)]
+            if self.spent > 60 * self.budget:
+                self.left.append(Left(name, section.title, shlex.join(["dynlab", *words]), "the minutes were spent."))
+                continue
+            with working(f"{section.title} of {name}", quiet=self.quiet):
+                self.parts.append(self._part(section, name, command, words, Path(tempfile.mkdtemp(dir=folder))))
 
     def _typed(self, names: Iterable[str]) -> list[str]:
         """Return the words of those typed options."""
@@ -181,12 +174,11 @@ class _Run:
         from dynlab.report import ReportedNetwork, report_page
         from dynlab.report.proofs import MOST_UNITS
 
-        networks = []
+        networks, proofs = [], {}
         for name, one in self.found.items():
-            inspect, said = shlex.join(["dynlab", "inspect", name]), [self.answer(name), one.assumed]
+            inspect, said = shlex.join(["dynlab", "inspect", name]), [self.answers[name], one.assumed]
             facts = describe(zoo.locate(name))
             networks.append(ReportedNetwork(name, facts, inspect, one.layer or "", " ".join(filter(None, said))))
-        proofs = {}
         for part in self.parts:
             if part.certificates and self.found[part.network].system.state_size > MOST_UNITS:
                 beside = path.parent / f"{path.stem}-certificates-{Path(part.network).stem}"
@@ -200,13 +192,15 @@ class _Run:
         command = shlex.join(["dynlab", "report", *words])
         return report_page(networks, questions, self.parts, self.left, spent=spent, command=command, proofs=proofs)
 
-    def answer(self, name: str) -> str:
-        """Return whether the network forgets, where both its gradients and its fixed points are known."""
+    @property
+    def answers(self) -> dict[str, str]:
+        """Whether each network forgets, where both its gradients and its fixed points are known."""
         from dynlab.report import memory
 
-        found = {part.section: part.dataset for part in self.parts if part.network == name and not part.problem}
-        both = [found[section] for section in ("Gradient", "Fixed points") if section in found]
-        return memory(*both) if len(both) == 2 else ""
+        found = {(part.section, part.network): part.dataset for part in self.parts if not part.problem}
+        keys = {name: [("Gradient", name), ("Fixed points", name)] for name in self.found}
+        pairs = {name: [found[key] for key in both if key in found] for name, both in keys.items()}
+        return {name: memory(*pair) if len(pair) == 2 else "" for name, pair in pairs.items()}
 
     def document(self) -> dict[str, Any]:
         """Return what was made and what was left out, for --json."""
@@ -215,8 +209,7 @@ class _Run:
             {name: getattr(part, name) for name in names} | {"verdict": part.dataset.attrs.get("verdict", "")}
             for part in self.parts
         ]
-        answers = {name: self.answer(name) for name in self.found}
-        return {"does_it_forget": answers, "parts": parts, "left_out": [vars(left) for left in self.left]}
+        return {"does_it_forget": self.answers, "parts": parts, "left_out": [vars(left) for left in self.left]}
 
 
 def picture(result: CommandResult) -> str:

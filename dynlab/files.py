@@ -90,10 +90,7 @@ def make_folder(path: Path) -> None:
 
 def exists(path: Path) -> bool:
     """Tell whether something has that name, be it a symbolic link that leads nowhere."""
-    try:
-        return os.path.lexists(path)
-    except (OSError, ValueError):  # no file can have that name
-        return False
+    return os.path.lexists(path)
 
 
 def private_name(path: Path) -> Path:

@@ -52,21 +52,14 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
     if suffix == ".nc":  # in memory first: HDF5 ends the process when the disk is full
         files.write_bytes(path, bytes(plain.to_netcdf(None, engine="h5netcdf")), overwrite=overwrite)
         return path
-    private = files.private_name(path)
-    with files.told_of_failure(path), files.own(private, shutil.rmtree):
+    private, old = files.private_name(path), files.private_name(path)
+    with files.told_of_failure(path), files.own(private, shutil.rmtree), files.own(old, shutil.rmtree):
         plain.to_zarr(private, mode="w-", consolidated=False)
-        put_store(private, path, overwrite=overwrite)
-    return path
-
-
-def put_store(private: Path, path: Path, *, overwrite: bool) -> None:
-    """Move a Zarr store from its private name into place, and remove the one that it replaces."""
-    check_replaceable(path, overwrite=overwrite)
-    old = files.private_name(path)
-    with files.own(old, shutil.rmtree):
+        check_replaceable(path, overwrite=overwrite)  # again: writing takes long
         if path.exists():
             os.rename(path, old)
         os.rename(private, path)
+    return path
 
 
 def check_replaceable(path: Path, *, overwrite: bool) -> None:
@@ -77,13 +70,10 @@ def check_replaceable(path: Path, *, overwrite: bool) -> None:
     UserError
         If something is there and `overwrite` is false; for ``.zarr`` also if it is no Zarr store.
     """
-    if path.suffix != ".zarr":
+    if path.suffix != ".zarr" or not overwrite:
         files.check_replaceable(path, overwrite=overwrite)
-    elif files.exists(path):
-        if not overwrite:
-            raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).")
-        if not is_store(path):
-            raise UserError(f"{path} is not a Zarr store and nothing else, so it is not replaced: move it away.")
+    elif files.exists(path) and not is_store(path):
+        raise UserError(f"{path} is not a Zarr store and nothing else, so it is not replaced: move it away.")
 
 
 def is_store(path: Path) -> bool:

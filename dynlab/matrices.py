@@ -119,10 +119,8 @@ def _number(entry: str, text: str) -> Fraction:
     try:
         number = Fraction(entry)
         float(number)
-    except (ZeroDivisionError, OverflowError) as error:
-        raise UserError(f"The matrix {text!r} has the entry {entry!r}, which is not finite.") from error
-    except ValueError as error:  # Python reads no longer ones
-        raise UserError("The matrix has an entry of more digits than Python reads: write a shorter one.") from error
+    except (ZeroDivisionError, OverflowError, ValueError) as error:  # ValueError: of thousands of digits
+        raise UserError(f"The matrix {text!r} has the entry {entry!r}, which is no finite number.") from error
     return number
 
 

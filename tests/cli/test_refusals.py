@@ -24,7 +24,7 @@ def network(folder):
         (["spectrum", "--matrix", "diff", "--inputs", "noise:1.0"], "--inputs does not apply to diff"),
         (["phase", "--set", "a=1"], "--set does not apply to matrix"),
         (["phase", "--start", "1,2,3"], "--start takes 2 numbers"),
-        (["basins", "--system", "lorenz", "--at", "x"], "'x' is not zero, rest, mean, or numbers such as 0.1,0.2"),
+        (["basins", "--system", "lorenz", "--at", "x"], "'x' is not zero or rest or mean or numbers such as 0.1,0.2"),
         (["gradient", "--system", "lorenz"], "is a flow, and this command analyses maps: --step-size 0.01"),
         (["gradient", *GRU, "--loss"], "holds no read-out"),
         (["lyapunov", "--system", "henon", "--seconds", "3"], "seconds= is for a Flow"),

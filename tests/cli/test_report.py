@@ -31,9 +31,8 @@ def test_the_page_holds_verdicts_figures_proofs_commands_and_says_what_failed(ne
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert len(page.encode()) < 5_000_000
     assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', page) == []  # it loads nothing else
-    assert [(part["section"], part["network"]) for part in told["parts"]] == [
-        (section.title, name) for section in FEW for name in networks
-    ]
+    made = [(part["section"], part["network"]) for part in told["parts"]]
+    assert made == [(section.title, name) for section in FEW for name in networks]
     for part in told["parts"]:
         failed = part["section"] == "Inner iteration"
         assert ("ERNN" in part["problem"]) == failed

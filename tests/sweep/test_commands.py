@@ -13,10 +13,8 @@ from dynlab.sweep.store import NOT_THERE, OWN_COORDINATE, TEXTS
 DRIVEN = "rnn.pt --inputs noise:1.0 --steps 6 --samples 2"
 LINES = {  # a small line, and what it is swept over
     "spectrum": (DRIVEN, "steps=4,6"),
-    "fixed-points": ("rnn.pt", "seed=0,1"),
     "lyapunov": ("--seed 0", "system=henon,logistic"),
-    "basins": ("--matrix diff", "grid=5,6"),
-    "bifurcation": ("--system logistic --parameter r --from 2.8 --values 20", "to=2.9,3.2"),
+    "basins": ("--matrix diff --steps 200 --no-follow", "grid=4,5"),
 }
 
 
