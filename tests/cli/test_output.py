@@ -12,23 +12,23 @@ from torch import nn
 import dynlab as dl
 from dynlab.cli.main import run
 
-PHASE = ["phase", "--matrix", "diff", "--steps", "5", "--quiet", "--dpi", "30"]
+SPECTRUM = ["spectrum", "--matrix", "diff", "--steps", "20", "--quiet", "--dpi", "30"]
 
 
 def test_a_default_picture_never_replaces_another(folder):
     (folder / "one").mkdir()
     torch.save(nn.GRU(2, 3).state_dict(), folder / "one" / "best.pt")
     driven = ["--inputs", "noise:1", "--steps", "5", "--quiet", "--dpi", "30"]
-    for line in (PHASE, PHASE, ["gradient", "one/best.pt", *driven]):
+    for line in (SPECTRUM, SPECTRUM, ["gradient", "one/best.pt", *driven]):
         assert run(line) == 0
     names = {path.name for path in (folder / "figures").iterdir()}
-    assert names == {"gradient-one-best.png", "phase-diff.png", "phase-diff-2.png"}
+    assert names == {"gradient-one-best.png", "spectrum-diff.png", "spectrum-diff-2.png"}
 
 
 def test_files_are_replaced_only_where_that_is_asked(folder, refused, capsys):
     (folder / "a.png").write_text("kept")
-    refused([*PHASE, "-o", "a.png"], "a.png exists: add --overwrite")
-    assert run([*PHASE, "-o", "a.png", "--overwrite", "--size", "6", "4", "--theme", "dark"]) == 0
+    refused([*SPECTRUM, "-o", "a.png"], "a.png exists: add --overwrite")
+    assert run([*SPECTRUM, "-o", "a.png", "--overwrite", "--size", "6", "4", "--theme", "dark"]) == 0
     with Image.open("a.png") as picture:
         assert picture.size == (180, 120)
         assert sum(picture.convert("RGB").getpixel((0, 0))) < 200
@@ -41,7 +41,7 @@ def test_files_are_replaced_only_where_that_is_asked(folder, refused, capsys):
 
 
 def test_json_is_a_summary_and_with_arrays_has_all_numbers(folder, printed_json):
-    short, whole = (printed_json([*PHASE, "--json", "--no-figure", *more]) for more in ([], ["--arrays"]))
+    short, whole = (printed_json([*SPECTRUM, "--json", "--no-figure", *more]) for more in ([], ["--arrays"]))
     assert short["variables"].keys() == whole["variables"].keys()
     left = {name: entry for name, entry in short["variables"].items() if "values" not in entry}
     assert any("least" in entry for entry in left.values())

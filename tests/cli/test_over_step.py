@@ -73,7 +73,6 @@ def test_a_folder_a_pattern_and_json(printed_json):
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["gradient", "run/epoch-0.ckpt", "--over", "step"], "at least two steps, got 1"),
         (["energy", "run/epoch-0.ckpt", "run/other.ckpt", "--over", "step"], "different networks of the same step 0"),
         (["modes", "run/epoch-0.ckpt", "run/lstm.ckpt", "--over", "step"], "lstm of 10 units and 3 inputs"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a training"),

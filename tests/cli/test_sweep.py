@@ -43,6 +43,10 @@ def test_workers_give_the_same_store_and_run_nothing_that_lies_in_the_working_fo
     for ds in stores:
         del ds.attrs["created"]
     xr.testing.assert_identical(*stores)
+    for a in (1.1, 1.4):
+        alone = dl.lyapunov(dl.create("henon", a=a), steps=60, seed=1)
+        np.testing.assert_array_equal(stores[0].sel(a=a, seed=1)["exponent"], alone["exponent"])
+        assert str(stores[0].sel(a=a, seed=1)["verdict"].values) == alone.attrs["verdict"]
 
 
 def test_several_checkpoints_are_an_axis_and_one_that_fails_says_why_and_is_tried_again(network, folder, printed_json):
