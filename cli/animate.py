@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.progress import through
 
@@ -52,6 +51,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[Com
     import xarray as xr
 
     from dynlab.diagnostics.bifurcation.parameters import varied_system
+    from dynlab.diagnostics.phase_plane import phase_plane
     from dynlab.diagnostics.phase_plane.verdict import changes
     from dynlab.plots.movie import phase_frames
     from dynlab.systems.planar import STARTS
@@ -61,7 +61,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[Com
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
     def portrait(value: float, window: list[list[float]] | None = None) -> xr.Dataset:
-        ds = dl.phase_plane(varied.fixed(value).system, window=window, **settings)
+        ds = phase_plane(varied.fixed(value).system, window=window, **settings)
         return ds if parameter.startswith("W[") else named(source, ds)  # whose title has the matrix
 
     with source.working("Following orbits"):

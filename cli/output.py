@@ -15,7 +15,7 @@ import click
 
 import dynlab as dl
 from dynlab.errors import UserError, one_line, require_extra, shown
-from dynlab.files import write_bytes, write_text
+from dynlab.files import check_place, write_bytes, write_text
 from dynlab.progress import working
 
 from .movie import Movie, save_movie
@@ -106,10 +106,7 @@ def check_file(path: Path | None, option: str, suffixes: Iterable[str], *, overw
         return
     if path.suffix not in (allowed := tuple(suffixes)):
         raise UserError(f"{option} takes a file that ends in {', '.join(allowed)}, got {str(path)!r}.")
-    if not path.parent.is_dir():
-        raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
-    if path.exists() and not overwrite:
-        raise UserError(f"{path} exists: add --overwrite to replace it, or choose another name.")
+    check_place(path, overwrite=overwrite)
 
 
 def free_path(name: str, suffix: str) -> Path:

@@ -136,9 +136,9 @@ class Source(SimpleNamespace):
         import torch
 
         torch.manual_seed(self.seed)
-        makers = {"factory": dl.create, "flow": dl.EquationFlow, "map_": dl.EquationMap}
+        makers: dict[str, Any] = {"factory": dl.create, "flow": dl.EquationFlow, "map_": dl.EquationMap}
         name = next(name for name in makers if getattr(self, name) is not None)
-        made: System = makers[name](getattr(self, name), **dict(self.config))
+        made = makers[name](getattr(self, name), **dict(self.config))
         if self.step_size is None:
             return made
         if not isinstance(made, dl.Flow):

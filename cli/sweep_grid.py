@@ -60,11 +60,11 @@ def grid_of(name: str, arguments: Sequence[str], texts: Sequence[str]) -> tuple[
     grid = [Axis(CHECKPOINT, several), *axes] if len(several) > 1 else axes
     if not grid:
         raise UserError("There is nothing to sweep over: add --grid NAME=VALUES, or name several checkpoints.")
-    for kind, values in (("Grid", [each.name for each in grid]), ("Checkpoint", several)):
-        if twice := [each for each in values if values.count(each) > 1]:
-            raise UserError(f"{kind} {twice[0]} is named twice: name each once.")
+    names = [each.name for each in axes]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"Grid {twice[0]} is named twice: name each once.")
     before = _before(command, given)
-    return grid, {each.name: entry(before, each.name, "grid name") for each in axes}
+    return grid, {name: entry(before, name, "grid name") for name in names}
 
 
 def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:

@@ -99,12 +99,14 @@ def measure_bounds(
     **bounds: Any,
 ) -> xr.Dataset:
     """Measure what `assert_eigenvalue_bounds` judges."""
+    from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
+
     system = _system(network, layer, batch)
     described = ""
     if inputs is None or isinstance(inputs, str):
         driving = dl.driving_inputs(inputs, system, samples=samples, steps=steps, seed=seed)
         inputs, described = driving.inputs, driving.description
-    return dl.eigenvalue_bounds(system, inputs, seed=seed, inputs_description=described, **bounds)
+    return eigenvalue_bounds(system, inputs, seed=seed, inputs_description=described, **bounds)
 
 
 def hold(measured: xr.Dataset, *, strict: bool = False) -> None:

@@ -10,6 +10,7 @@ import math
 import os
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +39,8 @@ class Axis(NamedTuple):
     values: tuple[Value, ...]
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True)
+class Outcome:
     """One cell's Dataset, or why there is none, and the seconds that it took."""
 
     index: Index
@@ -179,8 +181,8 @@ class Store:
 
     def _variables(self, ds: xr.Dataset) -> dict[str, xr.Variable]:
         """Return what is written for a cell: its variables, and those of its coordinates that others do not share."""
-        texts = [name for name in TEXTS if name in ds.attrs]
-        found = {name: schema.variable((), str(ds.attrs[name]), f"{name} of the cell") for name in texts}
+        texts = {name: str(text) for name, text in ds.attrs.items() if name in TEXTS}
+        found = {name: schema.variable((), text, f"{name} of the cell") for name, text in texts.items()}
         plain = split_complex(ds)
         for name, variable in ((str(key), each) for key, each in plain.variables.items()):
             is_coordinate = name in plain.indexes
