@@ -81,23 +81,6 @@ def test_a_click_starts_an_orbit_a_drag_moves_it_and_a_double_click_removes_it(o
     assert len(starts(page)) == 3
 
 
-def test_a_dragged_eigenvalue_takes_the_matrix_along(opened):
-    page = opened()
-    frame = page.evaluate("document.getElementById('spectrum').getBoundingClientRect().toJSON()")
-    axis, middle = 46 + (frame["width"] - 58) / 2, 24 + (frame["height"] - 58) / 2
-    unit = (frame["height"] - 58) / 2 / 2.7  # the view reaches 1.35 times as far as the eigenvalue ± 2 i
-    page.mouse.move(frame["x"] + axis - 0.15 * unit, frame["y"] + middle - 2 * unit)
-    page.mouse.down()
-    page.mouse.move(frame["x"] + axis - 1 * unit, frame["y"] + middle - 1 * unit)
-    page.mouse.up()
-    rest(page)
-    said = page.locator("#spectrum").get_attribute("aria-label")
-    real, imaginary = map(float, re.search(r"λ = (\S+) \+ (\S+) i", said.replace("−", "-")).groups())
-    assert (real, imaginary) == pytest.approx((-1, 1), abs=0.03)
-    assert value(page, "W₁₁") - value(page, "diffusion γ") == pytest.approx(real, abs=1e-3)
-    assert value(page, "W₂₁") == pytest.approx(imaginary, abs=1e-3)
-
-
 def test_a_preset_and_its_link(opened):
     page = opened()
     page.get_by_label("Preset").select_option("memories")

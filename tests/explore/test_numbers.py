@@ -223,6 +223,17 @@ def test_fixed_points_of_the_map_alone(in_node):
         assert nearest["map"]["unstable"] == (np.abs(values) > 1).sum()
 
 
+@pytest.mark.parametrize("jacobian, target", [([-0.15, -2, 2, -0.15], [-1, 1]), ([1, 2, 0.5, -1], [0.3, 0])])
+def test_the_jacobian_follows_an_eigenvalue_that_is_dragged_and_keeps_its_eigenvectors(jacobian, target, in_node):
+    values, vectors = np.linalg.eig(np.reshape(jacobian, (2, 2)).astype(complex))
+    pairs = [[value.real, value.imag] for value in values]
+    expression = """eigenvalue_drag.movedJacobian(
+        eigenvalue_drag.frameOf({ jacobian: given[0], eigenvalues: given[1] }), given[1], 0, given[2])"""
+    moved = np.reshape(in_node(expression, [jacobian, pairs, target], "eigenvalue_drag"), (2, 2))
+    expected = [complex(*target), complex(target[0], -target[1]) if target[1] else values[1]]
+    np.testing.assert_allclose(np.linalg.solve(vectors, moved @ vectors), np.diag(expected), atol=1e-12)
+
+
 @pytest.mark.parametrize("W, bias", [([3, 0, 0, 3], [0, 0]), ([1, 0, 0, 0.5], [0, 1])])
 def test_no_kind_is_said_at_a_kink(W, bias, in_node):
     """At [3, 0, 0, 3] an orbit grows where it starts with positive coordinates, and falls to 0 elsewhere."""

@@ -82,6 +82,13 @@ def test_a_broken_link_is_said_and_changes_nothing(in_node):
         assert BROKEN[link] in each["problem"]
 
 
+def test_a_number_is_taken_as_it_is_typed_or_refused(in_node):
+    """A browser's field for numbers makes 15 of 1,5 and 13 of 1/3, and says nothing."""
+    typed = ["0.5", "-2", "1e-3", "1,5", "1/3", "abc", "1e308", "0x10", ""]
+    found = in_node("given.map((text) => Boolean(decimals.refused({ label: 'W' }, text)))", typed, "decimals")
+    assert found == [False] * 3 + [True] * 6
+
+
 @pytest.mark.parametrize("kind", ["feedback", "vanilla", "linear", "flow"])
 def test_a_planar_system_is_the_pages_cell(kind, in_node):
     fragment = planar_fragment("diff", kind, starts=[(0.3, -0.2)], steps=3)
