@@ -31,21 +31,19 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     dynlab explore gru-flipflop --state "LINK"   the same where a link of its page left it
     """
     fragment = (state or "").rpartition("#")[2]
+    if source.checkpoints and integrator is not None:
+        raise UserError("--integrator is of --matrix and --flow: a network is run by its own steps.")
     if source.checkpoints:
-        if integrator is not None:
-            raise UserError("--integrator is of --matrix and --flow: a network is run by its own steps.")
         return _of_network(source, certify, fragment)
-    if certify or source.subject == "system":
-        raise UserError("--certify and --system are of a network in a file: name CKPT.")
-    if source.map_ is not None:
-        raise UserError("The explorer shows a flow beside steps of it: `dynlab phase --map` draws a map.")
-    if state is not None and source.given - {"quiet", "state"}:
+    if certify or source.subject == "system" or source.map_ is not None:
+        raise UserError("The explorer shows --matrix or --flow beside steps of it, or a network in a file: name CKPT.")
+    opens = source.given - {"quiet", "state"}
+    if state is not None and opens:
         raise UserError("--state says all that the explorer opens with: leave out the other options.")
     import xarray as xr
 
     from dynlab.explore import explorer_page
 
-    opens = source.given - {"quiet", "state"}
     page = explorer_page(_planar(source, integrator or "euler") if opens else fragment)
     return CommandResult(xr.Dataset(), None, source.name if opens else "phase-plane", page=page)
 

@@ -33,7 +33,7 @@ def network(folder):
         (["check", *GRU, "--max-modulus", "1", "--junit", "a.txt"], "--junit takes a file that ends in .xml"),
         (["gradient", *GRU, "--save", "a.txt"], "--save takes a file that ends in .nc, .zarr, .csv"),
         (["gradient", *GRU, "-o", "a.png", "--no-figure"], "leave one of the two out"),
-        (["explore", "--certify"], "--certify and --system are of a network in a file"),
+        (["explore", "--certify"], "or a network in a file: name CKPT"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, sentence, refused):
