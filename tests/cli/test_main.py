@@ -27,17 +27,6 @@ def test_help_of_a_command_has_its_own_options_first(capsys):
     assert sections == ["Options", "What to analyse", "What drives it", "Computing", "Output"]
 
 
-def test_one_name_has_one_meaning():
-    """An option of several commands takes the same kind of value everywhere."""
-    kinds = {}
-    for name in COMMANDS:
-        for param in lookup(COMMANDS, name, "command").params:
-            for option in param.opts if isinstance(param, click.Option) else ():
-                kinds.setdefault(option, set()).add((type(param.type).__name__, param.is_flag))
-    several = {option for option, found in kinds.items() if len({kind for kind, _ in found}) > 1}
-    assert several <= {"--at-step", "--transient", "--loss", "--grid", "--seed", "--box"}
-
-
 def test_every_diagnostic_is_a_command_or_a_line_that_there_is():
     assert {name.replace("_", "-") for name in DIAGNOSTICS} <= {*COMMANDS, *OTHERWISE, "end-to-end"}
     for line in OTHERWISE.values():

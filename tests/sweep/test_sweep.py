@@ -31,9 +31,7 @@ def serial(tmp_path_factory):
 
 
 def check_same(path, other):
-    one, two = (xr.open_zarr(each, consolidated=False).load() for each in (path, other))
-    for ds in (one, two):
-        del ds.attrs["created"]
+    one, two = (xr.open_zarr(each, consolidated=False).load().drop_attrs(deep=False) for each in (path, other))
     xr.testing.assert_identical(one, two)
 
 
@@ -133,13 +131,7 @@ def test_an_axis_is_what_its_text_says(text, values):
 
 @pytest.mark.parametrize(
     "text, sentence",
-    [
-        ("51", "--grid takes NAME=VALUES"),
-        ("k=1:2", "--grid takes NAME=VALUES"),
-        ("k=0:1:log5", "only positive numbers"),
-        ("k=1:1:1", "two values at least"),
-        ("k=1,2,1", "a value twice"),
-    ],
+    [("k=1:2", "takes NAME=VALUES"), ("k=0:1:log5", "only positive numbers"), ("k=1,2,1", "a value twice")],
 )
 def test_what_is_no_axis_is_answered_by_how_one_is_written(text, sentence):
     with pytest.raises(UserError, match=sentence):
