@@ -208,12 +208,13 @@ class Output(SimpleNamespace):
         if self.no_figure or not (result.page or result.movie or result.plot):
             return None
         path = self.output or free_path(f"{self.command}-{result.name}", self.suffixes[0])
+        if result.page:
+            write_text(path, result.page)
+            return path
         from dynlab.plots.style import asked
 
         with working("Drawing", quiet=self.quiet), asked(self.size, self.theme):
-            if result.page:
-                write_text(path, result.page)
-            elif result.movie is not None:
+            if result.movie is not None:
                 save_movie(result.movie, path, self.dpi, self.theme)
             elif result.plot is not None:
                 save_figure(result.plot(result.dataset).figure, path, self.dpi, self.theme)

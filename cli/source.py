@@ -188,9 +188,11 @@ class Source(SimpleNamespace):
     @property
     def driven(self) -> dict[str, Any]:
         """The arguments of a driven trajectory: from --start, or the system's own start."""
+        from dynlab.words import counted
+
         described = self.driving.description
         if self.starts and not self.takes_inputs:
-            described = f"orbits of {len(self.starts)} start{'s' * (len(self.starts) > 1)}"
+            described = f"orbits of {counted(len(self.starts), 'start')}"
         begin = {"initial_state": self.initial_states} if self.starts else {}
         return {"inputs": self.driving.inputs, "inputs_description": described} | begin
 

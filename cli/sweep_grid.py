@@ -18,7 +18,7 @@ from click.core import ParameterSource
 import dynlab
 from dynlab import checkpoints, zoo
 from dynlab.errors import UserError, entry, lookup
-from dynlab.sweep import Axis
+from dynlab.sweep import MOST_CELLS, Axis
 from dynlab.systems import SYSTEMS
 
 from . import COMMANDS
@@ -28,7 +28,7 @@ from .options import OUTPUT
 CHECKPOINT = "checkpoint"  # the axis of several checkpoints
 OF_ONE = {*OUTPUT, "over"} - {"quiet"}  # options that say what becomes of one Dataset
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-RANGE = re.compile(rf"({NUMBER}):({NUMBER}):(log)?(\d{{1,8}})")
+RANGE = re.compile(rf"({NUMBER}):({NUMBER}):(log)?(\d+)")
 FORMS = "rho=20:30:5 (5 values), rho=0.1:10:log5 (evenly in the logarithm) or seed=0,1,2"
 
 
@@ -106,8 +106,10 @@ def axis(text: str) -> Axis:
 
 def _range(text: str, low: str, high: str, log: str | None, count: str) -> tuple[Any, ...]:
     first, last, number = float(low), float(high), int(count)
-    if number < 2 or (log and min(first, last) <= 0):
-        raise UserError(f"--grid {text}: a range has two values at least, and only positive numbers have a logarithm.")
+    if not 2 <= number <= MOST_CELLS or (log and min(first, last) <= 0):
+        raise UserError(
+            f"--grid {text}: a range has 2 to {MOST_CELLS:,} values, and only positive numbers have a logarithm."
+        )
     values = np.geomspace(first, last, number) if log else np.linspace(first, last, number)
     whole = not log and first.is_integer() and last.is_integer() and (last - first) % (number - 1) == 0
     return tuple(map(round, values.tolist())) if whole else tuple(values.tolist())
