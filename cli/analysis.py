@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.progress import through, working
 
-from . import tables
 from .movie import MOVIE_SUFFIXES
 from .options import OUTPUT, Command, NetworkName, shared
-from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output, check_not_read, echo
+from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output, echo
 from .source import Source
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
     from dynlab.checkpoints import Checkpoint
 
-OF_FLOWS = (
-    "energy",
-    "stability",
-    "phase_plane",
-)  # these show a flow beside steps of it, and their pictures name the flow
+OF_FLOWS = ("energy", "stability", "phase_plane")  # their pictures name the flow, and show steps of it beside
 OVER = click.Option(
     ["--over"],
     type=click.Choice(["step"]),
@@ -66,13 +62,8 @@ class AnalysisCommand(Command):
         self, callback: Analysis, names: frozenset[str], writes: str, several: bool, optional: bool, **how: Any
     ) -> None:
         super().__init__(callback=callback, **how)
-        self.function, self.names, self.writes, self.several = callback, names, writes, several
-        self.optional = optional
-
-    @property
-    def can_sweep(self) -> bool:
-        """Tell whether it makes a figure of one subject."""
-        return self.writes == "figure" and not self.several
+        self.function, self.names = callback, names
+        self.writes, self.several, self.optional = writes, several, optional
 
     def asked(self, context: click.Context) -> tuple[Source, dict[str, Any]]:
         """Return the source that a command line names, and the command's own options."""
@@ -83,21 +74,18 @@ class AnalysisCommand(Command):
 
     def invoke(self, ctx: click.Context) -> int:
         """Run the command; return its exit code."""
-        chosen = {name: ctx.params[name] for name in OUTPUT}
-        files = Output(str(ctx.info_name), WRITES[self.writes][0], **chosen)
+        files = Output(str(ctx.info_name), WRITES[self.writes][0], **{name: ctx.params[name] for name in OUTPUT})
         source, own = self.asked(ctx)
-        for path in (files.output, files.save):
-            check_not_read(path, (*source.checkpoints, source.inputs or ""))
+        files.check_not_read((*source.checkpoints, source.inputs or ""))
         follows = ctx.params.get("over") is not None
-        if len(source.checkpoints) > 1 and not (self.several or follows):
+        reads = bool(source.checkpoints) and not self.several and not follows
+        if reads and len(source.checkpoints) > 1:
             got = len(source.checkpoints)
             raise UserError(f"This command takes one checkpoint, got {got}: compare two by `dynlab compare A B`.")
         source.check(optional=self.optional or follows)
-        if follows:
-            return files.emit(over_step(self.function, source, own))
-        if source.checkpoints and not self.several:
+        if reads:
             source = source.having(found=read_one(source, source.checkpoints[0]))
-        return files.emit(self.function(source, **own))
+        return files.emit(over_step(self.function, source, own) if follows else self.function(source, **own))
 
     def result(self, words: Iterable[str], read: Callable[[Source], Checkpoint]) -> CommandResult:
         """Return what it gives for these words, of a checkpoint that `read` reads; nothing is written or printed."""
@@ -169,19 +157,16 @@ def measured(
     suffix : str
         End of the figure's name.
     """
-    from dynlab.diagnostics import DIAGNOSTICS
-    from dynlab.errors import lookup
-    from dynlab.plots import PLOTS
-    from dynlab.systems import Euler
-
     system, *others = arguments
     with source.working(doing):
+        from .tables import TABLES
+
         given = {key: value for key, value in options.items() if value is not None}
-        ds = lookup(DIAGNOSTICS, name, "diagnostic")(system, *others, **given)
+        ds = getattr(dl, name)(system, *others, **given)
     stepped = (source.matrix is not None or "step_size" in source.given) and name not in OF_FLOWS
-    ds = named(source, ds, {"euler_step": system.step_size} if stepped and isinstance(system, Euler) else {})
-    table = tables.TABLES[name](ds) if name in tables.TABLES else None
-    return CommandResult(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix, table)
+    ds = named(source, ds, {"euler_step": system.step_size} if stepped and isinstance(system, dl.Euler) else {})
+    table = TABLES[name](ds) if name in TABLES else None
+    return CommandResult(ds, getattr(dl, f"plot_{name}"), source.name + suffix, table)
 
 
 def named(source: Source, ds: xr.Dataset, settings: Mapping[str, Any] | None = None) -> xr.Dataset:
@@ -230,11 +215,9 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> Comman
         raise UserError("--over step follows a training: name its folder, or its checkpoints.")
     snapshots = read_run(source.checkpoints, **source.reading)
     first = source.having(found=snapshots[0].checkpoint)
-    results: dict[int, xr.Dataset] = {}
     with working(f"Following {len(snapshots)} checkpoints", quiet=source.quiet):
-        for snapshot in through(snapshots):
-            one = function(source.having(found=snapshot.checkpoint, first=first), **own)
-            results[snapshot.step] = one.dataset
+        sources = {each.step: source.having(found=each.checkpoint, first=first) for each in snapshots}
+        results = {step: function(sources[step], **own).dataset for step in through(sources)}
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     run = Path(snapshots[0].path).absolute().parent.name or "run"
     return CommandResult(ds, plot_over_training, f"{run}-over-step")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from dynlab.progress import through
 from .analysis import CommandResult, Source, analysis, measured, named, over_step, read_one
 from .movie import Movie
 from .options import ANYTHING, HELD
+
+Frames = Iterable[Any]  # figures
 
 
 @analysis(ANYTHING | HELD | {"starts"}, over=False, several=-1, output="movie")
@@ -32,19 +35,19 @@ def animate(
     dynlab animate gru-flipflop             its states among its fixed points, on the principal plane
     dynlab animate gru-flipflop -o memories.mp4
     """
-    swept = (parameter, lowest, highest)
-    if any(each is not None for each in swept):
-        if parameter is None or lowest is None or highest is None:
-            raise UserError("A sweep has all of --parameter, --from and --to: add those that are missing.")
-        made = _portraits(source, parameter, [lowest + (highest - lowest) * k / (frames - 1) for k in range(frames)])
+    if parameter is not None and lowest is not None and highest is not None:
+        values = [lowest + (highest - lowest) * k / (frames - 1) for k in range(frames)]
+        made, drawn = _portraits(source, parameter, values)
+    elif (parameter, lowest, highest) != (None, None, None):
+        raise UserError("A sweep has all of --parameter, --from and --to: add those that are missing.")
     elif len(source.checkpoints) > 1 or any(Path(each).is_dir() for each in source.checkpoints):
-        made = _spectra(source, frames)
+        made, drawn = _spectra(source, frames)
     else:
-        made = _states(source, frames)
-    return made._replace(plot=None, movie=made.movie and made.movie._replace(rate=rate, hold=rate))
+        made, drawn = _states(source, frames)
+    return made._replace(plot=None, movie=Movie(drawn, rate, hold=rate))
 
 
-def _portraits(source: Source, parameter: str, values: list[float]) -> CommandResult:
+def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[CommandResult, Frames]:
     import xarray as xr
 
     from dynlab.diagnostics.bifurcation.parameters import varied_system
@@ -66,22 +69,21 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
         ends = [[[float(ds[axis][0]), float(ds[axis][-1])] for axis in ("x", "y")] for ds in both]
         window = [[min(low), max(high)] for low, high in (zip(*axis, strict=True) for axis in zip(*ends, strict=True))]
         each = [portrait(value, window) for value in through(values)]
-    told = changes(each, parameter, values)
-    drawn = phase_frames(each, parameter, values, both)
-    return CommandResult(xr.Dataset(attrs={"verdict": told}), None, f"{found.name}-{parameter}", movie=Movie(drawn, 1))
+    told = xr.Dataset(attrs={"verdict": changes(each, parameter, values)})
+    return CommandResult(told, None, f"{found.name}-{parameter}"), phase_frames(each, parameter, values, both)
 
 
-def _spectra(source: Source, frames: int) -> CommandResult:
+def _spectra(source: Source, frames: int) -> tuple[CommandResult, Frames]:
     from dynlab.plots.movie import spectrum_frames
 
     def spectrum(one: Source) -> CommandResult:
         return measured(one, "spectrum", "Computing spectra", [one.map], one.driven | one.computing)
 
     made = over_step(spectrum, source, {})
-    return made._replace(movie=Movie(spectrum_frames(made.dataset, frames), 1))
+    return made, spectrum_frames(made.dataset, frames)
 
 
-def _states(source: Source, frames: int) -> CommandResult:
+def _states(source: Source, frames: int) -> tuple[CommandResult, Frames]:
     from dynlab.plots.movie import trajectory_frames
 
     if not (source.checkpoints or source.starts or source.inputs):
@@ -89,4 +91,4 @@ def _states(source: Source, frames: int) -> CommandResult:
     found = source.having(found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
     options = found.driven | found.held | found.computing
     made = measured(found, "geometry", "Searching for fixed points", [found.map], options)
-    return made._replace(movie=Movie(trajectory_frames(made.dataset, frames), 1))
+    return made, trajectory_frames(made.dataset, frames)

@@ -1,5 +1,7 @@
 """`dynlab basins`: the attractor on which each start ends."""
 
+from typing import Any
+
 import click
 
 from dynlab.errors import UserError
@@ -21,15 +23,7 @@ from .options import ANYTHING, COUNT, GRID, HELD, POSITIVE
 @click.option(
     "--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="Most memory to use at once."
 )
-def basins(
-    source: Source,
-    grid: int | None,
-    extent: float | None,
-    box: str | None,
-    steps: int,
-    follow: bool | None,
-    max_memory: int,
-) -> CommandResult:
+def basins(source: Source, box: str | None, max_memory: int, **own: Any) -> CommandResult:
     """Draw which start ends where: fixed points, periodic orbits, invariant curves, chaos, and their basins.
 
     The starts of a network lie on the plane of the two leading principal components of the states that --inputs drives
@@ -42,10 +36,8 @@ def basins(
     dynlab basins runs/x/*.ckpt --over step --grid 51
     """
     ends = None if box is None else _ends(box, source.system.state_size)
-    sizes = {"grid": grid, "extent": extent, "box": ends, "steps": steps, "follow": follow}
-    sizes |= {"max_memory": max_memory * 2**20}
-    arguments, asked = (source.system, source.visiting), sizes | source.held | source.computing
-    return measured(source, "basins", "Following every start", arguments, asked)
+    asked = own | {"box": ends, "max_memory": max_memory * 2**20} | source.held | source.computing
+    return measured(source, "basins", "Following every start", (source.system, source.visiting), asked)
 
 
 def _ends(box: str, size: int) -> list[list[float]]:

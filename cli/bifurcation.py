@@ -46,17 +46,15 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
     for name in BRANCHES if second else ("grid",):
         if own[name] is not None:
             raise UserError(f"--{name} goes with{'out' if second else ''} --second: leave it out.")
-    asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
-    asked |= {name: own[name] for name in ("grid", "largest_state", "max_period", "starts", "values")}
     arguments = source.system, source.visiting
+    asked = own | source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
     if second:
         name, lowest, highest = second
-        asked |= {"parameters": (own["parameter"], name)}
+        asked |= {"parameters": (own["parameter"], name), "parameter": None, "second": None}
         asked |= {"lowest": (own["lowest"], lowest), "highest": (own["highest"], highest)}
         return measured(source, "parameter_plane", "Covering the plane", arguments, asked, "-plane")
     if own["observed"] is not None:
         if own["observed"] > (size := source.system.state_size):
             raise UserError(f"--observed is one of the state's {size} coordinates, from 1; got {own['observed']}.")
         asked["observed"] = own["observed"] - 1
-    asked |= {name: own[name] for name in ("parameter", "lowest", "highest")}
     return measured(source, "bifurcation", "Following branches", arguments, asked)

@@ -5,13 +5,13 @@ import click
 from dynlab.errors import require_extra
 
 from .analysis import CommandResult, Source, analysis, measured
-from .options import ANYTHING, COUNT, HELD, Numbers
+from .options import ANYTHING, COUNT, HELD, numbers
 
 
 @analysis(ANYTHING | HELD, name="box-bounds")
 @click.option(
     "--box",
-    type=Numbers(),
+    type=numbers,
     metavar="R|LOW,HIGH",
     help="|h_i| up to R, or from LOW to HIGH.  [default: the states' own bounds]",
 )
@@ -30,5 +30,4 @@ def box_bounds(source: Source, box: list[float] | None, states: int, prove: bool
     require_extra("flint", "certify")
     width = box[0] if box is not None and len(box) == 1 else box
     asked = {"box": width, "samples": states, "prove": prove} | source.held | source.computing
-    doing = "Bounding the Jacobian over the box"
-    return measured(source, "box_bounds", doing, (source.map, source.mean_of), asked)
+    return measured(source, "box_bounds", "Bounding the Jacobian over the box", (source.map, source.mean_of), asked)

@@ -46,8 +46,8 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
     if all(limit is None for limit in bounds.values()):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in bounds)
         raise UserError(f"Give at least one bound: {options}.")
-    context = click.get_current_context()
-    check_file(junit, "--junit", (".xml",), overwrite=context.params["overwrite"])
+    chosen = click.get_current_context().params
+    check_file(junit, "--junit", (".xml",), overwrite=chosen["overwrite"])
     from dynlab.diagnostics.eigenvalue_bounds.judgement import overall
 
     started = time.perf_counter()
@@ -56,7 +56,7 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
     ds = found.dataset
     if junit is not None:
         write_junit(ds, junit, source.name, strict=strict, seconds=time.perf_counter() - started)
-    plot = found.plot if context.params["output"] is not None else None  # a picture only where one is asked for
+    plot = found.plot if chosen["output"] else None  # a picture only where one is asked for
     return found._replace(plot=plot, code=CODES[overall(ds["outcome"].values.tolist(), strict=strict)])
 
 
@@ -82,12 +82,11 @@ def write_junit(ds: xr.Dataset, path: Path, name: str, *, strict: bool, seconds:
     told = {key: str(count) for key, count in counts.items()} | {"name": one_line(name), "time": f"{seconds:.3f}"}
     suites = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(suites, "testsuite", told, timestamp=ds.attrs["created"][:19])  # a zone is unknown
+    about = {"classname": "dynlab.check", "time": f"{seconds / len(found):.3f}"}
     for index, element in enumerate(found):
         one = ds.isel(bound=index)
-        said, each = one_line(describe(one)), f"{seconds / len(found):.3f}"
-        case = ElementTree.SubElement(
-            suite, "testcase", classname="dynlab.check", name=str(one["bound"].values), time=each
-        )
+        said = one_line(describe(one))
+        case = ElementTree.SubElement(suite, "testcase", about, name=str(one["bound"].values))
         shown = {"message": said, "type": str(one["outcome"].values)} if element else {}
         ElementTree.SubElement(case, element or "system-out", shown).text = said
     ElementTree.indent(suites)

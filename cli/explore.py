@@ -30,28 +30,22 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     dynlab explore gru-flipflop --certify   a network of the zoo, to be driven from memory to memory
     dynlab explore gru-flipflop --state "LINK"   the same where a link of its page left it
     """
+    fragment = (state or "").rpartition("#")[2]
+    if source.checkpoints and integrator is not None:
+        raise UserError("--integrator is of --matrix and --flow: a network is run by its own steps.")
+    if source.checkpoints:
+        return _of_network(source, certify, fragment)
+    if certify or source.subject == "system" or source.map_ is not None:
+        raise UserError("The explorer shows --matrix or --flow beside steps of it, or a network in a file: name CKPT.")
+    opens = source.given - {"quiet", "state"}
+    if state is not None and opens:
+        raise UserError("--state says all that the explorer opens with: leave out the other options.")
     import xarray as xr
 
     from dynlab.explore import explorer_page
 
-    if source.checkpoints:
-        if integrator is not None:
-            raise UserError("--integrator is of --matrix and --flow: a network is run by its own steps.")
-        return _of_network(source, certify, _fragment(state))
-    if certify or source.subject == "system":
-        raise UserError("--certify and --system are of a network in a file: name CKPT.")
-    if source.map_ is not None:
-        raise UserError("The explorer shows a flow beside steps of it: `dynlab phase --map` draws a map.")
-    if state is not None and source.given - {"quiet", "state"}:
-        raise UserError("--state says all that the explorer opens with: leave out the other options.")
-    opens = source.subject or integrator is not None or source.given - {"quiet", "state"}
-    fragment = _planar(source, integrator or "euler") if opens else _fragment(state)
-    return CommandResult(xr.Dataset(), None, source.name if opens else "phase-plane", page=explorer_page(fragment))
-
-
-def _fragment(link: str | None) -> str:
-    """Return what follows the # of a link."""
-    return (link or "").rpartition("#")[2]
+    page = explorer_page(_planar(source, integrator or "euler") if opens else fragment)
+    return CommandResult(xr.Dataset(), None, source.name if opens else "phase-plane", page=page)
 
 
 def _planar(source: Source, integrator: str) -> str:
@@ -90,6 +84,6 @@ def _command(source: Source) -> str:
     context = click.get_current_context()
     words = ["dynlab", "explore", *source.checkpoints]
     for option in context.command.params:
-        if isinstance(option, click.Option) and option.name not in {*OUTPUT, "state"}:
-            words += typed(option, context.params[option.name]) if option.name in source.given else []
+        if isinstance(option, click.Option) and option.name in source.given - {*OUTPUT, "state"}:
+            words += typed(option, context.params[option.name])
     return shlex.join(words)

@@ -59,10 +59,8 @@ def figure(
     from dynlab.files import write_text
     from dynlab.plots.style import asked
 
-    if name == "all" and output is not None:
-        raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
-    if name == "all" and recompute:
-        raise click.UsageError("--recompute computes one figure again: name it in place of `all`.")
+    if name == "all" and (output is not None or recompute):
+        raise click.UsageError("--output and --recompute are of one figure: name it in place of `all`.")
     if fast and recompute:
         raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
     suffixes = FIGURE_SUFFIXES + MOVIE_SUFFIXES if name in MOVING else FIGURE_SUFFIXES

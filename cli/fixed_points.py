@@ -1,6 +1,7 @@
 """`dynlab fixed-points`: where a network would stay under a constant input."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,9 +21,7 @@ from .options import ANYTHING, COUNT, FOLDER, HELD, POSITIVE
     metavar="FOLDER",
     help="Write the proofs there, for python -m dynlab.certificate_check FILE; implies --certify.",
 )
-def fixed_points(
-    source: Source, starts: int | None, slow_points: float | None, certify: bool, certificates: Path | None
-) -> CommandResult:
+def fixed_points(source: Source, certify: bool, certificates: Path | None, **own: Any) -> CommandResult:
     """Find, verify and classify the fixed points of a network whose input is held constant, or a flow's equilibria.
 
     Half of the starts are states along the trajectories that --inputs drive, the others are random. Each fixed point
@@ -36,7 +35,6 @@ def fixed_points(
     certify = certify or certificates is not None
     if certify:
         require_extra("flint", "certify")  # before the search, which takes longer
-    asked = {"starts": starts, "slow_points": slow_points, "certify": certify, "certificates": certificates}
-    asked |= source.held | source.computing
+    asked = own | {"certify": certify, "certificates": certificates} | source.held | source.computing
     doing = "Searching for fixed points" + ", proving them" * certify
     return measured(source, "fixed_points", doing, (source.system, source.visiting), asked)

@@ -1,6 +1,10 @@
 """`dynlab geometry`: where a network's states lie, and the fixed points among them."""
 
+from typing import Any
+
 import click
+
+import dynlab as dl
 
 from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, POSITIVE, RANDOM_STARTS
@@ -19,14 +23,7 @@ from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE, POSITIVE, RANDOM_START
     metavar="N",
     help="Instead: the step around fixed point N, from 0, beside its linear map.",
 )
-def geometry(
-    source: Source,
-    starts: int | None,
-    transient: int,
-    seconds: float | None,
-    curve_steps: int | None,
-    tangent: int | None,
-) -> CommandResult:
+def geometry(source: Source, tangent: int | None, **own: Any) -> CommandResult:
     """Show the space of a system's states: principal components, their dimension, and the fixed points among them.
 
     Fixed points are filled where they are stable and open where not; lines show the directions in which orbits leave
@@ -38,17 +35,12 @@ def geometry(
     dynlab geometry gru-flipflop --tangent 8
     dynlab geometry runs/x/*.ckpt --over step
     """
-    from dynlab.systems import Flow
-
-    doing, system = "Following trajectories, searching for fixed points", source.system
-    own = {"starts": starts, "transient": transient, "seconds": seconds, "curve_steps": curve_steps}
-    along = {"initial_state": source.initial_states or None} if isinstance(system, Flow) else source.driven
+    along = {"initial_state": source.initial_states or None} if source.is_flow else source.driven
     asked = along | own | source.held | source.computing
-    found = measured(source, "geometry", doing, [system], asked)
+    found = measured(source, "geometry", "Following trajectories, searching for fixed points", [source.system], asked)
     if tangent is None:
         return found
     from dynlab.diagnostics.geometry.tangent_map import tangent_map_among
-    from dynlab.plots.tangent_map import plot_tangent_map
 
-    around = tangent_map_among(system, found.dataset, tangent)
-    return CommandResult(around, plot_tangent_map, f"{source.name}-tangent-{tangent}")
+    around = tangent_map_among(source.system, found.dataset, tangent)
+    return CommandResult(around, dl.plot_tangent_map, f"{source.name}-tangent-{tangent}")

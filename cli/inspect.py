@@ -38,25 +38,26 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
         return
     echo(f"{found['file']}: format {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
-    table = pd.DataFrame([_row(each) for each in found["systems"]])
-    same = (table["inputs"] == table["inputs of a step"]).all()
-    print_table(table.drop(columns="inputs of a step") if same else table)
+    systems = found["systems"]
+    rows = [_row(each) for each in systems]
+    same = all(each["input_size"] == each["step_input_size"] for each in systems)
+    print_table(pd.DataFrame(rows).drop(columns=["inputs of a step"] * same))
     echo()
-    named = {
-        f"settings of {row['layer']}": _configured(each) for row, each in zip(table.iloc, found["systems"], strict=True)
-    }
-    for sentence in found["read_as"]:
-        echo(sentence)
-    for name, fact in (named | _facts(found)).items():
-        if fact:
-            echo(f"{name}: {fact}")
+    named = {f"settings of {_layer(each)}": _configured(each["config"]) for each in systems}
+    facts = [f"{name}: {fact}" for name, fact in (named | _facts(found)).items() if fact]
+    for line in (*found["read_as"], *facts):
+        echo(line)
     echo(f"\nDoes it forget? `dynlab report {checkpoint}` answers.")
+
+
+def _layer(entry: dict[str, Any]) -> str:
+    return "(the only one)" if entry["layer"] is None else entry["layer"] or "(root)"
 
 
 def _row(entry: dict[str, Any]) -> dict[str, Any]:
     """Return the row of a system."""
     return {
-        "layer": "(the only one)" if entry["layer"] is None else entry["layer"] or "(root)",
+        "layer": _layer(entry),
         "system": entry["system"],
         "state": entry["state_size"],
         "inputs": entry["input_size"],
@@ -66,12 +67,11 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _configured(entry: dict[str, Any]) -> str:
+def _configured(config: dict[str, Any]) -> str:
     """Return a system's settings in words."""
-    config = {name: value for name, value in entry["config"].items() if name != "input_size" and value is not None}
-    if entry["config"].get("nonlinearity", "") is None:
-        config["nonlinearity"] = "not in the file (--nonlinearity)"
-    return _settings(config)
+    known = {name: value for name, value in config.items() if name != "input_size" and value is not None}
+    unknown = {"nonlinearity": "not in the file (--nonlinearity)"} if config.get("nonlinearity", "") is None else {}
+    return _settings(known | unknown)
 
 
 def _facts(found: dict[str, Any]) -> dict[str, str]:

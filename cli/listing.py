@@ -31,13 +31,14 @@ def listing(what: str, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    frame = pd.DataFrame(found).drop(columns=["settings"], errors="ignore")
-    print_table(frame[[*filter(frame.columns.__contains__, SHOWN.get(what, frame.columns))]])
+    print_table(pd.DataFrame(found).filter(SHOWN[what]))
 
 
 SHOWN = {
-    "systems": ("name", "kind", "state_size", "parameters", "bounded", "program", "what"),
-    "zoo": ("name", "system", "task", "test_accuracy", "cell_parameters", "seed"),
+    "systems": ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
+    "tasks": ["name", "what"],
+    "zoo": ["name", "system", "task", "test_accuracy", "cell_parameters", "seed"],
+    "presets": ["name", "system", "task", "row of", "reported"],
 }
 
 

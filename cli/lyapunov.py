@@ -20,14 +20,7 @@ from .options import ANYTHING, COUNT, POSITIVE
 )
 @click.option("--largest-state", type=POSITIVE, help="Beyond, an orbit is cut.  [default: 1e8]")
 @click.option("--covariant", is_flag=True, help="Covariant vectors instead, and angles between what grows and decays.")
-def lyapunov(
-    source: Source,
-    seconds: float | None,
-    k: int | None,
-    transient: float | None,
-    largest_state: float | None,
-    covariant: bool,
-) -> CommandResult:
+def lyapunov(source: Source, transient: float | None, covariant: bool, **own: Any) -> CommandResult:
     """Measure how fast nearby orbits of a network meet or separate: Lyapunov exponents, with their errors.
 
     Along inputs that change they are conditional: of orbits under the same input; whether two starts meet is then
@@ -42,11 +35,10 @@ def lyapunov(
     """
     name, suffix = ("covariant_vectors", "-covariant") if covariant else ("lyapunov", "")
     cut = int(transient) if transient is not None and transient.is_integer() else transient
-    asked: dict[str, Any] = {"k": k, "seconds": seconds, "transient": cut, "largest_state": largest_state}
-    asked |= {"backward_transient": cut} if covariant else {}
+    asked = own | {"transient": cut} | ({"backward_transient": cut} if covariant else {}) | source.computing
     if source.takes_inputs or source.found is not None:
         asked |= source.driven
     else:
         steps = source.steps if "steps" in source.given else None
         asked |= {"initial_state": source.initial_states or None, "steps": steps}
-    return measured(source, name, "Carrying tangent vectors", [source.system], asked | source.computing, suffix)
+    return measured(source, name, "Carrying tangent vectors", [source.system], asked, suffix)

@@ -23,6 +23,10 @@ from .output import OWN_ERROR, echo
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True}
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
+ENVIRONMENT = {  # where nothing else is said
+    "GOMP_SPINCOUNT": "5000",  # idle threads of torch sleep after 0.2 ms, not 13
+    "THP_MEM_ALLOC_ENABLE": "1",  # large pages make a step of training a fifth faster
+}
 
 
 class Commands(click.Group):
@@ -46,9 +50,10 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first word names, or say which one may be meant."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            if (meant := difflib.get_close_matches(args[0], [*COMMANDS, *OTHERWISE], 1)) and meant[0] in OTHERWISE:
-                raise UserError(f"Unknown command {args[0]!r}: `dynlab {OTHERWISE[meant[0]]}` does that.")
+        meant = difflib.get_close_matches(args[0], [*COMMANDS, *OTHERWISE], 1)
+        if meant and meant[0] in OTHERWISE:
+            raise UserError(f"Unknown command {args[0]!r}: `dynlab {OTHERWISE[meant[0]]}` does that.")
+        if args[0] not in COMMANDS:
             raise unknown("command", args[0], COMMANDS, "dynlab --help")
         return super().resolve_command(ctx, args)
 
@@ -80,9 +85,7 @@ def end(number: int, frame: FrameType | None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    os.environ["MPLBACKEND"] = "Agg"  # figures go to files, also where there is a screen
-    os.environ.setdefault("GOMP_SPINCOUNT", "5000")  # idle threads of torch sleep after 0.2 ms, not 13
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # large pages make a step of training a fifth faster
+    os.environ.update(ENVIRONMENT | os.environ | {"MPLBACKEND": "Agg"})  # figures go to files, also with a screen
     try:
         code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
         return code if isinstance(code, int) else 0

@@ -1,9 +1,11 @@
 """`dynlab modes`: what a network keeps at its fixed points, and what it reads."""
 
 import functools
+from typing import Any
 
 import click
 
+import dynlab as dl
 from dynlab.errors import UserError
 
 from .analysis import CommandResult, Source, analysis, measured
@@ -21,7 +23,7 @@ SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are m
     metavar="N",
     help="The fixed point drawn in detail, from 0.  [default: those of the verdict]",
 )
-def modes(source: Source, starts: int | None, k: int | None, point: int | None) -> CommandResult:
+def modes(source: Source, k: int | None, point: int | None, **own: Any) -> CommandResult:
     """Take a system apart at each fixed point: time constants, frequencies, what drives and what reads each mode.
 
     Left eigenvectors say what of the input and the state a mode selects, right ones the pattern in which it keeps it.
@@ -32,15 +34,11 @@ def modes(source: Source, starts: int | None, k: int | None, point: int | None) 
     dynlab modes model.pt --at mean -k 10
     dynlab modes runs/x/*.ckpt --over step
     """
-    from dynlab import schema
-    from dynlab.plots.modes import plot_modes
-
-    system = source.system
-    readout = None if source.found is None else source.found.readout
-    asked = {"k": min(SHOWN, system.state_size) if k is None else k, "starts": starts, "readout": readout}
-    asked |= source.held | source.computing
-    found = measured(source, "modes", "Searching for fixed points", (system, source.visiting), asked)
-    points = found.dataset.sizes[schema.FIXED_POINT]
-    if point is not None and not 0 <= point < max(1, points):
+    arguments = source.system, source.visiting
+    asked = own | {"k": k or min(SHOWN, source.system.state_size)} | source.held | source.computing
+    asked["readout"] = None if source.found is None else source.found.readout
+    found = measured(source, "modes", "Searching for fixed points", arguments, asked)
+    points = found.dataset.sizes["fixed_point"]
+    if point is not None and point >= max(1, points):
         raise UserError(f"--point counts the fixed points from 0, and {points} were found; got {point}.")
-    return found._replace(plot=functools.partial(plot_modes, fixed_point=point))
+    return found._replace(plot=functools.partial(dl.plot_modes, fixed_point=point))

@@ -3,8 +3,8 @@
 import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -34,46 +34,36 @@ class NetworkName(click.types.StringParamType):
         return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
 
 
-class Numbers(click.ParamType):
-    """Numbers such as 0.1,0.2, or one of some words."""
-
-    name = "numbers"
-
-    def __init__(self, *words: str) -> None:
-        self.words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | list[float]:
-        """Parse them."""
-        try:
-            return value if value in self.words or isinstance(value, list) else [*map(float, value.split(","))]
-        except ValueError:
-            other = "".join(f"{word}, " for word in self.words)
-            self.fail(f"{value!r} is not {other}{'or ' * bool(other)}numbers such as 0.1,0.2.", param, ctx)
+def numbers(text: str, words: tuple[str, ...] = ()) -> str | list[float]:
+    """Read numbers such as 0.1,0.2, or one of the words."""
+    try:
+        return text if text in words else [float(each) for each in text.split(",")]
+    except ValueError as error:
+        allowed = " or ".join([*words, "numbers such as 0.1,0.2"])
+        raise click.BadParameter(f"{text!r} is not {allowed}.") from error
 
 
-class Setting(click.ParamType):
-    """A setting such as KEY=VALUE: a number, a list, true, false, none or text."""
+def held_input(text: str) -> str | list[float]:
+    """Read the input that is held."""
+    return numbers(text, ("zero", "rest", "mean"))
 
-    name = "setting"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        """Parse it."""
-        key, equals, text = value.partition("=")
-        if not key or not equals:
-            self.fail(f"{value!r} is not KEY=VALUE.", param, ctx)
-        try:
-            return key, WORDS[text.lower()] if text.lower() in WORDS else json.loads(text)
-        except ValueError:
-            return key, text
+def setting(text: str) -> tuple[str, Any]:
+    """Read a setting such as KEY=VALUE: a number, a list, true, false, none or text."""
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE.")
+    try:
+        return key, WORDS[value.lower()] if value.lower() in WORDS else json.loads(value)
+    except ValueError:
+        return key, value
 
 
 def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Return a completion from the names in tables, each given as MODULE:NAME, which is imported only then."""
 
     def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        found = (table.split(":") for table in tables)
-        known = [str(name) for module, table in found for name in getattr(import_module(module), table)]
-        return sorted(name for name in known if name.startswith(incomplete))
+        return sorted(name for table in tables for name in resolve_name(table) if name.startswith(incomplete))
 
     return names
 
@@ -93,7 +83,7 @@ SUBJECT: Options = table(
     ),
     click.Option(
         ["--set", "config"],
-        type=Setting(),
+        type=setting,
         multiple=True,
         metavar="KEY=VALUE",
         help="Value in --flow or --map, setting of --system: mu=1.",
@@ -151,14 +141,14 @@ DRIVE: Options = table(
     click.Option(["--data-dir"], type=FOLDER, help="Folder of the data sets.  [default: $DYNLAB_DATA]"),
     click.Option(
         ["--start", "starts"],
-        type=Numbers(),
+        type=numbers,
         multiple=True,
         metavar="X,Y",
         help="Start of an orbit; repeatable.  [default: the system's own]",
     ),
     click.Option(
         ["--at"],
-        type=Numbers("zero", "rest", "mean"),
+        type=held_input,
         default="zero",
         metavar="zero|rest|mean|VALUES",
         help="Input to hold: mean is that of --inputs, rest what the model feeds its layer for a zero.",
@@ -221,11 +211,9 @@ class Command(click.Command):
 
 def shared(names: Iterable[str], **changed: Mapping[str, Any]) -> list[click.Parameter]:
     """Return those of the shared options, in their order; `changed` has other attributes of some, by name."""
-    found: list[click.Parameter] = []
-    for name, option in (SHARED | OUTPUT).items():
-        if name in names:
-            found.append(copy.copy(option))
-            vars(found[-1]).update(changed.get(name, {}))
+    found: list[click.Parameter] = [copy.copy(each) for name, each in (SHARED | OUTPUT).items() if name in names]
+    for option in found:
+        vars(option).update(changed.get(str(option.name), {}))
     return found
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+import dynlab as dl
 from dynlab.errors import UserError, one_line, require_extra, shown
-from dynlab.files import write_bytes, write_text
+from dynlab.files import check_place, write_bytes, write_text
 from dynlab.progress import working
 
 from .movie import Movie, save_movie
@@ -83,12 +84,8 @@ def print_table(frame: pd.DataFrame, rows: int | None = None) -> None:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in frame:
-        table.add_column(
-            str(name),
-            justify="right" if frame[name].dtype.kind in "iuf" else "left",
-            no_wrap=name == frame.columns[0],  # a name to type is never cut
-        )
+    for place, (name, column) in enumerate(frame.items()):  # a name to type, which stands first, is never cut
+        table.add_column(str(name), justify="right" if column.dtype.kind in "iuf" else "left", no_wrap=place == 0)
     for row in frame[:rows].itertuples(index=False):
         table.add_row(*map(_cell, row))
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
@@ -109,16 +106,7 @@ def check_file(path: Path | None, option: str, suffixes: Iterable[str], *, overw
         return
     if path.suffix not in (allowed := tuple(suffixes)):
         raise UserError(f"{option} takes a file that ends in {', '.join(allowed)}, got {str(path)!r}.")
-    if not path.parent.is_dir():
-        raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
-    if path.exists() and not overwrite:
-        raise UserError(f"{path} exists: add --overwrite to replace it, or choose another name.")
-
-
-def check_not_read(path: Path | None, read: Iterable[str | Path]) -> None:
-    """Refuse to write over a file that the command reads."""
-    if path is not None and path.exists() and any(os.path.exists(one) and path.samefile(one) for one in read):
-        raise UserError(f"{path} is read by this command: choose another name to write to.")
+    check_place(path, overwrite=overwrite)
 
 
 def free_path(name: str, suffix: str) -> Path:
@@ -178,6 +166,12 @@ class Output(SimpleNamespace):
         if self.save and self.save.suffix == ".zarr":
             require_extra("zarr", "zarr")
 
+    def check_not_read(self, read: Iterable[str | Path]) -> None:
+        """Refuse to write over a file that the command reads."""
+        written = [path for path in (self.output, self.save) if path is not None and path.exists()]
+        if same := [path for path in written for one in read if os.path.exists(one) and path.samefile(one)]:
+            raise UserError(f"{same[0]} is read by this command: choose another name to write to.")
+
     def emit(self, result: CommandResult) -> int:
         """Draw the figure, save the data, print the verdict and the table or a JSON document; return the exit code."""
         files = {"figure": self._draw(result), "data": self._save(result)}
@@ -186,8 +180,8 @@ class Output(SimpleNamespace):
         if self.as_json:
             document = {"command": self.command, "verdict": verdict, "files": told}
             print_json(document | (_document(result.dataset, self.arrays) if result.dataset else {}))
-        else:
-            echo(verdict) if verdict else None
+        elif verdict:
+            echo(verdict)
             if result.table is not None and len(result.table):
                 echo()
                 print_table(result.table, ROWS)
@@ -203,16 +197,12 @@ class Output(SimpleNamespace):
     def _save(self, result: CommandResult) -> Path | None:
         if self.save is None:
             return None
-        if self.save.suffix == ".csv":
-            if result.table is None:
-                raise UserError(f"{self.command} prints no table to save as CSV: name a file that ends in .nc.")
+        if result.table is not None and self.save.suffix == ".csv":
             write_text(self.save, result.table.to_csv(index=False))
             return self.save
-        if not result.dataset:
-            raise UserError("--save saves what is computed of a checkpoint: name one, or leave it out.")
-        from dynlab.io import save
-
-        return save(result.dataset, self.save, overwrite=self.overwrite)
+        if self.save.suffix == ".csv" or not result.dataset:
+            raise UserError(f"--save {self.save}: {self.command} gives no numbers of that kind; leave it out.")
+        return dl.save(result.dataset, self.save, overwrite=self.overwrite)
 
     def _draw(self, result: CommandResult) -> Path | None:
         if self.no_figure or not (result.page or result.movie or result.plot):
@@ -236,10 +226,11 @@ def _document(ds: xr.Dataset, arrays: bool) -> dict[str, Any]:
     from dynlab.io import as_document
 
     document = as_document(ds)
-    for name, entry in document["variables"].items():
-        if not arrays and ds[name].size > FEW:
-            del entry["values"]
-            entry["shape"] = list(ds[name].shape)
-            if ds[name].dtype.kind in "iuf" and bool(ds[name].notnull().any()):
-                entry |= {"least": ds[name].min().item(), "largest": ds[name].max().item()}
+    long = {} if arrays else {name: array for name, array in ds.data_vars.items() if array.size > FEW}
+    for name, array in long.items():
+        entry = document["variables"][name]
+        del entry["values"]
+        entry["shape"] = list(array.shape)
+        if array.dtype.kind in "iuf" and array.notnull().any():
+            entry |= {"least": array.min().item(), "largest": array.max().item()}
     return document

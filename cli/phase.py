@@ -18,7 +18,8 @@ def phase(source: Source) -> CommandResult:
     dynlab phase --flow "y, -x + mu*y*(1 - x^2)" --set mu=1
     dynlab figure antisymmetric-1           the eight panels of the paper's Figure 1
     """
-    own: dict[str, Any] = {"dtype": source.dtype, "device": source.device}
+    steps = source.steps if "steps" in source.given else None
+    own: dict[str, Any] = {"dtype": source.dtype, "device": source.device, "steps": steps}
     if source.subject in ("", "matrix"):
         from dynlab.matrices import SEEDED, planar_matrix
 
@@ -31,5 +32,4 @@ def phase(source: Source) -> CommandResult:
     elif source.system.state_size != 2:
         raise UserError(f"A portrait has two states, and {source.name} has {source.system.state_size}: try `basins`.")
     own |= {"starts": source.initial_states} if source.starts else {}
-    own |= {"steps": source.steps} if "steps" in source.given else {}
     return measured(source, "phase_plane", "Following orbits", [source.system], own)

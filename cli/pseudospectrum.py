@@ -26,7 +26,7 @@ from .options import ANYTHING, COUNT, GRID, NOT_NEGATIVE, POSITIVE
     help="Most memory to use at once.  [default: 256, of a large state up to 2,048]",
 )
 def pseudospectrum(
-    source: Source, at_step: int | None, sample: int | None, max_memory: int | None, seconds: float | None, **sizes: Any
+    source: Source, at_step: int | None, sample: int | None, max_memory: int | None, **own: Any
 ) -> CommandResult:
     """Draw the pseudospectra of a Jacobian, its numerical range, and the norms of its powers.
 
@@ -40,13 +40,10 @@ def pseudospectrum(
     """
     from dynlab.diagnostics.pseudospectrum.pseudospectrum import on_trajectory
 
-    allowed = None if max_memory is None else max_memory * 2**20
-    asked: dict[str, Any] = sizes | {"seconds": seconds, "max_memory": allowed} | source.computing
+    asked: dict[str, Any] = own | {"max_memory": None if max_memory is None else max_memory * 2**20} | source.computing
     if source.takes_inputs:
         where: dict[str, Any] = {"step": at_step, "sample": sample or 0}
         asked |= on_trajectory(source.having(kind=None).map, source.driving.inputs, **where, **source.computing)
-    else:
-        for option, value in (("--at-step", at_step), ("--sample", sample)):
-            if value is not None:
-                raise UserError(f"{option} is of a sequence that drives a network: leave it out, or give CKPT.")
+    elif at_step is not None or sample is not None:
+        raise UserError("--at-step and --sample are of a sequence that drives a network: leave them out, or give CKPT.")
     return measured(source, "pseudospectrum", "Computing resolvents", [source.system], asked)

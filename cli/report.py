@@ -7,8 +7,8 @@ import importlib.util
 import shlex
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,17 +20,18 @@ from dynlab.progress import working
 
 from . import COMMANDS
 from .analysis import AnalysisCommand, Source, read_one
-from .options import SHARED, Command, NetworkName, shared, typed
+from .options import COMPUTE, SHARED, Command, NetworkName, shared, typed
 from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, in_few_colours, print_json
+from .source import OF_CHECKPOINTS
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
     from dynlab.report import Left, Part
 
-READING = ("layer", "nonlinearity", "factory", "encoder", "readout")
-FORWARDED = (*READING, "inputs", "samples", "skip", "data_dir", "at", "seed", "device", "dtype")
+FORWARDED = (*OF_CHECKPOINTS, "factory", "inputs", "samples", "skip", "data_dir", "at", *COMPUTE)
 MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
 SHARP = 180  # pixels per inch of such a PNG
+TOLD = ("network", "section", "command", "seconds", "problem", "verdict")  # of a part, in JSON
 
 
 class Section(NamedTuple):
@@ -40,10 +41,6 @@ class Section(NamedTuple):
     question: str
     arguments: tuple[str, ...]
     systems: tuple[str, ...] = ()
-
-    def of(self, found: Mapping[str, Checkpoint]) -> list[str]:
-        """Return those of the networks that it is of."""
-        return [name for name, one in found.items() if not self.systems or one.system.name in self.systems]
 
 
 SECTIONS = (  # the most wanted first, which is also the order in which they are made
@@ -98,125 +95,110 @@ def report(
     """
     Output("report", PAGE_SUFFIXES, output=output, overwrite=overwrite)
     options = {name: value for name, value in given.items() if value is not None}
-    source = Source(quiet=quiet, **{name: options[name] for name in READING if name in options})
-    run = _Run({name: read_one(source, name) for name in dict.fromkeys(checkpoints)}, options, budget, quiet)
+    source = Source(quiet=quiet, **options)
+    found = {name: read_one(source, name) for name in dict.fromkeys(checkpoints)}
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        run.all_parts(Path(folder))
-        if all(part.problem for part in run.parts):
-            raise UserError(f"No part could be made: {run.parts[0].problem}")
-        path = output or free_path("report-" + "-".join(Path(name).stem for name in run.found), ".html")
-        write_text(path, run.page(path))
+        parts, left = _all_parts(found, options, began + 60 * budget, Path(folder), quiet)
+        if all(part.problem for part in parts):
+            raise UserError(f"No part could be made: {parts[0].problem}")
+        path = output or free_path("report-" + "-".join(Path(name).stem for name in found), ".html")
+        answers = _answers(found, parts)
+        line = ["dynlab", "report", *found, *_typed(options, SHARED), f"--budget={budget:g}"]
+        spent = f"The parts took {time.monotonic() - began:.0f} s; {len(left) or 'none'} left out."
+        write_text(path, _page(found, parts, left, answers, path, spent=spent, command=shlex.join(line)))
     if as_json:
-        print_json({"command": "report", "files": {"page": str(path)}, **run.document()})
+        told = [{name: getattr(part, name) for name in TOLD} for part in parts]
+        about = {"command": "report", "files": {"page": str(path)}, "does_it_forget": answers}
+        print_json(about | {"parts": told, "left_out": [vars(each) for each in left]})
         return
-    for name in run.found:
-        if answer := run.answer(name):
-            echo(f"{name}: {answer}")
-    for part in run.parts:
-        if part.problem:
-            echo(f"Failed: {part.section} of {part.network}: {part.problem}")
-    for left in run.left:
-        echo(f"Left out, for want of time: {left.section} of {left.network}.")
-    echo(f"Page: {path}")
+    failed = [f"Failed: {each.section} of {each.network}: {each.problem}" for each in parts if each.problem]
+    late = [f"Left out, for want of time: {each.section} of {each.network}." for each in left]
+    for said in (*(f"{name}: {answer}" for name, answer in answers.items() if answer), *failed, *late, f"Page: {path}"):
+        echo(said)
 
 
-@dataclass
-class _Run:
-    """The parts of all networks as they are made."""
+def _typed(options: Mapping[str, Any], names: Container[str]) -> list[str]:
+    """Return the words of those typed options."""
+    return [word for key in options if key in names for word in typed(SHARED[key], options[key])]
 
-    found: dict[str, Checkpoint]
-    options: dict[str, Any]
-    budget: float  # minutes
-    quiet: bool
-    parts: list[Part] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
-    began: float = field(default_factory=time.monotonic)
 
-    @property
-    def spent(self) -> float:
-        """Seconds since the beginning."""
-        return time.monotonic() - self.began
+def _all_parts(
+    found: Mapping[str, Checkpoint], options: Mapping[str, Any], end: float, folder: Path, quiet: bool
+) -> tuple[list[Part], list[Left]]:
+    """Make every part of every network, in turn, as long as there is time; return those that were left out too."""
+    from dynlab.report import Left
 
-    def all_parts(self, folder: Path) -> None:
-        """Make every part of every network, in turn, as long as there is time."""
-        from dynlab.report import Left
+    parts, left = [], []
+    for section, name in ((section, name) for section in SECTIONS for name in found):
+        if section.systems and found[name].system.name not in section.systems:
+            continue
+        command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
+        words = [section.arguments[0], name, *section.arguments[1:], *_typed(options, command.names)]
+        if time.monotonic() > end:
+            left.append(Left(name, section.title, shlex.join(["dynlab", *words]), "the minutes were spent."))
+            continue
+        with working(f"{section.title} of {name}", quiet=quiet):
+            parts.append(_part(section, name, found[name], command, words, Path(tempfile.mkdtemp(dir=folder))))
+    return parts, left
 
-        for section in SECTIONS:
-            command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
-            for name in section.of(self.found):
-                words = [section.arguments[0], name, *section.arguments[1:], *self._typed(command.names)]
-                if self.spent > 60 * self.budget:
-                    line = shlex.join(["dynlab", *words])
-                    self.left.append(Left(name, section.title, line, "the minutes were spent."))
-                    continue
-                with working(f"{section.title} of {name}", quiet=self.quiet):
-                    self.parts.append(self._part(section, name, command, words, Path(tempfile.mkdtemp(dir=folder))))
 
-    def _typed(self, names: Iterable[str]) -> list[str]:
-        """Return the words of those typed options."""
-        return [word for key in self.options if key in names for word in typed(SHARED[key], self.options[key])]
+def _part(
+    section: Section, name: str, network: Checkpoint, command: AnalysisCommand, words: list[str], folder: Path
+) -> Part:
+    """Return what the command says; where it fails, why."""
+    from dynlab.report import Part
 
-    def _part(self, section: Section, name: str, command: AnalysisCommand, words: list[str], folder: Path) -> Part:
-        """Return what the command says; where it fails, why."""
-        from dynlab.report import Part
+    started = time.perf_counter()
+    can_prove = section.title == "Fixed points" and importlib.util.find_spec("flint") is not None
+    part = Part(name, section.title, shlex.join(["dynlab", *words, *["--certificates=certificates"] * can_prove]))
+    try:
+        result = command.result([*words[1:], *[f"--certificates={folder}"] * can_prove], lambda source: network)
+        table = "" if result.table is None else result.table.to_string(index=False, float_format="{:.4g}".format)
+        part = replace(part, dataset=result.dataset, table=table, picture=picture(result))
+    except Exception as error:  # one part that fails leaves the others as they are
+        part = replace(part, problem=in_words(error))
+    proofs = sorted(folder.glob("*.json"), key=lambda file: (len(file.name), file.name))
+    return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
 
-        started = time.perf_counter()
-        can_prove = section.title == "Fixed points" and importlib.util.find_spec("flint") is not None
-        proving = [f"--certificates={folder}"] if can_prove else []
-        line = shlex.join(["dynlab", *words, *["--certificates=certificates"] * can_prove])
-        part = Part(name, section.title, line)
-        try:
-            result = command.result([*words[1:], *proving], lambda source: self.found[name])
-            table = "" if result.table is None else result.table.to_string(index=False, float_format="{:.4g}".format)
-            part = replace(part, dataset=result.dataset, table=table, picture=picture(result))
-        except Exception as error:  # one part that fails leaves the others as they are
-            part = replace(part, problem=in_words(error))
-        proofs = sorted(folder.glob("*.json"), key=lambda file: (len(file.name), file.name))
-        return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
 
-    def page(self, path: Path) -> str:
-        """Return the HTML; certificates that are too long for it are put beside it."""
-        from dynlab import zoo
-        from dynlab.checkpoints import describe
-        from dynlab.report import ReportedNetwork, report_page
-        from dynlab.report.proofs import MOST_UNITS
+def _answers(found: Iterable[str], parts: Iterable[Part]) -> dict[str, str]:
+    """Return whether each network forgets, where both its gradients and its fixed points are known."""
+    from dynlab.report import memory
 
-        networks = []
-        for name, one in self.found.items():
-            inspect, said = shlex.join(["dynlab", "inspect", name]), [self.answer(name), one.assumed]
-            facts = describe(zoo.locate(name))
-            networks.append(ReportedNetwork(name, facts, inspect, one.layer or "", " ".join(filter(None, said))))
-        proofs = {}
-        for part in self.parts:
-            if part.certificates and self.found[part.network].system.state_size > MOST_UNITS:
-                beside = path.parent / f"{path.stem}-certificates-{Path(part.network).stem}"
-                beside.mkdir(exist_ok=True)
-                proofs[part.network] = beside.name
-                for file in part.certificates:
-                    write_text(beside / file.name, file.read_text(encoding="utf-8"))
-        words = [*self.found, *self._typed(self.options), f"--budget={self.budget:g}"]
-        spent = f"The parts took {self.spent:.0f} s; {len(self.left) or 'none'} left out."
-        questions = {section.title: section.question for section in SECTIONS}
-        command = shlex.join(["dynlab", "report", *words])
-        return report_page(networks, questions, self.parts, self.left, spent=spent, command=command, proofs=proofs)
+    made = {(part.section, part.network): part.dataset for part in parts if not part.problem}
+    pairs = {name: [made[key] for key in (("Gradient", name), ("Fixed points", name)) if key in made] for name in found}
+    return {name: memory(*pair) if len(pair) == 2 else "" for name, pair in pairs.items()}
 
-    def answer(self, name: str) -> str:
-        """Return whether the network forgets, where both its gradients and its fixed points are known."""
-        from dynlab.report import memory
 
-        found = {part.section: part.dataset for part in self.parts if part.network == name and not part.problem}
-        both = [found[section] for section in ("Gradient", "Fixed points") if section in found]
-        return memory(*both) if len(both) == 2 else ""
+def _page(
+    found: Mapping[str, Checkpoint],
+    parts: list[Part],
+    left: list[Left],
+    answers: Mapping[str, str],
+    path: Path,
+    **said: str,
+) -> str:
+    """Return the HTML; certificates that are too long for it are put beside it."""
+    from dynlab import zoo
+    from dynlab.checkpoints import describe
+    from dynlab.report import ReportedNetwork, report_page
+    from dynlab.report.proofs import MOST_UNITS
 
-    def document(self) -> dict[str, Any]:
-        """Return what was made and what was left out, for --json."""
-        names = ("network", "section", "command", "seconds", "problem")
-        parts = [
-            {name: getattr(part, name) for name in names} | {"verdict": part.dataset.attrs.get("verdict", "")}
-            for part in self.parts
-        ]
-        answers = {name: self.answer(name) for name in self.found}
-        return {"does_it_forget": answers, "parts": parts, "left_out": [vars(left) for left in self.left]}
+    networks, proofs = [], {}
+    for name, one in found.items():
+        notes = " ".join(filter(None, (answers[name], one.assumed)))
+        line = shlex.join(["dynlab", "inspect", name])
+        networks.append(ReportedNetwork(name, describe(zoo.locate(name)), line, one.layer or "", notes))
+    for part in (part for part in parts if part.certificates):
+        if found[part.network].system.state_size > MOST_UNITS:
+            beside = path.parent / f"{path.stem}-certificates-{Path(part.network).stem}"
+            beside.mkdir(exist_ok=True)
+            proofs[part.network] = beside.name
+            for file in part.certificates:
+                write_text(beside / file.name, file.read_text(encoding="utf-8"))
+    questions = {section.title: section.question for section in SECTIONS}
+    return report_page(networks, questions, parts, left, proofs=proofs, **said)
 
 
 def picture(result: CommandResult) -> str:

@@ -6,8 +6,9 @@ import functools
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.progress import working
 
@@ -18,22 +19,19 @@ if TYPE_CHECKING:
     from dynlab.systems import Map, System
     from dynlab.tasks import Driving
 
+OF_CHECKPOINTS = ("layer", "nonlinearity", "encoder", "readout")
 # Options that only some subjects have.
-OF_SOME: dict[str, tuple[str, ...]] = dict.fromkeys(("layer", "nonlinearity", "encoder", "readout"), ("checkpoint",))
-OF_SOME |= dict.fromkeys(("inputs", "samples", "skip", "data_dir"), ("checkpoint", "driven system"))
-OF_SOME |= {"kind": ("matrix", "checkpoint"), "config": ("system", "driven system", "equations")}
-
-
-DEFAULTS: dict[str, Any] = {
-    name: option.default if isinstance(option.default, str | int) else None for name, option in SHARED.items()
+OF_SOME: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(OF_CHECKPOINTS, ("checkpoint",)),
+    **dict.fromkeys(("inputs", "samples", "skip", "data_dir"), ("checkpoint", "driven system")),
+    "kind": ("matrix", "checkpoint"),
+    "config": ("system", "driven system", "equations"),
 }
-DEFAULTS |= {
+DEFAULTS: dict[str, Any] = {
+    **{name: option.default if isinstance(option.default, str | int) else None for name, option in SHARED.items()},
+    **dict.fromkeys(("checkpoints", "starts", "config"), ()),
+    **dict.fromkeys(("found", "first")),
     "given": frozenset(),
-    "found": None,
-    "first": None,
-    "checkpoints": (),
-    "starts": (),
-    "config": (),
     "quiet": False,
 }
 
@@ -69,13 +67,15 @@ class Source(SimpleNamespace):
         UserError
             If several are named.
         """
-        equations = [text for text in (self.flow, self.map_) if text is not None]
-        named = ["checkpoint"] * bool(self.checkpoints) + ["equations"] * len(equations)
-        named += ["matrix"] * (self.matrix is not None)
-        named += ["system"] * (self.factory is not None and not self.checkpoints)
-        if len(named) > 1:
+        named = {
+            "checkpoint": bool(self.checkpoints),
+            "equations": self.flow is not None or self.map_ is not None,
+            "matrix": self.matrix is not None,
+            "system": self.factory is not None and not self.checkpoints,
+        }
+        if sum(named.values()) > 1 or (self.flow is not None and self.map_ is not None):
             raise UserError("Name one of CKPT, --system, --matrix, --flow and --map.")
-        return named[0] if named else ""
+        return next((kind for kind, is_named in named.items() if is_named), "")
 
     def check(self, *, optional: bool) -> None:
         """Refuse none or several subjects, and options that the subject does not have."""
@@ -97,8 +97,7 @@ class Source(SimpleNamespace):
     @property
     def reading(self) -> dict[str, Any]:
         """Return the arguments with which checkpoints are read."""
-        names = "layer", "nonlinearity", "encoder", "readout"
-        return {"system_factory": self.factory} | {name: getattr(self, name) for name in names}
+        return {"system_factory": self.factory} | {name: getattr(self, name) for name in OF_CHECKPOINTS}
 
     @property
     def warning(self) -> str:
@@ -126,69 +125,57 @@ class Source(SimpleNamespace):
     @functools.cached_property
     def cell(self) -> System:
         """The map or flow that is named."""
+        if self.found is not None:
+            return self.found.system
         if self.matrix is not None:
             from dynlab.matrices import named_matrix
             from dynlab.systems.planar import STEP_SIZE, planar_system
 
             matrix = named_matrix(self.matrix, self.seed)
             return planar_system(matrix, self.kind or "feedback", self.step_size or STEP_SIZE)
-        if self.subject not in ("system", "equations"):
-            return self.found.system
-        from dynlab.systems import Euler, Flow
-
-        made = self._made()
-        if self.step_size is None:
-            return made
-        if not isinstance(made, Flow):
-            raise UserError(f"--step-size makes Euler's map of a flow, and {self.name} is a map: leave it out.")
-        return Euler(made, self.step_size)
-
-    def _made(self) -> System:
         import torch
 
-        from dynlab.systems import create
-        from dynlab.systems.equations import EquationFlow, EquationMap
-
         torch.manual_seed(self.seed)
-        numbers = dict(self.config)
-        if self.factory is not None:
-            return create(self.factory, **numbers)
-        if self.flow is not None:
-            return EquationFlow(self.flow, **numbers)
-        return EquationMap(str(self.map_), **numbers)
+        makers: dict[str, Any] = {"factory": dl.create, "flow": dl.EquationFlow, "map_": dl.EquationMap}
+        name = next(name for name in makers if getattr(self, name) is not None)
+        made = makers[name](getattr(self, name), **dict(self.config))
+        if self.step_size is None:
+            return made
+        if not isinstance(made, dl.Flow):
+            raise UserError(f"--step-size makes Euler's map of a flow, and {self.name} is a map: leave it out.")
+        return dl.Euler(made, self.step_size)
 
     @property
     def system(self) -> System:
         """The cell, or the flow that it is Euler's step of where --kind asks for that."""
-        from dynlab.systems import Euler
-
         if self.matrix is not None or self.kind is None:
             return self.cell
-        if not isinstance(self.cell, Euler):
+        if not isinstance(self.cell, dl.Euler):
             raise UserError(f"{self.name} is not an Euler step of a flow ({self.cell.name}): leave out --kind flow.")
         return self.cell.flow
 
     @property
+    def is_flow(self) -> bool:
+        """Tell whether the system is a flow."""
+        return isinstance(self.system, dl.Flow)
+
+    @property
     def map(self) -> Map:
         """The system, which must be a map."""
-        from dynlab.systems import Map
-
-        if not isinstance(self.system, Map):
+        if self.is_flow:
             fix = "leave out --kind flow" if self.kind else "--step-size 0.01 takes Euler's map of it"
             raise UserError(f"{self.name} is a flow, and this command analyses maps: {fix}.")
-        return self.system
+        return cast("Map", self.system)
 
     @functools.cached_property
     def driving(self) -> Driving:
         """Return what drives it, read when it is first asked for, so that a command that needs none reads none."""
-        from dynlab.tasks import driving_inputs
-
         if self.first is not None:
             return self.first.driving
         named = (self.inputs or self.cell.task or "inputs").removeprefix("task:")
-        how: dict[str, Any] = {"samples": self.samples, "steps": self.steps, "seed": self.seed, "skip": self.skip}
+        how = {name: getattr(self, name) for name in ("samples", "steps", "seed", "skip", "data_dir")}
         with working(f"Reading {named}", quiet=self.quiet):  # the largest tasks take a minute or two
-            found = driving_inputs(self.inputs, self.cell, **how, data_dir=self.data_dir)
+            found = dl.driving_inputs(self.inputs, self.cell, **how)
         if self.takes_inputs and not self.quiet:
             echo(f"Inputs: {found.description}, {found.inputs.shape[1]:,} steps each.", err=True)
         return found
@@ -231,9 +218,8 @@ class Source(SimpleNamespace):
     def initial_states(self) -> list[list[float]]:
         """Starts of orbits, as --start says."""
         size = self.system.state_size
-        for state in self.starts:
-            if len(state) != size:
-                raise UserError(f"--start takes {size} numbers, one for each state; got {len(state)}.")
+        if wrong := [len(state) for state in self.starts if len(state) != size]:
+            raise UserError(f"--start takes {size} numbers, one for each state; got {wrong[0]}.")
         return list(self.starts)
 
     @property

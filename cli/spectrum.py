@@ -23,5 +23,5 @@ def spectrum(source: Source, times: int | None, no_conditions: bool) -> CommandR
     dynlab spectrum model.pt --inputs noise:1.0 --steps 200 --save spectrum.nc
     dynlab spectrum runs/x/*.ckpt --over step
     """
-    system, asked = source.map, source.driven | {"times": times, "conditions": not no_conditions} | source.computing
-    return measured(source, "spectrum", "Linearising", [system], asked)
+    asked = {"times": times, "conditions": not no_conditions} | source.computing
+    return measured(source, "spectrum", "Linearising", [source.map], source.driven | asked)

@@ -29,5 +29,4 @@ def stability(source: Source, integrator: str, times: int) -> CommandResult:
     """
     at_rest = source.matrix is not None and not source.starts
     asked = {"integrator": integrator, "step_size": source.step_size, "times": 1 if at_rest else times}
-    system, driven = source.map, source.driven
-    return measured(source, "stability", "Linearising", [system], driven | asked | source.computing)
+    return measured(source, "stability", "Linearising", [source.map], source.driven | asked | source.computing)

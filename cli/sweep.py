@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 import dynlab
-from dynlab.errors import OWN, UserError, lookup, require_extra
+from dynlab.errors import OWN, UserError, require_extra
 from dynlab.progress import through, working
 
-from . import COMMANDS
-from .analysis import AnalysisCommand, Source
 from .options import FOLDER, NOT_NEGATIVE
 from .output import OWN_ERROR, check_file, echo, print_json
-from .sweep_grid import CHECKPOINT, grid_of
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from dynlab.checkpoints import Checkpoint
-    from dynlab.sweep import Axis, Outcome, Store
+    from dynlab.sweep import Outcome, Store
 
 MOST_SAID = 5  # failures
 AGAIN = "The same line tries them again."
@@ -68,7 +60,6 @@ def sweep(
     dynlab sweep gradient a.pt b.pt --grid inputs=noise:0.5,noise:1.0 --grid seed=0,1,2 --save gradients.zarr
     dynlab sweep fixed-points model.pt --grid seed=0:99:100 --save points.zarr --scheduler tcp://10.0.0.1:8786
     """
-    swept = swept_command(command)
     if data is None and not dry_run:
         raise UserError("--save names the store of all cells, and ends in .zarr. --dry-run needs none.")
     check_file(data, "--save", (".zarr",), overwrite=True)
@@ -77,116 +68,38 @@ def sweep(
     with working("Computing a cell", quiet=quiet):
         from dynlab import sweep as sweeps
 
-        cells, before = grid_of(swept, arguments, grid)
-        compute = functools.partial(cell_dataset, command, list(arguments), before, (dynlab.__version__, os.getcwd()))
+        from . import sweep_grid
+
+        cells, before = sweep_grid.grid_of(command, arguments, grid)
+        said = f"{sweeps.size(cells):,} cells: " + " × ".join(f"{each.name} ({len(each.values):,})" for each in cells)
+        begun = dynlab.__version__, os.getcwd()
+        compute = functools.partial(sweep_grid.cell_dataset, command, list(arguments), before, begun)
         if data is None or dry_run:
-            return _estimate(sweeps.first_trial(compute, cells)[-1], cells, workers, as_json)
+            return _estimate(said, sweeps.first_trial(compute, cells)[-1], sweeps.size(cells), workers, as_json)
         about = {"command": command, "arguments": list(arguments)}
-        store, tried = sweeps.opened(compute, cells, data, about, contents(arguments, cells))
+        store, tried = sweeps.opened(compute, cells, data, about, sweep_grid.contents(arguments, cells))
     left = len(store.pending()) - sum(bool(each.problem) for each in tried)
     with working(f"Sweeping {left:,} cells", quiet=quiet):
         for _ in through(sweeps.run(compute, store, tried, scheduler=scheduler, workers=workers), left):
             pass
-    return _summary(command, store, as_json)
+    return _summary(said, command, store, as_json)
 
 
-def cell_dataset(
-    command: str, arguments: list[str], before: Mapping[str, str], begun: tuple[str, str], values: Mapping[str, Any]
-) -> xr.Dataset:
-    """Return the Dataset of one cell: what the command computes for the arguments of all and the cell's values.
-
-    Parameters
-    ----------
-    command : str
-        Its name.
-    arguments : list of str
-    before : mapping of str to str
-        Words before a value of that name on the command line.
-    begun : tuple of str
-        The version of dynlab that began the sweep, and the working folder, from which names of files are told: a
-        worker takes the same one, if it has it.
-    values : mapping
-        By the name of their axis.
-    """
-    version, folder = begun
-    if version != dynlab.__version__:
-        raise UserError(
-            f"this worker has dynlab {dynlab.__version__}, and the sweep was begun with {version}: install the same."
-        )
-    if os.path.isdir(folder) and os.getcwd() != folder:
-        os.chdir(folder)  # a worker computes one cell at a time
-
-    def read(source: Source) -> Checkpoint:
-        from dynlab import zoo
-
-        path = zoo.locate(str(values.get(CHECKPOINT, source.checkpoints[0])))
-        state = os.stat(path)
-        return _checkpoint(path, (state.st_mtime_ns, state.st_size), **source.reading)
-
-    try:
-        words = [f"{text}{values[name]}" for name, text in before.items()]
-        return swept_command(command).result([*arguments, *words], read).dataset
-    except click.ClickException as error:
-        raise UserError(error.format_message()) from error
-
-
-@functools.lru_cache(maxsize=8)
-def _checkpoint(path: Path, state: tuple[int, int], **reading: Any) -> Checkpoint:
-    """Read a checkpoint once for all cells that a worker computes; `state` changes with the file."""
-    from dynlab.checkpoints import read
-
-    return read(path, **reading)
-
-
-def swept_command(name: str) -> AnalysisCommand:
-    """Return a command that can be swept, or raise."""
-    found = lookup(COMMANDS, name, "command")
-    if isinstance(found, AnalysisCommand) and found.can_sweep:
-        return found
-    raise UserError(
-        f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --save, such as spectrum, "
-        f"gradient or lyapunov."
-    )
-
-
-def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> dict[str, str]:
-    """Return the SHA-256 of each file or Zarr store that a word of the command line or a value of the grid names."""
-    values = [value for each in grid for value in each.values if isinstance(value, str)]
-    words = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
-    paths = [Path(name) for name in dict.fromkeys([*words, *values])]
-    return {str(path): _digest(path) for path in paths if path.is_file() or (path.suffix == ".zarr" and path.is_dir())}
-
-
-def _digest(path: Path) -> str:
-    told = hashlib.sha256()
-    for file in (each for each in (path, *sorted(path.rglob("*"))) if each.is_file()):
-        told.update(str(file).encode("utf-8", "surrogateescape") + file.read_bytes())
-    return told.hexdigest()
-
-
-def _estimate(first: Outcome, grid: list[Axis], workers: int | None, as_json: bool) -> int:
+def _estimate(said: str, first: Outcome, count: int, workers: int | None, as_json: bool) -> int:
     """Print what a sweep would take, of the seconds and the Dataset of one cell."""
-    from dynlab import sweep
-
-    count, each = sweep.size(grid), 0 if first.dataset is None else first.dataset.nbytes
+    each = 0 if first.dataset is None else first.dataset.nbytes
     workers = require_extra("dask.system", "sweep").CPU_COUNT if workers is None else max(1, workers)
     seconds, size = math.ceil(count / workers) * first.seconds, count * each
     if as_json:
         of_one = {"seconds_each": first.seconds, "bytes_each": each}
         print_json({"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": size} | of_one)
     else:
-        echo(f"{_axes(grid)}. A cell takes {first.seconds:.2g} s and {each / 1e6:.2g} MB.")
+        echo(f"{said}. A cell takes {first.seconds:.2g} s and {each / 1e6:.2g} MB.")
         echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {size / 1e6:,.3g} MB at most.")
     return 0
 
 
-def _axes(grid: list[Axis]) -> str:
-    from dynlab import sweep
-
-    return f"{sweep.size(grid):,} cells: " + " × ".join(f"{each.name} ({len(each.values):,})" for each in grid)
-
-
-def _summary(command: str, store: Store, as_json: bool) -> int:
+def _summary(said: str, command: str, store: Store, as_json: bool) -> int:
     """Print what was computed and what failed; return the exit code.
 
     Raises
@@ -194,9 +107,7 @@ def _summary(command: str, store: Store, as_json: bool) -> int:
     UserError
         If every cell fails, and none by a fault of dynlab's own.
     """
-    from dynlab import sweep
-
-    problems = [(sweep.cell(store.grid, index), why) for index, why in store.problems()]
+    problems = store.problems()
     shown = [f"{', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}" for cell, why in problems]
     own = any(why.startswith(OWN) for _, why in problems)
     if len(problems) == store.done.size and not own:
@@ -209,7 +120,7 @@ def _summary(command: str, store: Store, as_json: bool) -> int:
     else:
         again = f", {store.again:,} again since files have changed" if store.again else ""
         before = f", {store.before:,} were before" if store.before else ""
-        echo(f"{_axes(store.grid)}. {done:,} are done{again}{before}, {len(problems):,} failed: {store.path}.")
+        echo(f"{said}. {done:,} are done{again}{before}, {len(problems):,} failed: {store.path}.")
         for line in [*(f"Failed: {each}" for each in shown[:MOST_SAID]), *[AGAIN] * bool(shown)]:
             echo(line)
     if own:

@@ -1,41 +1,44 @@
-"""Axes of a sweep: options of the command that take one value, settings of its system, and checkpoints."""
+"""A sweep's grid and its cells: options that take one value, settings of a system, and checkpoints are its axes."""
 
-from __future__ import annotations
-
+import functools
+import hashlib
 import inspect
-import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
+import xarray as xr
 from click.core import ParameterSource
 
+import dynlab
+from dynlab import checkpoints, zoo
 from dynlab.errors import UserError, entry, lookup
+from dynlab.sweep import MOST_CELLS, Axis
+from dynlab.systems import SYSTEMS
 
-from .analysis import AnalysisCommand
+from . import COMMANDS
+from .analysis import AnalysisCommand, Source
 from .options import OUTPUT
-
-if TYPE_CHECKING:
-    from dynlab.sweep import Axis
 
 CHECKPOINT = "checkpoint"  # the axis of several checkpoints
 OF_ONE = {*OUTPUT, "over"} - {"quiet"}  # options that say what becomes of one Dataset
-MOST_VALUES = 10_000_000
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 RANGE = re.compile(rf"({NUMBER}):({NUMBER}):(log)?(\d+)")
 FORMS = "rho=20:30:5 (5 values), rho=0.1:10:log5 (evenly in the logarithm) or seed=0,1,2"
 
 
-def grid_of(
-    command: AnalysisCommand, arguments: Sequence[str], texts: Sequence[str]
-) -> tuple[list[Axis], dict[str, str]]:
+def grid_of(name: str, arguments: Sequence[str], texts: Sequence[str]) -> tuple[list[Axis], dict[str, str]]:
     """Return the axes of a sweep, and for each but the checkpoints' what stands before a value on the command line.
 
     Parameters
     ----------
-    command : AnalysisCommand
+    name : str
+        The command.
     arguments : sequence of str
         Its checkpoints and options, those of every cell.
     texts : sequence of str
@@ -46,23 +49,21 @@ def grid_of(
     UserError
         For what cannot be swept, with the name that was meant.
     """
-    from dynlab import sweep
-
-    with command.make_context(command.name, [*arguments], resilient_parsing=True) as context:
+    command = swept_command(name)
+    with command.make_context(name, [*arguments], resilient_parsing=True) as context:
         given = context.params
         for option in (each for each in command.params if each.name in OF_ONE):
             if context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
                 raise UserError(f"{option.opts[0]} is of one result, and a sweep has one for each cell: leave it out.")
-    checkpoints = given.get("checkpoints") or ()
-    grid = [sweep.Axis(CHECKPOINT, tuple(checkpoints))] if len(checkpoints) > 1 else []
-    grid += [axis(text) for text in texts]
+    several = tuple(given.get("checkpoints") or ())
+    axes = [axis(text) for text in texts]
+    grid = [Axis(CHECKPOINT, several), *axes] if len(several) > 1 else axes
     if not grid:
         raise UserError("There is nothing to sweep over: add --grid NAME=VALUES, or name several checkpoints.")
-    for name, values in (("Grid", [each.name for each in grid]), ("Checkpoint", checkpoints)):
-        if twice := [each for each in values if values.count(each) > 1]:
-            raise UserError(f"{name} {twice[0]} is named twice: name each once.")
+    names = [each.name for each in axes]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"Grid {twice[0]} is named twice: name each once.")
     before = _before(command, given)
-    names = [each.name for each in grid if each.name != CHECKPOINT]
     return grid, {name: entry(before, name, "grid name") for name in names}
 
 
@@ -70,10 +71,8 @@ def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
     """Return what stands before a value of each name that may be swept."""
     found = {}
     if given.get("factory") and not given.get("checkpoints"):
-        from dynlab.systems import SYSTEMS
-
-        settings = inspect.signature(lookup(SYSTEMS, given["factory"], "system")).parameters
-        found = {name: f"--set={name}=" for name in settings}
+        made = lookup(SYSTEMS, given["factory"], "system")
+        found = {name: f"--set={name}=" for name in inspect.signature(made).parameters}
     for option in command.params:
         single = isinstance(option, click.Option) and not option.is_flag and not option.multiple
         if single and not isinstance(option.type, click.Path) and option.name not in OF_ONE:
@@ -95,37 +94,100 @@ def axis(text: str) -> Axis:
     >>> axis("rho=20:30:3").values, axis("x=0.1:10:log3").values, axis("kind=linear,flow").values
     ((20, 25, 30), (0.1, 1.0, 10.0), ('linear', 'flow'))
     """
-    from dynlab.sweep import Axis
-
-    name, equals, said = text.partition("=")
-    name, said = name.strip().lstrip("-").replace("-", "_"), said.strip()
+    name, _, said = (part.strip() for part in text.partition("="))
     found = RANGE.fullmatch(said)
-    if not equals or not name or not said or (found is None and re.match(rf"{NUMBER}:{NUMBER}", said)):
+    if not name or not said or (found is None and re.match(rf"{NUMBER}:{NUMBER}", said)):
         raise UserError(f"--grid takes NAME=VALUES, such as {FORMS}; got {text!r}.")
-    values = _range(text, *found.groups()) if found else _listed(said)
+    values = _range(text, *found.groups()) if found else _listed(said.split(","))
     if len(set(values)) < len(values):
         raise UserError(f"--grid {text} has a value twice: name each once.")
-    return Axis(name, values)
+    return Axis(name.lstrip("-").replace("-", "_"), values)
 
 
 def _range(text: str, low: str, high: str, log: str | None, count: str) -> tuple[Any, ...]:
-    import numpy as np
-
     first, last, number = float(low), float(high), int(count)
-    if not 2 <= number <= MOST_VALUES or not math.isfinite(first) or not math.isfinite(last):
-        raise UserError(f"--grid {text}: a range has 2 to {MOST_VALUES:,} values between two finite numbers.")
-    if log and (first <= 0 or last <= 0):
-        raise UserError(f"--grid {text}: only positive numbers have a logarithm.")
+    if not 2 <= number <= MOST_CELLS or (log and min(first, last) <= 0):
+        raise UserError(
+            f"--grid {text}: a range has 2 to {MOST_CELLS:,} values, and only positive numbers have a logarithm."
+        )
     values = np.geomspace(first, last, number) if log else np.linspace(first, last, number)
     whole = not log and first.is_integer() and last.is_integer() and (last - first) % (number - 1) == 0
     return tuple(map(round, values.tolist())) if whole else tuple(values.tolist())
 
 
-def _listed(said: str) -> tuple[Any, ...]:
-    words = [word.strip() for word in said.split(",")]
+def _listed(words: Sequence[str]) -> tuple[Any, ...]:
+    """Return whole numbers, numbers, or texts, as all are."""
     for kind in (int, float):
         with suppress(ValueError):
-            values = tuple(map(kind, words))
-            if all(map(math.isfinite, values)):
-                return values
-    return tuple(words)
+            return tuple(map(kind, words))
+    return tuple(word.strip() for word in words)
+
+
+def cell_dataset(
+    command: str, arguments: list[str], before: Mapping[str, str], begun: tuple[str, str], values: Mapping[str, Any]
+) -> xr.Dataset:
+    """Return the Dataset of one cell: what the command computes for the arguments of all and the cell's values.
+
+    Parameters
+    ----------
+    command : str
+        Its name.
+    arguments : list of str
+    before : mapping of str to str
+        Words before a value of that name on the command line.
+    begun : tuple of str
+        The version of dynlab that began the sweep, and the working folder, from which names of files are told: a
+        worker takes the same one, if it has it.
+    values : mapping
+        By the name of their axis.
+    """
+    version, folder = begun
+    if version != dynlab.__version__:
+        raise UserError(
+            f"this worker has dynlab {dynlab.__version__}, and the sweep was begun with {version}: install the same."
+        )
+    if os.path.isdir(folder):
+        os.chdir(folder)  # a worker computes one cell at a time
+
+    def read(source: Source) -> checkpoints.Checkpoint:
+        path = zoo.locate(str(values.get(CHECKPOINT, source.checkpoints[0])))
+        state = os.stat(path)
+        return _checkpoint(path, (state.st_mtime_ns, state.st_size), **source.reading)
+
+    try:
+        words = [f"{text}{values[name]}" for name, text in before.items()]
+        return swept_command(command).result([*arguments, *words], read).dataset
+    except click.ClickException as error:
+        raise UserError(error.format_message()) from error
+
+
+@functools.lru_cache(maxsize=8)
+def _checkpoint(path: Path, state: tuple[int, int], **reading: Any) -> checkpoints.Checkpoint:
+    """Read a checkpoint once for all cells that a worker computes; `state` changes with the file."""
+    return checkpoints.read(path, **reading)
+
+
+def swept_command(name: str) -> AnalysisCommand:
+    """Return a command that can be swept, or raise."""
+    found = lookup(COMMANDS, name, "command")
+    if isinstance(found, AnalysisCommand) and found.writes == "figure" and not found.several:
+        return found
+    raise UserError(
+        f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --save, such as spectrum, "
+        f"gradient or lyapunov."
+    )
+
+
+def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> dict[str, str]:
+    """Return the SHA-256 of each file or Zarr store that a word of the command line or a value of the grid names."""
+    values = [value for each in grid for value in each.values if isinstance(value, str)]
+    words = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
+    paths = [Path(name) for name in dict.fromkeys([*words, *values])]
+    return {str(path): _digest(path) for path in paths if path.is_file() or (path.suffix == ".zarr" and path.is_dir())}
+
+
+def _digest(path: Path) -> str:
+    told = hashlib.sha256()
+    for file in (each for each in (path, *sorted(path.rglob("*"))) if each.is_file()):
+        told.update(str(file).encode("utf-8", "surrogateescape") + file.read_bytes())
+    return told.hexdigest()

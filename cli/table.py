@@ -52,10 +52,8 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
 
     check_file(data, "--save", DATA_SUFFIXES, overwrite=overwrite)
     check_file(output, "--output", (".md",), overwrite=overwrite)
-    if name == "all" and (as_json or data):
-        raise click.UsageError("--json and --save take the numbers of one table: name it in place of `all`.")
-    if name == "all" and recompute:
-        raise click.UsageError("--recompute computes one table again: name it in place of `all`.")
+    if name == "all" and (as_json or data or recompute):
+        raise click.UsageError("--json, --save and --recompute are of one table: name it in place of `all`.")
     names = list(TABLES) if name == "all" else [name]
     with working("Making the tables" if len(names) > 1 else f"Making the table {name}"):
         made = {each: lookup(TABLES | {"all": ""}, each, "table")(recompute=recompute) for each in through(names)}

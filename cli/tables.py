@@ -1,20 +1,16 @@
 """The tables below the verdicts: one row a point, mode, exponent or bound, made of a diagnostic's Dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dynlab import schema
 
 
 def fixed_points(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each point: kind, leading eigenvalue, its time constant, growing directions."""
-    import numpy as np
-    import pandas as pd
-
     values, flow = ds["eigenvalue"].values, _is_flow(ds)
     leading = values.real.max(-1, initial=-np.inf) if flow else np.abs(values).max(-1, initial=0.0)
     rate = leading if flow else np.log(np.where(leading > 0, leading, np.nan))
@@ -46,57 +42,47 @@ def modes(ds: xr.Dataset) -> pd.DataFrame:
 
 def lyapunov(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each exponent, averaged over the samples."""
-    import numpy as np
-    import pandas as pd
-
-    name = "exponent" if "exponent" in ds else "finite_time_exponent"
+    found = ds["exponent"] if "exponent" in ds else ds["finite_time_exponent"]
     with np.errstate(invalid="ignore"):  # of exponents −∞, whose mean is −∞ and whose deviation is not known
-        mean, spread = ds[name].mean("sample").values, ds[name].std("sample").values
-    frame = pd.DataFrame({"exponent": range(1, len(mean) + 1), f"mean ({ds[name].attrs['units']})": mean})
+        mean, spread = found.mean("sample").values, found.std("sample").values
+    frame = pd.DataFrame({"exponent": range(1, len(mean) + 1), f"mean ({found.attrs['units']})": mean})
     return frame.assign(**{"std over samples": spread} if ds.sizes["sample"] > 1 else {})
 
 
 def eigenvalue_bounds(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each bound: what was measured, its error, the margin, and whether the bound holds."""
-    import pandas as pd
-
     columns = ("bound", "limit", "measured", "error", "margin", "outcome", "violations", "compared")
     return pd.DataFrame({name: ds[name].values for name in columns})
 
 
 def basins(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each attractor: its kind, period, and share of the starts with its error."""
-    import pandas as pd
-
-    names = {"kind": "kind", "period": f"period ({'s' if ds['period'].attrs['units'] == 's' else 'steps'})"}
-    names |= {"share": "share", "share_error": "± share"}
-    names |= {} if ds["box_share"].isnull().all() else {"box_share": "share of the box", "box_share_error": "± box"}
-    columns = {title: ds[name].values for name, title in names.items()}
+    period = f"period ({'s' if ds['period'].attrs['units'] == 's' else 'steps'})"
+    names = {"kind": "kind", period: "period", "share": "share", "± share": "share_error"}
+    if not ds["box_share"].isnull().all():
+        names |= {"share of the box": "box_share", "± box": "box_share_error"}
+    columns = {title: ds[name].values for title, name in names.items()}
     return pd.DataFrame({"attractor": range(ds.sizes["attractor"])} | columns)
 
 
 def bifurcation(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each bifurcation in the order of the parameter: its value, kind, and what changes."""
-    import json
-
-    import pandas as pd
-
-    parameter = json.loads(ds.attrs["settings"])["parameter"]
-    names = {"parameter": parameter, "parameter_error": f"± {parameter}", "kind": "kind", "period": "period"}
-    names |= {"change": "stability", "criticality": "criticality"}
-    columns = {title: ds[f"bifurcation_{name}"].values for name, title in names.items()}
+    parameter = schema.settings(ds)["parameter"]
+    names = {parameter: "parameter", f"± {parameter}": "parameter_error", "kind": "kind", "period": "period"}
+    names |= {"stability": "change", "criticality": "criticality"}
+    columns = {title: ds[f"bifurcation_{name}"].values for title, name in names.items()}
     return pd.DataFrame(columns).sort_values(parameter, kind="stable")
 
 
 def _is_flow(ds: xr.Dataset) -> bool:
-    return str(ds["eigenvalue"].attrs["units"]) == "1/s"
+    return str(ds["eigenvalue"].attrs["units"]) == schema.PER_SECOND
 
 
 def _unit(flow: bool) -> str:
     return "s" if flow else "steps"
 
 
-TABLES: dict[str, Callable[[Any], Any]] = {
+TABLES: dict[str, Callable[[xr.Dataset], pd.DataFrame]] = {
     "fixed_points": fixed_points,
     "modes": modes,
     "basins": basins,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +12,7 @@ import click
 
 from dynlab.errors import UserError, entry
 
-from .options import COUNT, FOLDER, Command, Setting, names_in
+from .options import COUNT, FOLDER, Command, names_in, setting
 from .output import echo, print_json
 
 if TYPE_CHECKING:
@@ -104,14 +107,14 @@ SUBJECT = (
     ),
     click.Option(
         ["--set", "config"],
-        type=Setting(),
+        type=setting,
         multiple=True,
         metavar="KEY=VALUE",
         help="A setting of the system: state_size=80.",
     ),
     click.Option(
         ["--task-set", "task_config"],
-        type=Setting(),
+        type=setting,
         multiple=True,
         metavar="KEY=VALUE",
         help="A setting of the task: delay=200.",
@@ -156,12 +159,8 @@ RUN = (
 
 def _setting(name: str, kind: type, text: str) -> click.Option:
     """Return the option of a setting; what is true or false is a flag."""
-    flag = f"--{name.replace('_', '-')}"
-    return (
-        click.Option([flag], is_flag=True, default=None, help=text)
-        if kind is bool
-        else click.Option([flag], type=kind, help=text)
-    )
+    how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
+    return click.Option([f"--{name.replace('_', '-')}"], help=text, **how)
 
 
 @click.command(cls=Command, params=[*SUBJECT, *(_setting(name, *how) for name, how in SETTINGS.items()), *RUN])
@@ -186,20 +185,16 @@ def train(
     dynlab train --system lstm --task digits --set hidden_size=64
     dynlab train --preset har2-ernn-k1 --data-dir DATA
     """
-    import functools
-    import sys
-
     from dynlab import training
 
-    show: dict[str, Any] = {"data_dir": data_dir, "device": device}
-    show |= {"progress": not quiet and sys.stderr.isatty()}
-    show |= {"log": None if quiet or sys.stderr.isatty() else functools.partial(echo, err=True)}
-    writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every}
-    writes |= {"monitor_every": monitor_every} | ({} if log_every is None else {"log_every": log_every})
-    writes |= {"test_every_epoch": True} if test_every_epoch else {}
+    on_terminal = sys.stderr.isatty()
+    show: dict[str, Any] = {"data_dir": data_dir, "device": device, "progress": not quiet and on_terminal}
+    show["log"] = None if quiet or on_terminal else functools.partial(echo, err=True)
+    writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every, "log_every": log_every}
+    writes |= {"monitor_every": monitor_every, "test_every_epoch": test_every_epoch}
+    writes = {name: value for name, value in writes.items() if value}
     if resume:
-        given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
-        if given or any(writes.values()) or output is None:
+        if writes or overwrite or output is None or any(chosen.values()):
             raise UserError("--resume takes only --output, the run's folder; leave the other options out.")
         result = training.resume(output, **show)
     else:
@@ -229,8 +224,6 @@ def run_of(
     **settings: Any,
 ) -> Run:
     """Return the run that the options describe, over that of the preset."""
-    import dataclasses
-
     from dynlab.training import PRESETS, Preset, Run, Settings
 
     base = Preset(system or "", task or "", Settings())
@@ -246,18 +239,14 @@ def run_of(
         changes.setdefault("alpha", Settings.alpha)  # the preset's is its optimizer's own
     if changes.get("schedule", base.settings.schedule) != base.settings.schedule:
         changes.setdefault("halve_every", Settings.halve_every)
-    if not same_system:  # these are the system's own
-        own = ("constrained_lr", "constrained_optimizer", "penalty")
-        changes = {name: getattr(Settings, name) for name in own} | changes
-    if not same_task:  # these are the task's own
-        changes = {"augment": (), "embedding": Settings.embedding, "carry": Settings.carry} | changes
+    own = [] if same_system else ["constrained_lr", "constrained_optimizer", "penalty"]
+    own += [] if same_task else ["augment", "embedding", "carry"]
+    changes = {name: getattr(Settings, name) for name in own} | changes
     task_settings = dict(base.task_settings if same_task else {}) | dict(task_config)
-    if retrain:
-        task_settings["retrain"] = True
     return Run(
         system or base.system,
         task or base.task,
         dataclasses.replace(base.settings, **changes),
         dict(base.config if same_system else {}) | dict(config),
-        task_settings,
+        task_settings | ({"retrain": True} if retrain else {}),
     )

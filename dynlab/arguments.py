@@ -25,7 +25,6 @@ WORDS: dict[object, tuple[str, Any]] = {
     NoneType: ("none", NoneType),
 }
 NOT_OF: dict[object, Any] = {int: bool, float: bool, Sequence: str | Mapping}  # what looks like one, and is none
-LARGEST = 2**63 - 1  # of the whole numbers that torch and numpy count with
 LONGEST_SHOWN = 100  # letters of a value in a sentence
 
 
@@ -71,8 +70,6 @@ def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str,
             said = [each for each in kinds if each is not str or Path not in kinds]
             words = ["numbers"] * is_array + [WORDS[get_origin(each) or each][0] for each in said]
             raise UserError(f"{start}: {key} must be {' or '.join(words)}, got {repr(value)[:LONGEST_SHOWN]}.")
-        if isinstance(value, int) and abs(value) > LARGEST:
-            raise UserError(f"{start}: {key} must be a whole number of at most {LARGEST:,} in size.")
     full = signature.bind(**given)
     full.apply_defaults()
     return dict(full.arguments)

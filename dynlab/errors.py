@@ -36,12 +36,6 @@ def one_line(value: Any) -> str:
     return shown(str(value), kept="")
 
 
-def sentence(text: str) -> str:
-    """Return a message in one line, of a length that can be read."""
-    line, half = one_line(text), LONGEST_MESSAGE // 2
-    return line if len(line) <= LONGEST_MESSAGE else f"{line[:half]} … {line[-half:]}"
-
-
 class UserError(ValueError):
     """Bad usage or bad input: one sentence naming the thing, what was got, what is allowed, and the fix.
 
@@ -49,11 +43,8 @@ class UserError(ValueError):
     """
 
     def __init__(self, told: str) -> None:
-        super().__init__(sentence(told))
-
-
-class Stopped(BaseException):
-    """The program, or this part of it, was told to end. No handler of `Exception` on the way keeps it."""
+        line, half = one_line(told), LONGEST_MESSAGE // 2
+        super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:half]} … {line[-half:]}")
 
 
 def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") -> UserError:

@@ -33,7 +33,7 @@ def write_bytes(path: Path, content: bytes | memoryview, *, overwrite: bool = Tr
         If the file cannot be written, if a folder is in its place, and if it exists and `overwrite` is false.
     """
     with told_of_failure(path):
-        check_replaceable(path, overwrite=overwrite)
+        check_place(path, overwrite=overwrite)
         partial = private_name(path)
         with own(partial, os.unlink):
             with partial.open("xb") as file:
@@ -43,17 +43,31 @@ def write_bytes(path: Path, content: bytes | memoryview, *, overwrite: bool = Tr
             os.replace(partial, path)
 
 
-def check_replaceable(path: Path, *, overwrite: bool) -> None:
-    """Refuse to write where a file is that may not be replaced, or something that is no file.
+def check_place(path: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that is missing, a file that may not be replaced, and what is no file, for .zarr no store.
 
     Raises
     ------
     UserError
     """
+    if not path.parent.is_dir():
+        raise UserError(f"The folder {path.parent} of {path.name} does not exist; create it first.")
     if exists(path) and not overwrite:
-        raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).")
-    if path.exists() and not (path.is_file() or path.is_symlink()):
-        raise UserError(f"{path} is no ordinary file, so it is not replaced: choose another name.")
+        raise UserError(f"{path} exists: add --overwrite (overwrite=True), or choose another name.")
+    is_own = is_store(path) if path.suffix == ".zarr" else path.is_file() or path.is_symlink()
+    if exists(path) and not is_own:
+        kind = "a Zarr store and nothing else" if path.suffix == ".zarr" else "an ordinary file"
+        raise UserError(f"{path} is not {kind}, so it is not replaced: choose another name.")
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether a folder is a Zarr store of format 3 that holds no files of another kind."""
+    inside = (file.relative_to(path) for file in path.rglob("*") if not file.is_dir() or file.is_symlink())
+    return (
+        not path.is_symlink()
+        and (path / "zarr.json").is_file()
+        and all(file.name == "zarr.json" or "c" in file.parts for file in inside)
+    )
 
 
 def check_readable(path: Path) -> int:
@@ -90,10 +104,7 @@ def make_folder(path: Path) -> None:
 
 def exists(path: Path) -> bool:
     """Tell whether something has that name, be it a symbolic link that leads nowhere."""
-    try:
-        return os.path.lexists(path)
-    except (OSError, ValueError):  # no file can have that name
-        return False
+    return os.path.lexists(path)
 
 
 def private_name(path: Path) -> Path:

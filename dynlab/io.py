@@ -45,55 +45,19 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
     """
     path = Path(path)
     suffix = _suffix(path)
-    check_replaceable(path, overwrite=overwrite)
-    if not path.parent.is_dir():
-        raise UserError(f"The folder {path.parent} does not exist; create it first.")
+    files.check_place(path, overwrite=overwrite)
     plain = split_complex(ds)
     if suffix == ".nc":  # in memory first: HDF5 ends the process when the disk is full
         files.write_bytes(path, bytes(plain.to_netcdf(None, engine="h5netcdf")), overwrite=overwrite)
         return path
-    private = files.private_name(path)
-    with files.told_of_failure(path), files.own(private, shutil.rmtree):
+    private, old = files.private_name(path), files.private_name(path)
+    with files.told_of_failure(path), files.own(private, shutil.rmtree), files.own(old, shutil.rmtree):
         plain.to_zarr(private, mode="w-", consolidated=False)
-        put_store(private, path, overwrite=overwrite)
-    return path
-
-
-def put_store(private: Path, path: Path, *, overwrite: bool) -> None:
-    """Move a Zarr store from its private name into place, and remove the one that it replaces."""
-    check_replaceable(path, overwrite=overwrite)
-    old = files.private_name(path)
-    with files.own(old, shutil.rmtree):
+        files.check_place(path, overwrite=overwrite)  # again: writing takes long
         if path.exists():
             os.rename(path, old)
         os.rename(private, path)
-
-
-def check_replaceable(path: Path, *, overwrite: bool) -> None:
-    """Refuse to write where something is that may not be replaced.
-
-    Raises
-    ------
-    UserError
-        If something is there and `overwrite` is false; for ``.zarr`` also if it is no Zarr store.
-    """
-    if path.suffix != ".zarr":
-        files.check_replaceable(path, overwrite=overwrite)
-    elif files.exists(path):
-        if not overwrite:
-            raise UserError(f"{path} exists: choose another name, or add --overwrite (overwrite=True).")
-        if not is_store(path):
-            raise UserError(f"{path} is not a Zarr store and nothing else, so it is not replaced: move it away.")
-
-
-def is_store(path: Path) -> bool:
-    """Tell whether a folder is a Zarr store of format 3 that holds no files of another kind."""
-    inside = (file.relative_to(path) for file in path.rglob("*") if not file.is_dir() or file.is_symlink())
-    return (
-        not path.is_symlink()
-        and (path / "zarr.json").is_file()
-        and all(file.name == "zarr.json" or "c" in file.parts for file in inside)
-    )
+    return path
 
 
 def open(path: str | Path) -> xr.Dataset:

@@ -8,6 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dynlab as dl
+from dynlab.errors import UserError
+from dynlab.words import digits_against, number, unit_after
+
 if TYPE_CHECKING:
     import xarray as xr
     from torch import nn
@@ -100,9 +104,7 @@ def measure_bounds(
     system = _system(network, layer, batch)
     described = ""
     if inputs is None or isinstance(inputs, str):
-        from dynlab.tasks import driving_inputs
-
-        driving = driving_inputs(inputs, system, samples=samples, steps=steps, seed=seed)
+        driving = dl.driving_inputs(inputs, system, samples=samples, steps=steps, seed=seed)
         inputs, described = driving.inputs, driving.description
     return eigenvalue_bounds(system, inputs, seed=seed, inputs_description=described, **bounds)
 
@@ -140,19 +142,12 @@ def describe(one: xr.Dataset) -> str:
 
 
 def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any) -> Map:
-    from dynlab.errors import UserError
-
     if isinstance(network, str | Path):
-        from dynlab import zoo
-
         if batch is not None:
             raise UserError("batch= is what a module is called with, and a checkpoint is none: give inputs=.")
-        return zoo.load(network, layer)
-    from dynlab.checkpoints import from_module
-    from dynlab.systems import Map
-
-    found = from_module(network, layer, batch)
-    if not isinstance(found, Map):
+        return dl.load(network, layer)
+    found = dl.from_module(network, layer, batch)
+    if not isinstance(found, dl.Map):
         raise UserError(
             f"Bounds are held along a map's inputs, and {found.name!r} is a flow: "
             f"take the step dynlab.Euler(flow, step_size)."
@@ -161,10 +156,8 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:
-    from dynlab.words import digits_against, number, unit_after
-
-    side, limit, measured = "≤" if one["is_upper"] else "≥", float(one["limit"]), float(one["measured"])
-    error = float(one["error"])
+    side = "≤" if one["is_upper"] else "≥"
+    limit, measured, error = float(one["limit"]), float(one["measured"]), float(one["error"])
     violations, compared = int(one["violations"]), int(one["compared"])
     noun = COUNTED.get(_text(one, "bound"), "samples")
     count = f" ({violations:,} of {compared:,} {noun})" if violations and compared > 1 else ""
@@ -180,12 +173,10 @@ def _row(one: xr.Dataset) -> tuple[str, ...]:
 
 
 def _where(one: xr.Dataset) -> str:
-    places = [(word, int(one[f"where_{word}"])) for word in ("sample", "step")]
-    said = [f"{word} {number}" for word, number in places if number >= 0]
-    if (mode := int(one["where_mode"])) >= 0 and _text(one, "bound") in COUNTED:
-        said.append(f"eigenvalue no. {mode + 1}")
-    if int(one["where_sample"]) < 0:
-        said.insert(0, "mean of samples")
+    sample, step, mode = (int(one[f"where_{word}"]) for word in ("sample", "step", "mode"))
+    said = [f"sample {sample}" if sample >= 0 else "mean of samples"]
+    said += [f"step {step}"] * (step >= 0)
+    said += [f"eigenvalue no. {mode + 1}"] * (mode >= 0 and _text(one, "bound") in COUNTED)
     return ", ".join(said)
 
 

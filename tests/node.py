@@ -10,23 +10,11 @@ from dynlab.report.page import FOLDER
 
 NODE = shutil.which("node")
 PATIENCE = 300  # seconds
+CHECKER = ("certificate_check", "strict_json", "rejected")  # modules
 
-
-# What the report's worker says of each text of a list, as [whether it holds, the sentence].
-JUDGED = """given.map((text) => {
-  try { return [true, certificate_check.check(strict_json.parsed(text))]; }
-  catch (error) { if (!(error instanceof rejected.Rejected)) throw error; return [false, error.message]; }
-})"""
-
-
-def judged(texts):
-    """What the report's own checker says of each text: whether it holds, and the sentence."""
-    return in_node_of(FOLDER)(JUDGED, texts, "certificate_check", "strict_json", "rejected")
-
-
-# The same of files, byte by byte, with which kind of error it is.
-JUDGED_FILES = """given.map((path) => {
-  try { return ["Correct", certificate_check.check(strict_json.parsed(strict_json.decoded(readFileSync(path))))]; }
+# What the report's worker says of each of a list.
+JUDGED = """given.map((each) => {
+  try { return ["Correct", certificate_check.check(strict_json.parsed(TEXT))]; }
   catch (error) {
     if (!(error instanceof rejected.Rejected)) throw error;
     return [error.constructor.name, error.message];
@@ -34,11 +22,16 @@ JUDGED_FILES = """given.map((path) => {
 })"""
 
 
+def judged(texts):
+    """What the report's own checker says of each text: whether it holds, and the sentence."""
+    found = in_node_of(FOLDER)(JUDGED.replace("TEXT", "each"), texts, *CHECKER)
+    return [[kind == "Correct", said] for kind, said in found]
+
+
 def judged_files(paths):
     """What the report's own checker says of each file: ``Correct``, ``Rejected`` or ``Malformed``, and the sentence."""
-    return in_node_of(FOLDER)(
-        JUDGED_FILES, [str(path) for path in paths], "certificate_check", "strict_json", "rejected"
-    )
+    read = JUDGED.replace("TEXT", "strict_json.decoded(readFileSync(each))")
+    return in_node_of(FOLDER)(read, [str(path) for path in paths], *CHECKER)
 
 
 def in_node_of(folder):

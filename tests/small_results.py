@@ -80,9 +80,10 @@ def first_call(results, name) -> tuple[xr.Dataset, torch.nn.Module, dict[str, to
     return results[name]
 
 
-def panels() -> xr.Dataset:
-    """The eight portraits, which no diagnostic of the table gives."""
-    return phase_panels(steps=10)
+def euler() -> System:
+    """A network that is Euler's step of a flow."""
+    torch.manual_seed(0)
+    return create("antisymmetric", input_size=2, state_size=4, step_size=0.3, gamma=0.1, sigma_w=2.0).double()
 
 
 def learned() -> xr.Dataset:
@@ -90,44 +91,14 @@ def learned() -> xr.Dataset:
     return over_training("spectrum", {step: vanilla() for step in (0, 10, 20)}, inputs(), times=2)
 
 
-def euler() -> System:
-    """A network that is Euler's step of a flow."""
-    torch.manual_seed(0)
-    return create("antisymmetric", input_size=2, state_size=4, step_size=0.3, gamma=0.1, sigma_w=2.0).double()
-
-
-def spectra() -> xr.Dataset:
-    """The spectra of a map and of the flow that it is a step of."""
-    return spectrum(euler(), inputs())
-
-
-def steps() -> xr.Dataset:
-    """What integrators make of a flow with a diffusion."""
-    return stability(euler(), inputs())
-
-
-def visited() -> xr.Dataset:
-    """The exponents of an orbit that nothing drives, with the states that it visits."""
-    return lyapunov(create("henon"), steps=400)
-
-
-def portrait() -> xr.Dataset:
-    """The phase portrait of a planar system."""
-    return first_call({}, "phase_plane")[0]
-
-
+OF_SPECTRA = ("plot_spectral_radius", "plot_eigenvalues_over_time", "plot_flow_spectrum")
+OF_STEPS = ("plot_step_region", "plot_critical_steps", "plot_diffusion_plane", "plot_theory_bounds")
 # What each plot draws that has no diagnostic of its name.
 OTHERS = {
-    "plot_phase_panels": panels,
-    "plot_stability_disc": portrait,
-    "plot_divergence": portrait,
-    "plot_spectral_radius": spectra,
-    "plot_eigenvalues_over_time": spectra,
-    "plot_flow_spectrum": spectra,
-    "plot_attractor": visited,
-    "plot_step_region": steps,
-    "plot_critical_steps": steps,
-    "plot_diffusion_plane": steps,
-    "plot_theory_bounds": steps,
+    **dict.fromkeys(("plot_stability_disc", "plot_divergence"), lambda: first_call({}, "phase_plane")[0]),
+    **dict.fromkeys(OF_SPECTRA, lambda: spectrum(euler(), inputs())),
+    **dict.fromkeys(OF_STEPS, lambda: stability(euler(), inputs())),
+    "plot_phase_panels": lambda: phase_panels(steps=10),
+    "plot_attractor": lambda: lyapunov(create("henon"), steps=400),
     "plot_over_training": learned,
 }

@@ -1,7 +1,5 @@
 """Functions from the values of a cell to its Dataset, which workers import, and whose answers are known."""
 
-import os
-import signal
 import time
 from pathlib import Path
 
@@ -37,14 +35,6 @@ def failing(values, marker):
     """As `line`, but one cell fails, in words of its own, as long as a file is there."""
     if values["x"] == 2 and values["n"] == 3 and Path(marker).exists():
         raise UserError("Two times three is refused.")
-    return line(values)
-
-
-def killed(values, marker):
-    """As `line`, but one cell ends its process the first time, as a machine that is switched off would."""
-    if values["x"] == 2 and values["n"] == 2 and Path(marker).exists():
-        Path(marker).unlink()
-        os.kill(os.getpid(), signal.SIGKILL)
     return line(values)
 
 

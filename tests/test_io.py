@@ -1,13 +1,18 @@
-"""Datasets survive their files to the last bit, and refuse with a sentence."""
+"""Datasets survive their files to the last bit; a file is written whole or not at all, and nothing else is touched."""
 
+import contextlib
 import json
+import resource
+import signal
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from dynlab import io, schema
+from dynlab import checkpoints, create, files, io, schema
 from dynlab.errors import UserError
+
+PRECIOUS = b"precious"
 
 
 @pytest.fixture
@@ -49,35 +54,21 @@ def test_complex_numbers_of_both_precisions_are_opened_and_a_dimension_of_anothe
     xr.testing.assert_identical(io.open(io.save(other, tmp_path / f"other{suffix}")), other)
 
 
-@pytest.mark.parametrize("name, told", [("settings", ""), ("flags", "[1, 2]")])
-def test_a_dataset_of_another_s_is_refused_where_its_facts_are_asked_for(ds, name, told):
-    ds.attrs[name] = told
-    with pytest.raises(UserError, match="that can be read"):
-        io.as_document(ds)
-
-
 def test_the_document_is_strict_json_with_a_reason_for_every_null(ds):
     document = io.as_document(ds)
     text = json.dumps(document, allow_nan=False)
     assert json.loads(text)["variables"]["log_norm"]["values"] == [None, np.pi]
-    assert document["flags"] == {
-        "eigenvalue": "not a finite number",
-        "log_norm": "the product is exactly singular",
-    }
-    assert document["variables"]["eigenvalue"]["dims"][-1] == "part"
+    assert document["flags"] == {"eigenvalue": "not a finite number", "log_norm": "the product is exactly singular"}
     assert document["variables"]["eigenvalue"]["values"][0][0][0][0] is None
 
 
 @pytest.mark.parametrize(
-    "name, content, message",
-    [("a.txt", b"", "ends in .nc or .zarr"), ("missing.nc", None, "no file"), ("b.nc", b"hello", "cannot be read")],
+    "name, message", [("a.txt", "ends in .nc or .zarr"), ("missing.nc", "no file"), ("b.nc", "cannot be read")]
 )
-def test_a_file_that_is_no_dataset_is_refused_in_a_sentence(tmp_path, name, content, message):
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
+def test_a_file_that_is_no_dataset_is_refused_in_a_sentence(tmp_path, name, message):
+    (tmp_path / "b.nc").write_bytes(b"hello")
     with pytest.raises(UserError, match=message):
-        io.open(path)
+        io.open(tmp_path / name)
 
 
 def test_a_store_that_names_a_pickle_is_not_unpickled(tmp_path):
@@ -91,3 +82,63 @@ def test_a_store_that_names_a_pickle_is_not_unpickled(tmp_path):
     with pytest.raises(UserError, match=r"a\.zarr cannot be read as a Zarr store"):
         io.open(tmp_path / "a.zarr")
     assert not mark.exists()
+
+
+def test_a_link_in_the_way_is_never_written_through_and_nothing_replaced_without_leave(tmp_path):
+    victim, path = tmp_path / "victim", tmp_path / "result.nc"
+    victim.write_bytes(PRECIOUS)
+    path.symlink_to(victim)
+    with pytest.raises(UserError, match="exists"):
+        files.write_text(path, "new", overwrite=False)
+    io.save(xr.Dataset(), path, overwrite=True)
+    assert victim.read_bytes() == PRECIOUS
+    assert not path.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "nul\0"])
+def test_a_name_that_cannot_be_is_refused_in_a_sentence(tmp_path, name):
+    with pytest.raises(UserError, match="could not be written"):
+        files.write_text(tmp_path / name, "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def notes_in_a_store(path):
+    io.save(xr.Dataset({"a": ("x", np.arange(3.0))}), path)
+    (path / "a" / "notes.txt").write_bytes(PRECIOUS)
+
+
+def link_to_a_store(path):
+    io.save(xr.Dataset(), path.with_name("real.zarr"))
+    path.symlink_to(path.with_name("real.zarr"))
+
+
+@pytest.mark.parametrize("make", [notes_in_a_store, link_to_a_store, lambda path: path.write_bytes(PRECIOUS)])
+def test_what_is_not_a_store_and_nothing_else_is_never_replaced(tmp_path, make):
+    path = tmp_path / "x.zarr"
+    make(path)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    with pytest.raises(UserError, match="not replaced"):
+        io.save(xr.Dataset(), path, overwrite=True)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+
+
+@contextlib.contextmanager
+def full_disk():
+    """No file can grow beyond a few bytes, nor can what pytest writes to while this holds."""
+    kept, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40, kept[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+@pytest.mark.parametrize("name", ["x.nc", "x.zarr", "x.pt"])
+def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path, name):
+    path, network = tmp_path / name, create("vanilla", input_size=1, state_size=2)
+    ds = xr.Dataset({"a": ("x", np.arange(99.0))})
+    write = checkpoints.save_checkpoint if path.suffix == ".pt" else io.save
+    with full_disk(), pytest.raises(UserError, match=r"could not be written \(File too large"):
+        write(network if write is not io.save else ds, path)
+    assert list(tmp_path.iterdir()) == []

@@ -3,17 +3,14 @@
 import io
 import time
 
-import pytest
-
 from dynlab import progress
 
 
 def test_a_line_comes_before_the_work_and_none_where_that_is_asked(capsys):
     with progress.working("Linearising"):
         assert capsys.readouterr().err == "Linearising …\n"
-    with pytest.raises(ZeroDivisionError), progress.working("Reading", quiet=True):
-        raise ZeroDivisionError
-    assert capsys.readouterr().err == ""
+    with progress.working("Reading", quiet=True):
+        assert capsys.readouterr().err == ""
     assert list(progress.through(iter("abc"))) == list(progress.through("abc")) == ["a", "b", "c"]
 
 

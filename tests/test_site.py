@@ -4,8 +4,6 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
-
 import dynlab
 from dynlab.cli import COMMANDS
 from dynlab.errors import lookup
@@ -24,11 +22,11 @@ def outside_code(text):
     return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_relative_links_lead_to_files(page):
+def test_relative_links_lead_to_files():
     generated = {ROOT / "docs" / "generated" / f"{name}.md" for name in CONF["PAGES"]}
-    links = [(page.parent / link).resolve() for link in LINK.findall(outside_code(page.read_text(encoding="utf-8")))]
-    assert [str(link) for link in links if not link.exists() and link not in generated] == []
+    texts = {page: outside_code(page.read_text(encoding="utf-8")) for page in PAGES}
+    links = [(page.name, (page.parent / link).resolve()) for page in PAGES for link in LINK.findall(texts[page])]
+    assert [(page, link) for page, link in links if not link.exists() and link not in generated] == []
 
 
 def test_every_page_is_in_the_index():
@@ -37,28 +35,20 @@ def test_every_page_is_in_the_index():
     assert {f"generated/{name}" for name in CONF["PAGES"]} <= set(listed)
 
 
-def test_the_command_reference_has_every_command():
+def test_the_reference_has_every_command_and_every_public_name_once():
     page = CONF["commands"]()
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == list(COMMANDS)
     assert page.count("Usage: dynlab ") == len(COMMANDS)
-
-
-def test_the_reference_has_every_public_name_once():
     assert sorted(re.findall(r"^### dl\.(\w+)$", CONF["reference"](), re.MULTILINE)) == dynlab.__all__
 
 
-@pytest.mark.parametrize("page", SAYING, ids=lambda page: page.name)
-def test_commands_in_the_text_have_their_options(page):
+def test_commands_in_the_text_have_their_options():
     """The options of `dynlab sweep COMMAND` are the other command's too."""
-    found = [
-        (name, re.findall(r"--[a-z][\w-]*", rest)) for name, rest in CALL.findall(page.read_text(encoding="utf-8"))
-    ]
-    wrong = [(name, option) for name, options in found for option in options or [None] if not known(name, option)]
-    assert wrong == []
-
-
-def known(name, option):
-    if name not in COMMANDS:
-        return False
-    options = {text for one in lookup(COMMANDS, name, "command").params for text in (*one.opts, *one.secondary_opts)}
-    return option in options | {None, "--help"} or name == "sweep"
+    options = {"sweep": None}
+    for name in COMMANDS.keys() - options.keys():
+        params = lookup(COMMANDS, name, "command").params
+        options[name] = {"--help", *(text for one in params for text in (*one.opts, *one.secondary_opts))}
+    for page in SAYING:
+        for name, rest in CALL.findall(page.read_text(encoding="utf-8")):
+            assert name in options, page
+            assert options[name] is None or set(re.findall(r"--[a-z][\w-]*", rest)) <= options[name], (page, name)

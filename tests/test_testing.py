@@ -1,4 +1,9 @@
-"""`dynlab.testing`: an assertion that passes, fails with a table, and leaves the user's module alone."""
+"""`dynlab.testing`: an assertion that passes, fails with a table and leaves the module alone; and its fixture."""
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -10,6 +15,17 @@ from dynlab import testing
 from dynlab.errors import UserError
 
 BOUNDS = {"max_modulus": 1.5, "max_log_gradient": 20.0, "max_exponent": 0.0}
+
+
+SUITE = """
+import dynlab as dl, numpy as np
+
+def test_keeps(eigenvalue_bounds):
+    eigenvalue_bounds(dl.from_function(lambda h, x: 0.5 * h, state_size=2), np.zeros((5, 0)), max_modulus=1.5)
+
+def test_explodes(eigenvalue_bounds):
+    eigenvalue_bounds(dl.from_function(lambda h, x: 2.0 * h, state_size=2), np.zeros((5, 0)), max_modulus=1.5)
+"""
 
 
 def rnn(gain=1.0):
@@ -28,12 +44,6 @@ def test_a_network_that_explodes_fails_with_the_table():
     ds = testing.measure_bounds(rnn(gain=8.0), "noise:0.1", **BOUNDS)
     assert f"{float(ds['measured'][0]):.6g}" in row
     assert "violated (" in row
-
-
-def test_the_number_is_told_from_the_bound():
-    network = dl.from_function(lambda h, x: 0.500000000125 * h, state_size=1)
-    found = testing.table(testing.measure_bounds(network, np.zeros((5, 0)), max_modulus=0.5))
-    assert found.splitlines()[2].split("  ")[:2] == ["max_modulus ≤ 0.5", "0.5000000001"]
 
 
 def test_a_larger_module_is_driven_by_the_real_inputs_of_its_layer_and_not_changed():
@@ -61,7 +71,7 @@ def test_every_kind_of_network_gives_the_same_numbers(tmp_path):
     model = rnn()
     torch.save(model.state_dict(), tmp_path / "rnn.pt")
     inputs = np.random.default_rng(0).standard_normal((2, 9, 3))
-    networks = [model, dl.from_module(model), tmp_path / "rnn.pt", str(tmp_path / "rnn.pt")]
+    networks = [model, dl.from_module(model), str(tmp_path / "rnn.pt")]
     found = [float(testing.assert_eigenvalue_bounds(each, inputs, max_modulus=2)["measured"][0]) for each in networks]
     assert len(set(found)) == 1
 
@@ -78,5 +88,19 @@ def test_at_the_bound_passes_unless_strict_and_undecided_fails():
 def test_bad_arguments_are_no_assertion():
     with pytest.raises(UserError, match="No bound is set"):
         testing.assert_eigenvalue_bounds(rnn(), "noise:1.0")
-    with pytest.raises(UserError, match="give inputs="):
-        testing.assert_eigenvalue_bounds("rnn-har2", batch=torch.zeros(1), max_modulus=1.0)
+
+
+def test_one_passes_one_fails_with_the_table_and_both_are_in_pytests_own_report(tmp_path):
+    (tmp_path / "test_network.py").write_text(SUITE)
+    installed = any(point.value == "dynlab.pytest_plugin" for point in entry_points(group="pytest11"))
+    plugin = [] if installed else ["-p", "dynlab.pytest_plugin"]
+    options = ["-p", "no:cacheprovider", "--junitxml=report.xml", "-W", "error"]
+    command = [sys.executable, "-m", "pytest", *plugin, *options]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "1 failed, 1 passed" in run.stdout, run.stdout + run.stderr
+    assert "max_modulus ≤ 1.5" in run.stdout
+    assert "violated (" in run.stdout
+    tree = ElementTree.parse(tmp_path / "report.xml")
+    found = {each.get("name"): float(each.get("value")) for each in tree.iter("property")}
+    moduli = {"keeps": 0.5, "explodes": 2.0}
+    assert found == {f"test_network.py::test_{name} max_modulus": modulus for name, modulus in moduli.items()}

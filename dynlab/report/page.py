@@ -98,7 +98,7 @@ def mathematics(text: str) -> Markup:
 def _shown(part: Part) -> dict[str, Any]:
     """What the template reads of a part."""
     ds = part.dataset
-    verdict = ds.attrs.get("verdict", "")
+    verdict = part.verdict
     return {
         "network": part.network,
         "section": part.section,

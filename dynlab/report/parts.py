@@ -65,6 +65,11 @@ class Part:
     problem: str = ""
     certificates: list[Path] = field(default_factory=list)
 
+    @property
+    def verdict(self) -> str:
+        """Return the verdict, empty where it failed."""
+        return str(self.dataset.attrs.get("verdict", ""))
+
 
 @dataclass(frozen=True)
 class Left:

@@ -1,6 +1,6 @@
 """Sweeps: a function that gives a Dataset, over a grid of its arguments, computed by many processes into one store."""
 
-import math
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -13,9 +13,9 @@ import xarray as xr
 
 from dynlab import files
 from dynlab.errors import OWN, UserError, in_words, require_extra
-from dynlab.sweep.store import Axis, Index, Outcome, Store, Value
+from dynlab.sweep.store import Axis, Index, Outcome, Store, Value, cell, size
 
-__all__ = ["Axis", "Outcome", "Store", "cell", "first_trial", "opened", "run", "size"]
+__all__ = ["Axis", "Outcome", "Store", "first_trial", "opened", "run", "size"]
 
 Compute = Callable[[Mapping[str, Value]], xr.Dataset]  # from the values of a cell to its Dataset
 Cells = list[tuple[Index, dict[str, Value]]]
@@ -25,16 +25,6 @@ WARM = 1.0  # seconds: what takes less the first time is timed again, without th
 TASK_SECONDS, MOST_IN_TASK = 1.0, 1000  # about how long a task takes, and how many cells it has at most
 WINDOW = 3  # tasks that are handed out for each processor
 REACHED = 10.0  # seconds in which a scheduler answers
-
-
-def size(grid: Sequence[Axis]) -> int:
-    """Return how many cells there are."""
-    return math.prod(len(each.values) for each in grid)
-
-
-def cell(grid: Sequence[Axis], index: Index) -> dict[str, Value]:
-    """Return the values of the cell at that place of the grid, by the name of their axis."""
-    return {each.name: each.values[place] for each, place in zip(grid, index, strict=True)}
 
 
 def first_trial(compute: Compute, grid: Sequence[Axis]) -> list[Outcome]:
@@ -59,13 +49,11 @@ def first_trial(compute: Compute, grid: Sequence[Axis]) -> list[Outcome]:
 def _tried(compute: Compute, grid: Sequence[Axis], indices: np.ndarray) -> list[Outcome]:
     """Compute the first of the cells at `indices`, shape (cell, axis); if it fails, the last, then the middle one."""
     tried: list[Outcome] = []
-    for place in dict.fromkeys((0, len(indices) - 1, len(indices) // 2)):
+    for place in dict.fromkeys((0, len(indices) - 1, len(indices) // 2)) if len(indices) else ():
         cells = _cells(grid, indices[place : place + 1])
         tried += _outcomes(compute, cells)
         if tried[-1].dataset is not None:
-            if tried[-1].seconds < WARM:  # once more, without the loading of libraries
-                tried[-1:] = _outcomes(compute, cells)
-            break
+            return tried if tried[-1].seconds > WARM else tried[:-1] + _outcomes(compute, cells)
     return tried
 
 
@@ -96,7 +84,7 @@ def opened(
     """
     if files.exists(path):
         store = Store(path, grid, about, read or {})
-        tried = _tried(compute, grid, store.pending()) if len(store.pending()) else []
+        tried = _tried(compute, grid, store.pending())
     else:
         tried = first_trial(compute, grid)
         store = Store.create(path, grid, about, read or {}, tried[-1].dataset or xr.Dataset())
@@ -135,27 +123,14 @@ def run(
     left = store.done != 1
     for each in tried:
         left[each.index] = False
-    indices = np.argwhere(left)
-    seconds = tried[-1].seconds if tried else 0.0
-    if not len(indices) or (workers == 0 and scheduler is None):
-        tasks = _tasks(store.grid, indices, seconds, 1)
-        yield from _written(store, (_outcomes(compute, one) for one in tasks))
-        return
-    distributed = require_extra("distributed", "sweep")
-    try:
-        cluster = nullcontext(scheduler) if scheduler else _processes(distributed, workers)
-        with cluster as where, distributed.Client(where, timeout=REACHED, set_as_default=False) as client:
-            client.wait_for_workers(1)
-            threads = max(1, sum(client.nthreads().values()))
-            tasks = _tasks(store.grid, indices, seconds, threads)
-            yield from _written(store, _computed(distributed, client, compute, tasks, WINDOW * threads))
-    except (OSError, ValueError, TimeoutError, distributed.client.FutureCancelledError) as error:
-        if scheduler is None:
-            raise
-        raise UserError(
-            f"The scheduler {scheduler} cannot be reached ({error}): check its address, such as tcp://10.0.0.1:8786, "
-            f"start it, and give the command again, which goes on with what is not done."
-        ) from error
+    tasks = functools.partial(_tasks, store.grid, np.argwhere(left), tried[-1].seconds if tried else 0.0)
+    if not left.any() or (workers == 0 and scheduler is None):
+        found: Iterator[list[Outcome]] = (_outcomes(compute, cells) for cells in tasks(1))
+    else:
+        found = _by_workers(compute, tasks, scheduler, workers)
+    for outcomes in found:
+        store.write(outcomes)
+        yield from outcomes
 
 
 def _cells(grid: Sequence[Axis], indices: np.ndarray) -> Cells:
@@ -166,8 +141,7 @@ def _tasks(grid: Sequence[Axis], indices: np.ndarray, seconds: float, threads: i
     """Yield the cells in parts that take about a second, and several for each thread."""
     by_time = TASK_SECONDS / max(seconds, TASK_SECONDS / MOST_IN_TASK)
     most = max(1, int(min(by_time, len(indices) / (8 * threads))))
-    for start in range(0, len(indices), most):
-        yield _cells(grid, indices[start : start + most])
+    yield from (_cells(grid, indices[start : start + most]) for start in range(0, len(indices), most))
 
 
 def _outcomes(compute: Compute, cells: Cells) -> list[Outcome]:
@@ -182,21 +156,31 @@ def _outcomes(compute: Compute, cells: Cells) -> list[Outcome]:
     return found
 
 
-def _written(store: Store, found: Iterator[list[Outcome]]) -> Iterator[Outcome]:
-    for each in found:
-        store.write(each)
-        yield from each
-
-
-def _processes(distributed: Any, workers: int | None) -> Any:
-    """Start workers on this machine, of one thread each."""
-    return distributed.LocalCluster(
-        n_workers=workers,  # None: one for each core
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",  # a free port: with None it is 8787 for every sweep of this machine
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=50,
-    )
+def _by_workers(
+    compute: Compute, tasks: Callable[[int], Iterator[Cells]], scheduler: str | None, workers: int | None
+) -> Iterator[list[Outcome]]:
+    """Yield what came of the tasks that have ended meanwhile, on a scheduler's workers or on those of this machine."""
+    distributed = require_extra("distributed", "sweep")
+    here = {
+        "n_workers": workers,  # None: one for each core
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",  # a free port: with None it is 8787 for every sweep of this machine
+        "scheduler_kwargs": {"dashboard": False},
+        "silence_logs": 50,
+    }
+    try:
+        cluster = nullcontext(scheduler) if scheduler else distributed.LocalCluster(**here)
+        with cluster as where, distributed.Client(where, timeout=REACHED, set_as_default=False) as client:
+            client.wait_for_workers(1)
+            threads = max(1, sum(client.nthreads().values()))
+            yield from _computed(distributed, client, compute, tasks(threads), WINDOW * threads)
+    except (OSError, ValueError, TimeoutError, distributed.client.FutureCancelledError) as error:
+        if scheduler is None:
+            raise
+        raise UserError(
+            f"The scheduler {scheduler} cannot be reached ({error}): check its address, such as tcp://10.0.0.1:8786, "
+            f"start it, and give the command again, which goes on with what is not done."
+        ) from error
 
 
 def _computed(

@@ -49,6 +49,16 @@ class Outcome:
     seconds: float = 0.0
 
 
+def size(grid: Sequence[Axis]) -> int:
+    """Return how many cells there are."""
+    return math.prod(len(each.values) for each in grid)
+
+
+def cell(grid: Sequence[Axis], index: Index) -> dict[str, Value]:
+    """Return the values of the cell at that place of the grid, by the name of their axis."""
+    return {each.name: each.values[place] for each, place in zip(grid, index, strict=True)}
+
+
 class Store:
     """A sweep's Zarr store, opened to be written; one process at a time has it.
 
@@ -115,11 +125,10 @@ class Store:
         dims = [f"grid_{each.name}" if each.name in taken else each.name for each in grid]
         shape = [len(each.values) for each in grid]
         said = json.dumps(_described(grid, about) | {"dims": dims, "files": dict(read)})
-        words = {"long_name": "why the cell failed", "units": schema.ONE}
         empty = xr.Dataset(
             {
                 DONE: schema.variable(dims, np.zeros(shape, np.int8), "1 where the cell is done"),
-                PROBLEM: xr.Variable(dims, np.full(shape, "", object), words),
+                PROBLEM: schema.variable(dims, np.full(shape, "", object), "why the cell failed"),
             },
             {dim: (dim, np.array(one.values), {"long_name": one.name}) for dim, one in zip(dims, grid, strict=True)},
             {"dynlab_version": dynlab.__version__, SWEEP: said, "created": schema.created()},
@@ -134,10 +143,11 @@ class Store:
         """Return the places of the cells that are not done, failed ones among them, shape (cell, axis)."""
         return np.argwhere(self.done != 1)
 
-    def problems(self) -> list[tuple[Index, str]]:
-        """Return the cells that failed, and why."""
+    def problems(self) -> list[tuple[dict[str, Value], str]]:
+        """Return the values of the cells that failed, and why."""
         said = self._arrays[PROBLEM][...]
-        return [(tuple(place), str(said[tuple(place)])) for place in np.argwhere(said != "").tolist()]
+        places = map(tuple, np.argwhere(said != "").tolist())
+        return [(cell(self.grid, place), str(said[place])) for place in places]
 
     def write(self, found: Sequence[Outcome]) -> None:
         """Write the variables of some cells, why others failed, and then which are done.
@@ -152,10 +162,11 @@ class Store:
         try:
             for each in found:
                 try:
-                    for name, variable in self._variables(each.dataset).items():
-                        laid.setdefault(name, {})[each.index] = variable
+                    variables = self._variables(xr.Dataset() if each.dataset is None else each.dataset)
                 except UserError as error:
-                    problems[each.index] = str(error)
+                    problems[each.index], variables = str(error), {}
+                for name, variable in variables.items():
+                    laid.setdefault(name, {})[each.index] = variable
             laid[PROBLEM] = {index: xr.Variable((), text) for index, text in problems.items()}
             laid[DONE] = {index: xr.Variable((), np.int8(not text)) for index, text in problems.items()}
             sizes = self._lengthen([one.sizes for cells in laid.values() for one in cells.values()])
@@ -168,30 +179,28 @@ class Store:
                 f"in it stays. Make room or mend what is wrong, and the same line goes on with it."
             ) from error
 
-    def _variables(self, ds: xr.Dataset | None) -> dict[str, xr.Variable]:
+    def _variables(self, ds: xr.Dataset) -> dict[str, xr.Variable]:
         """Return what is written for a cell: its variables, and those of its coordinates that others do not share."""
-        plain = xr.Dataset() if ds is None else split_complex(ds)
-        texts = [name for name in TEXTS if name in plain.attrs]
-        found = {name: schema.variable((), str(plain.attrs[name]), f"{name} of the cell") for name in texts}
-        for key, variable in plain.variables.items():
-            name = str(key)
-            if name in plain.indexes:
-                if self._shared(name, variable):
-                    continue
-                name = OWN_COORDINATE.format(name)
-            if name in self._arrays:
-                array, dims = self._arrays[name], (*self._dims, *variable.dims)
-                if _dims(array) != dims or array.attrs.get("units") != variable.attrs.get("units"):
-                    raise UserError(f"its variable {name} has other dimensions or units than that of the cells before.")
-            found[name] = variable if variable.dtype.kind in "fOUT" else variable.astype(float)
+        texts = {name: str(text) for name, text in ds.attrs.items() if name in TEXTS}
+        found = {name: schema.variable((), text, f"{name} of the cell") for name, text in texts.items()}
+        plain = split_complex(ds)
+        for name, variable in ((str(key), each) for key, each in plain.variables.items()):
+            is_coordinate = name in plain.indexes
+            if is_coordinate and self._shared(name, variable):
+                continue
+            key = OWN_COORDINATE.format(name) if is_coordinate else name
+            if (array := self._arrays.get(key)) is not None:
+                alike = array.attrs.get("units") == variable.attrs.get("units")
+                if not alike or _dims(array) != (*self._dims, *variable.dims):
+                    raise UserError(f"its variable {key} has other dimensions or units than that of the cells before.")
+            found[key] = variable if variable.dtype.kind in "fOUT" else variable.astype(float)
         return found
 
     def _shared(self, name: str, variable: xr.Variable) -> bool:
         """Tell whether the store's coordinate is the cell's too, as far as both go; the longer one is kept."""
         given = variable.values
         stored = self._coordinates.get(name, given[:0])
-        both = min(stored.size, given.size)
-        if not np.array_equal(stored[:both], given[:both]):
+        if not np.array_equal(stored[: given.size], given[: stored.size]):
             return False
         if name not in self._arrays:
             self._create(name, variable, (name,), variable.shape, variable.shape)

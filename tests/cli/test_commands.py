@@ -109,20 +109,19 @@ def test_a_decay_time_is_minus_one_over_the_logarithm(capsys):
     np.testing.assert_allclose(pd.read_csv("t.csv")["τ (steps)"], [1 / np.log(2), 1 / np.log(4)])
 
 
-def test_explore_opens_with_what_its_options_say(folder, capsys):
-    assert run(["explore", "--matrix", "0,1;-1,0", "--step-size", "0.05", "-o", "class.html", "--quiet"]) == 0
-    assert "0.05" in (folder / "class.html").read_text(encoding="utf-8")
+def test_explore_writes_the_page_of_a_network(folder, capsys):
     assert run(["explore", "gru.pt", *DRIVEN.split(), "--quiet"]) == 0
-    (page,) = (folder / "figures").glob("*.html")
-    assert page.stat().st_size > 100_000
+    assert '"name":"' in (folder / f"figures/explore-{folder.name}-gru.html").read_text(encoding="utf-8")
 
 
-def test_lists(capsys, printed_json):
-    known_of = {"systems": "lorenz", "tasks": "copying", "zoo": "gru-flipflop", "presets": "har2-ernn-k1"}
-    for what, known in known_of.items():
-        assert run(["list", what]) == 0
-        assert known in capsys.readouterr().out
-        assert known in [entry["name"] for entry in printed_json(["list", what, "--json"])]
+@pytest.mark.parametrize(
+    "what, known",
+    [("systems", "lorenz"), ("tasks", "copying"), ("zoo", "gru-flipflop"), ("presets", "har2-ernn-k1")],
+)
+def test_lists(what, known, capsys, printed_json):
+    assert run(["list", what]) == 0
+    assert known in capsys.readouterr().out
+    assert known in [entry["name"] for entry in printed_json(["list", what, "--json"])]
 
 
 def test_inspect_lists_the_names_that_layer_takes(capsys, printed_json, monkeypatch):
@@ -139,9 +138,7 @@ def test_inspect_lists_the_names_that_layer_takes(capsys, printed_json, monkeypa
     ]
     monkeypatch.setenv("COLUMNS", "60")
     assert run(["inspect", "a.pt"]) == 0
-    out = capsys.readouterr().out
-    assert "encoder:1r" in out
-    assert "epoch=12" in out
+    assert re.search("encoder:1r.*epoch=12", capsys.readouterr().out, re.DOTALL)
 
 
 def test_typed_equations_are_taken_by_every_command(capsys):

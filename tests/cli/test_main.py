@@ -1,9 +1,8 @@
 """The entry point: help, exit codes, and what is imported."""
 
-import signal
+import re
 import subprocess
 import sys
-import time
 
 import click
 import pytest
@@ -22,25 +21,10 @@ def test_help_groups_every_command_by_what_one_wants(capsys):
     assert not any(f"\n  {name} " in out for name in HIDDEN)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_has_its_own_options_first(name, capsys):
-    assert run([name, "--help"]) == 0
-    out = capsys.readouterr().out
-    sections = [line[:-1] for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    order = ["Options", "What to analyse", "What drives it", "Computing", "Output"]
-    assert sections == [each for each in order if each in sections]
-    assert "CKPT]\n" not in out.partition("Options:")[2]
-
-
-def test_one_name_has_one_meaning():
-    """An option of several commands takes the same kind of value everywhere."""
-    kinds = {}
-    for name in COMMANDS:
-        for param in lookup(COMMANDS, name, "command").params:
-            for option in param.opts if isinstance(param, click.Option) else ():
-                kinds.setdefault(option, set()).add((type(param.type).__name__, param.is_flag))
-    several = {option for option, found in kinds.items() if len({kind for kind, _ in found}) > 1}
-    assert several <= {"--at-step", "--transient", "--loss", "--grid", "--seed", "--box"}
+def test_help_of_a_command_has_its_own_options_first(capsys):
+    assert run(["basins", "--help"]) == 0
+    sections = re.findall(r"^(\w.*):$", capsys.readouterr().out, re.MULTILINE)
+    assert sections == ["Options", "What to analyse", "What drives it", "Computing", "Output"]
 
 
 def test_every_diagnostic_is_a_command_or_a_line_that_there_is():
@@ -70,26 +54,21 @@ def test_every_end_has_its_exit_code(error, code, said, monkeypatch, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_a_signal_to_terminate_ends_with_143(folder):
+def test_a_signal_to_terminate_ends_with_143():
     code = (
-        "import time, click; from dynlab.cli import main\n"
-        "slow = click.command('phase')(lambda: (print('on', flush=True), time.sleep(60)))\n"
-        "main.group.get_command = lambda ctx, name: slow\n"
+        "import click, os, signal; from dynlab.cli import main\n"
+        "end = click.command('phase')(lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
+        "main.group.get_command = lambda ctx, name: end\n"
         "main.main(['phase'])"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "on\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 143
-    process.stdout.close()
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 143
 
 
 def test_version_and_help_import_nothing_heavy():
     code = (
-        "import sys; from dynlab.cli.main import run; run(sys.argv[1:]);"
+        "import sys; from dynlab.cli.main import run\n"
+        "for words in (['--version'], ['--help'], ['phase', '--matrix', 'nosuch']): run(words)\n"
         "print(sorted({'torch', 'xarray', 'matplotlib', 'scipy', 'numba'} & set(sys.modules)))"
     )
-    for words in (["--version"], ["--help"], ["phase", "--matrix", "nosuch"]):
-        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-        assert done.stdout.splitlines()[-1] == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

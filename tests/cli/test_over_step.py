@@ -1,7 +1,5 @@
 """``--over step``: every checkpoint command over a run; the same inputs for all."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -9,9 +7,7 @@ from torch import nn
 
 import dynlab as dl
 from dynlab import io, schema
-from dynlab.checkpoints import document, write
 from dynlab.cli.main import run
-from dynlab.systems import create
 
 STEPS = [0, 40, 100]
 
@@ -31,46 +27,21 @@ def save(path, model, step):
 
 
 DRIVEN = ["--inputs", "noise:0.5", "--samples", "3", "--steps", "30"]
-NOISE = DRIVEN[:4]  # of commands whose own --steps means something else
-SEARCH = ["--starts", "8"]
-# Arguments after the checkpoints, and the kind of network in the folder.
-COMMANDS = {
-    "fixed points": (["fixed-points", *SEARCH, *DRIVEN], "gru"),
-    "ernn-convergence": (["ernn-convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
-    "bifurcation": (
-        ["bifurcation", "--parameter", "weight_hh*", "--from", "0.9", "--to", "1.0", "--values", "0", *SEARCH],
-        "gru",
-    ),
-}
+FILES = [f"run/epoch-{step}.ckpt" for step in (40, 100, 0)]  # not in the order of their steps
 
 
-def run_of(kind, folder):
-    """The checkpoints' names, not in the order of their steps."""
-    if kind == "gru":
-        return [f"run/epoch-{step}.ckpt" for step in (40, 100, 0)]
-    for step in STEPS:
-        torch.manual_seed(step)
-        system = create(kind, input_size=3, state_size=5, length=10, rank=None, activation="tanh")
-        write(folder / "run" / f"{kind}-{step}.pt", document(system))
-    return [f"run/{kind}-{step}.pt" for step in (40, 100, 0)]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_step_is_what_the_command_gives_for_that_checkpoint(name, folder, capsys):
-    (command, *options), kind = COMMANDS[name]
-    files = run_of(kind, folder)
-    assert run([command, *files, "--over", "step", *options, "--save", "run.nc"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("Over 3 checkpoints, steps 0 to 100, ")
-    assert ("Inputs: 3 sequences of white noise" in said.err) == ("--samples" in options)
-    assert [path.name for path in (folder / "figures").iterdir()] == [f"{command}-run-over-step.png"]
+def test_each_step_is_what_the_command_gives_for_that_checkpoint(folder, capsys):
+    options = ["--starts", "8", *DRIVEN]
+    assert run(["fixed-points", *FILES, "--over", "step", *options, "--save", "run.nc"]) == 0
+    assert capsys.readouterr().out.startswith("Over 3 checkpoints, steps 0 to 100, ")
+    assert [path.name for path in (folder / "figures").iterdir()] == ["fixed-points-run-over-step.png"]
     ds = io.open("run.nc")
     assert set(map(str, ds.dims)) <= set(schema.DIMENSIONS)
     assert all(array.attrs["long_name"] and array.attrs["units"] in schema.UNITS for array in ds.data_vars.values())
     assert ds["step"].values.tolist() == STEPS
-    assert ds["checkpoint"].values.tolist() == [Path(files[index]).name for index in (2, 0, 1)]
-    for step, file in zip((40, 100, 0), files, strict=True):
-        assert run([command, file, *options, "--save", f"{step}.nc", "--no-figure"]) == 0
+    assert ds["checkpoint"].values.tolist() == [f"epoch-{step}.ckpt" for step in STEPS]
+    for step, file in zip((40, 100, 0), FILES, strict=True):
+        assert run(["fixed-points", file, *options, "--save", f"{step}.nc", "--no-figure"]) == 0
         alone = io.open(f"{step}.nc")
         assert set(alone.data_vars) <= set(ds.data_vars)
         for key, array in {**alone.data_vars, **alone.coords}.items():
@@ -97,7 +68,6 @@ def test_a_folder_a_pattern_and_json(printed_json):
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["gradient", "run/epoch-0.ckpt", "--over", "step"], "at least two steps, got 1"),
         (["energy", "run/epoch-0.ckpt", "run/other.ckpt", "--over", "step"], "different networks of the same step 0"),
         (["modes", "run/epoch-0.ckpt", "run/lstm.ckpt", "--over", "step"], "lstm of 10 units and 3 inputs"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a training"),

@@ -24,7 +24,7 @@ def network(folder):
         (["spectrum", "--matrix", "diff", "--inputs", "noise:1.0"], "--inputs does not apply to diff"),
         (["phase", "--set", "a=1"], "--set does not apply to matrix"),
         (["phase", "--start", "1,2,3"], "--start takes 2 numbers"),
-        (["basins", "--system", "lorenz", "--at", "x"], "'x' is not zero, rest, mean, or numbers such as 0.1,0.2"),
+        (["basins", "--system", "lorenz", "--at", "x"], "'x' is not zero or rest or mean or numbers such as 0.1,0.2"),
         (["gradient", "--system", "lorenz"], "is a flow, and this command analyses maps: --step-size 0.01"),
         (["gradient", *GRU, "--loss"], "holds no read-out"),
         (["lyapunov", "--system", "henon", "--seconds", "3"], "seconds= is for a Flow"),
@@ -33,7 +33,7 @@ def network(folder):
         (["check", *GRU, "--max-modulus", "1", "--junit", "a.txt"], "--junit takes a file that ends in .xml"),
         (["gradient", *GRU, "--save", "a.txt"], "--save takes a file that ends in .nc, .zarr, .csv"),
         (["gradient", *GRU, "-o", "a.png", "--no-figure"], "leave one of the two out"),
-        (["explore", "--certify"], "--certify and --system are of a network in a file"),
+        (["explore", "--certify"], "or a network in a file: name CKPT"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, sentence, refused):

@@ -3,7 +3,6 @@
 import base64
 import re
 import xml.etree.ElementTree as ElementTree
-from html import escape
 
 import numpy as np
 import pytest
@@ -82,23 +81,6 @@ def test_a_click_starts_an_orbit_a_drag_moves_it_and_a_double_click_removes_it(o
     assert len(starts(page)) == 3
 
 
-def test_a_dragged_eigenvalue_takes_the_matrix_along(opened):
-    page = opened()
-    frame = page.evaluate("document.getElementById('spectrum').getBoundingClientRect().toJSON()")
-    axis, middle = 46 + (frame["width"] - 58) / 2, 24 + (frame["height"] - 58) / 2
-    unit = (frame["height"] - 58) / 2 / 2.7  # the view reaches 1.35 times as far as the eigenvalue ± 2 i
-    page.mouse.move(frame["x"] + axis - 0.15 * unit, frame["y"] + middle - 2 * unit)
-    page.mouse.down()
-    page.mouse.move(frame["x"] + axis - 1 * unit, frame["y"] + middle - 1 * unit)
-    page.mouse.up()
-    rest(page)
-    said = page.locator("#spectrum").get_attribute("aria-label")
-    real, imaginary = map(float, re.search(r"λ = (\S+) \+ (\S+) i", said.replace("−", "-")).groups())
-    assert (real, imaginary) == pytest.approx((-1, 1), abs=0.03)
-    assert value(page, "W₁₁") - value(page, "diffusion γ") == pytest.approx(real, abs=1e-3)
-    assert value(page, "W₂₁") == pytest.approx(imaginary, abs=1e-3)
-
-
 def test_a_preset_and_its_link(opened):
     page = opened()
     page.get_by_label("Preset").select_option("memories")
@@ -128,52 +110,6 @@ def test_pictures_and_code_are_exported(opened):
     page.get_by_role("button", name="Python and command").click()
     assert page.locator("#command").inner_text().startswith('dynlab phase --matrix="-0.15,-2;2,-0.15" --step-size 0.1')
     assert "dl.phase_plane(" in page.locator("#python").inner_text()
-
-
-def test_a_worker_draws_the_textbook_systems(opened):
-    page = opened()
-    page.locator("#textbook-system").select_option("lorenz")
-    page.wait_for_function("document.getElementById('textbook').dataset.drawn?.startsWith('[\"lorenz\"')")
-    assert page.locator("#textbook-0").get_attribute("aria-label").startswith("Attractor of: Lorenz’s flow, σ = 10")
-    page.get_by_label("ρ", exact=True).fill("14")
-    page.get_by_label("ρ", exact=True).press("Enter")
-    page.wait_for_function("document.getElementById('textbook').dataset.drawn.includes('10,14')")
-    rest(page)
-    assert "textbook=lorenz,10,14,2.6666666666666665" in page.evaluate("location.hash")
-
-
-def test_what_a_person_types_is_taken_as_it_stands_or_refused(opened):
-    """A browser's field for numbers makes 15 of 1,5 and 13 of 1/3, and says nothing."""
-    page = opened()
-    field = page.get_by_label("W₁₁", exact=True)
-    for typed in ("1,5", "1/3", "abc", "1e308", "0x10", ""):
-        field.fill("")
-        field.press_sequentially(typed)
-        field.press("Enter")
-        rest(page)
-        assert "The number is not taken: W₁₁ is " in page.locator("#problem").inner_text()
-        assert "#W=0,-2,2,0&" in page.evaluate("location.hash")
-    field.fill("0.5")
-    field.press("Enter")
-    field.press("ArrowUp")
-    rest(page)
-    assert page.locator("#problem").is_hidden()
-    assert "#W=0.51,-2,2,0&" in page.evaluate("location.hash")
-
-
-def test_it_runs_within_another_page(opened):
-    """As a notebook shows it: in a frame of the page's own text there is no address to keep the state in."""
-    text = escape(explorer_page("W=0,-2,2,0&gamma=0.15&step=0.05"))
-    head = '<!doctype html><meta charset="utf-8"><title>notebook</title>'
-    page = opened(page_text=f'{head}<iframe srcdoc="{text}"></iframe>')
-    frame = page.frame_locator("iframe")
-    frame.locator("html:not([data-busy])").wait_for()
-    assert "ε = 0.05 it is a stable focus" in frame.locator("#verdict").text_content()
-    assert "--step-size 0.05" in frame.locator("#command").text_content()
-    frame.locator("#link").dispatch_event("click")
-    said = frame.locator("#problem:not([hidden])")  # a frame may not copy: the link is shown
-    said.wait_for(state="attached")
-    assert "the link is #W=0,-2,2,0&" in said.text_content()
 
 
 def unpacked(text):
@@ -226,13 +162,3 @@ def test_equations_are_typed_and_their_numbers_get_sliders(opened):
     rest(page)
     assert "flow=y%2C%20-y&set=&" in page.evaluate("location.hash")
     assert page.locator("#equation-numbers input").count() == 0
-
-
-@pytest.mark.parametrize("typed", [False, True])
-def test_nothing_is_wider_than_a_phone(opened, typed):
-    page = opened("#flow=y%2C%20-x%20%2B%20mu*y*(1%20-%20x%5E2)&set=mu:1" if typed else "")
-    page.set_viewport_size({"width": 390, "height": 844})
-    rest(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for button in page.locator("button:visible").all():
-        assert button.bounding_box()["height"] >= 24

@@ -64,31 +64,21 @@ def geometry(flipflop):
     return dl.geometry(flipflop, inputs, starts=8, seed=0)
 
 
-@pytest.fixture(scope="module")
-def page_of_flipflop(flipflop, geometry):
-    return embedded(flipflop, geometry, "gru-flipflop")
-
-
-def test_an_orbit_of_the_browser_is_pythons(flipflop, page_of_flipflop, in_node):
+def test_an_orbit_of_the_browser_is_pythons_and_its_plane_that_of_the_principal_components(flipflop, geometry, in_node):
     """Under an input that is not the one that is held."""
     exact, state = frozen(flipflop), torch.zeros(64).double()
     for _ in range(20):
         state = exact.step(state, torch.ones(3).double())
     expression = """(() => {
         const step = program.stepOf(given.operations, given.functions), one = new Float64Array(3).fill(1);
-        return Array.from(Array(20).fill(one).reduce(step, new Float64Array(64)));
-    })()"""
-    assert np.abs(state.numpy() - in_node(expression, page_of_flipflop, "program")).max() <= 1e-10
-
-
-def test_the_plane_is_that_of_the_principal_components(page_of_flipflop, geometry, in_node):
-    expression = """(() => {
-        const [origin, directions, state] = given.map(program.unpacked);
+        const [origin, directions] = [given.origin, given.directions].map(program.unpacked);
         const places = program.projection(origin, directions);
-        return [places.onto(state), places.onto(places.back([0.3, -0.2, 0.1]))];
+        const onto = places.onto(program.unpacked(given.points[0].state));
+        const orbit = Array.from(Array(20).fill(one).reduce(step, new Float64Array(64)));
+        return [orbit, onto, places.onto(places.back([0.3, -0.2, 0.1]))];
     })()"""
-    given = [page_of_flipflop["origin"], page_of_flipflop["directions"], page_of_flipflop["points"][0]["state"]]
-    onto, back = in_node(expression, given, "program")
+    orbit, onto, back = in_node(expression, embedded(flipflop, geometry, "gru-flipflop"), "program")
+    assert np.abs(state.numpy() - orbit).max() <= 1e-10
     assert np.allclose(onto, geometry["fixed_point_position"].values[0], atol=1e-10)
     assert np.allclose(back, [0.3, -0.2, 0.1], atol=1e-12)
 

@@ -16,12 +16,8 @@ def page_of(path, layer=None):
     """The page about a network of which no part was made but one without numbers."""
     found = read(path, layer=layer)
     network = ReportedNetwork("net", describe(path), "dynlab inspect net", found.layer or "", found.assumed)
-    part = Part(
-        "net",
-        "Gradient",
-        "dynlab gradient net",
-        xr.Dataset(attrs={"verdict": "It shrinks. By half.", "settings": "{}"}),
-    )
+    ds = xr.Dataset(attrs={"verdict": "It shrinks. By half.", "settings": "{}"})
+    part = Part("net", "Gradient", "dynlab gradient net", ds)
     return report_page([network], {"Gradient": "What is left?"}, [part], spent="", command="dynlab report net")
 
 
@@ -55,12 +51,6 @@ def test_numbers_of_a_table_have_one_minus_and_their_thousands_apart():
     assert rows[1][1:] == [TableCell("12,800", 12800.0), TableCell("∞", np.inf)]
 
 
-@pytest.mark.parametrize(
-    "wrong, all_of_them, sentence",
-    [
-        (0, 1, "The proof is correct."),
-        (1, 3, "1 of 3 proofs does not hold."),
-    ],
-)
-def test_what_a_check_found_is_a_sentence(wrong, all_of_them, sentence):
-    assert in_node_of(FOLDER)("outcome.outcome(given[0], given[1])", [wrong, all_of_them], "outcome") == sentence
+def test_what_a_check_found_is_a_sentence():
+    found = in_node_of(FOLDER)("given.map((each) => outcome.outcome(...each))", [[0, 1], [1, 3]], "outcome")
+    assert found == ["The proof is correct.", "1 of 3 proofs does not hold."]

@@ -14,7 +14,7 @@ from dynlab.report.proofs import MOST_UNITS, packed
 from dynlab.systems import frozen
 from dynlab.systems.torch_layers import torch_layer
 
-NETWORKS = {"gru-flipflop": 300, "fastrnn-har2": 1000}  # with how many steps lead near a fixed point
+STEPS = 300  # which lead near a fixed point
 ROOM = 5_000_000  # characters
 
 
@@ -48,12 +48,8 @@ def test_the_page_gives_back_the_files_that_it_holds(files):
     found = unpacked(text)
     assert [json.loads(each) for each in found] == [json.loads(file.read_text()) for file in files]
     assert judged(found) == [[True, certificate_check.check(json.loads(each))] for each in found]
-
-
-def test_what_has_no_room_is_left_out(files):
-    whole, _ = packed(files, ROOM)
-    text, names = packed(files, len(whole) * 9 // 10)
-    assert len(text) <= len(whole) * 9 // 10
+    fewer, names = packed(files, len(text) * 9 // 10)  # what has no room is left out
+    assert len(fewer) <= len(text) * 9 // 10
     assert 0 < len(names) < len(files)
     assert packed(files, 10) == ("", [])
 
@@ -65,11 +61,10 @@ def test_digests_are_those_of_the_standard():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NETWORKS)
-def test_both_checkers_accept_the_proofs_of_the_zoo_and_no_other(name, tmp_path):
-    system = frozen(read(zoo.locate(name)).system)
+def test_both_checkers_accept_the_proof_of_a_network_of_the_zoo_and_no_other(tmp_path):
+    system = frozen(read(zoo.locate("gru-flipflop")).system)
     state, nothing = torch.zeros(system.state_size).double(), torch.zeros(system.input_size).double()
-    for _ in range(NETWORKS[name]):
+    for _ in range(STEPS):
         state = system.step(state, nothing)
     file = tmp_path / "fixed-point-0.json"
     file.write_text(json.dumps(certificate(system, state)))
