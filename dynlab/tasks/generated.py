@@ -7,8 +7,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from dynlab.arguments import check_at_least
-from dynlab.tasks.on_demand import OnDemand
-from dynlab.tasks.task import Split, Task, digest, hold_out
+from dynlab.tasks.task import OnDemand, Split, Task, digest, hold_out
 
 VALIDATION_SHARE = 0.2
 TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
