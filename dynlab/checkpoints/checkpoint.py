@@ -1,6 +1,5 @@
 """A trained network read from a file."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,7 +135,7 @@ def read(
     contents = read_contents(path)
     linear = linear_layers(contents.tensors)
     read_by: nn.Module | None = None
-    task, readout_name, behind, open_ended, told = dict[str, Any](), readout or "", "", False, None
+    task, behind, open_ended, told = dict[str, Any](), "", False, None
     if system_factory is not None:
         system, said = from_factory(path, contents, system_factory, layer)
     elif contents.document is not None:
@@ -149,12 +148,11 @@ def read(
         chosen = choose({prefix: each.part for prefix, each in layers.items()}, layer)
         found, layer = layers[chosen.prefix], chosen.name
         system = system_of(path, found, chosen)
-        if readout is None:
-            readout_name, read_by = only_read_out(contents.tensors, found, chosen) or ("", None)
+        readout = only_read_out(contents.tensors, found, chosen) if readout is None else readout
         behind = next(iter(encoders(contents.tensors, chosen.prefix, found)), "") if encoder is None else ""
         told = nonlinearity_of(contents.modules.get(chosen.prefix))
         open_ended = found.kind == "rnn" and told is None
-        said = _assumptions(path, contents, chosen.prefix, found, readout_name)
+        said = _assumptions(path, contents, chosen.prefix, found, readout or "")
     if open_ended and nonlinearity is None:
         said.append(
             f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units "
@@ -165,7 +163,13 @@ def read(
     if readout is not None:
         read_by = entry(linear, readout, "linear layer")
     if encoder is not None:
-        system.encode(_encoder(linear, encoder))
+        name, _, activation = encoder.partition(":")
+        before = entry(linear, name, "linear layer")
+        if activation not in ACTIVATIONS:
+            raise UserError(
+                f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none."
+            )
+        system.encode(Encoder(before, activation))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
     return Checkpoint(
@@ -177,18 +181,9 @@ def read(
         format=contents.format,
         source=system.source,
         assumed=" ".join(said),
-        readout_name=readout_name,
+        readout_name=readout or "",
         behind=behind,
     )
-
-
-def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
-    """The linear layer before the recurrent one, and its activation, of ``"encoder:tanh"``."""
-    name, _, activation = told.partition(":")
-    found = entry(linear, name, "linear layer")
-    if activation not in ACTIVATIONS:
-        raise UserError(f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none.")
-    return Encoder(found, activation)
 
 
 def _assumptions(path: Path, contents: Contents, prefix: str, found: Layer, readout_name: str) -> list[str]:

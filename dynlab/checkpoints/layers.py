@@ -208,11 +208,11 @@ def _parts_above(prefix: str, weights: Iterable[str], tensors: Iterable[str]) ->
     return [name for name in names if name in tensors]
 
 
-def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -> tuple[str, nn.Linear] | None:
-    """The linear layer that reads the chosen system, and its name: the file's only module beside the recurrent one.
+def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -> str | None:
+    """The name of the linear layer that reads the chosen system: the file's only module beside the recurrent one.
 
-    Where there are others the file does not tell what is between them, and where a direction or a layer below the top
-    is chosen, what it gives is not what is read.
+    None where there are others, since the file does not tell what is between them, and where a direction or a layer
+    below the top is chosen, since what it gives is not what is read.
     """
     head = f"{chosen.prefix}." if chosen.prefix else ""
     own = {f"{head}{name}" for name in found.names}
@@ -222,7 +222,7 @@ def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -
     is_top = not getattr(part, "bidirectional", False) and chosen.number in (None, getattr(part, "num_layers", 1) - 1)
     if linear is None or not is_top or linear.in_features != found.output_size:
         return None
-    return (name, linear) if others.keys() == {f"{name}.{each}" for each in linear.state_dict()} else None
+    return name if others.keys() == {f"{name}.{each}" for each in linear.state_dict()} else None
 
 
 def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:

@@ -237,7 +237,8 @@ def _imported(name: str) -> Callable[..., Any]:
     # a module that is imported runs the user's own code, and so is its error
     except (Exception, SystemExit) as error:
         raise UserError(
-            f"--system {name!r} cannot be imported ({type(error).__name__}: {error}): check it, and run in the folder of your module."
+            f"--system {name!r} cannot be imported ({type(error).__name__}: {error}): check it, and run in the folder "
+            f"of your module."
         ) from error
     finally:
         sys.path.remove(folder)

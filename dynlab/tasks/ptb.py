@@ -163,7 +163,7 @@ def windows(tokens: np.ndarray, length: int) -> Split:
     """The stream in windows, in their order, and for each step the token that follows."""
     count = (len(tokens) - 1) // length
     targets = tokens[1 : 1 + count * length].reshape(count, length).astype(np.int64)
-    return Split(OnDemand(partial(shown, tokens, length), np.arange(count), length, 1), targets)
+    return Split(OnDemand(partial(shown, tokens, length), np.arange(count), (length, 1)), targets)
 
 
 def load(level: Level, data_dir: str | Path | None = None, *, download: bool = True) -> Corpus:

@@ -56,7 +56,7 @@ def make(
 
     def split(raw: np.ndarray, stream: int, part: Split) -> Split:
         make = partial(shown, raw, scaling, length, stream)
-        return Split(OnDemand(make, part.inputs, length or steps, width), part.targets, part.subjects)
+        return Split(OnDemand(make, part.inputs, (length or steps, width)), part.targets, part.subjects)
 
     return Task(
         name=name,

@@ -9,6 +9,7 @@ import numpy as np
 
 from dynlab.errors import UserError, entry
 
+TEST_SEED, HELD_OUT_SHARE = 0, 0.2  # of tasks without an official split
 FLOAT32 = np.dtype(np.float32)
 # (raw inputs of shape (sample, time, input), strength, generator) -> raw inputs of that shape
 Augmentation = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
@@ -57,14 +58,14 @@ class OnDemand:
         the same sequence, whatever else is asked for.
     numbers : ndarray, shape (sample,)
         The sequences that there are.
-    length, width : int
-        Steps and inputs of a sequence; without a width they are of shape (sample, time), as classes at each step are.
+    sizes : tuple of int
+        The shape of one: (time, input), or (time,) as classes at each step are.
     dtype : dtype
         The type of what is made.
 
     Examples
     --------
-    >>> ramps = OnDemand(lambda numbers: np.ones((1, 4, 1), np.float32) * numbers[:, None, None], np.arange(9), 4, 1)
+    >>> ramps = OnDemand(lambda numbers: np.ones((1, 4, 1), np.float32) * numbers[:, None, None], np.arange(9), (4, 1))
     >>> ramps.shape
     (9, 4, 1)
     >>> ramps[2:4].shape
@@ -73,13 +74,12 @@ class OnDemand:
 
     make: Callable[[np.ndarray], np.ndarray]
     numbers: np.ndarray
-    length: int
-    width: int | None = None
+    sizes: tuple[int, ...]
     dtype: np.dtype = FLOAT32
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self.numbers), self.length) + (() if self.width is None else (self.width,))
+        return (len(self.numbers), *self.sizes)
 
     @property
     def ndim(self) -> int:
@@ -236,6 +236,25 @@ def hold_out(
         names = np.unique(groups)
         share = np.isin(groups, np.random.default_rng(seed).permutation(names)[: round(share * len(names))])
     return split[~share], split[share]
+
+
+def of_few(everything: Split, test_size: int, seed: int, retrain: bool, **facts: Any) -> Task:
+    """A task without an official split, all of whose sequences are in memory.
+
+    A fixed draw of `test_size` of them is the test, whatever the seed; a fifth of the rest is held out by the seed.
+    `facts` are the others of `Task`.
+    """
+    order = np.random.default_rng(TEST_SEED).permutation(len(everything))
+    train, validation = hold_out(everything[order[test_size:]], HELD_OUT_SHARE, seed, retrain)
+    settings = {"seed": seed, "retrain": retrain}
+    return Task(
+        settings=settings,
+        train=train,
+        validation=validation,
+        test=everything[order[:test_size]],
+        every_step=False,
+        **facts,
+    )
 
 
 def digest(array: np.ndarray) -> str:

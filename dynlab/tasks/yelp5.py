@@ -106,7 +106,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     train, validation = hold_out(everything[everything.inputs[:TRAIN]], HELD_OUT_SHARE, seed, retrain)
 
     def on_demand(part: Split) -> Split:
-        return Split(OnDemand(partial(padded, reviews, length), part.inputs, length, 1), part.targets)
+        return Split(OnDemand(partial(padded, reviews, length), part.inputs, (length, 1)), part.targets)
 
     return Task(
         name="yelp5",
