@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from dynlab import schema
-from dynlab.tasks import cifar, images, mnist, ptb
 from dynlab.tasks import create as create_task
+from dynlab.tasks import images, ptb
 
 from .scripts import Results, Table, table_script, told
 
@@ -30,9 +30,9 @@ def _har2() -> tuple[int, int, int, int]:
 
 def _images(load: Callable[[], images.Images], steps: int | None) -> tuple[int, int, int, int]:
     """Return the sizes of a set of images; pixel by pixel where no number of steps is given."""
-    found = load()
-    features = int(np.prod(found.x_train.shape[1:]))
-    return len(found.x_train), features, steps or features, len(found.x_test)
+    train, test, _ = load()
+    features = int(np.prod(train.inputs.shape[1:]))
+    return len(train), features, steps or features, len(test)
 
 
 def _ptb() -> tuple[int, int, int, int]:
@@ -43,10 +43,10 @@ def _ptb() -> tuple[int, int, int, int]:
 COUNTED: dict[str, Callable[[], tuple[int, int, int, int]]] = {
     "HAR-2": _har2,
     "PTB-10000": _ptb,
-    "Pixel-MNIST-10": lambda: _images(mnist.load, None),
-    "Permuted-MNIST": lambda: _images(mnist.load, None),
-    "Noisy-MNIST": lambda: _images(mnist.load, mnist.LENGTH),
-    "Noisy-CIFAR": lambda: _images(cifar.load, mnist.LENGTH),
+    "Pixel-MNIST-10": lambda: _images(images.mnist, None),
+    "Permuted-MNIST": lambda: _images(images.mnist, None),
+    "Noisy-MNIST": lambda: _images(images.mnist, images.LENGTH),
+    "Noisy-CIFAR": lambda: _images(images.cifar, images.LENGTH),
 }
 
 
@@ -61,7 +61,7 @@ def compute(fast: bool) -> Results:
             "counted": schema.variable(both, found, "counted, −1 where it was not"),
         },
         system="none",
-        settings={"length": mnist.LENGTH},
+        settings={"length": images.LENGTH},
         method="counted in the official files",
         coords={"data_set": list(published), schema.SELECTION: list(COLUMNS)},
     )

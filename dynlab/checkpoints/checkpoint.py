@@ -1,6 +1,5 @@
 """A trained network read from a file."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,17 @@ from dynlab.words import joined
 
 # How a learned initial state is named beside a layer, after the last dot.
 STARTS = frozenset({"h0", "c0", "h_0", "c_0", "hx", "cx", "h_init", "c_init", "init_hidden", "initial_state"})
+# What to do with a file without a recurrent layer.
+ITS_ARRAYS = (
+    "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 and "
+    "bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function"
+)
+UNPACKED = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
+NOT_COMPUTED = (
+    "its weights are computed by a parametrization that the file does not name: call "
+    "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself in "
+    "Python, dynlab.from_module(model)"
+)
 
 
 @dataclass(frozen=True)
@@ -125,8 +135,7 @@ def read(
     contents = read_contents(path)
     linear = linear_layers(contents.tensors)
     read_by: nn.Module | None = None
-    task, readout_name, behind, open_ended, told = dict[str, Any](), readout or "", "", False, None
-    system: System
+    task, behind, open_ended, told = dict[str, Any](), "", False, None
     if system_factory is not None:
         system, said = from_factory(path, contents, system_factory, layer)
     elif contents.document is not None:
@@ -139,12 +148,11 @@ def read(
         chosen = choose({prefix: each.part for prefix, each in layers.items()}, layer)
         found, layer = layers[chosen.prefix], chosen.name
         system = system_of(path, found, chosen)
-        if readout is None:
-            readout_name, read_by = only_read_out(contents.tensors, found, chosen) or ("", None)
+        readout = only_read_out(contents.tensors, found, chosen) if readout is None else readout
         behind = next(iter(encoders(contents.tensors, chosen.prefix, found)), "") if encoder is None else ""
         told = nonlinearity_of(contents.modules.get(chosen.prefix))
         open_ended = found.kind == "rnn" and told is None
-        said = _assumptions(path, contents, chosen.prefix, found, readout_name)
+        said = _assumptions(path, contents, chosen.prefix, found, readout or "")
     if open_ended and nonlinearity is None:
         said.append(
             f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units "
@@ -155,20 +163,27 @@ def read(
     if readout is not None:
         read_by = entry(linear, readout, "linear layer")
     if encoder is not None:
-        system.encode(_encoder(linear, encoder))
+        name, _, activation = encoder.partition(":")
+        before = entry(linear, name, "linear layer")
+        if activation not in ACTIVATIONS:
+            raise UserError(
+                f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none."
+            )
+        system.encode(Encoder(before, activation))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
-    facts, kind, assumed = contents.facts, contents.format, " ".join(said)
-    return Checkpoint(system, read_by, system.task, facts, layer, kind, system.source, assumed, readout_name, behind)
-
-
-def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
-    """The linear layer before the recurrent one, and its activation, of ``"encoder:tanh"``."""
-    name, _, activation = told.partition(":")
-    found = entry(linear, name, "linear layer")
-    if activation not in ACTIVATIONS:
-        raise UserError(f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none.")
-    return Encoder(found, activation)
+    return Checkpoint(
+        system=system,
+        readout=read_by,
+        task=system.task,
+        facts=contents.facts,
+        layer=layer,
+        format=contents.format,
+        source=system.source,
+        assumed=" ".join(said),
+        readout_name=readout or "",
+        behind=behind,
+    )
 
 
 def _assumptions(path: Path, contents: Contents, prefix: str, found: Layer, readout_name: str) -> list[str]:
@@ -223,20 +238,13 @@ def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -
         raise UserError(f"{path}: {next(iter(misfits.values()))}")
     names = [name or "one tensor without a name" for name in contents.tensors]
     shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "") or "no tensors"
-    fix = f"{GIVE_CLASS}, or its step, dynlab.from_function"
-    if any(".original" in name for name in names):
-        fix = (
-            "its weights are computed by a parametrization that the file does not name: call "
-            "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself "
-            "in Python, dynlab.from_module(model)"
-        )
-    if not names or any("_packed_params" in name for name in names):
-        fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
-    if contents.format == "numpy":
-        fix = (
-            "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 "
-            "and bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function"
-        )
+    fixes = (
+        (contents.format == "numpy", ITS_ARRAYS),
+        (not names or any("_packed_params" in name for name in names), UNPACKED),
+        (any(".original" in name for name in names), NOT_COMPUTED),
+        (True, f"{GIVE_CLASS}, or its step, dynlab.from_function"),
+    )
+    fix = next(words for holds, words in fixes if holds)
     raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 

@@ -3,7 +3,8 @@
 import hashlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +18,6 @@ from dynlab.checkpoints.document import FORMAT, from_safetensors
 from dynlab.checkpoints.inert import PICKLE_START, REMEDY, ZIP_START, Foreign, load
 from dynlab.checkpoints.layers import is_parameter, is_plain
 from dynlab.checkpoints.normalised import normalised
-from dynlab.checkpoints.other_formats import is_numpy_archive, members, other_format
 from dynlab.errors import UserError, damage
 from dynlab.files import check_readable
 
@@ -29,6 +29,7 @@ DYNLAB_KEY = "dynlab"  # of dynlab's document in a Lightning checkpoint
 LIGHTNING_KEY = "pytorch-lightning_version"
 DATA_PARALLEL, COMPILED = "module.", "_orig_mod."
 CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".npz")
+FACTS = bool | int | float | str  # of the training, beside the weights and Lightning's hyper-parameters
 # Facts lie near the top of a file; whatever is deeper (or refers to itself) is not one.
 DEEPEST_FACT = 6
 MOST_FACTS, LONGEST_FACT, LARGEST_INTEGER = 10_000, 10_000, 10**300
@@ -36,6 +37,10 @@ DEEPEST = 100  # levels that are looked through for tensors
 LARGEST_UNPACKED = 2**31  # bytes of all arrays in a .npz, which may be packed
 # Of a safetensors file, by that format's own limit; a text's first eight bytes make a larger number.
 LONGEST_HEADER = 100_000_000
+HDF5_START, NUMPY_START = b"\x89HDF\r\n\x1a\n", b"\x93NUMPY"
+ONNX_START, ONNX_NEXT = 0x08, 0x12  # the version's tag in a model's first byte, and the producer's name's in its third
+BY_NUMPY = "write its arrays under torch's names with numpy.savez, as docs/your-own.md shows"
+STATE_DICT = "save its weights with torch.save(torch.{}, new_path)"
 
 
 @dataclass(frozen=True)
@@ -77,14 +82,52 @@ def read_contents(path: Path) -> Contents:
     # first, as the length of a safetensors header may begin with the byte that a pickle begins with
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= LONGEST_HEADER:
         return _of_safetensors(path)
-    names = members(path) if head.startswith(ZIP_START) else []
-    if is_numpy_archive(names):
+    names = _members(path) if head.startswith(ZIP_START) else []
+    if names and all(name.endswith(".npy") for name in names):
         return _of_numpy(path)
-    if refusal := other_format(path, head, names):
+    if refusal := _other_format(path, head, names):
         raise UserError(refusal)
     if head.startswith((ZIP_START, PICKLE_START)):
         return _of_torch(load(path))
     raise UserError(f"{path} is no checkpoint (it {f'starts with {head[:8]!r}' if head else 'is empty'}); {REMEDY}.")
+
+
+def _members(path: Path) -> list[str]:
+    """Return the names in a zip archive; none if it is damaged, which its own reader says."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    # a damaged archive drives zipfile into any error
+    except Exception:
+        return []
+
+
+def _other_format(path: Path, head: bytes, names: Sequence[str]) -> str:
+    """Return the sentence that refuses a file of another form and names the way out; empty for none of these.
+
+    `head` are the first bytes of the file, `names` those in it, if it is a zip archive.
+    """
+    inside = [name for name in names if name.endswith((".pt", ".pth", ".ckpt", ".safetensors"))]
+    is_onnx = path.suffix == ".onnx" or (len(head) > 2 and (head[0], head[2]) == (ONNX_START, ONNX_NEXT))
+    known = (
+        (
+            any(name.endswith("/constants.pkl") for name in names),
+            f"is a TorchScript archive, which is code: {STATE_DICT.format('jit.load(path).state_dict()')}",
+        ),
+        (
+            any(name.endswith("/archive_format") for name in names),
+            f"is a program that torch.export wrote: {STATE_DICT.format('export.load(path).state_dict')}",
+        ),
+        ("model.weights.h5" in names, f"is a Keras model: {BY_NUMPY}"),
+        (inside, f"is an archive of other files: unzip it, and give {' or '.join(map(repr, inside[:6]))} alone"),
+        (head.startswith(HDF5_START), f"is an HDF5 file, as Keras and NetCDF write: of a network {BY_NUMPY}"),
+        (is_onnx, f"is an ONNX model: save the state_dict of the network that it was made of, or {BY_NUMPY}"),
+        (
+            head.startswith(NUMPY_START),
+            "is one array: a checkpoint of arrays is a .npz file, in which they have names",
+        ),
+    )
+    return next((f"{path} {said}." for holds, said in known if holds), "")
 
 
 def source_of(path: Path) -> dict[str, str]:
@@ -122,7 +165,7 @@ def _of_numpy(path: Path) -> Contents:
         raise UserError(f"{path} cannot be read as an archive of weights: {damage(error)}.") from error
     odd = [name for name, value in read.items() if value is None and is_parameter(name)]
     if odd:
-        raise UserError(f"{path} must hold real numbers of at most 64 bits in {odd[0]!r}: save it as float64.")
+        raise UserError(f"{path} holds no whole array of real numbers as {odd[0]!r}: save it as float64.")
     return Contents("numpy", normalised(_renamed({name: one for name, one in read.items() if one is not None})))
 
 
@@ -131,17 +174,14 @@ def _numbers(arrays: Any, name: str) -> Tensor | None:
     try:
         array = arrays[name]
         return torch.from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
-    except TypeError:
+    except (TypeError, ValueError):
         return None
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            return None
-        raise
 
 
 def _of_torch(tree: Any) -> Contents:
     top: Mapping[Any, Any] = tree if isinstance(tree, Mapping) else {}
-    facts: dict[str, Any] = plain({name: top[name] for name in top if _is_fact(name, top[name])})
+    told = {name: top[name] for name in top if isinstance(top[name], FACTS) or name == "hyper_parameters"}
+    facts: dict[str, Any] = plain(told)
     for kind, document in (("dynlab", top), ("lightning", top.get(DYNLAB_KEY))):
         if isinstance(document, Mapping) and document.get("format") == FORMAT:
             return _of_document(kind, dict(document), facts if kind == "lightning" else {})
@@ -153,11 +193,6 @@ def _of_torch(tree: Any) -> Contents:
         if not tensors or any("weight_hh" in name for name in whole):
             part, others, tensors, modules = "", (), whole, inside
     return Contents(kind, normalised(tensors), None, facts, modules, part, others)
-
-
-def _is_fact(name: Any, value: Any) -> bool:
-    """Tell if what stands beside the weights is a number, a word, or Lightning's hyper-parameters."""
-    return isinstance(value, bool | int | float | str) or (name == "hyper_parameters" and isinstance(value, Mapping))
 
 
 def _flat(tree: Any) -> tuple[dict[str, Tensor], dict[str, Foreign]]:
@@ -230,12 +265,9 @@ def _renamed(named: Mapping[str, Value]) -> dict[str, Value]:
     return cleaned
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, count: Iterator[int] | None = None, depth: int = 0) -> Any:
     """The value in JSON's types; what has none is described in words, and what is too deep or too much left out."""
-    return _plain(value, itertools.count(), 0)
-
-
-def _plain(value: Any, count: Iterator[int], depth: int) -> Any:
+    count = count or itertools.count()
     seen = next(count)
     if isinstance(value, Tensor) and value.numel() == 1 and is_plain(value) and not value.is_complex():
         value = value.item()
@@ -250,13 +282,12 @@ def _plain(value: Any, count: Iterator[int], depth: int) -> Any:
     if depth > DEEPEST_FACT or seen > MOST_FACTS:
         return "…"
     if isinstance(value, Foreign):
-        inside = value.state if isinstance(value.state, Mapping) else None
-        value = dict(value) or inside or value.listed or value.arguments
+        value = dict(value) or (isinstance(value.state, Mapping) and value.state) or value.listed or value.arguments
     if isinstance(value, Mapping):
         items = itertools.islice(value.items(), max(0, MOST_FACTS - seen))
-        return {_name(name): _plain(entry, count, depth + 1) for name, entry in items}
+        return {_name(name): plain(entry, count, depth + 1) for name, entry in items}
     if isinstance(value, list | tuple):
-        return [_plain(entry, count, depth + 1) for entry in itertools.islice(value, max(0, MOST_FACTS - seen))]
+        return [plain(entry, count, depth + 1) for entry in itertools.islice(value, max(0, MOST_FACTS - seen))]
     return type(value).__name__
 
 

@@ -59,9 +59,9 @@ def describe(path: str | Path) -> dict[str, Any]:
         layers = layers_of(path, contents)
         systems = [entry for prefix, found in layers.items() for entry in _entries(path, contents, prefix, found)]
         first = next(iter(layers))
-        read = only_read_out(contents.tensors, layers[first], Choice(first))
-        shape = None if read is None else list(read[1].weight.shape)
         linear = {name: list(one.weight.shape) for name, one in linear_layers(contents.tensors).items()}
+        name = only_read_out(contents.tensors, layers[first], Choice(first))
+        shape = None if name is None else linear[name]
         before = encoders(contents.tensors, first, layers[first])
         misfits = {prefix: str(error) for prefix, error in find_layers(contents.tensors, contents.modules)[1].items()}
         told = [sentence for prefix, found in layers.items() for sentence in read_as(path, contents, prefix, found)]

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from dynlab import files
-from dynlab.checkpoints.layers import check_finite
+from dynlab.checkpoints.layers import check_finite, linear_layers
 from dynlab.errors import UserError
 from dynlab.systems import SYSTEMS, System, create
 
@@ -28,6 +28,7 @@ VERSION = 1
 SAFETENSORS = ".safetensors"
 EMBEDDING = "embedding.weight"  # the place in a state_dict that says that the network reads tokens
 LARGEST_UNPROVED = 1000  # a whole number in a config, such as a length, that no weight stands for
+PARTS = ("config", "state_dict", "readout", "task", "training")  # of a document, which are mappings
 FACTS = ("format", "version", "system", "task", "training")  # of a document, beside its tensors and its config
 
 
@@ -219,16 +220,16 @@ def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str])
 
 
 def _as_safetensors(document: dict[str, Any]) -> bytes:
-    config, readout = document["config"], document["readout"]
-    tensors = {f"config.{name}": value for name, value in config.items() if isinstance(value, Tensor)}
-    tensors |= {f"state_dict.{name}": value for name, value in document["state_dict"].items()}
-    tensors |= {f"readout.{name}": value for name, value in (readout or {}).items() if value is not None}
-    facts = {name: document[name] for name in FACTS}
-    facts["config"] = {name: value for name, value in config.items() if not isinstance(value, Tensor)}
-    facts["has_readout"] = readout is not None
     # its own memory for each: safetensors refuses tensors that share theirs
-    apart = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-    return safetensors.torch.save(apart, {FORMAT: json.dumps(facts, allow_nan=False)})
+    tensors = {
+        f"{part}.{name}": value.detach().cpu().clone().contiguous()
+        for part in ("config", "state_dict", "readout")
+        for name, value in (document[part] or {}).items()
+        if isinstance(value, Tensor)
+    }
+    facts = {name: document[name] for name in FACTS} | {"has_readout": document["readout"] is not None}
+    facts["config"] = {name: value for name, value in document["config"].items() if not isinstance(value, Tensor)}
+    return safetensors.torch.save(tensors, {FORMAT: json.dumps(facts, allow_nan=False)})
 
 
 def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str) -> None:
@@ -241,33 +242,26 @@ def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str)
 
 
 def _linear(weights: Mapping[str, Tensor | None], where: str) -> nn.Module:
-    given = {name: value for name, value in weights.items() if value is not None}
-    misfit = f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None"
-    if "weight" not in given or given["weight"].ndim != 2:
-        raise UserError(f"{misfit}.")
-    outputs, width = given["weight"].shape
-    linear = nn.Linear(width, outputs, bias="bias" in given, device="meta")
-    load_weights(linear, given, misfit)
-    return linear.eval()
+    given = {f"readout.{name}": value for name, value in weights.items() if value is not None}
+    linear = linear_layers(given).get("readout")
+    if linear is None or len(linear.state_dict()) < len(given):
+        raise UserError(f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None.")
+    return linear
 
 
 def _check(document: Mapping[str, Any], where: str) -> None:
     """Raise where a document is not of the kinds that `document` makes, or its numbers are not finite."""
-    parts = ("state_dict", "readout", "task", "training")
-    state, readout, task, training = [document.get(key) for key in parts]
-    named = [each for each in (state, readout, document.get("config"), task, training) if each is not None]
-    whole = isinstance(document.get("system"), str) and isinstance(document.get("config"), Mapping)
-    whole &= isinstance(state, Mapping) and all(isinstance(each, Mapping) for each in named)
-    whole &= not task or (isinstance(task, Mapping) and isinstance(task.get("name"), str))
-    if not whole or not all(isinstance(name, str) for each in named for name in each):
-        raise UserError(
-            f"{where} is no whole checkpoint of dynlab's: it needs system, config and state_dict, by names."
-        )
-    tensors = dict(state or {})
-    tensors |= {f"readout.{name}": value for name, value in (readout or {}).items() if value is not None}
-    if not all(isinstance(value, Tensor) for value in tensors.values()):
-        raise UserError(f"{where} is no whole checkpoint of dynlab's: its state_dict and readout must name tensors.")
-    check_finite(tensors, where)
+    given = {key: document[key] for key in PARTS if document.get(key) is not None}
+    whole = isinstance(document.get("system"), str) and {"config", "state_dict"} <= given.keys()
+    whole &= all(isinstance(part, Mapping) and all(isinstance(name, str) for name in part) for part in given.values())
+    if whole and isinstance((given.get("task") or {"name": ""}).get("name"), str):
+        readout = {f"readout.{name}": value for name, value in given.get("readout", {}).items() if value is not None}
+        tensors = {**given["state_dict"], **readout}
+        if all(isinstance(value, Tensor) for value in tensors.values()):
+            return check_finite(tensors, where)
+    raise UserError(
+        f"{where} is no whole checkpoint of dynlab's: it needs system, config and state_dict, by names of tensors."
+    )
 
 
 def _copies(tensors: Mapping[str, Tensor | None]) -> dict[str, Tensor | None]:
@@ -275,8 +269,6 @@ def _copies(tensors: Mapping[str, Tensor | None]) -> dict[str, Tensor | None]:
 
 
 def _config_value(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return torch.from_numpy(value.copy())
-    if isinstance(value, Tensor):
-        return value.detach().cpu().clone()
+    if isinstance(value, np.ndarray | Tensor):
+        return torch.as_tensor(value).detach().cpu().clone()
     return list(value) if isinstance(value, tuple) else value

@@ -14,8 +14,7 @@ from dynlab.errors import UserError, one_line
 from dynlab.systems import Map, create
 from dynlab.words import joined
 
-_PARAMETER = re.compile(r"(?:(?P<prefix>.+)\.)?(?:weight|bias)_(?:ih|hh|hr)(?:_l\d{1,18}(?:_reverse)?)?")
-_RECURRENT = re.compile(r"(?:(?P<prefix>.+)\.)?weight_hh(?:_l\d{1,18}(?:_reverse)?)?")
+_PARAMETER = re.compile(r"(?:(?P<prefix>.+)\.)?(?P<part>(?:weight|bias)_(?:ih|hh|hr))(?:_l\d{1,18}(?:_reverse)?)?")
 
 PLAIN = (
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
@@ -57,7 +56,8 @@ class Layer(NamedTuple):
     @property
     def output_size(self) -> int:
         """The count of numbers that it gives at a step, in one direction."""
-        return getattr(self.part, "proj_size", 0) or self.part.hidden_size
+        part = self.part
+        return part.state_size if isinstance(part, Map) else getattr(part, "proj_size", 0) or part.hidden_size
 
 
 def is_parameter(name: str) -> bool:
@@ -79,8 +79,8 @@ def find_layers(
     default : str
         The nonlinearity of plain RNNs where the file does not tell.
     """
-    matches = [match for match in map(_RECURRENT.fullmatch, tensors) if match]
-    prefixes = dict.fromkeys(match["prefix"] or "" for match in matches)
+    matches = [match for match in map(_PARAMETER.fullmatch, tensors) if match]
+    prefixes = dict.fromkeys(match["prefix"] or "" for match in matches if match["part"] == "weight_hh")
     layers, misfits = {}, {}
     for prefix, inside in _below(tensors, prefixes).items():
         where = prefix or "the model"
@@ -157,7 +157,7 @@ def _of_torch(where: str, inside: dict[str, Tensor], nonlinearity: str) -> Layer
 
 
 def _check_real(where: str, weights: Mapping[str, Tensor]) -> None:
-    odd = sorted(name for name, value in weights.items() if not (is_plain(value) and value.is_floating_point()))
+    odd = sorted(name for name, value in weights.items() if not is_real(value))
     if odd:
         raise UserError(
             f"{where}: {joined(odd)}: no floating-point numbers as ordinary tensors hold them; save the weights "
@@ -208,11 +208,11 @@ def _parts_above(prefix: str, weights: Iterable[str], tensors: Iterable[str]) ->
     return [name for name in names if name in tensors]
 
 
-def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -> tuple[str, nn.Linear] | None:
-    """The linear layer that reads the chosen system, and its name: the file's only module beside the recurrent one.
+def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -> str | None:
+    """The name of the linear layer that reads the chosen system: the file's only module beside the recurrent one.
 
-    Where there are others the file does not tell what is between them, and where a direction or a layer below the top
-    is chosen, what it gives is not what is read.
+    None where there are others, since the file does not tell what is between them, and where a direction or a layer
+    below the top is chosen, since what it gives is not what is read.
     """
     head = f"{chosen.prefix}." if chosen.prefix else ""
     own = {f"{head}{name}" for name in found.names}
@@ -222,7 +222,7 @@ def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -
     is_top = not getattr(part, "bidirectional", False) and chosen.number in (None, getattr(part, "num_layers", 1) - 1)
     if linear is None or not is_top or linear.in_features != found.output_size:
         return None
-    return (name, linear) if others.keys() == {f"{name}.{each}" for each in linear.state_dict()} else None
+    return name if others.keys() == {f"{name}.{each}" for each in linear.state_dict()} else None
 
 
 def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
@@ -230,10 +230,10 @@ def linear_layers(tensors: Mapping[str, Tensor]) -> dict[str, nn.Linear]:
     found = {}
     for full, weight in tensors.items():
         name, _, last = full.rpartition(".")
-        if last == "weight" and weight.ndim == 2 and _is_finite(weight):
+        if last == "weight" and weight.ndim == 2 and is_real(weight) and weight.isfinite().all():
             bias = tensors.get(f"{name}.bias")
-            fits = bias is not None and bias.shape == weight.shape[:1] and _is_finite(bias)
-            linear = nn.Linear(weight.shape[1], weight.shape[0], bias=fits, device="meta")
+            fits = bias is not None and bias.shape == weight.shape[:1] and is_real(bias) and bias.isfinite().all()
+            linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bool(fits), device="meta")
             linear.load_state_dict({"weight": weight} | ({"bias": bias} if fits else {}), assign=True)
             found[name] = linear.eval()
     return found
@@ -252,8 +252,9 @@ def is_plain(value: Tensor) -> bool:
     return value.layout == torch.strided and value.dtype in PLAIN and not (value.is_meta or value.is_nested)
 
 
-def _is_finite(value: Tensor) -> bool:
-    return is_plain(value) and value.is_floating_point() and bool(value.isfinite().all())
+def is_real(value: Tensor) -> bool:
+    """Tell if a tensor is an ordinary one of floating-point numbers."""
+    return is_plain(value) and value.is_floating_point()
 
 
 def check_finite(tensors: Mapping[str, Tensor], where: str) -> None:

@@ -3,12 +3,10 @@
 The module is the user's, or what ``--system package.module:factory`` makes, with a file's weights.
 """
 
-import importlib
 import inspect
 import os
 import pkgutil
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +30,6 @@ from dynlab.systems.torch_layers import RecurrentModule, torch_layer
 
 OF_WEIGHTS = WeightNorm | SpectralNorm | BasePruningMethod  # hooks that make a weight of its parts before a call
 NAMED = 8  # parts of a model that are named in a sentence
-FROZEN = "<frozen "  # Python's own code of imports, in a traceback
 ROWS = 3  # steps and sequences on which a layer's own forward is compared with torch's
 
 
@@ -170,17 +167,11 @@ def _check_forward(part: RecurrentModule, chosen: Choice) -> None:
         with torch.no_grad():
             torch.testing.assert_close(part(x, *given), own.forward(part, x, *given))
     except (*OF_CODE, AssertionError) as error:
-        sizes = f"{(part.hidden_size,) * 2 if isinstance(part, nn.LSTMCell) else part.hidden_size}"
-        step = f"from_module(cell, state_size={sizes}, input_size={part.input_size}, order='xh')"
-        fix = (
-            f"Take it as one step: {step}."
-            if cell
-            else f"Where that changes the states, take its step with from_function; else load its state_dict into a "
-            f"plain nn.{own.__name__}."
-        )
         raise UserError(
             f"{chosen.prefix or 'The model'} is a {type(part).__name__}, which computes something else than torch's "
-            f"{own.__name__} with the same weights, in a forward of its own or by a hook. {fix}"
+            f"{own.__name__} with the same weights, in a forward of its own or by a hook. Take its step: of a cell "
+            f"from_module(cell, state_size=, input_size=, order='xh'), else from_function. If the states are torch's "
+            f"own, load its state_dict into a plain nn.{own.__name__}."
         ) from error
 
 
@@ -245,10 +236,10 @@ def _imported(name: str) -> Callable[..., Any]:
         raise
     # a module that is imported runs the user's own code, and so is its error
     except (Exception, SystemExit) as error:
-        last = [at for at in traceback.extract_tb(error.__traceback__) if not at.filename.startswith(FROZEN)][-1]
-        own = last.filename not in (__file__, pkgutil.__file__, importlib.__file__)
-        where = f"in {last.filename}, line {last.lineno}" if own else "run in the folder of your module"
-        raise UserError(f"--system {name!r} cannot be imported ({type(error).__name__}: {error}): {where}.") from error
+        raise UserError(
+            f"--system {name!r} cannot be imported ({type(error).__name__}: {error}): check it, and run in the folder "
+            f"of your module."
+        ) from error
     finally:
         sys.path.remove(folder)
     return cast(Callable[..., Any], factory)

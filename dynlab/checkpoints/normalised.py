@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from dynlab.checkpoints.layers import is_parameter, is_plain
+from dynlab.checkpoints.layers import is_parameter, is_real
 from dynlab.errors import UserError
 
 # The first part of a weight: of `torch.nn.utils.parametrizations`, or of the older `torch.nn.utils`, prune among them.
@@ -35,7 +35,7 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         base = f"{head}parametrizations.{new}." if new else f"{head}{old}_"
         for parts, compute in NEW if new else OLD:
             names = [base + part for part in parts]
-            if name != names[0] or not all(each in found and _is_real(found[each]) for each in names):
+            if name != names[0] or not all(each in found and is_real(found[each]) for each in names):
                 continue
             weight = compute(*(found[each] for each in names))
             if weight is not None:
@@ -68,10 +68,6 @@ def _lowered(tensors: dict[str, Tensor], made: list[str]) -> dict[str, Tensor]:
 def _split(name: str) -> tuple[str, str]:
     head, _, last = name.rpartition(".")
     return head, last
-
-
-def _is_real(value: Tensor) -> bool:
-    return is_plain(value) and value.is_floating_point()
 
 
 def _by_weight_norm(g: Tensor, v: Tensor) -> Tensor | None:

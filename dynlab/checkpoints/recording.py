@@ -49,11 +49,11 @@ def record(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray:
         else:
             sequences.append([inputs])
 
+    arguments = _arguments(batch)
     if model is part and isinstance(part, Map):
-        keep(_batched(None, torch.as_tensor(batch)), False)
+        keep(_batched(None, torch.as_tensor(arguments[0])), False)
     else:
-        several = isinstance(batch, tuple) and not isinstance(batch, PackedSequence)  # itself a tuple, but one argument
-        _run(model, part, batch if several else (batch,), keep)
+        _run(model, part, arguments, keep)
     if not sequences:
         raise UserError(
             f"The layer {type(part).__name__} was not called when the model ran on the batch; choose another."
@@ -68,16 +68,19 @@ def record_at_rest(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray 
 
     None where the batch holds no real numbers, as of tokens, and where the model makes no numbers of zeros.
     """
-    packed = isinstance(batch, PackedSequence)
-    arguments = batch if isinstance(batch, tuple) and not packed else (batch,)
-    zeros = tuple(_zeros(argument) for argument in arguments)
-    if all(zero is argument for zero, argument in zip(zeros, arguments, strict=True)):
+    zeros = tuple(map(_zeros, _arguments(batch)))
+    if all(zero is argument for zero, argument in zip(zeros, _arguments(batch), strict=True)):
         return None
     try:
-        found = record(model, part, zeros if arguments is batch else zeros[0])[0, -1]
+        found = record(model, part, zeros)[0, -1]
     except UserError:
         return None
     return found if np.isfinite(found).all() else None
+
+
+def _arguments(batch: Any) -> tuple[Any, ...]:
+    """Return what the model is called with; a PackedSequence is a tuple itself, but one argument."""
+    return batch if isinstance(batch, tuple) and not isinstance(batch, PackedSequence) else (batch,)
 
 
 def _zeros(argument: Any) -> Any:

@@ -14,6 +14,8 @@ from dynlab.files import check_readable
 
 NAME = "inputs"  # of the array, if a .npz holds several
 DIMS = (schema.SAMPLE, schema.TIME, schema.INPUT)
+# What a damaged file drives numpy into.
+DAMAGE = (ValueError, OSError, EOFError, MemoryError, SyntaxError, NotImplementedError, zipfile.BadZipFile)
 
 
 class Choice(NamedTuple):
@@ -69,42 +71,35 @@ def read_sequences(path: Path, choice: Choice) -> np.ndarray:
     if path.suffix in io.KINDS:
         with io.open_lazily(path) as stored:
             variable = _of_dataset(path, stored)
-            return check_numbers(path, variable.isel({schema.SAMPLE: choice.of(len(variable))}).values)
+            return _numbers(path, variable.isel({schema.SAMPLE: choice.of(len(variable))}).values)
     check_readable(path)
     try:
         array = _of_archive(path) if path.suffix == ".npz" else np.lib.format.open_memmap(path, mode="r")
-    # a damaged file drives numpy into several errors
-    except (ValueError, OSError, EOFError, MemoryError, SyntaxError, NotImplementedError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         if isinstance(error, UserError):
             raise
         if "Object arrays" in str(error) or "Python objects" in str(error):
             raise UserError(f"{path} must hold real numbers, got objects.") from error
         reason = "NumPy did not write it" if "allow_pickle" in str(error) else damage(error)
         raise UserError(f"{path} cannot be read as an array of inputs: {reason}.") from error
-    return check_numbers(path, np.array(array[choice.of(len(array))]) if array.ndim == 3 else np.array(array))
+    return _numbers(path, np.array(array[choice.of(len(array))]) if array.ndim == 3 else np.array(array))
 
 
 def _of_archive(path: Path) -> np.ndarray:
+    """Return the array of inputs, or those of single sequences as one with NaN after their ends."""
     # numpy leaves a file open that it cannot read, so it is given an open one
     with path.open("rb") as file, np.load(file, allow_pickle=False) as inside:
         names = inside.files
-        if NAME not in names and len(names) > 1:
-            arrays = [check_numbers(path, inside[name]) for name in names]
-            if {each.ndim for each in arrays} == {2} and len({each.shape[1] for each in arrays}) == 1:
-                return _padded(arrays)
-        if NAME not in names and len(names) != 1:
-            held = ", ".join([*names[:10], *(["…"] if len(names) > 10 else [])]) or "nothing"
-            raise UserError(
-                f"{path} holds {held}; name the array of inputs {NAME!r}, or hold one array (time, input) a sequence."
-            )
-        found: np.ndarray = inside[NAME if NAME in names else names[0]]
-        return found
-
-
-def _padded(sequences: list[np.ndarray]) -> np.ndarray:
-    """Return sequences (time, input) as one array, with NaN after their ends."""
-    found = np.full((len(sequences), max(map(len, sequences)), sequences[0].shape[1]), np.nan)
-    for whole, sequence in zip(found, sequences, strict=True):
+        if NAME in names or len(names) == 1:
+            return np.asarray(inside[NAME if NAME in names else names[0]])
+        arrays = [_numbers(path, inside[name]) for name in names]
+    if {each.ndim for each in arrays} != {2} or len({each.shape[1] for each in arrays}) != 1:
+        held = ", ".join([*names[:10], *["…"] * (len(names) > 10)]) or "nothing"
+        raise UserError(
+            f"{path} holds {held}; name the array of inputs {NAME!r}, or hold one array (time, input) a sequence."
+        )
+    found = np.full((len(arrays), max(map(len, arrays)), arrays[0].shape[1]), np.nan)
+    for whole, sequence in zip(found, arrays, strict=True):
         whole[: len(sequence)] = sequence
     return found
 
@@ -119,7 +114,7 @@ def _of_dataset(path: Path, stored: xr.Dataset) -> xr.DataArray:
     return fitting[0].transpose(*DIMS)
 
 
-def check_numbers(path: Path, array: np.ndarray) -> np.ndarray:
+def _numbers(path: Path, array: np.ndarray) -> np.ndarray:
     """Return the array, or refuse objects, texts, dates, complex numbers and records."""
     if array.dtype.kind not in "biuf":
         raise UserError(f"{path} must hold real numbers, got {array.dtype}.")

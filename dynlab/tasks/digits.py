@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from dynlab.errors import require_extra
-from dynlab.tasks.task import Split, Task, digest, hold_out
+from dynlab.tasks.task import Split, Task, digest, of_few
 
 TEST_SIZE = 360  # a fifth of the 1,797 images
-VALIDATION_SHARE = 0.2
-SPLIT_SEED = 0  # of the test images, the same whatever the run's seed
 LEVELS = 16.0  # pixels are 0 to 16
 DESCRIPTION = (
     "Scikit-learn's 8 × 8 handwritten digits, one pixel a step, row by row, in [0, 1]. The set has no official split: "
@@ -35,18 +33,14 @@ def digits(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None 
     """
     images, labels = require_extra("sklearn.datasets", "train").load_digits(return_X_y=True)
     inputs = (images / LEVELS).astype(np.float32)[:, :, None]
-    order = np.random.default_rng(SPLIT_SEED).permutation(len(inputs))
-    everything = Split(inputs, labels.astype(np.int64))
-    train, validation = hold_out(everything[order[TEST_SIZE:]], VALIDATION_SHARE, seed, retrain)
-    return Task(
+    return of_few(
+        Split(inputs, labels.astype(np.int64)),
+        TEST_SIZE,
+        seed,
+        retrain,
         name="digits",
-        settings={"seed": seed, "retrain": retrain},
-        train=train,
-        validation=validation,
-        test=everything[order[:TEST_SIZE]],
         output_size=10,
         loss="cross-entropy",
-        every_step=False,
         description=DESCRIPTION,
         source={"origin": "sklearn.datasets.load_digits", "sha256": digest(inputs)},
     )

@@ -13,6 +13,7 @@ import numpy as np
 from dynlab.arguments import check_at_least
 from dynlab.errors import UserError, lookup
 from dynlab.tasks.array_files import Choice, read_sequences
+from dynlab.tasks.task import NotAtHand
 from dynlab.words import NO_INPUT, agree, counted
 
 if TYPE_CHECKING:
@@ -89,36 +90,34 @@ def driving_inputs(
     UserError
         For a spec that names nothing, a file that cannot be read, inputs of the wrong width or not finite.
     """
+    import torch
+
+    from dynlab.trajectories.lengths import padded
+    from dynlab.trajectories.simulation import check_inputs
+
     check_at_least(1, samples=samples, steps=steps)
-    generator, choice = np.random.default_rng(seed), Choice(samples, seed, skip)
+    choice = Choice(samples, seed, skip)
     if spec is None:
-        driving = _default(system, choice, steps, generator, data_dir, shipped)
+        driving = _default(system, choice, steps, data_dir, shipped)
     elif spec.startswith("task:"):
         driving = _from_task(spec.removeprefix("task:"), system, choice, data_dir, shipped)
     elif Path(spec).suffix in FILES:
         driving = _from_file(Path(spec), choice)
     else:
-        driving = _made_up(spec, samples, steps, system, generator)
+        driving = _made_up(spec, choice, steps, system)
     if skip is not None and not driving.real and driving.targets is None:
         raise UserError(f"There is nothing to skip in {driving.description}: leave --skip (skip=) out.")
-    _check(driving, system)
+    check_inputs(torch.as_tensor(padded(np.ascontiguousarray(driving.inputs))[0]), system)
     return driving
 
 
-def _default(
-    system: System,
-    choice: Choice,
-    steps: int,
-    generator: np.random.Generator,
-    data_dir: str | Path | None,
-    shipped: bool,
-) -> Driving:
+def _default(system: System, choice: Choice, steps: int, data_dir: str | Path | None, shipped: bool) -> Driving:
+    """What was recorded with the system, its own task's data, or white noise and why."""
     from dynlab.tasks import TASKS
-    from dynlab.tasks.official import NotAtHand
 
     width, reason = system.network_input_size, "no task is known"
     if not width:
-        return _made_up("zero", 1, steps, system, generator)
+        return _made_up("zero", choice, steps, system)
     if system.recorded_inputs is not None:
         inputs = system.recorded_inputs[choice.of(len(system.recorded_inputs))]
         return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
@@ -132,44 +131,37 @@ def _default(
             reason = f"task {system.task!r} has inputs of width {driving.inputs.shape[-1]}, not {width}"
         except NotAtHand:
             reason = f"the data of its task {system.task!r} are not at hand"
-    noise = _made_up("noise:1.0", choice.samples, steps, system, generator)
+    noise = _made_up("noise", choice, steps, system)
     return replace(noise, description=f"{noise.description} ({reason})")
 
 
-def _from_task(
-    name: str,
-    system: System,
-    choice: Choice,
-    data_dir: str | Path | None,
-    shipped: bool,
-) -> Driving:
+def _from_task(name: str, system: System, choice: Choice, data_dir: str | Path | None, shipped: bool) -> Driving:
     """Test sequences of a task, made as it was for the system's training where it is the same.
 
     Of HAR, where it is not at hand, those that ship with dynlab, which are scaled as the whole training split would be.
     """
     from dynlab.tasks import TASKS, create, har
-    from dynlab.tasks.official import NotAtHand
 
     settings = system.task_settings if name == system.task else {}
     sizes = sorted(value for key, value in settings.items() if isinstance(value, int) and key != "seed")
     if math.prod([USUAL, *sizes][-2:]) > MOST_NUMBERS:  # a file may say anything
         raise UserError(f"The settings of the task {name!r} in the file ask for more than {MOST_NUMBERS:,} numbers.")
-    if name in har.CLASSES:
-        settings = {"retrain": True} | settings
+    of_har = name in har.CLASSES
+    settings = ({"retrain": True} if of_har else {}) | settings | {"data_dir": data_dir}
     if "download" in inspect.signature(lookup(TASKS, name, "task")).parameters:
-        settings = settings | {"download": False}
+        settings["download"] = False
     try:
-        if shipped and name in har.CLASSES:
+        if shipped and of_har:
             raise NotAtHand(f"only the embedded sequences of {name} are asked for")
-        task = create(name, **settings | {"data_dir": data_dir})
-        split, embedded, real = task.test, False, task.source["origin"] != "generated"
+        task = create(name, **settings)
+        split, ships, real = task.test, "", task.source["origin"] != "generated"
     except NotAtHand:
-        if name not in har.CLASSES:
+        if not of_har:
             raise
-        split, embedded, real = har.sample(name, settings.get("standardise", "feature")), True, True
+        split, real = har.sample(name, settings.get("standardise", "feature")), True
+        ships = " that {} with dynlab"
     chosen = split[choice.of(len(split))]
-    described = counted(len(chosen), f"test sequence of {name}")
-    described = f"{described} that {agree(len(chosen), 'ships', 'ship')} with dynlab" if embedded else described
+    described = counted(len(chosen), f"test sequence of {name}") + ships.format(agree(len(chosen), "ships", "ship"))
     return Driving(chosen.inputs, chosen.targets, described, real)
 
 
@@ -185,6 +177,35 @@ def _from_file(path: Path, choice: Choice) -> Driving:
     return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
 
 
+def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
+    """Zeros, a constant, or white noise; of a network that reads tokens, random ones in place of noise."""
+    kind, _, text = spec.partition(":")
+    if kind not in ("zero", "constant", "noise") or (kind == "zero" and text):
+        raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
+    shape = (choice.samples if kind == "noise" else 1, steps, system.network_input_size)
+    _check_room(*shape[:2], system)
+    if kind == "zero":
+        return Driving(np.zeros(shape), None, NO_INPUT, False)
+    try:
+        values = [float(value) for value in ("1.0" if spec == "noise" else text).split(",")]
+    except ValueError as error:
+        raise UserError(f"Inputs {spec!r}: {text!r} is no number; write {WAYS}.") from error
+    if not all(map(math.isfinite, values)):
+        raise UserError(f"Inputs {spec!r}: the numbers must be finite.")
+    if kind == "constant":
+        return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text}", False)
+    if values[0] < 0 or len(values) > 1:
+        raise UserError(f"The deviation of the noise is one number that must not be negative, got {text}.")
+    generator, tokens = np.random.default_rng(choice.seed), getattr(system.embedding, "tokens", None)
+    if tokens is not None:
+        inputs, described = generator.integers(tokens, size=shape).astype(float), "random tokens"
+    else:
+        with np.errstate(over="ignore"):  # what is too large is refused as infinite
+            inputs = values[0] * generator.standard_normal(shape)
+        described = f"white noise of deviation {values[0]:g}"
+    return Driving(inputs, None, f"{_sequences(inputs)} of {described}", False)
+
+
 def _check_room(samples: int, steps: int, system: System) -> None:
     """Raise where the states that inputs lead to cannot be held."""
     needed = DOUBLE * samples * steps * max(system.network_input_size, system.state_size)
@@ -195,50 +216,5 @@ def _check_room(samples: int, steps: int, system: System) -> None:
         )
 
 
-def _made_up(spec: str, samples: int, steps: int, system: System, generator: np.random.Generator) -> Driving:
-    """Zeros, a constant, or white noise; of a network that reads tokens, random ones in place of noise."""
-    kind, _, text = spec.partition(":")
-    if (kind not in ("zero", "constant", "noise")) or (kind == "zero" and text):
-        raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
-    samples = samples if kind == "noise" else 1
-    _check_room(samples, steps, system)
-    shape = (samples, steps, system.network_input_size)
-    if kind == "zero":
-        return Driving(np.zeros(shape), None, NO_INPUT, False)
-    text = "1.0" if spec == "noise" else text
-    values = [_number(value, spec) for value in text.split(",")]
-    if kind == "constant":
-        return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text}", False)
-    deviation, tokens = values[0], getattr(system.embedding, "tokens", None)
-    if deviation < 0 or len(values) > 1:
-        raise UserError(f"The deviation of the noise is one number that must not be negative, got {text}.")
-    if tokens is not None:
-        inputs = generator.integers(tokens, size=shape).astype(float)
-        return Driving(inputs, None, f"{_sequences(inputs)} of random tokens", False)
-    with np.errstate(over="ignore"):  # what is too large is refused as infinite
-        inputs = deviation * generator.standard_normal(shape)
-    return Driving(inputs, None, f"{_sequences(inputs)} of white noise of deviation {deviation:g}", False)
-
-
-def _number(text: str, spec: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise UserError(f"Inputs {spec!r}: {text!r} is no number; write {WAYS}.") from error
-    if not math.isfinite(value):
-        raise UserError(f"Inputs {spec!r}: the numbers must be finite.")
-    return value
-
-
 def _sequences(inputs: np.ndarray) -> str:
     return counted(len(inputs), "sequence")
-
-
-def _check(driving: Driving, system: System) -> None:
-    import torch
-
-    from dynlab.trajectories.lengths import padded
-    from dynlab.trajectories.simulation import check_inputs
-
-    check_inputs(torch.as_tensor(padded(np.ascontiguousarray(driving.inputs))[0]), system)
-    _check_room(len(driving.inputs), driving.inputs.shape[1], system)

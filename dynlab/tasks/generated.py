@@ -2,25 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
 from dynlab.arguments import check_at_least
-from dynlab.tasks.on_demand import OnDemand
-from dynlab.tasks.task import Split, Task, digest, hold_out
+from dynlab.tasks.task import OnDemand, Split, Task, digest, hold_out
 
 VALIDATION_SHARE = 0.2
 TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 # Streams of the seed for sequences that are drawn by number; training has the two before them, for order and noise.
 TRAIN, VALIDATION = 2, 3
 FINGERPRINT = 16  # how many of the sequences that are never all there stand for them in the checksum
-
-
-class Draw(Protocol):
-    """So many sequences, from a generator."""
-
-    def __call__(self, size: int, *, generator: np.random.Generator) -> Split: ...
 
 
 def make(
@@ -57,7 +50,7 @@ def make(
     """
     train_size, seed = how["train_size"], how["seed"]
     check_at_least(1, train_size=train_size, test_size=how["test_size"])
-    of_task: Draw = partial(draw, **asked)
+    of_task = partial(draw, **asked)
     if how["fresh"]:
         renew = partial(renewed, of_task, train_size, seed, TRAIN)
         train, held_size = renew(0), round(VALIDATION_SHARE * train_size)
@@ -84,7 +77,7 @@ def make(
     )
 
 
-def renewed(draw: Draw, size: int, seed: int, stream: int, epoch: int) -> Split:
+def renewed(draw: Callable[..., Split], size: int, seed: int, stream: int, epoch: int) -> Split:
     """The sequences of an epoch, `size` in each, by their numbers in a stream of the seed."""
     numbers = epoch * size + np.arange(size)
 
@@ -98,6 +91,6 @@ def renewed(draw: Draw, size: int, seed: int, stream: int, epoch: int) -> Split:
             return np.concatenate([getattr(numbered(int(number)), name) for number in chosen])
 
         like: np.ndarray = getattr(first, name)
-        return OnDemand(make, numbers, like.shape[1], like.shape[2] if like.ndim > 2 else None, like.dtype)
+        return OnDemand(make, numbers, like.shape[1:], like.dtype)
 
     return Split(part("inputs"), part("targets"))

@@ -4,23 +4,37 @@ References
 ----------
 .. [1] A. Kusupati et al., "FastGRNN: A Fast, Accurate, Stable and Tiny Kilobyte Sized Gated Recurrent Neural Network",
    NeurIPS 2018, Appendix B: both tasks, 99 steps of 32 features.
-.. [2] TensorFlow's example ``speech_commands``, ``input_data.py``: the twelve classes, a tenth of silence and a tenth
+.. [2] P. Warden, "Speech Commands: A Dataset for Limited-Vocabulary Speech Recognition", 2018, arXiv 1804.03209:
+   version 0.01, one-second clips of thirty words by many people, and six recordings of noise.
+.. [3] TensorFlow's example ``speech_commands``, ``input_data.py``: the twelve classes, a tenth of silence and a tenth
    of unknown words.
 """
 
+import io
+import wave
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dynlab.errors import require_extra
-from dynlab.tasks import recordings, speech_commands
+from dynlab.tasks import official, recordings
 from dynlab.tasks.log_mel import FILTERS, RATE, STEPS, log_mel
 from dynlab.tasks.recordings import Standardise
-from dynlab.tasks.speech_commands import WORDS, Catalogue
 from dynlab.tasks.task import Split, Task, digest
 
+# The order of the sources' code: the ten words of Kaggle's challenge come first.
+WORDS = (
+    *("yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go"),
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
+    *("bed", "bird", "cat", "dog", "happy", "house", "marvin", "sheila", "tree", "wow"),
+)
+CLIPS = 64_721  # of the words
+BACKGROUND = "_background_noise_"  # the folder of the recordings of noise, a minute or more each
+LISTS = ("validation_list.txt", "testing_list.txt")  # which clips are for what; the others are for training
 COMMANDS = WORDS[:10]
 SILENCE, UNKNOWN = 0, 1  # classes of Google-12, the commands come after
 SHARE = 10  # in percent of the commands' clips, how many silent and how many unknown ones there are
@@ -33,23 +47,28 @@ FEATURES = (
 )
 
 
-class Silence(NamedTuple):
-    """A second of a recording of noise.
+# A second of a recording of noise: its number, the sample at which the second begins, and the factor of its samples.
+Silence = tuple[int, int, float]
+Example = tuple[str | Silence, int]  # a clip's name, or silence, and its class
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The contents of a copy of the data set.
 
     Attributes
     ----------
-    noise, start : int
-        The recording, and the sample in it at which the second begins.
-    volume : float
-        The factor of its samples.
+    path : Path
+        The archive, or the folder that it unpacks to.
+    splits : list of list of str
+        The clips for training, validation and test by their names, ``word/file.wav``, sorted.
+    noises : list of ndarray, shape (time,), int16
+        The recordings of noise, in the order of their names.
     """
 
-    noise: int
-    start: int
-    volume: float
-
-
-Example = tuple[str | Silence, int]  # a clip's name, or silence, and its class
+    path: Path
+    splits: list[list[str]]
+    noises: list[np.ndarray]
 
 
 def google30(
@@ -69,7 +88,7 @@ def google30(
     retrain : bool
         Train on the official validation clips too.
     data_dir : str or Path, optional
-        A folder with the data set, see `speech_commands.catalogue`.
+        A folder with the data set, see `catalogue`.
     standardise : {"feature", "channel", "global"}
         Each (step, feature), each filter over all steps, or all values together.
     download : bool
@@ -84,11 +103,11 @@ def google30(
     UserError
         If the data set is not to be had, and without the extra ``speech``.
     """
-    found = _catalogue(data_dir, download)
+    found = catalogue(data_dir, download=download)
     return _make(
         "google30",
         found,
-        [[(name, _word(name)) for name in names] for names in (found.train, found.validation, found.test)],
+        [[(name, _word(name)) for name in names] for names in found.splits],
         len(WORDS),
         f"Speech Commands 0.01, 30 words, {FEATURES}",
         {"seed": seed, "retrain": retrain, "standardise": standardise},
@@ -119,11 +138,11 @@ def google12(
     UserError
         If the data set is not to be had, and without the extra ``speech``.
     """
-    found = _catalogue(data_dir, download)
+    found = catalogue(data_dir, download=download)
     return _make(
         "google12",
         found,
-        [_twelve(names, found.noises, i) for i, names in enumerate((found.train, found.validation, found.test))],
+        [_twelve(names, found.noises, i) for i, names in enumerate(found.splits)],
         2 + len(COMMANDS),
         f"Speech Commands 0.01, ten commands, other words and silence, {FEATURES} The sources name ten commands, noise "
         "and silence, with 22,246 and 3,081 examples. These are the counts of TensorFlow's example. To the 18,538 and "
@@ -133,7 +152,7 @@ def google12(
     )
 
 
-def _twelve(names: tuple[str, ...], noises: tuple[np.ndarray, ...], split: int) -> list[Example]:
+def _twelve(names: list[str], noises: list[np.ndarray], split: int) -> list[Example]:
     """The commands of a split, and its tenths of other words and of silence."""
     generator = np.random.default_rng([DRAWN_SEED, split])
     commands = [(name, 2 + _word(name)) for name in names if _word(name) < len(COMMANDS)]
@@ -144,13 +163,8 @@ def _twelve(names: tuple[str, ...], noises: tuple[np.ndarray, ...], split: int) 
     for _ in range(count):
         noise = int(generator.integers(len(noises)))
         start = int(generator.integers(len(noises[noise]) - RATE))
-        silences.append((Silence(noise, start, float(generator.uniform())), SILENCE))
+        silences.append(((noise, start, float(generator.uniform())), SILENCE))
     return [*commands, *(others[place] for place in chosen), *silences]
-
-
-def _catalogue(data_dir: str | Path | None, download: bool) -> Catalogue:
-    require_extra("kaldi_native_fbank", "speech")  # before a gigabyte is fetched
-    return speech_commands.catalogue(data_dir, download=download)
 
 
 def _word(name: str) -> int:
@@ -173,20 +187,84 @@ def _make(
         if isinstance(what, str):
             rows[what] = row
         else:
-            features[row] = log_mel(what.volume * found.noises[what.noise][what.start : what.start + RATE])
-    for clip, sound in speech_commands.clips(found, rows):
+            noise, start, volume = what
+            features[row] = log_mel(volume * found.noises[noise][start : start + RATE])
+    for clip, sound in clips(found, rows):
         features[rows[clip]] = log_mel(sound)
-    targets = np.array([target for _, target in examples], np.int64)
-    everything, starts = Split(np.arange(len(examples)), targets), np.cumsum([len(split) for split in splits])
-    train, validation, test = np.split(everything.inputs, starts[:-1])
-    if settings["retrain"]:
-        train = np.concatenate([train, validation])
+    everything = Split(features, np.array([target for _, target in examples], np.int64))
+    tests = len(splits[0]) + len(splits[1])
     return recordings.make(
         name,
-        (features, features),
-        (everything[train], None if settings["retrain"] else everything[validation], everything[test]),
+        (everything[:tests], everything[tests:], {"origin": found.path.name, "sha256": digest(features)}),
+        np.arange(tests) >= len(splits[0]),
         classes,
         description,
         settings,
-        {"origin": found.path.name, "sha256": digest(features)},
     )
+
+
+def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> Catalogue:
+    """List the clips in the archive, whose checksum is compared, or in the folder ``speech_commands_v0.01``.
+
+    Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``speech_commands`` first, in dynlab's cache, and at
+    its public home.
+
+    Raises
+    ------
+    NotAtHand
+        If nothing is found and nothing is to be downloaded.
+    UserError
+        If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+    """
+    require_extra("kaldi_native_fbank", "speech")  # before a gigabyte is fetched
+    names, lists, noises, of = [], {}, {}, official.DATA_SETS["speech_commands"]
+    with official.opened(of, data_dir, download=download) as path:
+        if path.is_file() and of.downloads[path.name][1] != f"sha256:{official.pooch.file_hash(path)}":
+            raise ValueError("it does not have its official checksum")
+        for name, opened in official.members(path):
+            folder = name.partition("/")[0]
+            sound = name.endswith(".wav")
+            if sound and folder in WORDS:
+                names.append(name)
+            elif sound and folder == BACKGROUND:
+                noises[name] = samples(name, opened().read())
+            elif name in LISTS:
+                lists[name] = frozenset(opened().read().decode().split())
+        if len(names) != CLIPS or not noises or len(lists) != len(LISTS):
+            raise ValueError(
+                f"it has {len(names):,} clips of the words, {len(noises)} recordings of noise and {len(lists)} lists, "
+                f"not {CLIPS:,}, some and {len(LISTS)}"
+            )
+        validation, test = (lists[name] for name in LISTS)
+    splits = [sorted(part) for part in (frozenset(names) - validation - test, validation, test)]
+    return Catalogue(path, splits, [noises[name] for name in sorted(noises)])
+
+
+def clips(found: Catalogue, wanted: Container[str]) -> Iterator[tuple[str, np.ndarray]]:
+    """The names and the samples, int16, of the clips that are `wanted`, in the order in which they lie there."""
+    with official.damage_is_named(official.DATA_SETS["speech_commands"], found.path):
+        for name, opened in official.members(found.path):
+            if name in wanted:
+                sound = samples(name, opened().read())
+                if len(sound) > RATE:
+                    raise ValueError(f"{name} has {len(sound)} samples, more than a second's {RATE}")
+                yield name, sound
+
+
+def samples(name: str, content: bytes) -> np.ndarray:
+    """The samples of the wav file of that name, int16.
+
+    Raises
+    ------
+    ValueError
+        If it is none of one channel of 16 bits at 16 kHz.
+    """
+    try:
+        with wave.open(io.BytesIO(content)) as sound:
+            form = (sound.getnchannels(), sound.getsampwidth(), sound.getframerate())
+            data = sound.readframes(sound.getnframes())
+    except (wave.Error, EOFError, RuntimeError) as error:  # RuntimeError: of a length beyond the file
+        raise ValueError(f"{name} is no wav file: {error}") from error
+    if form != (1, 2, RATE):
+        raise ValueError(f"{name} has {form[0]} channels of {8 * form[1]} bits at {form[2]} Hz, not 1 of 16 at {RATE}")
+    return np.frombuffer(data, "<i2")

@@ -22,24 +22,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from dynlab.errors import entry
 from dynlab.tasks import official, recordings
 from dynlab.tasks.recordings import Standardise
-from dynlab.tasks.task import Augmentation, Scaling, Split, Task, digest, hold_out
+from dynlab.tasks.task import Augmentation, Scaling, Split, Task, digest
 
-ARCHIVE = "human+activity+recognition+using+smartphones.zip"
-ARCHIVE_SHA256 = "c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031"
-INNER_ARCHIVE = "UCI HAR Dataset.zip"  # inside the other one, and what the set's older address serves
 PREPARED = "uci_har_inertial.npz"
-DATASET = official.DataSet(
-    title="UCI HAR",
-    folder="uci_har",
-    files={},
-    downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/240/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
-    unpacked="UCI HAR Dataset",
-    marker="train",
-    forms=(PREPARED, INNER_ARCHIVE),
-)
-
 CHANNELS = tuple(f"{sensor}_{axis}" for sensor in ("body_acc", "body_gyro", "total_acc") for axis in "xyz")
 SPLITS, STEMS = ("train", "test"), ("y", "subject")
 TABLES = {f"{stem}_{split}" for split in SPLITS for stem in (*CHANNELS, *STEMS)}  # a text file each
@@ -172,19 +160,16 @@ def har6(
 def _make(name: str, settings: dict[str, Any], found: tuple[dict[str, np.ndarray], str]) -> Task:
     signals, origin = found
     train, test = (
-        Split(np.arange(len(signals[f"x_{part}"])), classes(name, signals[f"y_{part}"]), signals[f"subject_{part}"])
-        for part in SPLITS
+        Split(signals[f"x_{part}"], classes(name, signals[f"y_{part}"]), signals[f"subject_{part}"]) for part in SPLITS
     )
-    train, validation = hold_out(train, HELD_OUT_SHARE, settings["seed"], settings["retrain"])
     return recordings.make(
         name,
-        (signals["x_train"], signals["x_test"]),
-        (train, validation, test),
+        (train, test, {"origin": origin, "sha256": SHA256["x_train"]}),
+        HELD_OUT_SHARE,
         1 + max(CLASSES[name]),
         f"{ASKED[name]}, {LEFT_OPEN}",
         settings,
-        {"origin": origin, "sha256": SHA256["x_train"]},
-        INERTIAL,
+        augmentations=INERTIAL,
     )
 
 
@@ -199,8 +184,8 @@ def sample(name: str, standardise: Standardise = "feature") -> Split:
     The licence and the citation lie beside the file, in ``samples/README.md``.
     """
     raw, constants = embedded()
-    recordings.check_standardise(standardise)
-    return Split(constants[standardise].apply(raw.inputs), classes(name, raw.targets), raw.subjects)
+    scaling = entry(constants, standardise, "way to standardise")
+    return Split(scaling.apply(raw.inputs), classes(name, raw.targets), raw.subjects)
 
 
 @cache
@@ -209,9 +194,8 @@ def embedded() -> tuple[Split, dict[str, Scaling]]:
     file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
         split = Split(arrays["inputs"], arrays["activities"], arrays["subjects"])
-        ways = recordings.STANDARDISE
-        scalings = {way: Scaling(arrays[f"{way}_mean"], arrays[f"{way}_deviation"]) for way in ways}
-    return split, scalings
+        moments = {way: (arrays[f"{way}_mean"], arrays[f"{way}_deviation"]) for way in recordings.STANDARDISE}
+    return split, {way: Scaling(*each) for way, each in moments.items()}
 
 
 def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[dict[str, np.ndarray], str]:
@@ -230,19 +214,17 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     UserError
         If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    (path,) = official.find(DATASET, data_dir, download=download)
-    with official.damage_is_named(DATASET, path):
-        signals = _prepared(path) if path.name == PREPARED else parse(official.members(path))
+    with official.opened(official.DATA_SETS["har"], data_dir, download=download) as path:
+        if path.name == PREPARED:
+            # numpy leaves a file open that it cannot read, so it is given an open one
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                signals = {name: arrays[name] for name in SHA256}
+        else:
+            signals = parse(official.members(path))
         for name, expected in SHA256.items():
             if digest(signals[name]) != expected:
                 raise ValueError(f"{name} does not have the data set's checksum")
     return signals, path.name
-
-
-def _prepared(path: Path) -> dict[str, np.ndarray]:
-    # numpy leaves a file open that it cannot read, so it is given an open one
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in SHA256}
 
 
 def parse(files: Iterable[official.Member]) -> dict[str, np.ndarray]:

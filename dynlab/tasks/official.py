@@ -8,39 +8,32 @@ import hashlib
 import io
 import lzma
 import os
-import struct
 import tarfile
+import tomllib
 import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from importlib import resources
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from dynlab.errors import UserError
+from dynlab.tasks.task import NotAtHand
 
 with warnings.catch_warnings():
     # pooch imports tqdm, which warns in a notebook without ipywidgets of a progress bar that is not asked for here
     warnings.filterwarnings("ignore", message="IProgress not found")
     import pooch
 
-Parsed = TypeVar("Parsed")
 Member = tuple[str, Callable[[], Any]]  # a file's name, and what opens it until the next one is asked for
 PACKINGS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 TARS, ZIP = (".tar", ".tgz", ".tar.gz"), ".zip"
-# RuntimeError: zipfile's of a packing that it does not know or a password, wave's of a length beyond the file
-PYTHONS = (OSError, EOFError, LookupError, ValueError, RuntimeError)
-DAMAGE = (*PYTHONS, struct.error, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
-
-
-class NotAtHand(UserError):
-    """A data set that is neither in a folder that was named nor in the cache, and was not to be downloaded."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +45,15 @@ class DataSet:
     title : str
     folder : str
         Its folder within the user's data folder and dynlab's cache.
-    files : mapping of str to str
-        Official name, unpacked, to the SHA-256 of its content; empty where `read` is not used.
     downloads : mapping of str to (address, checksum)
         The published files, by name: the files, each packed, or one archive of them.
+    files : mapping of str to str
+        Official name, unpacked, to the SHA-256 of its content; empty where `read` is not used.
     unpacked : str
         The folder that an archive unpacks to.
     marker : str
         A name in that folder, by which it is known where `files` is empty.
-    forms : tuple of str
+    forms : sequence of str
         Files beside the archive that is published that hold the whole set, the quickest to read first.
     terms : str
         The condition of its home for giving the files, as a clause: then they cannot be downloaded from here.
@@ -68,11 +61,11 @@ class DataSet:
 
     title: str
     folder: str
-    files: Mapping[str, str]
-    downloads: Mapping[str, tuple[str, str]]
+    downloads: Mapping[str, Sequence[str]]
+    files: Mapping[str, str] = field(default_factory=dict)
     unpacked: str = ""
     marker: str = ""
-    forms: tuple[str, ...] = ()
+    forms: Sequence[str] = ()
     terms: str = ""
 
     @property
@@ -93,14 +86,14 @@ class DataSet:
         return (whole + [folder / self.unpacked] * bool(known))[:1]
 
 
+with (resources.files("dynlab.tasks") / "data_sets.toml").open("rb") as table:
+    DATA_SETS = {name: DataSet(**each) for name, each in tomllib.load(table).items()}
+
+
 def read(
-    dataset: DataSet,
-    parse: Callable[[str, bytes], Parsed],
-    data_dir: str | Path | None = None,
-    *,
-    download: bool = True,
-) -> tuple[dict[str, Parsed], str]:
-    """Parse each official file; by its name, and the name of what was read.
+    dataset: DataSet, data_dir: str | Path | None = None, *, download: bool = True
+) -> tuple[list[bytes], dict[str, str]]:
+    """The contents of the official files, in the order of `DataSet.files`, and their ``origin`` and ``sha256``.
 
     Raises
     ------
@@ -108,20 +101,20 @@ def read(
         As `find`, and where a copy is damaged.
     """
     paths = find(dataset, data_dir, download=download)
-    parsed: dict[str, Parsed] = {}
+    contents: dict[str, bytes] = {}
     for path in paths:
         with damage_is_named(dataset, path):
             for full, opened in members(path):
                 name = full.rpartition("/")[2]
                 if name in dataset.files:
-                    content = opened().read()
-                    if hashlib.sha256(content).hexdigest() != dataset.files[name]:
+                    contents[name] = opened().read()
+                    if hashlib.sha256(contents[name]).hexdigest() != dataset.files[name]:
                         raise ValueError(f"{name} does not have its official checksum")
-                    parsed[name] = parse(name, content)
     with damage_is_named(dataset, paths[0]):
-        if lacking := [name for name in dataset.files if name not in parsed]:
+        if lacking := [name for name in dataset.files if name not in contents]:
             raise ValueError(f"it lacks {', '.join(lacking)}")
-    return parsed, ", ".join(path.name for path in paths)
+    source = {"origin": ", ".join(path.name for path in paths), "sha256": dataset.sha256}
+    return [contents[name] for name in dataset.files], source
 
 
 def members(path: Path) -> Iterator[Member]:
@@ -169,7 +162,11 @@ def find(dataset: DataSet, data_dir: str | Path | None = None, *, download: bool
     UserError
         If a download fails, and where `data_dir` is no folder.
     """
-    for folder in folders(dataset, data_dir):
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise UserError(f"There is no data folder {data_dir}; create it and put the files of {dataset.title} there.")
+    named = data_dir or os.environ.get("DYNLAB_DATA")
+    own = [Path(named) / dataset.folder, Path(named)] if named else []
+    for folder in (*own, cache() / dataset.folder):
         if found := dataset.held(folder):
             return found
     if dataset.terms or not download:
@@ -178,13 +175,26 @@ def find(dataset: DataSet, data_dir: str | Path | None = None, *, download: bool
         try:
             pooch.retrieve(address, known_hash=checksum, fname=name, path=cache() / dataset.folder)
         except (OSError, ValueError) as error:  # requests' own errors are OSErrors; a wrong checksum is a ValueError
-            answer = getattr(error, "response", None)
-            reason = f"no connection to {urlsplit(address).hostname}" if isinstance(error, OSError) else str(error)
-            reason = reason if answer is None else f"the server answered {answer.status_code} {answer.reason}"
+            server = f"{urlsplit(address).hostname} did not give it: {type(error).__name__}"
+            reason = server if isinstance(error, OSError) else str(error)
             raise UserError(
                 f"{dataset.title} could not be downloaded ({reason}): start again, or {by_hand(dataset)}."
             ) from error
     return dataset.held(cache() / dataset.folder)
+
+
+@contextmanager
+def opened(dataset: DataSet, data_dir: str | Path | None, *, download: bool = True) -> Iterator[Path]:
+    """Find the one file or folder that holds a data set, and name it where reading it goes wrong.
+
+    Raises
+    ------
+    UserError
+        As `find`, and where a copy is damaged.
+    """
+    (path,) = find(dataset, data_dir, download=download)
+    with damage_is_named(dataset, path):
+        yield path
 
 
 def cache() -> Path:
@@ -201,15 +211,6 @@ def by_hand(dataset: DataSet) -> str:
     )
 
 
-def folders(dataset: DataSet, data_dir: str | Path | None) -> list[Path]:
-    """The folders in which a data set may lie, in the order in which it is looked for."""
-    if data_dir is not None and not Path(data_dir).is_dir():
-        raise UserError(f"There is no data folder {data_dir}; create it and put the files of {dataset.title} there.")
-    named = data_dir or os.environ.get("DYNLAB_DATA")
-    own = [Path(named) / dataset.folder, Path(named)] if named else []
-    return [*own, cache() / dataset.folder]
-
-
 @contextmanager
 def damage_is_named(dataset: DataSet, path: Path) -> Iterator[None]:
     """Make what goes wrong while `path` is read the error that names it, and says where to get it anew.
@@ -222,9 +223,8 @@ def damage_is_named(dataset: DataSet, path: Path) -> Iterator[None]:
             yield
     except UserError:
         raise
-    except DAMAGE as error:
-        published = [dataset.downloads[path.name]] if path.name in dataset.downloads else dataset.downloads.values()
-        homes = " and ".join(address for address, _ in published)
+    # a damaged file drives its readers into any error
+    except Exception as error:
         raise UserError(
-            f"{path} cannot be read as {dataset.title} ({error}); remove it and get it anew from {homes}"
+            f"{path} cannot be read as {dataset.title} ({error}); remove it, and {by_hand(dataset)}."
         ) from error

@@ -24,38 +24,11 @@ import numpy as np
 
 from dynlab.errors import UserError
 from dynlab.tasks import official
-from dynlab.tasks.on_demand import OnDemand
-from dynlab.tasks.task import Split, Task
+from dynlab.tasks.task import OnDemand, Split, Task
 
 Level = Literal["char", "word"]
 EOS = "<eos>"  # the end of a line
 UNITS: dict[Level, str] = {"char": "character", "word": "word"}
-ARCHIVE = "simple-examples.tgz"
-DOWNLOADS = {ARCHIVE: (f"http://www.fit.vutbr.cz/~imikolov/rnnlm/{ARCHIVE}", "md5:30177ea32e27c525793142b6bf2c8e2d")}
-PTB = {
-    "char": official.DataSet(
-        title="PTB by characters",
-        folder="ptb",
-        files={
-            "ptb.char.train.txt": "e313d91425e06c4f0a8fb6e881dcce0c291f2a0e9f4dda54833069b122f91da9",
-            "ptb.char.valid.txt": "21661f63ec355085879458b6524644d4add5573541b4be14fb52ab2e2e995eb8",
-            "ptb.char.test.txt": "1ef5607ac3c463b16e38bfe7900dd3bfc91de5a96e0f21e7eab5188b465b8ebe",
-        },
-        downloads=DOWNLOADS,
-        unpacked="simple-examples/data",
-    ),
-    "word": official.DataSet(
-        title="PTB by words",
-        folder="ptb",
-        files={
-            "ptb.train.txt": "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
-            "ptb.valid.txt": "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
-            "ptb.test.txt": "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
-        },
-        downloads=DOWNLOADS,
-        unpacked="simple-examples/data",
-    ),
-}
 CHARACTERS, WORDS = 150, 300  # of a window: some sources have 300 characters too
 DESCRIPTION = (
     "The Penn Treebank in Mikolov's files, {of}, the official split, windows of {length}; what is left of a stream "
@@ -190,16 +163,15 @@ def windows(tokens: np.ndarray, length: int) -> Split:
     """The stream in windows, in their order, and for each step the token that follows."""
     count = (len(tokens) - 1) // length
     targets = tokens[1 : 1 + count * length].reshape(count, length).astype(np.int64)
-    return Split(OnDemand(partial(shown, tokens, length), np.arange(count), length, 1), targets)
+    return Split(OnDemand(partial(shown, tokens, length), np.arange(count), (length, 1)), targets)
 
 
 def load(level: Level, data_dir: str | Path | None = None, *, download: bool = True) -> Corpus:
     """The characters or the words; see `official.read` for where they are looked for and what is raised."""
     numbers: dict[str, int] = {}
-    texts, origin = official.read(PTB[level], lambda _, content: content, data_dir, download=download)
-    # in the official order, whatever an archive's is
-    train, validation, test = (tokens(texts.pop(name), numbers) for name in PTB[level].files)
-    return Corpus(tuple(numbers), train, validation, test, {"origin": origin, "sha256": PTB[level].sha256})
+    texts, source = official.read(official.DATA_SETS[f"ptb-{level}"], data_dir, download=download)
+    train, validation, test = (tokens(text, numbers) for text in texts)
+    return Corpus(tuple(numbers), train, validation, test, source)
 
 
 def tokens(text: bytes, numbers: dict[str, int]) -> np.ndarray:

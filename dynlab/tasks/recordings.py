@@ -1,4 +1,4 @@
-"""The part that tasks on recordings share: the raw sequences in memory, standardised only when they are asked for."""
+"""The part that classifications of real data share: raw sequences in memory, standardised when they are asked for."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -6,86 +6,108 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynlab.errors import unknown
-from dynlab.tasks.on_demand import OnDemand
-from dynlab.tasks.task import Augmentation, Scaling, Split, Task
+from dynlab.errors import UserError, entry
+from dynlab.tasks.task import Augmentation, OnDemand, Scaling, Split, Task, hold_out
 
 Standardise = Literal["feature", "channel", "global"]
-# What mean and deviation are taken over, of sequences (sample, time, input).
-STANDARDISE = {"feature": (0,), "channel": (0, 1), "global": (0, 1, 2)}
+# What mean and deviation are taken over, of sequences (sample, time, input) or (sample, time, channel, column).
+STANDARDISE = {"feature": (0,), "channel": (0, 1, 3), "global": (0, 1, 2, 3)}
 CHUNK = 64  # sequences whose moments are summed at a time
-
-
-def scaled(raw: np.ndarray, scaling: Scaling, numbers: np.ndarray) -> np.ndarray:
-    """The sequences of these numbers of `raw`, (sample, time, input)."""
-    return scaling.apply(raw[numbers])
+NOISE_SEED = 2**31  # of the noise after the sequences, the same whatever the run's seed
+TRAIN, TEST = 0, 1  # streams of that seed
 
 
 def make(
     name: str,
-    raw: tuple[np.ndarray, np.ndarray],
-    splits: tuple[Split, Split | None, Split],
+    data: tuple[Split, Split, dict[str, str]],
+    held_out: float | np.ndarray,
     output_size: int,
     description: str,
     settings: dict[str, Any],
-    source: dict[str, str],
+    *,
     augmentations: Mapping[str, tuple[Augmentation, float]] | None = None,
+    levels: float | None = None,
 ) -> Task:
-    """A classification of recordings, standardised over the training examples; memory holds the raw ones alone.
+    """A classification of sequences, standardised over the training examples; memory holds the raw ones alone.
 
     Parameters
     ----------
-    raw : (ndarray, ndarray), each of shape (sample, time, input), float32
-        The source of training and validation, and that of the test; they may be one.
-    splits : (Split, Split or None, Split)
-        Training, validation and test; their inputs are numbers of rows of `raw`.
+    data : (Split, Split, dict)
+        The raw sequences of the training and the test, shape (sample, time, input) or (sample, time, channel, column),
+        and the source of the data.
+    held_out : float or ndarray
+        See `hold_out`.
     settings : dict
-        Has ``standardise`` and what else the task was made with.
+        Has ``seed``, ``retrain``, ``standardise`` and what else the task was made with; with a ``length`` each
+        sequence goes on with noise up to it.
     augmentations : mapping, optional
         See `Task`.
+    levels : float, optional
+        See `fit`.
     """
-    train, validation, test = splits
-    check_standardise(settings["standardise"])
-    scaling = fit(raw[0], train.inputs, STANDARDISE[settings["standardise"]])
+    train, test, source = data
+    length = settings.get("length")
+    rows = Split(np.arange(len(train)), train.targets, train.subjects)  # held out by number: nothing is copied
+    kept, held = hold_out(rows, held_out, settings["seed"], settings["retrain"])
+    scaling = fit(train.inputs, kept.inputs, settings["standardise"], levels)
+    steps, width = scaling.mean.shape
+    if length is not None and length < steps:
+        raise UserError(f"The length must be at least {steps}, the rows of an image; got {length}.")
 
-    def on_demand(rows: np.ndarray, part: Split) -> Split:
-        return Split(
-            OnDemand(partial(scaled, rows, scaling), part.inputs, *rows.shape[1:]), part.targets, part.subjects
-        )
+    def split(raw: np.ndarray, stream: int, part: Split) -> Split:
+        make = partial(shown, raw, scaling, length, stream)
+        return Split(OnDemand(make, part.inputs, (length or steps, width)), part.targets, part.subjects)
 
     return Task(
         name=name,
         settings=settings,
-        train=on_demand(raw[0], train),
-        validation=None if validation is None else on_demand(raw[0], validation),
-        test=on_demand(raw[1], test),
+        train=split(train.inputs, TRAIN, kept),
+        validation=None if held is None else split(train.inputs, TRAIN, held),
+        test=split(test.inputs, TEST, Split(np.arange(len(test)), test.targets, test.subjects)),
         output_size=output_size,
         loss="cross-entropy",
         every_step=False,
         description=description,
         source=source,
-        scaling=scaling,
+        scaling=scaling if length is None else None,  # noise has no raw values
         augmentations=augmentations or {},
     )
 
 
-def check_standardise(standardise: str) -> None:
-    """Raise where there is no such way to standardise."""
-    if standardise not in STANDARDISE:
-        raise unknown("way to standardise", standardise, STANDARDISE)
+def shown(raw: np.ndarray, scaling: Scaling, length: int | None, stream: int, numbers: np.ndarray) -> np.ndarray:
+    """The sequences of these numbers of `raw`, and then standard normal noise up to `length`.
 
-
-def fit(raw: np.ndarray, numbers: np.ndarray, axes: tuple[int, ...]) -> Scaling:
-    """Mean and deviation of the rows `numbers` of `raw` over `axes`, float32; what never changes has deviation 1.
-
-    `axes` begins with 0, the rows.
+    The noise of a sequence depends on its number in a stream of the noise alone.
     """
+    made = scaling.apply(raw[numbers].reshape(-1, *scaling.mean.shape))
+    if length is None:
+        return made
+    steps, width = scaling.mean.shape
+    sequences = np.empty((len(made), length, width), np.float32)
+    sequences[:, :steps] = made
+    for sequence, number in zip(sequences, numbers, strict=True):
+        noise = np.random.default_rng([NOISE_SEED, stream, int(number)])
+        noise.standard_normal(out=sequence[steps:], dtype=np.float32)
+    return sequences
+
+
+def fit(raw: np.ndarray, numbers: np.ndarray, standardise: str, levels: float | None = None) -> Scaling:
+    """Mean and deviation of the rows `numbers` of `raw`, shape (time, input), float32.
+
+    What never changes has deviation 1. With `levels` there is a fourth way, ``none``: values are only divided by it.
+    """
+    axes = entry(({} if levels is None else {"none": ()}) | STANDARDISE, standardise, "way to standardise")
+    axes = tuple(axis for axis in axes if axis < raw.ndim)
 
     def chunks() -> Iterator[np.ndarray]:
         return (raw[numbers[start : start + CHUNK]].astype(np.float64) for start in range(0, len(numbers), CHUNK))
 
-    count = len(numbers) * np.prod([raw.shape[axis] for axis in axes[1:]])
-    mean = sum(chunk.sum(axis=axes, keepdims=True) for chunk in chunks()) / count
-    variance = sum(((chunk - mean) ** 2).sum(axis=axes) for chunk in chunks()) / count
-    deviation = np.sqrt(np.where(variance > 0, variance, 1))
-    return Scaling(np.asarray(np.squeeze(mean, axes), np.float32), np.asarray(deviation, np.float32))
+    if axes:
+        count = len(numbers) * np.prod([raw.shape[axis] for axis in axes[1:]])
+        mean = sum(chunk.sum(axis=axes, keepdims=True) for chunk in chunks()) / count
+        variance = sum(((chunk - mean) ** 2).sum(axis=axes, keepdims=True) for chunk in chunks()) / count
+        moments = mean, np.sqrt(np.where(variance > 0, variance, 1))
+    else:
+        moments = np.zeros(1), np.full(1, levels)
+    whole = [np.broadcast_to(moment, (1, *raw.shape[1:])).reshape(raw.shape[1], -1) for moment in moments]
+    return Scaling(*(moment.astype(np.float32) for moment in whole))

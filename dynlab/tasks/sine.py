@@ -10,13 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dynlab.tasks.task import Split, Task, digest, hold_out
+from dynlab.tasks.task import Split, Task, digest, of_few
 
 POINTS = 68
 SHOWN, ASKED = 6, 8  # the tutorial's T and output_dim
 TEST_SIZE = 4
-VALIDATION_SHARE = 0.2
-SPLIT_SEED = 0  # of the test windows, the same whatever the run's seed
 DESCRIPTION = (
     f"54 windows of a sine wave on {POINTS} points of [0, 4π]: {SHOWN} points are shown, the next {ASKED} asked for. "
     f"The point of step t comes in on input t, the other inputs are 0. The source tests on {TEST_SIZE} windows drawn "
@@ -42,17 +40,14 @@ def sine(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None = 
     Task
     """
     everything = windows()
-    order = np.random.default_rng(SPLIT_SEED).permutation(len(everything))
-    train, validation = hold_out(everything[order[TEST_SIZE:]], VALIDATION_SHARE, seed, retrain)
-    return Task(
+    return of_few(
+        everything,
+        TEST_SIZE,
+        seed,
+        retrain,
         name="sine",
-        settings={"seed": seed, "retrain": retrain},
-        train=train,
-        validation=validation,
-        test=everything[order[:TEST_SIZE]],
         output_size=ASKED,
         loss="mse",
-        every_step=False,
         description=DESCRIPTION,
         source={"origin": "generated", "sha256": digest(everything.inputs)},
     )

@@ -9,8 +9,14 @@ import numpy as np
 
 from dynlab.errors import UserError, entry
 
+TEST_SEED, HELD_OUT_SHARE = 0, 0.2  # of tasks without an official split
+FLOAT32 = np.dtype(np.float32)
 # (raw inputs of shape (sample, time, input), strength, generator) -> raw inputs of that shape
 Augmentation = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
+
+
+class NotAtHand(UserError):
+    """A data set that is neither in a folder that was named nor in the cache, and was not to be downloaded."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,61 @@ class Split:
     def __len__(self) -> int:
         return len(self.inputs)
 
-    def __getitem__(self, which: np.ndarray) -> "Split":
+    def __getitem__(self, which: np.ndarray | slice) -> "Split":
         subjects = None if self.subjects is None else self.subjects[which]
         return Split(self.inputs[which], self.targets[which], subjects)
+
+
+@dataclass(frozen=True)
+class OnDemand:
+    """Sequences that are made when they are asked for, and indexed like an array of shape (sample, time, input).
+
+    Attributes
+    ----------
+    make : callable
+        From the sequences' own numbers, shape (sample,), to the sequences, (sample, time, input). The same number gives
+        the same sequence, whatever else is asked for.
+    numbers : ndarray, shape (sample,)
+        The sequences that there are.
+    sizes : tuple of int
+        The shape of one: (time, input), or (time,) as classes at each step are.
+    dtype : dtype
+        The type of what is made.
+
+    Examples
+    --------
+    >>> ramps = OnDemand(lambda numbers: np.ones((1, 4, 1), np.float32) * numbers[:, None, None], np.arange(9), (4, 1))
+    >>> ramps.shape
+    (9, 4, 1)
+    >>> ramps[2:4].shape
+    (2, 4, 1)
+    """
+
+    make: Callable[[np.ndarray], np.ndarray]
+    numbers: np.ndarray
+    sizes: tuple[int, ...]
+    dtype: np.dtype = FLOAT32
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.numbers), *self.sizes)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, which: int | slice | np.ndarray) -> np.ndarray:
+        """One sequence, (time, input), or those that a slice, a mask or numbers choose, (sample, time, input)."""
+        chosen = self.numbers[which]
+        made = self.make(np.atleast_1d(chosen))
+        return made[0] if chosen.ndim == 0 else made
+
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
+        """All of them at once."""
+        return np.asarray(self[:], dtype)
 
 
 @dataclass(frozen=True)
@@ -144,12 +202,13 @@ class Task:
             function, default = entry(self.augmentations, name, "augmentation")
             try:
                 value = float(strength) if strength else default
-            except ValueError as error:
-                raise UserError(
-                    f"The strength of {name!r} must be a number such as {name}:{default}, got {strength!r}."
-                ) from error
+            except ValueError:
+                value = np.nan
             if not 0 <= value < np.inf:
-                raise UserError(f"The strength of {name!r} must be finite and not negative, got {strength}.")
+                raise UserError(
+                    f"The strength of {name!r} must be a number such as {name}:{default}, finite and not negative, "
+                    f"got {strength}."
+                )
             chosen.append((function, value))
         return chosen
 
@@ -163,17 +222,39 @@ class Task:
         return raw.astype(np.float32) if self.scaling is None else self.scaling.apply(raw)
 
 
-def hold_out(split: Split, share: float, seed: int | np.random.Generator, retrain: bool) -> tuple[Split, Split | None]:
+def hold_out(
+    split: Split, share: float | np.ndarray, seed: int | np.random.Generator, retrain: bool
+) -> tuple[Split, Split | None]:
     """`split` without a random `share` of its subjects (of its samples where it has none), and that share.
 
-    All of it and None to `retrain`.
+    In place of a share a mask says which samples are held out. All of it and None to `retrain`.
     """
     if retrain:
         return split, None
-    groups = np.arange(len(split)) if split.subjects is None else split.subjects
-    names = np.unique(groups)
-    held = np.isin(groups, np.random.default_rng(seed).permutation(names)[: round(share * len(names))])
-    return split[~held], split[held]
+    if not isinstance(share, np.ndarray):
+        groups = np.arange(len(split)) if split.subjects is None else split.subjects
+        names = np.unique(groups)
+        share = np.isin(groups, np.random.default_rng(seed).permutation(names)[: round(share * len(names))])
+    return split[~share], split[share]
+
+
+def of_few(everything: Split, test_size: int, seed: int, retrain: bool, **facts: Any) -> Task:
+    """A task without an official split, all of whose sequences are in memory.
+
+    A fixed draw of `test_size` of them is the test, whatever the seed; a fifth of the rest is held out by the seed.
+    `facts` are the others of `Task`.
+    """
+    order = np.random.default_rng(TEST_SEED).permutation(len(everything))
+    train, validation = hold_out(everything[order[test_size:]], HELD_OUT_SHARE, seed, retrain)
+    settings = {"seed": seed, "retrain": retrain}
+    return Task(
+        settings=settings,
+        train=train,
+        validation=validation,
+        test=everything[order[:test_size]],
+        every_step=False,
+        **facts,
+    )
 
 
 def digest(array: np.ndarray) -> str:

@@ -23,24 +23,9 @@ import numpy as np
 
 from dynlab.arguments import check_at_least
 from dynlab.tasks import official
-from dynlab.tasks.on_demand import OnDemand
-from dynlab.tasks.task import Split, Task, hold_out
+from dynlab.tasks.task import OnDemand, Split, Task, hold_out
 
-ARCHIVE = "yelp_dataset.tar"
 REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # its name differs between the releases
-# The forms in which a folder may hold it, the quickest to read first.
-FORMS = (
-    *(f"{name}{packing}" for name in REVIEWS for packing in ("", *official.PACKINGS)),
-    *(ARCHIVE, "yelp_dataset.tgz", "yelp_dataset.tar.gz", "Yelp-JSON.zip"),
-)
-DATASET = official.DataSet(
-    title="Yelp's data set",
-    folder="yelp",
-    files={},
-    downloads={ARCHIVE: ("https://www.yelp.com/dataset/", "")},
-    forms=FORMS,
-    terms="(where its terms have to be accepted first)",
-)
 STARS = 5
 WORD = re.compile(r"\w+(?:'\w+)*")  # of a text in small letters
 PADDING, UNKNOWN = 0, 1  # the first two tokens
@@ -121,7 +106,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     train, validation = hold_out(everything[everything.inputs[:TRAIN]], HELD_OUT_SHARE, seed, retrain)
 
     def on_demand(part: Split) -> Split:
-        return Split(OnDemand(partial(padded, reviews, length), part.inputs, length, 1), part.targets)
+        return Split(OnDemand(partial(padded, reviews, length), part.inputs, (length, 1)), part.targets)
 
     return Task(
         name="yelp5",
@@ -161,18 +146,19 @@ def load(data_dir: str | Path | None, *, count: int, train: int, words: int, voc
     UserError
         If `data_dir` is no folder, and where a copy is damaged or has fewer reviews.
     """
-    (path,) = official.find(DATASET, data_dir)
     numbers: dict[str, int] = {}
     read, lengths, stars = array("i"), array("q"), array("b")
     checksum = hashlib.sha256()
-    with official.damage_is_named(DATASET, path):
+    with official.opened(official.DATA_SETS["yelp"], data_dir) as path:
         for line in itertools.islice(_lines(path), count):
             checksum.update(line)
-            star, text = _review(line, len(stars) + 1)
-            kept = WORD.findall(text.lower())[:words]
+            review = json.loads(line)
+            if review["stars"] not in range(1, STARS + 1):
+                raise ValueError(f"the review of line {len(stars) + 1:,} has {review['stars']} stars")
+            kept = WORD.findall(review["text"].lower())[:words]
             read.extend(numbers.setdefault(word, len(numbers)) for word in kept)
             lengths.append(len(kept))
-            stars.append(star)
+            stars.append(int(review["stars"]))
         if len(stars) < count:
             raise ValueError(f"it has {len(stars):,} reviews, not {count:,}")
     tokens, ends = np.frombuffer(read, np.int32), np.cumsum(lengths, dtype=np.int64)
@@ -184,17 +170,6 @@ def load(data_dir: str | Path | None, *, count: int, train: int, words: int, voc
     names = np.array(list(numbers), dtype=object)[frequent]
     source = {"origin": path.name, "sha256": checksum.hexdigest()}
     return Reviews(places[tokens], ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
-
-
-def _review(line: bytes, number: int) -> tuple[int, str]:
-    try:
-        review = json.loads(line)
-        star, text = int(review["stars"]), str(review["text"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"line {number:,} is no review with its stars and text") from error
-    if not 1 <= star <= STARS or star != review["stars"]:
-        raise ValueError(f"the review of line {number:,} has {review['stars']} stars")
-    return star, text
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -61,8 +61,10 @@ def test_the_cell_of_the_slides_is_read_by_its_names(tmp_path):
     """Its forward, with γ = 0: hx + 0.01 tanh(x V' + hx (W' − W) + b)."""
     torch.manual_seed(1)
     W, V, b = torch.randn(4, 4), torch.randn(4, 3), torch.randn(4)
-    torch.save({"cell.weight_ih": V, "cell.weight_hh": W, "cell.bias": b}, tmp_path / "a.pt")
+    weights = {"cell.weight_ih": V, "cell.weight_hh": W, "cell.bias": b, "fc.weight": torch.randn(2, 4)}
+    torch.save(weights, tmp_path / "a.pt")
     found = read(tmp_path / "a.pt", layer="cell")
+    assert torch.equal(found.readout.weight, weights["fc.weight"])
     x, hx = torch.randn(2, 3), torch.randn(2, 4)
     hy = hx + 0.01 * torch.tanh(torch.mm(x, V.t()) + torch.mm(hx, W.t() - W) + b)
     torch.testing.assert_close(found.system.step(hx, x), hy)

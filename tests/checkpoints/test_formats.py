@@ -22,14 +22,9 @@ def assert_computes(system, inputs, expected):
     torch.testing.assert_close(found, expected.detach(), rtol=1e-12, atol=1e-14)
 
 
-def encoded(tagger, inputs):
-    return tagger.encoder.rnn(inputs)[0].detach()
-
-
 WRAPPED = {
     "bare": lambda model: model.state_dict(),
     "state_dict": lambda model: {"state_dict": model.state_dict(), "optimizer": {"state": {}}, "epoch": 3},
-    "model": lambda model: {"model": model.state_dict(), "epoch": 3},
     "model_state_dict": lambda model: {"model_state_dict": model.state_dict(), "loss": 0.5},
     "nested": lambda model: {"model": {"state_dict": model.state_dict()}},
     "compiled and parallel": lambda model: {f"module._orig_mod.{k}": v for k, v in model.state_dict().items()},
@@ -37,21 +32,20 @@ WRAPPED = {
     "a whole parallel module": lambda model: {"model": nn.DataParallel(model), "epoch": 3},
     "a compiled part": lambda model: {k.replace("rnn.", "rnn._orig_mod."): v for k, v in model.state_dict().items()},
 }
-CASES = {name: (wrap, True) for name, wrap in WRAPPED.items()}
-CASES |= {f"{name}, before 1.6": (WRAPPED[name], False) for name in ("bare", "the whole module")}
+CASES = [(name, True) for name in WRAPPED] + [("bare", False), ("the whole module", False)]  # False: before 1.6
 
 
-@pytest.mark.parametrize("wrap, zipped", CASES.values(), ids=CASES)
-def test_a_layer_inside_any_wrapper_computes_what_torch_computes(wrap, zipped, tagger, batch, tmp_path):
-    torch.save(wrap(tagger), tmp_path / "a.pt", _use_new_zipfile_serialization=zipped)
+@pytest.mark.parametrize("name, zipped", CASES)
+def test_a_layer_inside_any_wrapper_computes_what_torch_computes(name, zipped, tagger, batch, tmp_path):
+    torch.save(WRAPPED[name](tagger), tmp_path / "a.pt", _use_new_zipfile_serialization=zipped)
     upper = read(tmp_path / "a.pt", layer="encoder.rnn:1r")
     assert upper.layer == "encoder.rnn:1r"
-    assert_computes(upper.system, batch.numpy(), encoded(tagger, batch)[..., 4:])
+    assert_computes(upper.system, batch.numpy(), tagger.encoder.rnn(batch)[0].detach()[..., 4:])
 
 
 def test_every_layer_of_a_model_is_found_and_told(tagger, batch, tmp_path):
     torch.save({"model": tagger.state_dict(), "epoch": 3}, tmp_path / "a.pt")
-    inner = encoded(tagger, batch)
+    inner = tagger.encoder.rnn(batch)[0].detach()
     assert_computes(read(tmp_path / "a.pt", layer="encoder.rnn:1").system, batch.numpy(), inner[..., :4])
     for name in ("decoder", "decoder:1"):
         assert_computes(read(tmp_path / "a.pt", layer=name).system, inner.numpy(), tagger.decoder(inner)[0])
@@ -69,22 +63,16 @@ def test_every_layer_of_a_model_is_found_and_told(tagger, batch, tmp_path):
 
 
 @pytest.mark.parametrize("told, expected", [("relu", "relu"), ("tanh", "tanh"), (None, "tanh")])
-def test_the_nonlinearity_of_a_plain_rnn_is_an_option(told, expected, tmp_path):
+def test_the_nonlinearity_of_a_plain_rnn_is_an_option_where_the_file_does_not_tell(told, expected, tmp_path):
     module = nn.RNN(2, 3, nonlinearity=expected, batch_first=True).double()
     torch.save(module.state_dict(), tmp_path / "a.pt")
-    found = read(tmp_path / "a.pt", nonlinearity=told)
+    torch.save(nn.DataParallel(module), tmp_path / "whole.pt")
+    found, inputs = read(tmp_path / "a.pt", nonlinearity=told), 3 * torch.randn(2, 4, 2, dtype=torch.float64)
     assert ("tanh is assumed" in found.assumed) == (told is None)
-    inputs = 3 * torch.randn(2, 4, 2, dtype=torch.float64)
-    assert_computes(found.system, inputs.numpy(), module(inputs)[0])
     assert found.system.config["nonlinearity"] == expected
-
-
-def test_a_whole_module_tells_its_nonlinearity_which_goes_before_the_option(tagger, batch, tmp_path):
-    torch.save(nn.DataParallel(tagger), tmp_path / "a.pt")
-    system = read(tmp_path / "a.pt", layer="cell", nonlinearity="tanh").system
-    assert read(tmp_path / "a.pt", layer="cell").assumed == ""
-    state = torch.zeros(5, 6, dtype=torch.float64)
-    torch.testing.assert_close(system.step(state, batch[:, 0]), tagger.cell(batch[:, 0], state))
+    assert read(tmp_path / "whole.pt").assumed == ""
+    for system in (found.system, read(tmp_path / "whole.pt", nonlinearity="tanh").system):
+        assert_computes(system, inputs.numpy(), module(inputs)[0])
 
 
 PARTS = {
@@ -104,17 +92,11 @@ def test_parts_that_hold_weights_and_are_not_read_are_named(make, read_part, oth
     assert (f"those of {read_part} are read" in found.assumed) == bool(others)
 
 
-KINDS = {
-    "rnn": (nn.RNN, {}),
-    "gru": (nn.GRU, {"num_layers": 3}),
-    "lstm": (nn.LSTM, {}),
-    "lstm without bias": (nn.LSTM, {"bias": False}),
-    "lstm with projection": (nn.LSTM, {"proj_size": 2}),
-}
+KINDS = [(nn.RNN, {}), (nn.GRU, {"num_layers": 3}), (nn.LSTM, {"bias": False}), (nn.LSTM, {"proj_size": 2})]
 
 
 @pytest.mark.parametrize("save", [torch.save, safetensors.torch.save_file], ids=["pt", "safetensors"])
-@pytest.mark.parametrize("make, options", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("make, options", KINDS)
 def test_a_layer_of_each_kind_is_recognised_by_its_shapes(make, options, save, batch, tmp_path):
     module = make(3, 4, batch_first=True, **options).double()
     save(module.state_dict(), tmp_path / "a")
@@ -130,9 +112,9 @@ def test_a_cell_is_recognised(make, batch, tmp_path):
     torch.save({"net": cell.state_dict()}, tmp_path / "a.pt")
     system = read(tmp_path / "a.pt", layer="net").system
     state = torch.randn(5, system.state_size, dtype=torch.float64)
-    expected = (
-        torch.hstack(cell(batch[:, 0], state.split(4, dim=-1))) if make is nn.LSTMCell else cell(batch[:, 0], state)
-    )
+    given = state.split(4, dim=-1) if make is nn.LSTMCell else state
+    expected = cell(batch[:, 0], given)
+    expected = torch.hstack(expected) if make is nn.LSTMCell else expected
     torch.testing.assert_close(system.step(state, batch[:, 0]), expected)
 
 

@@ -1,7 +1,5 @@
 """`from_module`: the layer's real inputs, the layer's real step, and a module that is none the wiser."""
 
-import copy
-
 import numpy as np
 import pytest
 import torch
@@ -18,6 +16,12 @@ def assert_records(system, inputs):
     np.testing.assert_array_equal(system.recorded_inputs, inputs.detach().numpy())
 
 
+def assert_ends(system, expected):
+    """The steps on what was recorded give these states at t = 1 … T."""
+    found = torch.from_numpy(simulate(system)["trajectory"].values[:, 1:])
+    torch.testing.assert_close(found, expected.detach(), rtol=1e-12, atol=1e-14)
+
+
 def test_the_recorded_inputs_are_those_of_the_layer_in_eval_mode(tagger, batch):
     assert_records(from_module(nn.DataParallel(tagger), "encoder.rnn:0", batch), batch)  # no dropout, though it trains
     assert_records(from_module(tagger, "decoder", batch), tagger.encoder.rnn(batch)[0])
@@ -25,38 +29,25 @@ def test_the_recorded_inputs_are_those_of_the_layer_in_eval_mode(tagger, batch):
 
 
 def facts(model):
-    """Everything that may change in a module: values, gradients, storage, modes and hooks."""
-    of_parameters = {
-        name: (p.detach().clone(), p.grad.clone() if p.grad is not None else None, p.data_ptr(), p.requires_grad)
-        for name, p in model.named_parameters()
-    }
-    modes = {
-        name: (part.training, *part._forward_hooks, *part._forward_pre_hooks) for name, part in model.named_modules()
-    }
-    return of_parameters, modes, copy.deepcopy(model.state_dict()), torch.random.get_rng_state()
-
-
-def same(one, other):
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    return torch.equal(one, other) if isinstance(one, torch.Tensor) else one == other
+    """Everything that may change in a module, as text: values, gradients, storage, modes and hooks."""
+    of_parameters = [(p.tolist(), p.grad.tolist(), p.data_ptr(), p.requires_grad) for p in model.parameters()]
+    parts = [(part.training, *part._forward_hooks, *part._forward_pre_hooks) for part in model.modules()]
+    buffers = [value.tolist() for value in model.buffers()]
+    return repr((of_parameters, parts, buffers, torch.random.get_rng_state().tolist()))
 
 
 def test_the_module_is_not_changed(batch):
-    torch.manual_seed(0)
     model = nn.Sequential(nn.BatchNorm1d(7), nn.Dropout(0.5), nn.LSTM(3, 4, batch_first=True))
-    model[2](torch.randn(2, 7, 3))[0].sum().backward()
+    model(torch.randn(2, 7, 3))[0].sum().backward()
     model[2].register_forward_hook(lambda *_: None)
     before = facts(model)
     system = from_module(model, "2", batch.float())
-    assert same(facts(model), before)
+    assert facts(model) == before
     assert not system.training
     assert {p.dtype for p in system.parameters()} == {torch.float64}
     with torch.no_grad():
         next(system.parameters()).zero_()
-    assert same(facts(model), before)
+    assert facts(model) == before
 
 
 FORMS = {
@@ -99,10 +90,10 @@ class Holder(nn.Module):
         self.core = system
 
     def forward(self, inputs):
-        state = inputs.new_zeros(inputs.shape[0], self.core.state_size)
+        states = [inputs.new_zeros(inputs.shape[0], self.core.state_size)]
         for t, x in enumerate(inputs.unbind(1)):
-            state = self.core.step(state, 3 * x, t)
-        return state
+            states.append(self.core.step(states[-1], 3 * x, t))
+        return torch.stack(states[1:], dim=1)
 
 
 @pytest.mark.parametrize("name, sizes", [("vanilla", {"state_size": 4}), ("gru", {"hidden_size": 4})])
@@ -111,8 +102,7 @@ def test_a_system_of_dynlabs_inside_a_module(name, sizes, batch):
     system = from_module(model, "core", batch)
     assert_records(system, 3 * batch)
     assert (system.name, system.config) == (name, model.core.config)
-    final = torch.from_numpy(simulate(system)["trajectory"].values[:, -1])
-    torch.testing.assert_close(final, model(batch).detach(), rtol=1e-12, atol=1e-14)
+    assert_ends(system, model(batch))
     assert_records(from_module(model.core, batch=batch), batch)
 
 
@@ -131,8 +121,7 @@ def test_a_weight_that_the_module_computes_is_that_of_the_next_call(norm, batch)
     trained(batch)
     module.load_state_dict(trained.state_dict())
     system = from_module(module, batch=batch)  # the module has not been called since
-    found = torch.from_numpy(simulate(system)["trajectory"].values[:, 1:])
-    torch.testing.assert_close(found, module.eval()(batch)[0].detach(), rtol=1e-12, atol=1e-14)
+    assert_ends(system, module.eval()(batch)[0])
 
 
 class Halved(nn.GRUCell):
@@ -146,30 +135,28 @@ def hooked():
     return layer
 
 
+def of_two_lengths(x):
+    return pack_sequence([x[0], x[0, :4]])
+
+
+GRU = nn.GRU(3, 4).double()
 ERRORS = {
-    "another step": (
-        lambda x: from_module(nn.ModuleDict({"rnn": Halved(2, 4)})),
-        "something else than torch's GRUCell",
-    ),
+    "another step": (lambda x: from_module(nn.Sequential(Halved(2, 4))), "something else than torch's GRUCell"),
     "a hook": (lambda x: from_module(hooked()), "something else than torch's RNN"),
-    "unequal lengths": (
-        lambda x: from_module(nn.GRU(3, 4).double(), batch=pack_sequence([x[0], x[0, :4]])),
-        r"different lengths \(4 to 7 steps\)",
-    ),
+    "unequal lengths": (lambda x: from_module(GRU, batch=of_two_lengths(x)), r"different lengths \(4 to 7 steps\)"),
     "not called": (lambda x: from_module(Decoder(True), "unused", (x.float(), 1.0)), "was not called"),
     "several": (lambda x: from_module(Decoder(True)), "2 recurrent systems.*rnn, unused"),
     "none": (lambda x: from_module(nn.Sequential(nn.Linear(2, 2))), "holds no RNN.*Linear"),
     "both directions": (lambda x: from_module(nn.GRU(3, 4, bidirectional=True)), "2 recurrent systems.*:0, :0r"),
-    "a batch that does not fit": (lambda x: from_module(nn.GRU(5, 4).double(), batch=x), "does not run on this batch"),
+    "a batch that does not fit": (lambda x: from_module(GRU, batch=x[..., :2]), "does not run on this batch"),
     "no numbers": (lambda x: from_module(nn.RNN(3, 4, device="meta")), "meta device"),
 }
 
 
 @pytest.mark.parametrize("call, sentence", ERRORS.values(), ids=ERRORS)
 def test_what_cannot_be_taken_for_a_system_is_one_sentence(call, sentence, batch):
-    with pytest.raises(UserError, match=sentence) as refused:
+    with pytest.raises(UserError, match=sentence):
         call(batch)
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

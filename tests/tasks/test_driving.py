@@ -76,54 +76,53 @@ def test_made_up_inputs_are_what_they_are_called():
     assert abs(noise.std() / 0.1 - 1) < 0.03
 
 
-@pytest.mark.parametrize(
-    "spec, message",
-    [
-        ("nois:1", "choose task:har2"),
-        ("noise:much", "is no number"),
-        ("noise:-1", "must not be negative"),
-        ("noise:inf", "must be finite"),
-        ("constant:1", r"inputs of shape \(sample, time, 9\), got \(1, 50, 1\)"),
-        ("task:har22", "Unknown task 'har22'"),
-        ("task:noisy-mnist", r"MNIST is not at hand: put train-images-idx3-ubyte.gz, .*DYNLAB_DATA"),
-        ("nowhere.npy", "There is no file nowhere.npy"),
-    ],
-)
+SPECS = {
+    "nois:1": "choose task:har2",
+    "noise:much": "is no number",
+    "noise:-1": "must not be negative",
+    "noise:inf": "must be finite",
+    "constant:1": r"inputs of shape \(sample, time, 9\), got \(1, 50, 1\)",
+    "task:har22": "Unknown task 'har22'",
+    "task:noisy-mnist": r"MNIST is not at hand: put train-images-idx3-ubyte.gz, .*DYNLAB_DATA",
+    "nowhere.npy": "There is no file nowhere.npy",
+}
+
+
+@pytest.mark.parametrize("spec, message", SPECS.items())
 def test_bad_specs_are_named(spec, message):
     with pytest.raises(UserError, match=message):
         driving_inputs(spec, network())
 
 
-def test_more_steps_than_can_be_held_are_refused_with_the_number():
-    for spec in ("zero", "noise:1.0"):
-        with pytest.raises(UserError, match=r"\d+ × 1,000,000,000 steps lead to [\d,.]+ GiB of states, .* 4 GiB"):
-            driving_inputs(spec, network(), steps=10**9)
+@pytest.mark.parametrize("spec", ["zero", "noise:1.0"])
+def test_more_steps_than_can_be_held_are_refused_with_the_number(spec):
+    with pytest.raises(UserError, match=r"\d+ × 1,000,000,000 steps lead to [\d,.]+ GiB of states, .* 4 GiB"):
+        driving_inputs(spec, network(), steps=10**9)
 
 
-@pytest.mark.parametrize(
-    "array, message",
-    [
-        (np.ones((0, 5, 9)), "The inputs are empty"),
-        (np.ones((2, 5, 8)), r"got \(2, 5, 8\)"),
-        (np.full((2, 5, 9), np.nan), "NaN or infinite"),
-        (np.ones((2, 5, 9), complex), "must hold real numbers"),
-        (np.ones(9), r"shape \(sample, time, input\)"),
-        (np.array([None]), "must hold real numbers"),
-    ],
-)
+ARRAYS = [
+    (np.ones((0, 5, 9)), "The inputs are empty"),
+    (np.ones((2, 5, 8)), r"got \(2, 5, 8\)"),
+    (np.full((2, 5, 9), np.nan), "NaN or infinite"),
+    (np.ones((2, 5, 9), complex), "must hold real numbers"),
+    (np.ones(9), r"shape \(sample, time, input\)"),
+    (np.array([None]), "must hold real numbers"),
+]
+
+
+@pytest.mark.parametrize("array, message", ARRAYS)
 def test_bad_arrays_are_named(array, message, tmp_path):
     np.save(tmp_path / "x.npy", array)
     with pytest.raises(UserError, match=message):
         driving_inputs(str(tmp_path / "x.npy"), network())
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".nc"])
-def test_files_that_are_none_are_named(suffix, tmp_path):
-    path = tmp_path / f"x{suffix}"
-    for content in (b"", b"PK\x03\x04"):
-        path.write_bytes(content)
-        with pytest.raises(UserError, match=r"cannot be read|is no \.np"):
-            driving_inputs(str(path), network())
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04"])
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.nc"])
+def test_files_that_are_none_are_named(name, content, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=r"cannot be read|is no \.np"):
+        driving_inputs(str(tmp_path / name), network())
 
 
 @pytest.mark.parametrize("settings", [{"delay": 10**9}, {"delay": "x"}, {"seed": -5}, {"nothing": 3}, {"delay": -3}])

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from archives import put, zipped
 
+from dynlab.errors import UserError
 from dynlab.tasks import create, dsa19, recordings
 
 ROWS = ",".join(["{}"] + [f"{0.25 * channel:.5g}" for channel in range(1, 45)])
+INNER, OUTER = "data.zip", "daily+and+sports+activities.zip"
 pytestmark = pytest.mark.usefixtures("alone")
 
 
@@ -38,7 +40,7 @@ def few(monkeypatch):
 
 def test_the_whole_set_is_split_by_subjects(monkeypatch, tmp_path):
     monkeypatch.setattr(dsa19, "STEPS", 2)
-    put(tmp_path, {dsa19.INNER_ARCHIVE: zipped(files(19, 60, 2), "data/")})
+    put(tmp_path, {INNER: zipped(files(19, 60, 2), "data/")})
     task = create("dsa19", data_dir=tmp_path, retrain=True)
     for part, subjects in ((task.train, {1, 2, 3, 4}), (task.test, {5, 6, 7, 8})):
         assert part.inputs.shape == (4560, 2, 45)
@@ -54,25 +56,35 @@ def test_the_whole_set_is_split_by_subjects(monkeypatch, tmp_path):
 
 FORMS = {
     "folder": lambda files: {f"data/{name}": text for name, text in files.items()},
-    "inner": lambda files: {dsa19.INNER_ARCHIVE: zipped(files, "data/")},
-    "direct": lambda files: {dsa19.ARCHIVE: zipped(files, "data/")},
-    "outer": lambda files: {dsa19.ARCHIVE: zipped({"data.zip": zipped(files, "data/")})},
+    "direct": lambda files: {OUTER: zipped(files, "data/")},
+    "outer": lambda files: {OUTER: zipped({INNER: zipped(files, "data/")})},
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_read_alike(form, few, tmp_path):
     put(tmp_path / "daily_sports", FORMS[form](few))
-    found, _ = dsa19.load(tmp_path, download=False)
-    steps = np.arange(125)
-    expected = [first_value(a, p, s, steps) for a in (1, 2) for p in range(1, 9) for s in (1, 2, 3)]
-    assert np.array_equal(found.inputs[:, :, 0], np.array(expected, np.float32))
-    assert np.array_equal(found.targets, np.repeat([0, 1], 24))
-    assert np.array_equal(found.subjects, np.tile(np.repeat(np.arange(1, 9), 3), 2))
+    *found, _ = dsa19.load(tmp_path, download=False)
+    for part, subjects in zip(found, (range(1, 5), range(5, 9)), strict=True):
+        expected = [first_value(a, p, s, np.arange(125)) for a in (1, 2) for p in subjects for s in (1, 2, 3)]
+        assert np.array_equal(part.inputs[:, :, 0], np.array(expected, np.float32))
+        assert np.array_equal(part.targets, np.repeat([0, 1], 12))
+        assert np.array_equal(part.subjects, np.tile(np.repeat(subjects, 3), 2))
+
+
+def test_a_segment_that_is_missing_or_short_is_named(few, tmp_path):
+    last = few.pop("a02/p8/s03.txt")
+    for files, words in (
+        (few, "it lacks a02/p8/s03.txt"),
+        (few | {"a02/p8/s03.txt": "\n".join(last.splitlines()[:-1])}, "s03.txt has"),
+    ):
+        put(tmp_path, {INNER: zipped(files, "data/")})
+        with pytest.raises(UserError, match=words):
+            dsa19.load(tmp_path)
 
 
 def test_one_subject_is_held_out_and_the_scaling_does_not_know_it(few, tmp_path):
-    put(tmp_path, FORMS["inner"](few))
+    put(tmp_path, {INNER: zipped(few, "data/")})
     task = create("dsa19", data_dir=tmp_path, seed=2)
     assert len(set(task.validation.subjects)) == 1
     assert set(task.train.subjects) == {1, 2, 3, 4} - set(task.validation.subjects)
@@ -82,12 +94,12 @@ def test_one_subject_is_held_out_and_the_scaling_does_not_know_it(few, tmp_path)
     assert np.array_equal(shown[:, :, 1:], np.zeros_like(shown[:, :, 1:]))  # these channels never change
 
 
-@pytest.mark.parametrize("axes", recordings.STANDARDISE.values(), ids=recordings.STANDARDISE)
-def test_moments_are_those_of_the_chosen_rows(axes):
+@pytest.mark.parametrize("way, axes", [("feature", (0,)), ("channel", (0, 1)), ("global", (0, 1, 2))])
+def test_moments_are_those_of_the_chosen_rows(way, axes):
     generator = np.random.default_rng(0)
     raw = generator.normal(5, 3, (60, 4, 2)).astype(np.float32)
     numbers = generator.permutation(60)[:45]
-    scaling = recordings.fit(raw, numbers, axes)
+    scaling = recordings.fit(raw, numbers, way)
     chosen = raw[numbers].astype(np.float64)
     assert np.allclose(scaling.mean, chosen.mean(axis=axes), atol=1e-6)
     assert np.allclose(scaling.deviation, chosen.std(axis=axes), atol=1e-6)

@@ -1,4 +1,4 @@
-"""The tasks that need no files, against their definitions."""
+"""The tasks that need no files, against their definitions; their sequences drawn once, or new in every epoch."""
 
 import math
 from pathlib import Path
@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import TASKS, create, walk
+from dynlab.tasks import TASKS, adding, copying, create, flipflop, walk
 from dynlab.tasks.copying import baseline
+from dynlab.training import Settings
+from dynlab.training.batches import Batches
 
 SMALL = {
     "copying": {"symbols": 3, "delay": 5, "train_size": 40, "test_size": 10},
@@ -65,16 +67,14 @@ def test_digits_are_the_images_in_their_order_of_pixels():
 def test_sine_windows_are_the_wave_shown_and_continued():
     task = create("sine", retrain=True)
     assert (len(task.train), len(task.test)) == (50, 4)
-    step = 4 * math.pi / 67
-    every = np.concatenate([task.train.inputs, task.test.inputs])
-    assert np.array_equal(every * np.eye(6), every)  # step t comes in on input t alone
-    shown = every.diagonal(axis1=1, axis2=2)
+    shown = np.concatenate([task.train.inputs, task.test.inputs])
+    assert np.array_equal(shown * np.eye(6), shown)  # step t comes in on input t alone
     asked = np.concatenate([task.train.targets, task.test.targets])
-    order = np.lexsort((asked[:, 0], shown[:, 0]))
-    starts = np.arange(54) * step
-    places = starts[:, None] + step * np.arange(14)
-    expected = np.sin(places[np.lexsort((np.sin(places[:, 6]), np.sin(starts).astype(np.float32)))])
-    assert np.abs(np.hstack([shown, asked])[order] - expected).max() < 1e-6
+    found = np.hstack([shown.diagonal(axis1=1, axis2=2), asked])
+    expected = np.sin(4 * np.pi / 67 * (np.arange(54)[:, None] + np.arange(14)))
+    distances = np.abs(found[:, None] - expected).max(axis=2)
+    assert distances.min(axis=1).max() < 1e-6
+    assert sorted(distances.argmin(axis=1)) == list(range(54))
 
 
 def test_the_flipflop_holds_what_the_last_pulse_set():
@@ -120,6 +120,52 @@ def test_the_seed_decides_what_is_trained_on_and_never_what_is_tested_on(name):
     assert len(one.validation) == round(0.2 * len(whole.train))
 
 
+# One sequence of each, by the task's own definition of many.
+ONE = {
+    "copying": lambda generator: copying.sequences(1, 3, 5, "overlap", generator),
+    "adding": lambda generator: adding.sequences(1, 7, generator),
+    "flipflop": lambda generator: flipflop.sequences(1, 9, 3, 0.5, generator),
+    "walk": lambda generator: walk.sequences(1, 9, 0.01, 2, generator),
+}
+
+
+def fresh(name, **more):
+    return create(name, **SMALL[name] | {"train_size": 20, "test_size": 4, "seed": 3, "fresh": True} | more)
+
+
+@pytest.mark.parametrize("part", ["inputs", "targets"])
+@pytest.mark.parametrize("name", ONE)
+def test_a_new_sequence_is_a_function_of_the_seed_and_its_number(name, part):
+    task = fresh(name)
+    for epoch, which in ((0, [0, 7, 19]), (4, [2, 1])):
+        found = getattr(task.renew(epoch), part)[np.array(which)]
+        for row, sequence in zip(which, found, strict=True):
+            expected = getattr(ONE[name](np.random.default_rng([3, 2, 20 * epoch + row])), part)[0]
+            assert np.array_equal(sequence, expected)
+            assert sequence.dtype == expected.dtype
+    whole = getattr(task.renew(4), part)
+    assert whole.shape == np.asarray(whole).shape
+    for which in (-1, slice(1, 3), np.array([2, 2, 1]), np.arange(20) > 17):
+        assert np.array_equal(whole[which], np.asarray(whole)[which])
+
+
+@pytest.mark.parametrize("name", ["adding", "flipflop", "walk"])
+def test_no_batch_of_any_epoch_has_a_sequence_again(name):
+    task = fresh(name)
+    batches = Batches(task, Settings(batch_size=8))
+    rows = [row.tobytes() for _ in range(3) for batch in batches for row in batch[0].numpy()]
+    every = rows + [row.tobytes() for part in (task.validation, task.test) for row in part.inputs[:]]
+    assert len(set(every)) == len(every) == 60 + 4 + 4
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_the_seed_decides_on_new_sequences_and_never_what_is_tested_on(name):
+    one, same, other = (fresh(name, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.test.inputs, other.test.inputs)
+    assert one.source == same.source != other.source
+    assert np.array_equal(one.test.inputs, fresh(name, fresh=False).test.inputs)
+
+
 @pytest.mark.parametrize(
     "name, settings, message",
     [
@@ -139,9 +185,7 @@ def test_bad_settings_are_named(name, settings, message):
         create(name, **settings)
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
-
-
 def test_every_task_is_on_the_page():
-    first = "".join(line.split(" | ")[0] for line in PAGE.splitlines() if line.startswith("| "))
+    page = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
+    first = "".join(line.split(" | ")[0] for line in page.splitlines() if line.startswith("| "))
     assert not [name for name in TASKS if f"`{name}`" not in first]

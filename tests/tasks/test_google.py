@@ -1,5 +1,6 @@
-"""Speech Commands in its official form, small: a tar.gz of folders of wav files, with its two lists."""
+"""Speech Commands in its official form, small, and its log-mel features against the definition, computed directly."""
 
+import dataclasses
 import hashlib
 import io
 import re
@@ -11,11 +12,13 @@ import pytest
 from archives import put, tarred
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, google, speech_commands
+from dynlab.tasks import create, google, official
+from dynlab.tasks.google import WORDS
 from dynlab.tasks.log_mel import log_mel
-from dynlab.tasks.speech_commands import WORDS
 
 SPEAKERS = 20  # each says each word once
+ARCHIVE = "speech_commands_v0.01.tar.gz"
+SINGLE = 1e-4  # of a logarithm: sums of some hundred products in single precision
 
 
 def wav(samples):
@@ -55,9 +58,9 @@ def files(clips):
     for kind in ("validation", "testing"):
         found[f"{kind}_list.txt"] = "".join(f"{name}\n" for name in clips if split_of(name) == kind).encode()
     noise = np.random.default_rng(0).normal(0, 3000, 20_000)
-    found[f"{speech_commands.BACKGROUND}/README.md"] = b"noise"
-    found[f"{speech_commands.BACKGROUND}/white_noise.wav"] = wav(noise)
-    found[f"{speech_commands.BACKGROUND}/pink_noise.wav"] = wav(np.cumsum(noise) / 100)
+    found[f"{google.BACKGROUND}/README.md"] = b"noise"
+    found[f"{google.BACKGROUND}/white_noise.wav"] = wav(noise)
+    found[f"{google.BACKGROUND}/pink_noise.wav"] = wav(np.cumsum(noise) / 100)
     return found
 
 
@@ -68,13 +71,15 @@ def archive(files):
 
 @pytest.fixture(autouse=True)
 def small(alone, clips, monkeypatch):
-    monkeypatch.setattr(speech_commands, "CLIPS", len(clips))
+    monkeypatch.setattr(google, "CLIPS", len(clips))
 
 
 @pytest.fixture
 def folder(archive, monkeypatch, tmp_path):
-    monkeypatch.setattr(speech_commands, "ARCHIVE_SHA256", hashlib.sha256(archive).hexdigest())
-    return put(tmp_path / "data", {speech_commands.ARCHIVE: archive})
+    of = official.DATA_SETS["speech_commands"]
+    downloads = {ARCHIVE: (of.downloads[ARCHIVE][0], f"sha256:{hashlib.sha256(archive).hexdigest()}")}
+    monkeypatch.setitem(official.DATA_SETS, "speech_commands", dataclasses.replace(of, downloads=downloads))
+    return put(tmp_path / "data", {ARCHIVE: archive})
 
 
 def test_thirty_words_have_the_official_splits_and_features(folder, clips):
@@ -88,11 +93,10 @@ def test_thirty_words_have_the_official_splits_and_features(folder, clips):
         assert np.allclose(raw, [log_mel(clips[names[0]]), log_mel(clips[names[17]])], atol=1e-4)
 
 
-@pytest.mark.parametrize("commands, all_of_them", [(2_567, 3_081)])
-def test_the_real_counts_are_the_sources(commands, all_of_them):
-    """The clips of the ten commands in the official splits, and the examples that FastGRNN and ERNN report."""
-    names = tuple(f"yes/{number}.wav" for number in range(commands)) + tuple(f"bed/{n}.wav" for n in range(2000))
-    assert len(google._twelve(names, (np.zeros(20_000),), 0)) == all_of_them
+def test_the_real_count_is_the_sources():
+    """Of the 2,567 test clips of the ten commands FastGRNN and ERNN report 3,081 examples."""
+    names = [*(f"yes/{n}.wav" for n in range(2567)), *(f"bed/{n}.wav" for n in range(2000))]
+    assert len(google._twelve(names, [np.zeros(20_000)], 0)) == 3081
 
 
 def test_other_words_are_clips_of_their_split_and_silence_is_a_piece_of_the_noise(folder, clips, files):
@@ -101,11 +105,11 @@ def test_other_words_are_clips_of_their_split_and_silence_is_a_piece_of_the_nois
     others = [log_mel(clips[name]) for name in clips if split_of(name) == "testing" and name[:2] != "go"]
     for features in raw[task.test.targets == google.UNKNOWN]:
         assert min(np.abs(features - one).max() for one in others) < 1e-3
-    found = speech_commands.catalogue(folder)
-    pieces = [what for what, target in google._twelve(found.test, found.noises, 2) if target == google.SILENCE]
-    expected = [log_mel(one.volume * found.noises[one.noise][one.start :][:16_000]) for one in pieces]
+    found = google.catalogue(folder)
+    pieces = [what for what, target in google._twelve(found.splits[2], found.noises, 2) if target == google.SILENCE]
+    expected = [log_mel(volume * found.noises[noise][start:][:16_000]) for noise, start, volume in pieces]
     assert np.allclose(raw[task.test.targets == google.SILENCE], expected, atol=1e-3)
-    assert all(0 <= one.volume <= 1 for one in pieces)
+    assert all(0 <= volume <= 1 for *_, volume in pieces)
 
 
 def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):
@@ -116,13 +120,53 @@ def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):
     assert one.source["sha256"] == other.source["sha256"]
 
 
-def test_another_archive_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(speech_commands, "ARCHIVE_SHA256", "0" * 64)
+def test_another_archive_is_refused(archive, tmp_path):
+    put(tmp_path, {ARCHIVE: archive})
     with pytest.raises(UserError, match=r"tar.gz cannot be read as Speech Commands \(it does not have its official"):
-        create("google30", data_dir=folder)
+        create("google30", data_dir=tmp_path)
 
 
 def test_without_the_library_nothing_is_fetched(monkeypatch):
     monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
     with pytest.raises(UserError, match=r'pip install "\.\[speech\]"'):
         create("google12")
+
+
+def mel(hertz):
+    return 2595 * np.log10(1 + hertz / 700)
+
+
+def hertz(mels):
+    return 700 * (10 ** (mels / 2595) - 1)
+
+
+def triangles():
+    """The filters, shape (filter, place): their 34 corners are those of python_speech_features."""
+    corners = np.floor(513 * hertz(np.linspace(0, mel(8000), 34)) / 16_000)
+    low, top, high = corners[:-2, None], corners[1:-1, None], corners[2:, None]
+    places = np.arange(257)
+    return np.clip(np.minimum((places - low) / (top - low), (high - places) / (high - top)), 0, None)
+
+
+def directly(samples):
+    """By the definition in double precision: no FFT, no library."""
+    sound = np.concatenate([np.zeros(16_000 - len(samples)), samples])
+    sound = np.append(sound[0], sound[1:] - 0.97 * sound[:-1])
+    sound = np.concatenate([sound, np.zeros(80)])
+    windows = np.array([sound[start : start + 400] for start in range(0, 99 * 160, 160)])
+    hamming = 0.54 - 0.46 * np.cos(2 * np.pi * np.arange(400) / 399)
+    transform = np.exp(-2j * np.pi * np.outer(np.arange(400), np.arange(257)) / 512)
+    powers = np.abs((windows * hamming) @ transform) ** 2 / 512
+    return np.log(powers @ triangles().T + 1e-10)
+
+
+@pytest.mark.parametrize("length", [16_000, 12_345, 200])
+def test_features_are_those_of_the_definition(length):
+    samples = np.random.default_rng(length).normal(0, 1000, length)
+    assert np.abs(log_mel(samples) - directly(samples)).max() < SINGLE
+
+
+def test_silence_is_the_floor():
+    samples = np.random.default_rng(2).normal(0, 1000, 1600)  # the last tenth of the second
+    quiet = np.isclose(log_mel(samples), np.log(1e-10)).all(axis=1)
+    assert quiet.tolist() == [True] * 88 + [False] * 11

@@ -20,17 +20,14 @@ ARCHIVE = "set.tar.gz"
 ADDRESS = "http://nowhere.invalid/dir/set.tar.gz"
 
 
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
-
-
 def archive(content):
     return tarred({"README": b"x"} | dict(reversed(content.items())), folder="./top/")
 
 
 def dataset(address=ADDRESS, sum_of=b""):
-    files = {name: sha256(data) for name, data in CONTENT.items()}
-    return official.DataSet("SET", "set", files, {ARCHIVE: (address, "sha256:" + sha256(sum_of))}, "top")
+    files = {name: hashlib.sha256(data).hexdigest() for name, data in CONTENT.items()}
+    checksum = f"sha256:{hashlib.sha256(sum_of).hexdigest()}"
+    return official.DataSet("SET", "set", {ARCHIVE: (address, checksum)}, files, "top")
 
 
 @pytest.fixture(autouse=True)
@@ -47,21 +44,17 @@ FORMS = {
 }
 
 
-def read(data_dir, of=None, **options):
-    return official.read(of or dataset(), lambda _, content: content, data_dir, **({"download": False} | options))
+def read(data_dir, of=None, download=False):
+    contents, source = official.read(of or dataset(), data_dir, download=download)
+    return dict(zip(CONTENT, contents, strict=True)), source["origin"]
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("place", ["", "set"])
 def test_every_form_is_read_bit_for_bit(form, place, tmp_path):
     put(tmp_path / "data" / place, FORMS[form](CONTENT))
-    assert read(tmp_path / "data")[0] == CONTENT
-
-
-@pytest.mark.parametrize("place", ["set/top", "top"])
-def test_an_unpacked_folder_is_read(place, tmp_path):
-    put(tmp_path / "data" / place, CONTENT)
-    assert read(tmp_path / "data")[0] == CONTENT
+    put(tmp_path / "unpacked" / place / "top", CONTENT)
+    assert read(tmp_path / "data")[0] == read(tmp_path / "unpacked")[0] == CONTENT
 
 
 def test_the_folder_that_is_named_goes_before_the_environment_and_the_cache(tmp_path, monkeypatch):
@@ -89,7 +82,7 @@ def test_a_changed_byte_is_named(form, tmp_path):
 def test_a_damaged_file_is_named(form, damage, tmp_path):
     path = put(tmp_path, FORMS[form](CONTENT)) / (ARCHIVE if form == "archive" else f"a.bin{form}")
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(UserError, match=rf"{re.escape(str(path))} cannot be read as SET .*get it anew from http"):
+    with pytest.raises(UserError, match=rf"{re.escape(str(path))} cannot be read as SET .*put {ARCHIVE}, from http"):
         read(tmp_path)
 
 
@@ -102,47 +95,34 @@ def test_what_is_not_at_hand_is_said(tmp_path):
         read(tmp_path)
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    """Serves `content`, and counts how often."""
-
-    def do_GET(self):
-        self.server.asked += 1
-        if self.server.missing:
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(self.server.content)))
-        self.end_headers()
-        self.wfile.write(self.server.content)
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
-def server(monkeypatch):
+def server(monkeypatch, tmp_path):
+    """A folder that is served, and the data set whose archive is to lie in it."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with http.server.HTTPServer(("127.0.0.1", 0), Server) as serving:
-        serving.asked, serving.missing, serving.content = 0, False, archive(CONTENT)
-        serving.of = dataset(f"http://127.0.0.1:{serving.server_port}/{ARCHIVE}", serving.content)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "served")
+    with http.server.HTTPServer(("127.0.0.1", 0), handler) as serving:
         thread = threading.Thread(target=functools.partial(serving.serve_forever, poll_interval=0.01))
         thread.start()
-        yield serving
+        whole = archive(CONTENT)
+        served = put(tmp_path / "served", {ARCHIVE: whole})
+        yield served, dataset(f"http://127.0.0.1:{serving.server_port}/{ARCHIVE}", whole)
         serving.shutdown()
         thread.join()
 
 
 def test_a_download_is_read_from_the_cache_and_made_once(server):
-    for _ in range(2):
-        assert read(None, server.of, download=True)[0] == CONTENT
-    assert server.asked == 1
+    folder, of = server
+    assert read(None, of, download=True)[0] == CONTENT
+    (folder / ARCHIVE).unlink()
+    assert read(None, of, download=True)[0] == CONTENT
 
 
 def test_a_corrupted_or_missing_download_is_refused_and_not_kept(server, tmp_path):
-    server.content = flipped(server.content)
+    folder, of = server
+    put(folder, {ARCHIVE: flipped(archive(CONTENT))})
     with pytest.raises(UserError, match=r"SET could not be downloaded \(.*hash of downloaded file"):
-        read(None, server.of, download=True)
-    server.missing = True
-    with pytest.raises(UserError, match="the server answered 404 Not Found"):
-        read(None, server.of, download=True)
+        read(None, of, download=True)
+    (folder / ARCHIVE).unlink()
+    with pytest.raises(UserError, match=r"127\.0\.0\.1 did not give it: HTTPError"):
+        read(None, of, download=True)
     assert not list((tmp_path / "cache" / "set").iterdir())

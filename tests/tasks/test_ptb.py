@@ -1,55 +1,45 @@
 """Mikolov's files of the Penn Treebank, on a small fixture in their format; the real ones where they are at hand."""
 
-import dataclasses
 import gzip
-import hashlib
 import os
 
 import numpy as np
 import pytest
+from archives import put
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, ptb
+from dynlab.tasks import create, official, ptb
 
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
-CHARACTERS = {  # the last line of a file has no end in the official ones
-    "ptb.char.train.txt": "a b _ a \n c a _ < u n k > \n b b \n a c",
-    "ptb.char.valid.txt": "a b \n z _ a",
-    "ptb.char.test.txt": "c c \n\n a _ b",
+TEXTS = {  # the last line of a file has no end in the official ones
+    "char": ("a b _ a \n c a _ < u n k > \n b b \n a c", "a b \n z _ a", "c c \n\n a _ b"),
+    "word": (" aer banknote <unk> \n mr. <unk> is N \n", " banknote is \n", " mr. aer \n it is \n"),
 }
-WORDS = {
-    "ptb.train.txt": " aer banknote <unk> \n mr. <unk> is N \n",
-    "ptb.valid.txt": " banknote is \n",
-    "ptb.test.txt": " mr. aer \n it is \n",
+STREAMS = {
+    "char": (
+        "a b _ a <eos> c a _ < u n k > <eos> b b <eos> a c <eos>",
+        "a b <eos> z _ a <eos>",
+        "c c <eos> <eos> a _ b <eos>",
+    ),
+    "word": ("aer banknote <unk> <eos> mr. <unk> is N <eos>", "banknote is <eos>", "mr. aer <eos> it is <eos>"),
 }
 
 
 @pytest.fixture
-def folder(alone, monkeypatch, tmp_path):
-    (tmp_path / "ptb").mkdir()
-    for level, texts in (("char", CHARACTERS), ("word", WORDS)):
-        sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-        monkeypatch.setitem(ptb.PTB, level, dataclasses.replace(ptb.PTB[level], files=sums))
-        for name, text in texts.items():
-            (tmp_path / "ptb" / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+def folder(declare, tmp_path):
+    for level, texts in TEXTS.items():
+        files = dict(zip(official.DATA_SETS[f"ptb-{level}"].files, map(str.encode, texts), strict=True))
+        declare(f"ptb-{level}", files)
+        put(tmp_path / "ptb", {f"{name}.gz": gzip.compress(text) for name, text in files.items()})
     return tmp_path
 
 
-def words(corpus, stream):
-    return " ".join(corpus.vocabulary[number] for number in stream)
-
-
-def test_streams_are_the_lines_with_their_ends(folder):
-    corpus = ptb.load("char", folder)
-    assert words(corpus, corpus.train) == "a b _ a <eos> c a _ < u n k > <eos> b b <eos> a c <eos>"
-    assert words(corpus, corpus.validation) == "a b <eos> z _ a <eos>"
-    assert words(corpus, corpus.test) == "c c <eos> <eos> a _ b <eos>"
-    assert corpus.vocabulary == ("a", "b", "_", "<eos>", "c", "<", "u", "n", "k", ">", "z")
-    corpus = ptb.load("word", folder)
-    assert words(corpus, corpus.train) == "aer banknote <unk> <eos> mr. <unk> is N <eos>"
-    assert words(corpus, corpus.validation) == "banknote is <eos>"
-    assert words(corpus, corpus.test) == "mr. aer <eos> it is <eos>"
-    assert len(set(corpus.vocabulary)) == len(corpus.vocabulary) == 8
+@pytest.mark.parametrize("level", TEXTS)
+def test_streams_are_the_lines_with_their_ends(level, folder):
+    corpus = ptb.load(level, folder)
+    found = [corpus.train, corpus.validation, corpus.test]
+    assert tuple(" ".join(corpus.vocabulary[number] for number in stream) for stream in found) == STREAMS[level]
+    assert corpus.vocabulary == tuple(dict.fromkeys(" ".join(STREAMS[level]).split()))  # by first appearance
 
 
 @pytest.mark.parametrize("level, tokens, length", [("char", 11, 1), ("char", 11, 3), ("word", 8, 2)])
@@ -69,17 +59,16 @@ def test_a_length_that_a_stream_does_not_have_is_named(level, length, most, fold
         create(f"ptb-{level}", data_dir=folder, length=length)
 
 
-COUNTS = {
-    "char": (50, [5_017_483, 393_043, 442_424], (33_449, 150, 1)),
-    "word": (10_000, [929_589, 73_760, 82_430], (3_098, 300, 1)),
-}
-
-
 @pytest.mark.data
 @needs_data
-@pytest.mark.parametrize("level", COUNTS)
-def test_the_real_files_have_the_published_counts(level):
-    tokens, lengths, shape = COUNTS[level]
+@pytest.mark.parametrize(
+    "level, tokens, lengths, shape",
+    [
+        ("char", 50, [5_017_483, 393_043, 442_424], (33_449, 150, 1)),
+        ("word", 10_000, [929_589, 73_760, 82_430], (3_098, 300, 1)),
+    ],
+)
+def test_the_real_files_have_the_published_counts(level, tokens, lengths, shape):
     corpus = ptb.load(level, download=False)
     assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == lengths
     assert set(corpus.train.tolist()) == set(range(len(corpus.vocabulary)))  # the training stream has every one

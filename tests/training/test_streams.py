@@ -17,7 +17,8 @@ from torch.nn.functional import cross_entropy
 from dynlab import checkpoints, spectrum, tasks
 from dynlab.errors import UserError
 from dynlab.systems import create
-from dynlab.tasks import driving_inputs, ptb
+from dynlab.tasks import driving_inputs
+from dynlab.tasks.official import DATA_SETS
 from dynlab.training import Run, Settings, resume, train
 from dynlab.training.batches import streams
 from dynlab.training.network import Network, evaluate
@@ -40,7 +41,7 @@ def folder(tmp_path_factory):
     sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
     packed = {f"ptb/{name}.gz": gzip.compress(text.encode()) for name, text in texts.items()}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(ptb.PTB, "char", dataclasses.replace(ptb.PTB["char"], files=sums))
+        patched.setitem(DATA_SETS, "ptb-char", dataclasses.replace(DATA_SETS["ptb-char"], files=sums))
         yield put(tmp_path_factory.mktemp("data"), packed)
 
 
