@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.words import joined
 
 from .scores import DIVERGED, NOT_RUN
-from .scripts import Results, Table, table_script, trainings
+from .scripts import Table, table_script, trainings
 from .training_queue import Queued, held_out_accuracy, queue
 
 SETTINGS = {"step_size": "ε", "gamma": "γ", "sigma_w": "σ_w"}  # beside the learning rate
@@ -69,16 +69,15 @@ def tried(recorded: xr.Dataset) -> xr.Dataset:
 
 
 @table_script("choices")
-def table(results: Results) -> Table:
+def table() -> Table:
     """Return every candidate with its settings, its held-out accuracy and what became of it."""
     ds = tried(trainings())
-    one_by_one = [ds.sel({schema.TRAINING: name}) for name in ds[schema.TRAINING].values]
     numeric = ["learning rate", *SETTINGS.values(), "iterations", "on held-out images"]
     return Table(
         "choices",
         _measured(ds),
         ["training", *numeric, "outcome"],
-        [_row(one) for one in one_by_one],
+        [_row(ds.sel({schema.TRAINING: name})) for name in ds[schema.TRAINING].values],
         numeric,
         ds,
     )
