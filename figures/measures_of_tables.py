@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from dynlab import schema
 from dynlab.training import PRESETS
@@ -94,14 +95,20 @@ def _compare(better: str, worse: str) -> dict[str, Any]:
     }
 
 
+def _recorded(start: str) -> xr.Dataset:
+    """Return the trainings whose names start so."""
+    recorded = trainings()
+    return recorded.sel(
+        {schema.TRAINING: [name for name in recorded[schema.TRAINING].values if name.startswith(start)]}
+    )
+
+
 def inner_steps() -> dict[str, Any]:
     """Return that of K = 5 and K = 1, and how many trainings diverged under the paper's rate."""
-    recorded = trainings()
     counts = []
     for K in (1, 3, 5):
-        mine = [name for name in recorded[schema.TRAINING].values if name.startswith(f"har2-published-ernn-k{K}-")]
-        lost = int((recorded["diverged"].sel({schema.TRAINING: mine}) != "").sum())
-        counts.append(f"{lost} of {len(mine)} with K = {K}")
+        lost = _recorded(f"har2-published-ernn-k{K}-")["diverged"].values != ""
+        counts.append(f"{lost.sum()} of {lost.size} with K = {K}")
     return _compare("ernn-k5", "ernn-k1") | {"lost": ", ".join(counts)}
 
 
@@ -160,13 +167,12 @@ def published_speed_ups(slower: str = "fastrnn") -> dict[str, float]:
 
 def speed_ups() -> dict[str, Any]:
     """Return the paper's own speed-ups, and how long an iteration takes here."""
-    published, recorded = published_speed_ups(), trainings()
+    published = published_speed_ups()
     below = [f"{name} {value:.1f}" for name, value in published.items() if value < CLAIMED - HALF_DIGIT]
     hours = _published("train_time")["HAR-2"]
     per_step = {}
     for network in ("fastrnn", "ernn-k1", "ernn-k5"):
-        mine = [name for name in recorded[schema.TRAINING].values if name.startswith(f"har2-own-{network}-")]
-        ran = recorded.sel({schema.TRAINING: mine})
+        ran = _recorded(f"har2-own-{network}-")
         ran = ran.where((ran["device"] == "cpu") & (ran["iterations"] > 0), drop=True)
         per_step[network] = float((ran["duration"] / ran["iterations"]).median())
     times = [f"{name} {time / per_step['fastrnn']:.1f}" for name, time in per_step.items() if name != "fastrnn"]

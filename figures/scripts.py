@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import xarray as xr
@@ -19,6 +19,7 @@ from dynlab import io
 from dynlab.errors import UserError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parent / "kept"
@@ -145,6 +146,11 @@ def script(
 ) -> Callable[[Callable[[Results], Drawn]], Script]:
     """Make a `Script` of the function that draws it."""
     return lambda draw: Script(name, draw, size, compute)
+
+
+def whole(plot: Callable[[xr.Dataset], Axes], key: str) -> Callable[[Results], Drawn]:
+    """Return what draws a kept Dataset as the plot's own figure, with the verdict as its measurement."""
+    return lambda results: Drawn(cast("Figure", plot(results[key]).figure), results[key].attrs["verdict"])
 
 
 @dataclass(frozen=True)
