@@ -7,7 +7,7 @@ What a row reports stands with its preset (`dynlab.training.PRESETS`), the sizes
 
 import fnmatch
 import re
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,7 @@ from dynlab.training import PRESETS
 from dynlab.words import capital, counted
 
 from .scores import ACCURACY, BEST, BYTES, CHOSEN, LAST, NOT_RUN, PERPLEXITY, Row, measured, with_deviations
-from .scripts import Table, nothing_to_compute, told, trainings
+from .scripts import Table, TableScript, table_script, told, trainings
 from .training_queue import queue
 
 FACT_NAMES = {
@@ -30,54 +30,44 @@ HERE = ("cell parameters, here", "training, here")
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
-@dataclass(frozen=True)
-class Accuracies:
-    """One table of a source, which ``sources.toml`` describes; called, it is made from the trainings that are finished.
+def presets_of(table: str) -> list[str]:
+    """Return the presets that are the rows of a table: those that its patterns name, or their sources."""
+    patterns = told("sources.toml")["tables"][table]["rows"]
+    return [
+        name
+        for name, one in PRESETS.items()
+        if any(fnmatch.fnmatch(each, pattern) for pattern in patterns for each in (name, one.source))
+    ]
+
+
+def scores_of(table: str) -> xr.Dataset:
+    """Return what the trainings of a table's rows score."""
+    return measured(trainings(), {name: row_of(name) for name in presets_of(table)}, _verdict)
+
+
+def _table(name: str) -> Table:
+    """Return a table that ``sources.toml`` describes.
 
     There ``rows`` are patterns of presets or of their sources, ``facts`` columns of ``published.toml``, ``remark`` what
     a reader must know, and ``held_out`` is true where the score at a chosen epoch is shown.
     """
-
-    name: str
-
-    @property
-    def names(self) -> list[str]:
-        """The presets of the table."""
-        patterns = told("sources.toml")["tables"][self.name]["rows"]
-        return [
-            name
-            for name, one in PRESETS.items()
-            if any(fnmatch.fnmatch(each, pattern) for pattern in patterns for each in (name, one.source))
-        ]
-
-    def measured(self, recorded: xr.Dataset) -> xr.Dataset:
-        """Return what the trainings of its rows score."""
-        return measured(recorded, {name: row_of(name) for name in self.names}, _verdict)
-
-    def __call__(self, recompute: bool = False) -> Table:
-        if recompute:
-            raise nothing_to_compute(self.name)
-        said = told("sources.toml")["tables"][self.name]
-        ds = self.measured(trainings())
-        selections = [CHOSEN, LAST, BEST] if said.get("held_out") else [LAST, BEST]
-        beside = [FACT_NAMES[fact] for fact in said["facts"]]
-        rows = [
-            _cells(ds.sel({schema.NETWORK: name, schema.SELECTION: selections}), said["facts"]) for name in self.names
-        ]
-        return Table(
-            self.name,
-            f"{ds.attrs['verdict']} {said['remark']}",
-            ["preset", "published", *selections, "seeds", "iterations", *beside, *HERE, "verdict"],
-            rows,
-            ["published", *selections, "iterations", *beside, *HERE],
-            ds,
-        )
+    said, ds = told("sources.toml")["tables"][name], scores_of(name)
+    selections = [CHOSEN, LAST, BEST] if said.get("held_out") else [LAST, BEST]
+    beside = [FACT_NAMES[fact] for fact in said["facts"]]
+    shown = ds.sel({schema.SELECTION: selections})
+    return Table(
+        name,
+        f"{ds.attrs['verdict']} {said['remark']}",
+        ["preset", "published", *selections, "seeds", "iterations", *beside, *HERE, "verdict"],
+        [_cells(shown.sel({schema.NETWORK: preset}), said["facts"]) for preset in presets_of(name)],
+        ["published", *selections, "iterations", *beside, *HERE],
+        ds,
+    )
 
 
-def facts() -> dict[str, dict[str, str]]:
-    """Return what ``published.toml`` has of each preset."""
-    found: dict[str, dict[str, str]] = told("published.toml")
-    return found
+def facts() -> Any:
+    """Return what ``published.toml`` has of each preset, as texts by their names."""
+    return told("published.toml")
 
 
 def number(reported: str) -> float:
@@ -106,18 +96,16 @@ def _cells(one: xr.Dataset, columns: list[str]) -> list[str]:
     seeds = f"{int(one['seeds'])} of {int(one['queued'])}" if one["queued"] else "none queued"
     seeds += f", {int(one['diverged'])} diverged" if one["diverged"] else ""
     complete = f"{int(one['iterations']):,}" if one["iterations"] else ""
-    iterations = "; ".join(filter(None, [complete, str(one["incomplete"].values)]))
     here = [f"{int(one['cell_parameters']):,}" if one["seeds"] else "", str(one["hours"].values)]
-    beside = facts().get(preset, {})
-    would = f", {beside['core_hours']} core-hours" if meaning == NOT_RUN and "core_hours" in beside else ""
-    published = [beside[column] for column in columns]
+    beside = facts()[preset]
+    would = f" (about {beside['core_hours']} core-hours)" if meaning == NOT_RUN and "core_hours" in beside else ""
     return [
         preset,
         PRESETS[preset].reported,
         *with_deviations(one),
         seeds,
-        iterations,
-        *published,
+        "; ".join(filter(None, [complete, str(one["incomplete"].values)])),
+        *(beside[column] for column in columns),
         *here,
         f"{meaning}{would}",
     ]
@@ -147,11 +135,15 @@ def _least(ds: xr.Dataset) -> str:
     )
 
 
-antisymmetric_1 = Accuracies("antisymmetric-1")
-antisymmetric_2 = Accuracies("antisymmetric-2")
-asrnn_mnist = Accuracies("asrnn-mnist")
-asrnn_ptb = Accuracies("asrnn-ptb")
-ernn_3 = Accuracies("ernn-3")
-ernn_4 = Accuracies("ernn-4")
-ernn_5 = Accuracies("ernn-5")
-ernn_6 = Accuracies("ernn-6")
+def _script(name: str) -> TableScript:
+    return table_script(name)(lambda: _table(name))
+
+
+antisymmetric_1 = _script("antisymmetric-1")
+antisymmetric_2 = _script("antisymmetric-2")
+asrnn_mnist = _script("asrnn-mnist")
+asrnn_ptb = _script("asrnn-ptb")
+ernn_3 = _script("ernn-3")
+ernn_4 = _script("ernn-4")
+ernn_5 = _script("ernn-5")
+ernn_6 = _script("ernn-6")

@@ -30,6 +30,5 @@ def compute(fast: bool) -> Results:
 @script("antisymmetric-1", size_of(len(PANELS) + 1), compute)
 def figure(results: Results) -> Drawn:
     """Draw the eight panels, and the matrices beside them."""
-    ds = results["panels"]
     beside = MATRICES.format(**{name: matrix_in_words(name) for name in ("plus", "minus", "zero", "diff")})
-    return draw_portraits(ds, PANELS, beside)
+    return draw_portraits(results["panels"], PANELS, beside)

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.plots import style
-from dynlab.systems import Map, create
+from dynlab.systems import System, create
 from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
@@ -87,16 +87,13 @@ def _together(found: Mapping[str, xr.Dataset], settings: Mapping[str, Any]) -> x
     )
 
 
-def _start(name: str, **config: Any) -> Map:
+def _start(name: str, **config: Any) -> System:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
-        system = create(name, input_size=INPUTS, **config).double()
-    if not isinstance(system, Map):
-        raise TypeError(f"{name} is {type(system).__name__}")
-    return system
+        return create(name, input_size=INPUTS, **config).double()
 
 
-def _along(system: Map, inputs: Any) -> xr.Dataset:
+def _along(system: System, inputs: Any) -> xr.Dataset:
     return end_to_end(system, inputs, times=min(TIMES, inputs.shape[1] + 1)).isel({schema.SAMPLE: 0})
 
 
@@ -104,10 +101,12 @@ def _along(system: Map, inputs: Any) -> xr.Dataset:
 def figure(results: Results) -> Drawn:
     """Draw eigenvalues above and singular values below: what is trained, and untrained networks of each ε."""
     ds = results["eigenvalues"]
-    names = ds[schema.NETWORK].values.tolist()
-    of_step = {s: [name for name in names if name.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
+    of_step = _of_step(ds)
     columns = {"trained: a test sequence": [one for key, one in results.items() if key != "eigenvalues"]}
-    columns |= {f"untrained: noise, ε = {s:g}": _each(ds, [*each, "LSTM"]) for s, each in of_step.items()}
+    columns |= {
+        f"untrained: noise, ε = {s:g}": [ds.sel({schema.NETWORK: [name]}) for name in [*each, "LSTM"]]
+        for s, each in of_step.items()
+    }
     figure, axes = plt.subplots(2, 3, sharex=True, sharey="col")
     named: dict[str, Any] = {}
     for (above, below), (title, shown), limits in zip(axes.T, columns.items(), RANGES, strict=True):
@@ -127,10 +126,6 @@ def figure(results: Results) -> Drawn:
     return Drawn(figure, measured(results), named)
 
 
-def _each(ds: xr.Dataset, names: list[str]) -> list[xr.Dataset]:
-    return [ds.sel({schema.NETWORK: [name]}) for name in names]
-
-
 def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> Any:
     """Draw the first of two measurements solid, the second dashed."""
     ax.axhline(0, color=style.BLACK, ls=":", lw=1, zorder=5)
@@ -141,16 +136,16 @@ def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> An
 def measured(results: Results) -> str:
     """Return the means at the end, and where the singular values say otherwise."""
     ds = results["eigenvalues"]
-    last, names = ds.isel({schema.TIME: -1}), ds[schema.NETWORK].values.tolist()
-    groups = {s: [one for one in names if one.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
+    last = ds.isel({schema.TIME: -1})
     said = [
         f"Untrained networks of {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise"
     ]
     for name, words in WORDS.items():
         said.append(f"The {words} is {power(float(last[name].sel({schema.NETWORK: 'LSTM'})))} (LSTM)")
-        for step_size, which in groups.items():
+        for step_size, which in _of_step(ds).items():
             values = [power(float(one)) for one in last[name].sel({schema.NETWORK: which})]
-            said.append(f"With ε = {step_size:g} and {_diffusions(which)} it is {joined(values)}")
+            gammas = joined([one.rpartition("γ = ")[2] for one in which])
+            said.append(f"With ε = {step_size:g} and γ = {gammas} it is {joined(values)}")
     for key, one in results.items():
         if key != "eigenvalues":
             end = one.isel({schema.TIME: -1, schema.NETWORK: 0})
@@ -161,6 +156,7 @@ def measured(results: Results) -> str:
     return f"{'. '.join(said)}."
 
 
-def _diffusions(names: list[str]) -> str:
-    """The γ of several networks: "γ = 0.01 and 0.1"."""
-    return f"γ = {joined([name.rpartition('γ = ')[2] for name in names])}"
+def _of_step(ds: xr.Dataset) -> dict[float, list[str]]:
+    """The untrained networks by their ε."""
+    names = ds[schema.NETWORK].values.tolist()
+    return {s: [name for name in names if name.startswith(f"ε = {s:g},")] for s in STEP_SIZES}

@@ -4,6 +4,8 @@ Each is a short training of the queue. The long trainings take those of the cand
 out; the test split chooses nothing.
 """
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -11,7 +13,7 @@ from dynlab import schema
 from dynlab.words import joined
 
 from .scores import DIVERGED, NOT_RUN
-from .scripts import Results, Table, table_script, trainings
+from .scripts import Table, table_script, trainings
 from .training_queue import Queued, held_out_accuracy, queue
 
 SETTINGS = {"step_size": "ε", "gamma": "γ", "sigma_w": "σ_w"}  # beside the learning rate
@@ -39,46 +41,48 @@ def tried(recorded: xr.Dataset) -> xr.Dataset:
         ``lr``, ``step_size``, ``gamma``, ``sigma_w``, ``iterations``, ``accuracy`` in percent and ``outcome``
         (training).
     """
-    columns: dict[str, list[float]] = {name: [] for name in ("lr", *SETTINGS, "iterations", "accuracy")}
-    names, outcomes = [], []
+    rows: dict[str, dict[str, Any]] = {}
     for each in candidates():
         scores = [held_out_accuracy(recorded, one.name) for one in each]
         ran = [one.name in recorded[schema.TRAINING].values for one in each]
         best = int(np.nanargmax(scores)) if all(ran) and np.isfinite(scores).any() else -1
         for number, one in enumerate(each):
             row = recorded.sel({schema.TRAINING: one.name}) if ran[number] else None
-            names.append(one.name)
             lost = row is not None and bool(str(row["diverged"].values))
-            outcomes.append(TAKEN if number == best else NOT_RUN if row is None else DIVERGED if lost else "")
-            columns["lr"].append(one.run.settings.lr)
-            for name in SETTINGS:
-                columns[name].append(float(one.run.config.get(name, np.nan)))
-            columns["iterations"].append(0 if row is None else int(row["iterations"]))
-            columns["accuracy"].append(scores[number])
-    words = {"lr": "learning rate", "iterations": "iterations", "accuracy": "accuracy on held-out images in percent"}
+            rows[one.name] = {
+                "lr": one.run.settings.lr,
+                **{name: float(one.run.config.get(name, np.nan)) for name in SETTINGS},
+                "iterations": 0 if row is None else int(row["iterations"]),
+                "accuracy": scores[number],
+                "outcome": TAKEN if number == best else NOT_RUN if row is None else DIVERGED if lost else "",
+            }
+    words = {
+        "lr": "learning rate",
+        "accuracy": "accuracy on held-out images in percent",
+        "outcome": "what became of it",
+    }
+    columns = {name: np.array([row[name] for row in rows.values()]) for name in next(iter(rows.values()))}
     flags = dict.fromkeys(SETTINGS, "the network has no such setting")
     return schema.dataset(
-        {name: schema.variable((schema.TRAINING,), each, words.get(name, name)) for name, each in columns.items()}
-        | {"outcome": schema.variable((schema.TRAINING,), np.array(outcomes), "what became of it")},
+        {name: schema.variable((schema.TRAINING,), each, words.get(name, name)) for name, each in columns.items()},
         system="several",
         settings={},
         method="the settings that are best on held-out training images are taken, the first of equals",
-        coords={schema.TRAINING: names},
+        coords={schema.TRAINING: list(rows)},
         flags=flags | {"accuracy": "no training, or it diverged in its first epoch"},
     )
 
 
 @table_script("choices")
-def table(results: Results) -> Table:
+def table() -> Table:
     """Return every candidate with its settings, its held-out accuracy and what became of it."""
     ds = tried(trainings())
-    one_by_one = [ds.sel({schema.TRAINING: name}) for name in ds[schema.TRAINING].values]
     numeric = ["learning rate", *SETTINGS.values(), "iterations", "on held-out images"]
     return Table(
         "choices",
         _measured(ds),
         ["training", *numeric, "outcome"],
-        [_row(one) for one in one_by_one],
+        [_row(ds.sel({schema.TRAINING: name})) for name in ds[schema.TRAINING].values],
         numeric,
         ds,
     )

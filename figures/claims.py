@@ -15,9 +15,9 @@ import numpy as np
 from dynlab import schema
 from dynlab.words import number, percent, power, share
 
-from .accuracies import Accuracies
+from .accuracies import scores_of
 from .scores import outcomes
-from .scripts import Results, Table, table_script, told, trainings
+from .scripts import Results, Table, kept, table_script, told
 
 Numbers = Mapping[str, float | str]
 VERDICTS = (
@@ -82,18 +82,16 @@ def measure(chosen: Sequence[Mapping[str, Any]]) -> Results:
         if "measure" in claim
         for name, value in _call(claim["measure"]).items()
     }
-    ds = schema.dataset(
-        {"value": schema.variable(("number",), list(found.values()), "what a claim was measured by")},
-        system="several",
-        settings={"seed": 0},
-        coords={"number": list(found)},
-    )
-    return {"numbers": ds}
+    value = schema.variable(("number",), list(found.values()), "what a claim was measured by")
+    return {
+        "numbers": schema.dataset(
+            {"value": value}, system="several", settings={"seed": 0}, coords={"number": list(found)}
+        )
+    }
 
 
-def _call(place: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = pkgutil.resolve_name(f"{__package__}.measures_of_{place}")()
-    return found
+def _call(place: str) -> Any:
+    return pkgutil.resolve_name(f"{__package__}.measures_of_{place}")()
 
 
 def verdict(rules: Sequence[Sequence[str]], numbers: Numbers) -> str:
@@ -115,7 +113,7 @@ def judged(claim: Mapping[str, Any], measured: Numbers) -> tuple[str, str]:
     if "read" in claim:
         numbers |= _call(claim["read"])
     if "table" in claim:
-        ds = Accuracies(claim["table"]).measured(trainings())
+        ds = scores_of(claim["table"])
         numbers |= {"said": ds.attrs["verdict"]} | outcomes(ds)
     return verdict(claim["verdict"], numbers), Words().format(claim["found"], **numbers)
 
@@ -125,9 +123,9 @@ def _compute(fast: bool) -> Results:
 
 
 @table_script("audit", _compute)
-def table(results: Results) -> Table:
+def table() -> Table:
     """Return every claim with its measurement, its verdict and the command that repeats it."""
-    every, ds = claims(), results["numbers"]
+    every, ds = claims(), kept("audit")["numbers"]
     numbers = dict(zip(ds["number"].values.tolist(), ds["value"].values.tolist(), strict=True))
     rows = []
     for claim in every:

@@ -1,11 +1,12 @@
 """The NumPy RNN tutorial's "full derivative" beside the gradient: at its own start, while it learns, at larger W."""
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import xarray as xr
 from matplotlib.axes import Axes
-from torch import Tensor
 
 from dynlab import schema
 from dynlab.plots import style
@@ -20,6 +21,7 @@ from .tutorial import (
     SEED,
     SHOWN,
     UNITS,
+    Directions,
     Windows,
     answers,
     descent,
@@ -46,19 +48,23 @@ def compute(fast: bool) -> Results:
 @script("collapsed-rule", (10.4, 8.6), compute)
 def figure(results: Results) -> Drawn:
     """Draw how far the rule is off, and what it does to the training."""
-    training, starts, columns = (results[name] for name in ("training", "starts", "columns"))
+    training, columns = results["training"], results["columns"]
     figure, axes = plt.subplots(2, 2)
-    _draw_starts(starts, float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
+    _draw_starts(results["starts"], float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
     _draw_columns(columns, axes[0, 1])
     _draw_training(training["angle"], axes[1, 0], "trained {}", "Angle between rule and gradient")
     axes[1, 0].set_ylabel("angle for W (degrees)")
     _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "With Huber's loss it ends a little worse")
     axes[1, 1].set(ylabel="error (r.m.s.) in training", yscale="log")
-    return Drawn(figure, measured(training, starts, columns))
+    return Drawn(figure, measured(**results))
 
 
-def compared(rule: Tensor, true: Tensor) -> tuple[float, float, float]:
-    """Return ‖rule − true‖/‖true‖, the angle between them in degrees, and the quotient of their norms."""
+def compared(found: Directions, weights: str = "W", column: Any = slice(None)) -> tuple[float, float, float]:
+    """Return ‖rule − true‖/‖true‖ of some weights, the angle between them in degrees, and the quotient of their norms.
+
+    `found` are both ways, `column` one of the weights' columns alone.
+    """
+    rule, true = (found[way][weights][:, column] for way in (RULE, GRADIENT))
     cosine = (rule * true).sum() / (rule.norm() * true.norm())
     angle = float(torch.rad2deg(torch.arccos(cosine.clamp(-1, 1))))
     return float((rule - true).norm() / true.norm()), angle, float(rule.norm() / true.norm())
@@ -87,7 +93,7 @@ def _training(windows: Windows, epochs: int, along: str) -> list[tuple[float, ..
     inputs, targets = windows
     return [
         (
-            *compared(found[RULE]["W"], found[GRADIENT]["W"]),
+            *compared(found),
             float((answers(system, read, inputs) - targets).square().mean().sqrt()),
         )
         for system, read, found in descent(windows, epochs, along)
@@ -96,7 +102,7 @@ def _training(windows: Windows, epochs: int, along: str) -> list[tuple[float, ..
 
 def _starts(windows: Windows, draws: int) -> xr.Dataset:
     """The same comparison at starts of every scale."""
-    found = np.array([[_compared_at(windows, scale, draw) for draw in range(draws)] for scale in SCALES])
+    found = np.array([[compared(directions(*random_start(s, draw), windows)) for draw in range(draws)] for s in SCALES])
     dims = ("scale", schema.SAMPLE)
     return schema.dataset(
         {
@@ -109,18 +115,11 @@ def _starts(windows: Windows, draws: int) -> xr.Dataset:
     )
 
 
-def _compared_at(windows: Windows, scale: float, draw: int) -> tuple[float, float, float]:
-    found = directions(*random_start(scale, draw), windows)
-    return compared(found[RULE]["W"], found[GRADIENT]["W"])
-
-
 def _columns(windows: Windows) -> xr.Dataset:
     """The columns of V, each of the input of one step: from the tutorial's start and from a larger W."""
     networks = {"the tutorial's start": tutorial_start()} | {f"W ~ {s:g} N(0, 1/n)": random_start(s, 0) for s in NAMED}
     found = [directions(*network, windows) for network in networks.values()]
-    values = np.array(
-        [[compared(one[RULE]["V"][:, step], one[GRADIENT]["V"][:, step]) for step in range(SHOWN)] for one in found]
-    )
+    values = np.array([[compared(one, "V", step) for step in range(SHOWN)] for one in found])
     dims = (schema.NETWORK, schema.TIME)
     return schema.dataset(
         {

@@ -6,7 +6,7 @@ learned too, are kept with the settings that name their runs.
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -90,23 +90,17 @@ class LossCurve(NamedTuple):
 
 def curves() -> list[LossCurve]:
     """Return all that were recorded."""
-    return [*_recorded(), *_queued()]
-
-
-def _recorded() -> Iterator[LossCurve]:
-    ds = kept("copying")["losses"]
+    ds, recorded = kept("copying")["losses"].astype(float), trainings()
     steps = ds[schema.TRAINING_STEP].values.astype(float)
-    for name in NAMES.values():
-        yield LossCurve(DELAYS[0], name, steps, ds["loss"].sel({schema.NETWORK: name}).values.astype(float))
-
-
-def _queued() -> Iterator[LossCurve]:
-    recorded = trainings()
+    found = [
+        LossCurve(DELAYS[0], name, steps, ds["loss"].sel({schema.NETWORK: name}).values) for name in NAMES.values()
+    ]
     for delay, (network, title) in itertools.product(DELAYS[1:], NAMES.items()):
         name = f"copying-{delay}-{network}"
         if name in recorded[schema.TRAINING].values:
             losses = recorded["loss"].sel({schema.TRAINING: name}).dropna(schema.EPOCH).values.astype(float)
-            yield LossCurve(delay, title, STEPS_PER_EPOCH * np.arange(1, len(losses) + 1.0), losses)
+            found.append(LossCurve(delay, title, STEPS_PER_EPOCH * np.arange(1, len(losses) + 1.0), losses))
+    return found
 
 
 @script("copying", (10.6, 5.4))
@@ -130,7 +124,7 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Recall after {found[0].delay:,} steps")
 
 
-def dataset(found: list[LossCurve]) -> xr.Dataset:
+def _dataset(found: list[LossCurve]) -> xr.Dataset:
     """The curves' ends in one Dataset, by delay and network."""
     shape = len(DELAYS), len(NAMES)
     values: Mapping[str, Real] = {name: np.full(shape, np.nan) for name in ("best", "last")}
@@ -168,7 +162,7 @@ def measured(found: list[LossCurve]) -> str:
 
 
 @table_script("copying")
-def table(results: Results) -> Table:
+def table() -> Table:
     """Return the losses and the outcome of each network at each delay."""
     found = curves()
     rows = [
@@ -186,4 +180,4 @@ def table(results: Results) -> Table:
     ]
     numeric = ["delay", "without memory", "best loss", "last loss", "half of it after", "steps"]
     headings = ["delay", "network", *numeric[1:], "outcome"]
-    return Table("copying", measured(found), headings, rows, numeric, dataset(found))
+    return Table("copying", measured(found), headings, rows, numeric, _dataset(found))

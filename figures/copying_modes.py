@@ -3,6 +3,7 @@
 What is drawn was measured on the checkpoints that ``make queue`` keeps of its trainings, every 500 steps of 4,000.
 """
 
+from collections import deque
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -72,13 +73,8 @@ def compute(fast: bool) -> Results:
 
 def _log_singular_values(system: Map, inputs: Real) -> Real:
     driven = drive(system, inputs, None, dtype="float64", device="cpu", seed=SEED, inputs_description="copying")
-    n = system.state_size
-    last = None
-    for products in plain_products(driven.factors(range(driven.steps, 0, -1)), 1, n, FAILING, SEED):
-        last = products[-1:]
-    if last is None:
-        raise ValueError("a sequence without steps")
-    value, wrong, _ = plain_singular_values(last)
+    products = plain_products(driven.factors(range(driven.steps, 0, -1)), 1, system.state_size, FAILING, SEED)
+    value, wrong, _ = plain_singular_values(deque(products, maxlen=1).pop()[-1:])
     return np.where(wrong[0, 0] <= KNOWN, value[0, 0], np.nan)
 
 
@@ -96,8 +92,7 @@ def figure(results: Results) -> Drawn:
 def _panel(one: xr.Dataset, name: str, ax: Axes) -> None:
     steps, values = one[schema.TRAINING_STEP].values, one["log_singular_value"].values
     ax.axhline(0, color=style.BLACK, ls=":", lw=1, label="σ = 1: keeps its length")
-    every = ax.plot(steps, values, ".", color=style.GREY, ms=2.5, rasterized=True)
-    every[0].set_label("every σ")
+    ax.plot(steps, values, ".", color=style.GREY, ms=2.5, rasterized=True)[0].set_label("every σ")
     ax.plot(steps, np.nanmax(values, axis=1), "^-", color=style.VERMILION, ms=6, label="the largest σ")
     ax.plot(steps, values[:, int(one["units"]) // 2], "o-", color=style.BLUE, ms=4, label="the middle σ")
     ax.axhline(KEPT, color=style.BLACK, ls="--", lw=0.8, label="σ = 1/10")

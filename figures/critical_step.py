@@ -55,7 +55,11 @@ def figure(results: Results) -> Drawn:
 
 def _radii(step_sizes: np.ndarray) -> xr.Dataset:
     """The smallest and the largest radius of the states that an orbit ends on, for each ε."""
-    radii = [_last_radius(float(step)) for step in step_sizes]
+    orbits = [
+        simulate(planar_system(planar_matrix("diff"), step_size=float(step)), initial_state=START, steps=STEPS)
+        for step in step_sizes
+    ]
+    radii = [np.linalg.norm(orbit["trajectory"].values[0, -KEPT:], axis=-1) for orbit in orbits]
     return schema.dataset(
         {
             "smallest": schema.variable(("step_size",), [radius.min() for radius in radii], "smallest radius"),
@@ -65,12 +69,6 @@ def _radii(step_sizes: np.ndarray) -> xr.Dataset:
         settings={"start": START, "steps": STEPS, "kept": KEPT, "matrix": "diff"},
         coords={"step_size": schema.variable(("step_size",), step_sizes, "step size ε", schema.SECOND)},
     )
-
-
-def _last_radius(step_size: float) -> np.ndarray:
-    """Distances from the origin of an orbit's last states, shape (time,)."""
-    orbit = simulate(planar_system(planar_matrix("diff"), step_size=step_size), initial_state=START, steps=STEPS)
-    return np.asarray(np.linalg.norm(orbit["trajectory"].values[0, -KEPT:], axis=-1))
 
 
 def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:

@@ -9,17 +9,16 @@ from dynlab import schema
 from dynlab.tasks import create as create_task
 from dynlab.tasks import images, ptb
 
-from .scripts import Results, Table, table_script, told
+from .scripts import Results, Table, kept, table_script, told
 
 COLUMNS = ("training sequences", "features", "steps", "test sequences")
 MISSING = -1  # in the paper, or not counted here
 RIGHT, WRONG, NOT_COUNTED = "holds", "does not hold", "not run: the data set is not at hand"
 
 
-def _published(table: str) -> dict[str, list[Any]]:
-    """Return the rows of a table of the paper."""
-    found: dict[str, list[Any]] = told("sources.toml")["tables"][table]["published"]
-    return found
+def _published(table: str) -> Any:
+    """Return the rows of a table of the paper, lists by name."""
+    return told("sources.toml")["tables"][table]["published"]
 
 
 def _har2() -> tuple[int, int, int, int]:
@@ -68,10 +67,10 @@ def compute(fast: bool) -> Results:
     return {"sizes": ds}
 
 
-@table_script("ernn-1", compute, "ernn-table-1")
-def table_1(results: Results) -> Table:
+@table_script("ernn-table-1", compute)
+def table_1() -> Table:
     """Return the sizes of the data sets, published and counted."""
-    ds = results["sizes"]
+    ds = kept("ernn-table-1")["sizes"]
     rows, wrong = [], []
     for name in ds["data_set"].values.tolist():
         one = ds.sel(data_set=name)
@@ -97,7 +96,7 @@ def _beside(published: int, counted: int) -> str:
 
 
 @table_script("ernn-2")
-def table_2(results: Results) -> Table:
+def table_2() -> Table:
     """Return the ratios of an activity to its input, published and computed."""
     rows, steps = [], []
     for name, (active, whole, length, ratio) in _published("ernn-2").items():

@@ -9,7 +9,7 @@ from dynlab.systems.planar import Panel
 from dynlab.words import capital
 
 from .portraits import draw_portraits, matrix_in_words, size_of
-from .scripts import Drawn, Results, Table, script, table_script
+from .scripts import Drawn, Results, Table, kept, script, table_script
 
 # The table's rows: the equilibrium, its eigenvalues, its behaviour, dynlab's word for it, and a matrix that has it.
 KINDS = (
@@ -68,9 +68,9 @@ def _judged(ds: xr.Dataset) -> list[str]:
 
 
 @table_script("equilibria", compute)
-def table(results: Results) -> Table:
+def table() -> Table:
     """Return each kind as the review has it, as a flow and as Euler's map."""
-    ds, rows = results["panels"], []
+    ds, rows = kept("equilibria")["panels"], []
     for index, (name, eigenvalues, behaviour, _, matrix) in enumerate(KINDS):
         one = ds.isel({schema.PANEL: index, schema.FIXED_POINT: 0})
         modulus = np.abs(one["map_eigenvalue"].values).max()

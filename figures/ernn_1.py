@@ -1,14 +1,10 @@
 """Figure 1 of the ERNN paper: RNN, FastRNN and ERNN under a random walk, and what of it holds."""
 
-from typing import cast
-
-from matplotlib.figure import Figure
-
 from dynlab.diagnostics.ernn.manifold import ernn_manifold
 from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
-from .scripts import Drawn, Results, script
+from .scripts import Results, script, whole
 
 
 def compute(fast: bool) -> Results:
@@ -18,8 +14,4 @@ def compute(fast: bool) -> Results:
     return {"manifold": ds.assign_attrs(verdict=f"{ds.attrs['verdict']} {chosen(SEED)}")}
 
 
-@script("ernn-1", compute=compute)
-def figure(results: Results) -> Drawn:
-    """Draw the trajectories and the manifold."""
-    ds = results["manifold"]
-    return Drawn(cast(Figure, plot_ernn_manifold(ds).figure), ds.attrs["verdict"])
+figure = script("ernn-1", compute=compute)(whole(plot_ernn_manifold, "manifold"))

@@ -45,12 +45,10 @@ def figure(results: Results) -> Drawn:
 
 
 def _one(recorded: xr.Dataset, name: str) -> xr.Dataset:
-    """One run as `dynlab.over_training` would have it."""
-    ds = recorded.sel({schema.NETWORK: name}, drop=True)
-    where = {schema.TIME: 0}  # of the times only t = 1 was recorded
-    curve = {"variable": "log_norm", "isel": where, "name": "ln ‖∂h_T/∂h_1‖₂"}
-    ds.attrs["panels"] = json.dumps([{"drawn": "bands", "curves": [curve]}])
-    return ds
+    """One run as `dynlab.over_training` would have it; of the times only t = 1 was recorded."""
+    curve = {"variable": "log_norm", "isel": {schema.TIME: 0}, "name": "ln ‖∂h_T/∂h_1‖₂"}
+    panels = json.dumps([{"drawn": "bands", "curves": [curve]}])
+    return recorded.sel({schema.NETWORK: name}, drop=True).assign_attrs(panels=panels)
 
 
 def medians(recorded: xr.Dataset) -> xr.DataArray:

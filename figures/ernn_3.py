@@ -55,10 +55,9 @@ def figure(results: Results) -> Drawn:
     )
     for words, (x, y) in BOXES.items():
         half = HALF[0] * (1 + ("+" in words))
-        corner = x - half, y - HALF[1]
         ax.add_patch(
             FancyBboxPatch(
-                corner,
+                (x - half, y - HALF[1]),
                 2 * half,
                 2 * HALF[1],
                 zorder=3,
@@ -71,10 +70,10 @@ def figure(results: Results) -> Drawn:
     for x in SUMS:
         ax.add_patch(Circle((x, 1.6), RADIUS, facecolor="none", edgecolor=style.BLACK))
         ax.text(x, 1.6, "+", ha="center", va="center", fontsize="x-large")
+    head = {"arrowstyle": "-|>", "color": style.BLACK, "shrinkA": 0, "shrinkB": 0}
     for *corners, before, end in ARROWS:
         ax.plot(*zip(*corners, before, strict=True), color=style.BLACK, lw=1)
-        arrow = {"arrowstyle": "-|>", "color": style.BLACK, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate("", end, before, arrowprops=arrow)
+        ax.annotate("", end, before, arrowprops=head)
     for words, place in TEXTS.items():
         ax.text(*place, words, ha="center", va="bottom", fontsize="large")
     return Drawn(figure, WORDS)

@@ -78,9 +78,9 @@ def _draw(found: list[tuple[np.ndarray, bool]], colour: str, dashes: str, ax: Ax
 
 def summary(trainings: xr.Dataset, recipe: str, network: str) -> tuple[float, float]:
     """Return the loss after ten epochs and the least one, medians over seeds."""
-    found = curves(trainings, recipe, network)
-    after = [float(losses[TENTH - 1]) for losses, _ in found if len(losses) >= TENTH]
-    return float(np.median(after)), float(np.median([np.nanmin(losses) for losses, _ in found]))
+    found = [losses for losses, _ in curves(trainings, recipe, network)]
+    after = [losses[TENTH - 1] for losses in found if len(losses) >= TENTH]
+    return float(np.median(after)), float(np.median([np.nanmin(losses) for losses in found]))
 
 
 def measured(trainings: xr.Dataset) -> str:

@@ -6,6 +6,8 @@ the d × d matrix (2I + HV) H_A V_A, and 0 for every active unit beyond d. So no
 with one pattern of activation are solved once.
 """
 
+from typing import cast
+
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
@@ -48,9 +50,7 @@ def stratified(windows: int, steps: int, pairs: int) -> Real:
 
 
 def _histogram(name: str, windows: Real, pairs: int) -> xr.Dataset:
-    system = zoo.load(name)
-    if not isinstance(system, ERNN):
-        raise TypeError(f"{name} is {type(system).__name__}")
+    system = cast(ERNN, zoo.load(name))
     chosen = stratified(len(windows), windows.shape[1], pairs)
     patterns, counts = np.unique(_active(system, windows, chosen), axis=0, return_counts=True)
     real, zeros, minus = pattern_eigenvalues(system, patterns)
@@ -118,20 +118,15 @@ def pattern_eigenvalues(system: ERNN, active: Real) -> tuple[Real, Real, Real]:
     zeros, minus : ndarray, shape (pattern,)
         How many further eigenvalues are 0, and how many −1.
     """
-    low_rank = frozen(system).U
-    if not isinstance(low_rank, IdentityPlusLowRank):
-        raise TypeError("only U = I + V H has a small matrix of eigenvalues")
+    low_rank = cast(IdentityPlusLowRank, frozen(system).U)
     V, H = low_rank.V.detach().numpy(), low_rank.H.detach().numpy()
     d = V.shape[1]
     small = (2 * np.eye(d) + H @ V) @ np.einsum("ij,pj,jk->pik", H, active.astype(float), V)
     real = np.linalg.eigvals(small).real
     real[np.abs(real) <= SIGN * EPS * np.linalg.norm(small, axis=(1, 2))[:, None]] = 0.0
     units = active.sum(axis=1)
-    if (units < d).any():
-        few = np.flatnonzero(units < d)
-        for index in few:  # of its zeros as many are the small matrix's own as units lack
-            order = np.argsort(np.abs(real[index]))
-            real[index, order[: d - units[index]]] = np.nan
+    for index in np.flatnonzero(units < d):  # of its zeros as many are the small matrix's own as units lack
+        real[index, np.argsort(np.abs(real[index]))[: d - units[index]]] = np.nan
     return real, np.maximum(units - d, 0), active.shape[1] - units
 
 

@@ -1,7 +1,5 @@
 """The flip-flop: eight memories and the saddles between them, in the state space of a trained GRU."""
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import xarray as xr
 
@@ -20,19 +18,17 @@ def compute(fast: bool) -> Results:
     """Fixed points at zero input among the trajectories of the task."""
     network = zoo.load(NETWORK)
     driving = driving_inputs(None, network, samples=8 if fast else 32, shipped=True)
-    found = geometry(network, driving.inputs, starts=96 if fast else 256, inputs_description=driving.description)
-    return {"geometry": found}
+    starts = 96 if fast else 256
+    return {"geometry": geometry(network, driving.inputs, starts=starts, inputs_description=driving.description)}
 
 
 @script("flipflop", (6.6, 6.0), compute)
 def figure(results: Results) -> Drawn:
     """Draw all of them in the first three principal directions."""
-    found = results["geometry"]
     figure = plt.figure()
-    ax: Any = figure.add_subplot(projection="3d")
-    plot_geometry(found, ax=ax)
+    ax = plot_geometry(results["geometry"], ax=figure.add_subplot(projection="3d"))
     ax.set_title("A trained GRU holds three bits: fixed points at zero input")
-    return Drawn(figure, _measured(found))
+    return Drawn(figure, _measured(results["geometry"]))
 
 
 def _measured(found: xr.Dataset) -> str:

@@ -34,18 +34,25 @@ from .scripts import Drawn, Results, Table, script, table_script, told, training
 from .training_queue import queue
 
 RECIPES = {"published": "the published recipes", "own": "dynlab's own recipe"}
-LOOK: dict[str, dict[str, Any]] = {  # of a mean: what it is called, and how it is drawn below the name's line
-    "at the epoch that held-out subjects chose": {"of": CHOSEN, "marker": "s", "color": style.ORANGE, "below": -0.2},
-    "at the last epoch, all subjects": {"of": LAST, "marker": "o", "color": style.BLUE, "below": 0.0},
-    "best on test: at each seed's best test epoch": {"of": BEST, "marker": "D", "color": style.GREEN, "below": 0.2},
+LOOK: dict[str, dict[str, Any]] = {  # of a mean: what it is called, how it is drawn, how far below the name's line
+    "at the epoch that held-out subjects chose": {
+        "of": CHOSEN,
+        "drawn": {"marker": "s", "color": style.ORANGE},
+        "below": -0.2,
+    },
+    "at the last epoch, all subjects": {"of": LAST, "drawn": {"marker": "o", "color": style.BLUE}, "below": 0.0},
+    "best on test: at each seed's best test epoch": {
+        "of": BEST,
+        "drawn": {"marker": "D", "color": style.GREEN},
+        "below": 0.2,
+    },
 }
 LEAST, MOST = 76.0, 98.5  # percent that is drawn
 
 
-def networks() -> dict[str, str]:
+def networks() -> Any:
     """Return the networks, and who measured the published number of each."""
-    found: dict[str, str] = told("sources.toml")["tables"]["har2"]["measured_by"]
-    return found
+    return told("sources.toml")["tables"]["har2"]["measured_by"]
 
 
 def compared(recorded: xr.Dataset) -> xr.Dataset:
@@ -89,7 +96,7 @@ def near_another(ds: xr.Dataset) -> xr.DataArray:
 
 
 @table_script("har2")
-def table(results: Results) -> Table:
+def table() -> Table:
     """Return the scores of every network under both recipes beside what is published."""
     ds = compared(trainings())
     cells = [ds.sel({schema.RECIPE: recipe, schema.NETWORK: name}) for recipe in RECIPES for name in networks()]
@@ -123,8 +130,7 @@ def figure(results: Results) -> Drawn:
     panels[0].set_yticks(np.arange(len(networks())), list(networks()))
     panels[0].invert_yaxis()
     named: dict[str, Any] = {"published": Line2D([], [], color=style.BLACK, marker="|", ls="none", ms=14, mew=2)}
-    for name, look in LOOK.items():
-        named[name] = Line2D([], [], color=look["color"], marker=look["marker"], ls="none")
+    named |= {name: Line2D([], [], ls="none", **look["drawn"]) for name, look in LOOK.items()}
     return Drawn(figure, f"{ds.attrs['verdict']} `dynlab table har2` has the numbers.", named)
 
 
@@ -136,7 +142,6 @@ def _draw(under: xr.Dataset, ax: Axes) -> None:
         ax.plot(float(one["published"]), row, "|", color=style.BLACK, ms=22, mew=2, zorder=3)
         for look in LOOK.values():
             mean, error = (float(each.sel({schema.SELECTION: look["of"]})) for each in (one["score"], errors[row]))
-            drawn = {"marker": look["marker"], "color": look["color"], "ms": 5, "lw": 1.4}
-            ax.errorbar(mean, row + look["below"], xerr=error, **drawn, zorder=4)
+            ax.errorbar(mean, row + look["below"], xerr=error, **look["drawn"], ms=5, lw=1.4, zorder=4)
         if not one["seeds"]:
             ax.text(LEAST + 1, row, "every seed diverged", va="center", color=style.GREY)

@@ -1,6 +1,6 @@
 """What five integrators make of the rotation W₀: regions of stability, orbits, and the energy that is conserved."""
 
-from typing import Any
+from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,21 +37,15 @@ ROUNDING = 1e-14  # a modulus nearer to 1 is 1
 
 def compute(fast: bool) -> Results:
     """Regions with the eigenvalues of one orbit over each, the orbits themselves, and how the energy drifts."""
-    system = planar_system(planar_matrix("zero"), "feedback", STEP)
-    if not isinstance(system, Euler):
-        raise TypeError(f"feedback is an Euler step, got {type(system).__name__}")
+    system = cast(Euler, planar_system(planar_matrix("zero"), "feedback", STEP))
     steps = FEWER if fast else STEPS
-    along = np.zeros((50, 0))
-    regions = {name: stability(system, along, integrator=name, initial_state=START) for name in INTEGRATORS}
-    orbits = {
-        name: simulate(integrator(system.flow, STEP), steps=steps, initial_state=START)
-        for name, integrator in INTEGRATORS.items()
+    found = {
+        "energy": energy(system, initial_state=START, steps=steps),
+        "exact": simulate(system.flow, initial_state=START, times=np.linspace(0, 8, 400)),
     }
-    exact = simulate(system.flow, initial_state=START, times=np.linspace(0, 8, 400))
-    drift = energy(system, initial_state=START, steps=steps)
-    found = {"energy": drift, "exact": exact}
-    for name in INTEGRATORS:
-        found |= {f"region-{name}": regions[name], f"orbit-{name}": orbits[name]}
+    for name, integrator in INTEGRATORS.items():
+        found[f"region-{name}"] = stability(system, np.zeros((50, 0)), integrator=name, initial_state=START)
+        found[f"orbit-{name}"] = simulate(integrator(system.flow, STEP), steps=steps, initial_state=START)
     return found
 
 
@@ -86,13 +80,11 @@ def _in_percent(change: float) -> str:
     return f"{'+' if change > 0 else '−'}{number(100 * abs(change), 2)} %"
 
 
-def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
+def _draw_region(region: xr.Dataset, name: str, ax: Any) -> None:
     plot_step_region(region, ax=ax, color=LOOKS[name]["color"])
     ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
     ax.set_title(capital(LOOKS[name]["label"]), fontsize="medium")
-    legend = ax.get_legend()
-    if legend is not None:
-        legend.remove()
+    ax.get_legend().remove()
 
 
 def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> None:

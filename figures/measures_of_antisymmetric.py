@@ -59,9 +59,9 @@ def gated() -> dict[str, float]:
                 negative.append(float((c < 0).double().mean()))
                 rates.append(approximate_eigenvalues(J.numpy()))
                 states = states + PAPER_STEP * flow.velocity(states, input)
-        largest, size = float(np.real(rates).max()), float(np.abs(rates).max())
+        largest = float(np.real(rates).max())
         found |= {f"negative_{scale}": float(np.mean(negative)), f"largest_{scale}": largest}
-        found[f"part_{scale}"] = largest / size
+        found[f"part_{scale}"] = largest / float(np.abs(rates).max())
     parts = [found[f"part_{scale}"] for scale in SCALES]
     return found | {"least": min(parts), "most": max(parts)}
 
@@ -144,8 +144,7 @@ def exponential() -> dict[str, float]:
     start = (J[0] - torch.eye(len(J[0]))) / system.step_size
     power = torch.linalg.matrix_exp(driven.steps * system.step_size * start)
     fixed = torch.linalg.matrix_power(J[0], driven.steps)
-    product = torch.linalg.multi_dot(list(J.flip(0)))
-    off = {"real": product, "constant": fixed}
+    off = {"real": torch.linalg.multi_dot(list(J.flip(0))), "constant": fixed}
     return {name: float((one - power).norm() / one.norm()) for name, one in off.items()} | {"steps": driven.steps}
 
 
@@ -164,8 +163,7 @@ def speeds() -> dict[str, Any]:
     """Return how many times as fast the fused LSTM and the scripted AntisymmetricRNN are, on each machine."""
     ds = kept("speed")["steps"]
     found: dict[str, Any] = {}
-    pairs = {"fused": (speed.SINGLE, speed.FUSED), "scripted": (speed.STEPPED, speed.SCRIPTED)}
-    for name, pair in pairs.items():
+    for name, pair in (("fused", (speed.SINGLE, speed.FUSED)), ("scripted", (speed.STEPPED, speed.SCRIPTED))):
         times = speed.ratios(ds, *pair)
         found |= {f"{name}_least": float(times.min()), f"{name}_most": float(times.max()), name: speed.said(times)}
     return found

@@ -55,8 +55,8 @@ def saturation() -> dict[str, float]:
     for name in TRAINED:
         trained: Any = frozen(zoo.load(name))
         D_f = trained.saturation().detach()
-        start = float(trained.config["b"]) + float(trained.config["eps"])
-        found |= {f"least_{name}": float(D_f.min()), f"most_{name}": float(D_f.max()), f"start_{name}": start}
+        found |= {f"least_{name}": float(D_f.min()), f"most_{name}": float(D_f.max())}
+        found[f"start_{name}"] = float(trained.config["b"]) + float(trained.config["eps"])
     return found | {"moved": min(found[f"most_{name}"] / found[f"start_{name}"] for name in TRAINED)}
 
 
@@ -100,7 +100,8 @@ def surviving() -> dict[str, float]:
 
 def outcomes() -> dict[str, Any]:
     """Return how many trainings at the source's delays ended as it says, and in which order they halve the baseline."""
-    found = [one for one in copying.curves() if one.delay > copying.DELAYS[0]]
+    every = copying.curves()
+    found = [one for one in every if one.delay > copying.DELAYS[0]]
     as_said = [one.outcome == (copying.STAYED if one.short == "LSTM" else copying.COPIES) for one in found]
     order, first = [], 0
     for delay in copying.DELAYS[1:]:
@@ -113,7 +114,7 @@ def outcomes() -> dict[str, Any]:
         "run": len(found),
         "seeds": min(map(each.count, each)),
         "as_said": sum(as_said),
-        "said": copying.measured(copying.curves()),
+        "said": copying.measured(every),
         "delays": len(order),
         "first": first,
         "order": "; ".join(order),
@@ -124,8 +125,7 @@ def rule() -> dict[str, Any]:
     """Return the least error of the tutorial's rule in an earlier column, and what its figure says."""
     results = kept("collapsed-rule")
     earlier = results["columns"]["error"].isel({schema.TIME: slice(0, -1)})
-    said = collapsed_rule.measured(results["training"], results["starts"], results["columns"])
-    return {"least": float(earlier.min()), "said": said}
+    return {"least": float(earlier.min()), "said": collapsed_rule.measured(**results)}
 
 
 def losses() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What claims of the ERNN paper are measured by, on networks."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -25,15 +25,8 @@ UNITS, CUBIC_STEPS = 32, 10_000
 INNER, FEW = 300, 16  # iterations at η = 0.5 of an inner map that contracts: far below rounding; and steps of it
 
 
-def _system(name: str) -> ERNN:
-    system = zoo.load(name)
-    if not isinstance(system, ERNN):
-        raise TypeError(f"{name} is {type(system).__name__}")
-    return system
-
-
 def _driven(name: str) -> tuple[ERNN, Driven]:
-    system = _system(name)
+    system = cast(ERNN, zoo.load(name))
     return system, ernn_5.along(system, driving_inputs(None, system, samples=SAMPLES, shipped=True).inputs)
 
 
@@ -57,8 +50,7 @@ def manifold() -> dict[str, float]:
     gradients = (slopes * cell.recurrent_matrix() - torch.eye(cell.state_size)).detach().numpy()
     found = {"dense": float(off.abs().max()), "least": float(singular_values(gradients)[..., -1].min())}
     found |= {"columns": cell.input_size, "units": cell.state_size}
-    last = FEW - 1
-    J = torch.func.jacrev(lambda state: cell.step(state, inputs[0, last], last))(states[0, last])
+    J = torch.func.jacrev(lambda state: cell.step(state, inputs[0, -1], FEW - 1))(states[0, -2])
     found["jacobian"] = float(torch.linalg.matrix_norm(J + torch.eye(cell.state_size), 2))
     for K, name in TRAINED.items():
         system, driven = _driven(name)
@@ -81,10 +73,8 @@ def near_identity() -> dict[str, float]:
 
 def norms() -> dict[str, float]:
     """Return ‖U‖ of the trained networks, whose γ is 1."""
-    found = {
-        f"norm_{K}": float(torch.linalg.matrix_norm(_system(name).U.matrix().detach(), 2))
-        for K, name in TRAINED.items()
-    }
+    matrices = {K: cast(ERNN, zoo.load(name)).U.matrix().detach() for K, name in TRAINED.items()}
+    found = {f"norm_{K}": float(torch.linalg.matrix_norm(U, 2)) for K, U in matrices.items()}
     return found | {"least": min(found.values())}
 
 
@@ -192,8 +182,7 @@ def noise() -> dict[str, float]:
         mean = driven.inputs.mean(dim=(0, 1))
         half = driven.steps // 2
         noise = mean + torch.randn(SAMPLES, half, system.input_size, generator=generator, dtype=torch.float64)
-        padded = torch.cat([driven.inputs[:, :half], noise], dim=1)
-        states = ernn_5.along(system, padded.numpy()).states
+        states = ernn_5.along(system, torch.cat([driven.inputs[:, :half], noise], dim=1).numpy()).states
         moved = (states[:, 1:] - states[:, :-1]).norm(dim=-1) / states[:, 1:].norm(dim=-1)
         found |= {f"data_{K}": float(moved[:, :half].median()), f"noise_{K}": float(moved[:, half:].median())}
     padded_ones = [entry for entry in zoo.entries() if entry["task"] in PADDED and entry["system"] == "ernn"]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from dynlab import schema
 from dynlab.training import PRESETS
@@ -25,13 +26,16 @@ CLAIMED, HALF_DIGIT = 3.5, 0.05  # times FastRNN's speed at least, as the paper 
 LEAST_FASTER, MOST_FASTER = 2.95, 10.05  # the abstract's 3 to 10, as it rounds them
 
 
-def _published(task: str, fact: str = "") -> dict[str, float]:
-    """Return the accuracies of a task's rows in Table 3, or another number of them."""
-    start, facts = f"ernn-{task}-", accuracies.facts()
+def _published(fact: str = "") -> dict[str, dict[str, float]]:
+    """Return the accuracies of each data set's rows in Table 3, or another number of them."""
+    facts = accuracies.facts()
     return {
-        name.removeprefix(start): accuracies.number(facts[name][fact] if fact else one.reported)
-        for name, one in PRESETS.items()
-        if name.startswith(start) and "sigmoid" not in name
+        name: {
+            preset.removeprefix(f"ernn-{task}-"): accuracies.number(facts[preset][fact] if fact else one.reported)
+            for preset, one in PRESETS.items()
+            if preset.startswith(f"ernn-{task}-") and "sigmoid" not in preset
+        }
+        for task, name in TASKS.items()
     }
 
 
@@ -42,9 +46,8 @@ def _of_ernn(rows: dict[str, float]) -> dict[str, float]:
 def always() -> dict[str, Any]:
     """Return where an ERNN is less accurate than FastRNN in the paper's Table 3."""
     below = [
-        f"{TASKS[task]}, K = {row[-1]}, {value:.2f} < {rows['fastrnn']:.2f}"
-        for task in TASKS
-        for rows in [_published(task)]
+        f"{name}, K = {row[-1]}, {value:.2f} < {rows['fastrnn']:.2f}"
+        for name, rows in _published().items()
         for row, value in _of_ernn(rows).items()
         if value < rows["fastrnn"]
     ]
@@ -53,16 +56,15 @@ def always() -> dict[str, Any]:
 
 def gated() -> dict[str, Any]:
     """Return on how many data sets the best ERNN is above FastGRNN in the paper's Table 3, and by how much."""
-    lead = {task: max(_of_ernn(rows).values()) - rows["fastgrnn"] for task in TASKS for rows in [_published(task)]}
-    ahead = [f"{TASKS[task]} by {value:.2f}" for task, value in lead.items() if value > 0]
+    leads = {name: max(_of_ernn(rows).values()) - rows["fastgrnn"] for name, rows in _published().items()}
+    ahead = [f"{name} by {lead:.2f}" for name, lead in leads.items() if lead > 0]
     return {"ahead": len(ahead), "of": len(TASKS), "leads": ", ".join(ahead)}
 
 
 def smaller() -> dict[str, Any]:
     """Return where an ERNN is not smaller than FastRNN and FastGRNN in the paper's Table 3."""
     larger = []
-    for task, name in TASKS.items():
-        rows = _published(task, "kilobytes")
+    for name, rows in _published("kilobytes").items():
         largest, least = max(_of_ernn(rows).values()), min(rows["fastrnn"], rows["fastgrnn"])
         larger += [f"{name} {largest:g} KB beside {least:g} KB"] if largest >= least else []
     return {"larger": len(larger), "exceptions": "; ".join(larger)}
@@ -93,14 +95,20 @@ def _compare(better: str, worse: str) -> dict[str, Any]:
     }
 
 
+def _recorded(start: str) -> xr.Dataset:
+    """Return the trainings whose names start so."""
+    recorded = trainings()
+    return recorded.sel(
+        {schema.TRAINING: [name for name in recorded[schema.TRAINING].values if name.startswith(start)]}
+    )
+
+
 def inner_steps() -> dict[str, Any]:
     """Return that of K = 5 and K = 1, and how many trainings diverged under the paper's rate."""
-    recorded = trainings()
     counts = []
     for K in (1, 3, 5):
-        mine = [name for name in recorded[schema.TRAINING].values if name.startswith(f"har2-published-ernn-k{K}-")]
-        lost = int((recorded["diverged"].sel({schema.TRAINING: mine}) != "").sum())
-        counts.append(f"{lost} of {len(mine)} with K = {K}")
+        lost = _recorded(f"har2-published-ernn-k{K}-")["diverged"].values != ""
+        counts.append(f"{lost.sum()} of {lost.size} with K = {K}")
     return _compare("ernn-k5", "ernn-k1") | {"lost": ", ".join(counts)}
 
 
@@ -117,8 +125,7 @@ def beside_best() -> dict[str, Any]:
 
 def gains() -> dict[str, Any]:
     """Return by how much the best ERNN is above the RNN in the paper's Table 3, and both on HAR-2 here."""
-    rows = {name: _published(task) for task, name in TASKS.items()}
-    found = {name: max(_of_ernn(each).values()) - each["rnn"] for name, each in rows.items()}
+    found = {name: max(_of_ernn(rows).values()) - rows["rnn"] for name, rows in _published().items()}
     least, most = (choose(found, key=found.__getitem__) for choose in (min, max))
     here = _compare("ernn-k1", "rnn")
     return {"low": found[least], "high": found[most], "least": least, "most": most, "said": here["said"]}
@@ -126,8 +133,8 @@ def gains() -> dict[str, Any]:
 
 def costs() -> dict[str, Any]:
     """Return ERNN's times over the RNN's in the paper's Table 3: of prediction, and the inverse ones of training."""
-    times = {task: _published(task, "test_time") for task in TASKS}
-    prediction = {TASKS[task]: each[_best(task)] / each["rnn"] for task, each in times.items()}
+    times = _published("test_time")
+    prediction = {name: each[best] / each["rnn"] for (name, each), best in zip(times.items(), _best(), strict=True)}
     training = published_speed_ups("rnn")
     outside, outside_fast = (
         [f"{name} {value:.1f}" for name, value in found.items() if not LEAST_FASTER <= value <= MOST_FASTER]
@@ -146,27 +153,26 @@ def costs() -> dict[str, Any]:
     }
 
 
-def _best(task: str) -> str:
-    """Return the most accurate ERNN of a task in the paper's Table 3, of equal ones the one that trains faster."""
-    accuracy, hours = _of_ernn(_published(task)), _published(task, "train_time")
-    return max(accuracy, key=lambda row: (accuracy[row], -hours[row]))
+def _best() -> list[str]:
+    """Return the most accurate ERNN of each data set in Table 3, of equal ones the one that trains faster."""
+    both = zip(_published().values(), _published("train_time").values(), strict=True)
+    return [max(_of_ernn(rows), key=lambda row: (rows[row], -hours[row])) for rows, hours in both]
 
 
 def published_speed_ups(slower: str = "fastrnn") -> dict[str, float]:
     """Return another network's hours of training over those of the most accurate ERNN, by data set."""
-    hours = {task: _published(task, "train_time") for task in TASKS}
-    return {TASKS[task]: each[slower] / each[_best(task)] for task, each in hours.items()}
+    hours = _published("train_time")
+    return {name: each[slower] / each[best] for (name, each), best in zip(hours.items(), _best(), strict=True)}
 
 
 def speed_ups() -> dict[str, Any]:
     """Return the paper's own speed-ups, and how long an iteration takes here."""
-    published, recorded = published_speed_ups(), trainings()
+    published = published_speed_ups()
     below = [f"{name} {value:.1f}" for name, value in published.items() if value < CLAIMED - HALF_DIGIT]
-    hours = _published("har2", "train_time")
+    hours = _published("train_time")["HAR-2"]
     per_step = {}
     for network in ("fastrnn", "ernn-k1", "ernn-k5"):
-        mine = [name for name in recorded[schema.TRAINING].values if name.startswith(f"har2-own-{network}-")]
-        ran = recorded.sel({schema.TRAINING: mine})
+        ran = _recorded(f"har2-own-{network}-")
         ran = ran.where((ran["device"] == "cpu") & (ran["iterations"] > 0), drop=True)
         per_step[network] = float((ran["duration"] / ran["iterations"]).median())
     times = [f"{name} {time / per_step['fastrnn']:.1f}" for name, time in per_step.items() if name != "fastrnn"]
@@ -212,7 +218,7 @@ def ratios() -> dict[str, Any]:
 
 def columns() -> dict[str, Any]:
     """Return how many numbers the kilobytes of Table 6 are, beside its column of parameters."""
-    facts = {name: accuracies.facts()[name] for name in accuracies.ernn_6.names}
+    facts = {name: accuracies.facts()[name] for name in accuracies.presets_of("ernn-6")}
     numbers = {name: float(one["kilobytes"]) * 1024 / BYTES / 1e3 for name, one in facts.items()}
     factors = [numbers[name] / accuracies.number(one["parameters"]) for name, one in facts.items()]
     name = "ernn-ptb-word-ernn-k1"

@@ -116,9 +116,9 @@ def _measured(recorded: xr.Dataset, row: Row) -> dict[str, Any]:
     scores = np.array([_scores(recorded, name, row.score) for name in finished]).reshape(-1, len(SELECTIONS))
     ends = np.isfinite(scores[:, SELECTIONS.index(LAST)])
     ended, runs = scores[ends], recorded.sel({schema.TRAINING: np.array(finished, dtype=str)[ends]})
-    several = len(ended) >= LEAST_SEEDS
-    mean = ended.mean(axis=0) if len(ended) else np.full(len(SELECTIONS), np.nan)
-    spread = ended.std(axis=0, ddof=1) if several else np.full(len(SELECTIONS), np.nan)
+    several, unknown = len(ended) >= LEAST_SEEDS, np.full(len(SELECTIONS), np.nan)
+    mean = ended.mean(axis=0) if len(ended) else unknown
+    spread = ended.std(axis=0, ddof=1) if several else unknown
     numbers = int(runs["cell_parameters"].max()) if len(ended) else 0
     if not finished:
         said = NOT_COMPLETE if any(one["epochs"] for one in incomplete) else NOT_RUN
@@ -169,9 +169,8 @@ def _scores(recorded: xr.Dataset, name: str, score: Score) -> list[float]:
 
 def _of_iterations(so_far: Mapping[str, int]) -> str:
     """Return how many iterations of how many a training has behind it; epochs where no batches of one were counted."""
-    batches = so_far.get("batches", 0)
-    done, whole = (so_far[name] * (batches or 1) for name in ("epochs", "of"))
-    return f"{done:,} of {whole:,}{'' if batches else ' epochs'}"
+    each = so_far.get("batches") or 1
+    return f"{so_far['epochs'] * each:,} of {so_far['of'] * each:,}{'' if so_far.get('batches') else ' epochs'}"
 
 
 def meaning(published: float, mean: Real, error: Real, sign: int = 1) -> str:
@@ -181,10 +180,8 @@ def meaning(published: float, mean: Real, error: Real, sign: int = 1) -> str:
     """
     at = dict(zip(SELECTIONS, sign * (mean - published), strict=True))
     allowed = STANDARD_ERRORS * error[-1]
-    if at[CHOSEN] >= 0:
-        return REACHED
-    if at[LAST] >= 0:
-        return AT_THE_END
+    if at[CHOSEN] >= 0 or at[LAST] >= 0:
+        return REACHED if at[CHOSEN] >= 0 else AT_THE_END
     if at[BEST] > allowed:
         return MORE
     return EXPLAINED if at[BEST] >= -allowed else NEITHER

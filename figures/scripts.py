@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import xarray as xr
@@ -19,6 +19,7 @@ from dynlab import io
 from dynlab.errors import UserError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parent / "kept"
@@ -110,15 +111,12 @@ class Script:
         Of the figure without its words, in inches.
     compute : callable, optional
         Takes ``fast``, and gives the Datasets by name; a figure of recorded trainings has none.
-    of : str
-        Whose Datasets are drawn, where not its own.
     """
 
     name: str
     draw: Callable[[Results], Drawn]
     size: tuple[float, float]
     compute: Callable[[bool], Results] | None
-    of: str = ""
 
     def __call__(self, fast: bool = False, recompute: bool = False) -> Made:
         """Return the figure from the kept Datasets; `recompute` makes these first, `fast` others from less data.
@@ -132,7 +130,9 @@ class Script:
 
         from dynlab.plots import layout, style
 
-        results = _results(self, recompute, fast)
+        if recompute:
+            _keep_anew(self.name, self.compute)
+        results = self.compute(True) if fast and self.compute else kept(self.name)
         said = told("sources.toml")["figures"][self.name]
         with style.style(self.size) as size, plt.rc_context({"figure.figsize": size}):
             drawn = self.draw(results)
@@ -146,6 +146,11 @@ def script(
 ) -> Callable[[Callable[[Results], Drawn]], Script]:
     """Make a `Script` of the function that draws it."""
     return lambda draw: Script(name, draw, size, compute)
+
+
+def whole(plot: Callable[[xr.Dataset], Axes], key: str) -> Callable[[Results], Drawn]:
+    """Return what draws a kept Dataset as the plot's own figure, with the verdict as its measurement."""
+    return lambda results: Drawn(cast("Figure", plot(results[key]).figure), results[key].attrs["verdict"])
 
 
 @dataclass(frozen=True)
@@ -186,49 +191,40 @@ class Table:
 
 @dataclass(frozen=True)
 class TableScript:
-    """A table of a source: called, it is made from the kept Datasets; `recompute` makes these first.
+    """A table of a source: called, it is made from what is kept; `recompute` makes that first.
 
     Attributes
     ----------
     name : str
-        Its key in ``sources.toml``.
+        Of the kept Datasets.
     make : callable
-        Takes the kept Datasets, and gives the table.
-    compute, of
+        Gives the table.
+    compute : callable, optional
         As of a `Script`.
     """
 
     name: str
-    make: Callable[[Results], Table]
+    make: Callable[[], Table]
     compute: Callable[[bool], Results] | None
-    of: str
 
     def __call__(self, recompute: bool = False) -> Table:
-        return self.make(_results(self, recompute))
+        if recompute:
+            _keep_anew(self.name, self.compute)
+        return self.make()
 
 
 def table_script(
-    name: str, compute: Callable[[bool], Results] | None = None, of: str = ""
-) -> Callable[[Callable[[Results], Table]], TableScript]:
+    name: str, compute: Callable[[bool], Results] | None = None
+) -> Callable[[Callable[[], Table]], TableScript]:
     """Make a `TableScript` of the function that makes its table."""
-    return lambda make: TableScript(name, make, compute, of)
+    return lambda make: TableScript(name, make, compute)
 
 
-def _results(script: Script | TableScript, recompute: bool, fast: bool = False) -> Results:
-    """Return the Datasets that are kept for a script, computed again where that is asked, or few that are not kept."""
-    kept_as = script.of or script.name
-    if recompute and script.compute is None:
-        raise nothing_to_compute(script.name)
-    if script.compute is not None and fast:
-        return script.compute(True)
-    if script.compute is not None and recompute:
-        keep(kept_as, script.compute(False))
-    return kept(kept_as)
-
-
-def nothing_to_compute(name: str) -> UserError:
-    """Return the error for computing again what only trainings make."""
-    return UserError(
-        f"{name} shows recorded trainings, which --recompute does not repeat: leave it out. `python -m "
-        f"dynlab.figures.training_queue train NAME FOLDER` repeats one of them."
-    )
+def _keep_anew(name: str, compute: Callable[[bool], Results] | None) -> None:
+    """Compute the Datasets of a script again, and keep them."""
+    if compute is None:
+        raise UserError(
+            f"{name} shows recorded trainings, which --recompute does not repeat: leave it out. `python -m "
+            f"dynlab.figures.training_queue train NAME FOLDER` repeats one of them."
+        )
+    keep(name, compute(False))

@@ -37,9 +37,9 @@ def compute(fast: bool) -> Results:
 def figure(results: Results) -> Drawn:
     """Draw both beside what their eigenvalues promise."""
     solution, flow, shears = (results[name] for name in ("solution", "growth", "shears"))
-    states, times = solution["trajectory"].values[0], solution[schema.TIME].values
+    times = solution[schema.TIME].values
     figure, (plane, growth, products) = plt.subplots(1, 3)
-    _draw_plane(states, times, plane)
+    _draw_plane(solution["trajectory"].values[0, times <= FEW, :2], plane)
     _draw_growth(flow, growth)
     _draw_products(shears, products)
     measured = (
@@ -53,10 +53,9 @@ def figure(results: Results) -> Drawn:
 
 
 def _of_flow(times: NDArray[np.float64], y: NDArray[np.float64], eigenvalues: NDArray[np.complex128]) -> xr.Dataset:
-    time = (schema.TIME,)
     return schema.dataset(
         {
-            "log_norm": schema.variable(time, np.log(np.linalg.norm(y, axis=1)), "ln |y(t)|"),
+            "log_norm": schema.variable((schema.TIME,), np.log(np.linalg.norm(y, axis=1)), "ln |y(t)|"),
             "eigenvalue": schema.variable(
                 (schema.TIME, schema.MODE), eigenvalues, "eigenvalue of A(t)", schema.PER_SECOND
             ),
@@ -86,22 +85,20 @@ def _of_shears() -> xr.Dataset:
     )
 
 
-def _draw_plane(states: NDArray[np.float64], times: NDArray[np.float64], ax: Axes) -> None:
-    y = states[times <= FEW]
+def _draw_plane(y: NDArray[np.float64], ax: Axes) -> None:
     style.cross(ax)
-    ax.plot(y[:, 0], y[:, 1], color=style.BLUE, lw=1.6)
-    ax.plot(*y[0, :2], "*", color=style.BLACK, ms=11, label="start")
-    ax.plot(*y[-1, :2], "o", color=style.VERMILION, ms=6, label=f"t = {FEW:g} s")
+    ax.plot(*y.T, color=style.BLUE, lw=1.6)
+    ax.plot(*y[0], "*", color=style.BLACK, ms=11, label="start")
+    ax.plot(*y[-1], "o", color=style.VERMILION, ms=6, label=f"t = {FEW:g} s")
     ax.set_aspect("equal", adjustable="datalim")
     ax.set(xlabel="y₁", ylabel="y₂", title="y' = A(t) y winds\noutwards …")
     style.legend_below(ax, 1)
 
 
 def _draw_growth(flow: xr.Dataset, ax: Axes) -> None:
-    time, real = flow[schema.TIME].values, flow["eigenvalue"].values.real
+    time, promise = flow[schema.TIME].values, np.exp(flow["eigenvalue"].values.real.max() * flow[schema.TIME].values)
     ax.plot(time, np.exp(flow["log_norm"].values), color=style.BLUE, lw=1.8, label="|y(t)| = $e^{t/2}$")
-    promise = "$e^{-t/4}$, what Re λ promises"
-    ax.plot(time, np.exp(real.max() * time), color=style.BLACK, ls="--", label=promise)
+    ax.plot(time, promise, color=style.BLACK, ls="--", label="$e^{-t/4}$, what Re λ promises")
     ax.set(yscale="log", xlabel="time (s)", ylabel="|y(t)|", title="… with Re λ = −0.25\nat every t")
     style.legend_below(ax, 1)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import torch
 import xarray as xr
@@ -118,10 +119,16 @@ def carry_out(name: str, folder: Path) -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         if goes_on:
-            resume(where, device=device, log=say)
+            resume(where, device=device, log=click.echo)
         else:
             train(
-                run, where, overwrite=True, device=device, log=say, checkpoint_every=CHECKPOINT_EVERY, **queued.writes
+                run,
+                where,
+                overwrite=True,
+                device=device,
+                log=click.echo,
+                checkpoint_every=CHECKPOINT_EVERY,
+                **queued.writes,
             )
     except Diverged as error:
         lost = str(error)
@@ -186,23 +193,17 @@ def _steps(where: Path) -> int:
     return int(torch.load(last, map_location="cpu", weights_only=True)["global_step"]) if last.exists() else 0
 
 
-def say(line: str) -> None:
-    """Write a line to standard output at once, where a log that is followed shows it."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
 def main(asked: str, *given: str) -> None:
     """Do what the command line asks."""
     if asked == "train":
         carry_out(given[0], Path(given[1]))
     elif asked == "names":
-        say(" ".join(names()))
+        click.echo(" ".join(names()))
     else:
         record = results(Path(given[0]))
         for name, one in schema.settings(record)["unfinished"].items():
-            say(f"{name}: {one['epochs']} of {one['of']} epochs")
-        say(str(record.attrs["verdict"]))
+            click.echo(f"{name}: {one['epochs']} of {one['of']} epochs")
+        click.echo(str(record.attrs["verdict"]))
         if asked == "results":
             for name in COLUMNS:
                 record[name].encoding.update(COMPRESSED)

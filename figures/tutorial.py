@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.linalg import polar
 from torch import Tensor
 
 from dynlab.plots import style
@@ -27,6 +28,7 @@ LOOK: dict[str, dict[str, Any]] = {
 }
 Windows = tuple[Tensor, Tensor]
 Slope = Callable[[Tensor], Tensor]
+Directions = dict[str, dict[str, Tensor]]  # of each way the weights by name
 
 
 def sine_windows() -> tuple[Windows, Windows]:
@@ -43,8 +45,8 @@ def tutorial_start() -> tuple[Vanilla, Tensor]:
     """Return the tutorial's network and read-out: R of a QR decomposition for W, polar factors for the others."""
     generator = np.random.default_rng(SEED)
     W = np.linalg.qr(generator.normal(0, (UNITS * UNITS) ** -0.75, (UNITS, UNITS)), mode="complete")[1]
-    V = _polar(generator.normal(0, (UNITS * SHOWN) ** -0.75, (UNITS, SHOWN)))
-    read = _polar(generator.normal(0, (ASKED * UNITS) ** -0.75, (ASKED, UNITS)))
+    V = polar(generator.normal(0, (UNITS * SHOWN) ** -0.75, (UNITS, SHOWN)))[0]
+    read = polar(generator.normal(0, (ASKED * UNITS) ** -0.75, (ASKED, UNITS)))[0]
     return _network(W, V), torch.from_numpy(read)
 
 
@@ -52,13 +54,8 @@ def random_start(scale: float, seed: int) -> tuple[Vanilla, Tensor]:
     """Return the same with a W of normal entries of deviation scale/√n."""
     generator = np.random.default_rng(seed)
     W = scale * generator.normal(0, UNITS**-0.5, (UNITS, UNITS))
-    V, read = (_polar(generator.normal(size=shape)) for shape in ((UNITS, SHOWN), (ASKED, UNITS)))
+    V, read = (polar(generator.normal(size=shape))[0] for shape in ((UNITS, SHOWN), (ASKED, UNITS)))
     return _network(W, V), torch.from_numpy(read)
-
-
-def _polar(matrix: np.ndarray) -> np.ndarray:
-    left, _, right = np.linalg.svd(matrix, full_matrices=False)
-    return np.asarray(left @ right)
 
 
 def _network(W: np.ndarray, V: np.ndarray) -> Vanilla:
@@ -98,7 +95,7 @@ def huber(error: Tensor) -> Tensor:
     return error.clamp(-1, 1)
 
 
-def directions(system: Vanilla, read: Tensor, windows: Windows, slope: Slope = huber) -> dict[str, dict[str, Tensor]]:
+def directions(system: Vanilla, read: Tensor, windows: Windows, slope: Slope = huber) -> Directions:
     """Return the gradient and the tutorial's rule for W, V and the read-out, summed over windows.
 
     `slope` is the derivative of the loss by each error.
@@ -107,11 +104,9 @@ def directions(system: Vanilla, read: Tensor, windows: Windows, slope: Slope = h
     state, collapsed = collapsed_sensitivities(system, inputs)
     clipped = slope(state @ read.mT - targets)
     by_state = clipped @ read
-    true = dict(
-        zip(("W", "V"), torch.autograd.grad(_last(system, inputs), (system.W, system.V), by_state), strict=True)
-    )
+    by_W, by_V = torch.autograd.grad(_last(system, inputs), (system.W, system.V), by_state)
     by_read = {"read": clipped.mT @ state}
-    return {GRADIENT: true | by_read, RULE: collapsed_rule(collapsed, by_state) | by_read}
+    return {GRADIENT: {"W": by_W, "V": by_V} | by_read, RULE: collapsed_rule(collapsed, by_state) | by_read}
 
 
 def answers(system: Vanilla, read: Tensor, inputs: Tensor) -> Tensor:

@@ -87,9 +87,7 @@ def _analyse(name: str, fast: bool) -> dict[str, xr.Dataset]:
     system = zoo.load(name)
     driving = driving_inputs(None, system, samples=2 if fast else 16, shipped=True)
     inputs, times = (driving.inputs[:, :FAST_STEPS], 4) if fast else (driving.inputs, 8)
-    starts: Any = 16 if fast else 128
-    if fast and name in LONG_SEARCHES:
-        starts = np.zeros((1, system.state_size))
+    starts = np.zeros((1, system.state_size)) if fast and name in LONG_SEARCHES else 16 if fast else 128
     options: dict[str, Any] = {"inputs_description": driving.description}
     return {
         "spectrum": spectrum(system, inputs, times=times, **options),

@@ -10,7 +10,6 @@ from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.systems import SYSTEMS
 from dynlab.systems.examples import example_config
 from dynlab.tasks import TASKS
-from dynlab.training import PRESETS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,14 +38,6 @@ def test_the_readme_counts_the_networks():
 
 def test_the_page_of_tasks_has_every_task():
     assert sorted(named(row[0] for row in rows("docs/tasks.md", "task"))) == sorted(TASKS)
-
-
-def test_the_page_of_presets_has_every_preset_of_a_source():
-    described = {name for name, preset in PRESETS.items() if preset.reported}
-    measured = named(row[0] for row in rows("docs/presets.md", "preset") if len(row) == 3)
-    listed = named(row[0] for row in rows("docs/presets.md", "preset") if len(row) > 3)
-    assert sorted(listed) == sorted(described)
-    assert set(measured) <= described
 
 
 @pytest.mark.parametrize("column, expected", [(1, {*COMMANDS}), (2, {*DIAGNOSTICS, "over_training"})])

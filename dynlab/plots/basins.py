@@ -78,17 +78,15 @@ def plot_basins(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ):
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
-    is_square = np.isclose(extent[1] - extent[0], extent[3] - extent[2])
     ax.set(
         xlim=extent[:2],
         ylim=extent[2:],
-        aspect="equal" if is_square else "auto",
+        aspect="equal" if np.isclose(extent[1] - extent[0], extent[3] - extent[2]) else "auto",
         xlabel=style.label(ds[schema.X]),
         ylabel=style.label(ds[schema.Y]),
         title="Where starts end (share of the starts)",
     )
-    labels = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
-    style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, labels=labels, handlelength=3.2)
+    style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, handlelength=3.2)
 
 
 def _patch(colour: Any, label: str) -> Patch:

@@ -71,19 +71,11 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
         ax.set_axis_off()
         return
     as_far = round(p * len(distances))
-    edges = np.linspace(min(distances[0], own), max(distances[-1], own) * (1 + 1e-9), BINS + 1)
+    edges = np.linspace(min(distances[0], own), max(distances[-1], own) * (1 + 1e-9), BINS + 1).tolist()
     nearer = len(distances) - as_far
-    looks: tuple[dict[str, Any], ...] = (
-        {"color": style.FAINT, "ec": style.GREY, "label": "runs exchanged"},
-        {
-            "color": "none",
-            "ec": style.BLACK,
-            "hatch": "////",
-            "label": f"at least as far: {as_far} of {len(distances)}",
-        },
-    )
-    for values, look in zip((distances[:nearer], distances[nearer:]), looks, strict=True):
-        ax.hist(values, edges.tolist(), lw=0.8, **look)
+    far: dict[str, Any] = {"color": "none", "ec": style.BLACK, "hatch": "////"}
+    ax.hist(distances[:nearer], edges, lw=0.8, color=style.FAINT, ec=style.GREY, label="runs exchanged")
+    ax.hist(distances[nearer:], edges, lw=0.8, label=f"at least as far: {as_far} of {len(distances)}", **far)
     names = ["runs not exchanged", *(f"two runs of {name}" for name in ds[schema.NETWORK].values)]
     lines = zip(
         names,

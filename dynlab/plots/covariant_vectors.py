@@ -42,8 +42,7 @@ def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     Axes
         Of the angles, or of the exponents where these stand alone.
     """
-    errors = np.degrees(ds["angle_error"].values)
-    angles, lowest = np.degrees(ds["angle"].values), np.degrees(ds["smallest_angle"].values)
+    angles, errors, lowest = (np.degrees(ds[name].values) for name in ("angle", "angle_error", "smallest_angle"))
     known = np.flatnonzero(np.isfinite(angles).all(axis=1))[:MOST_DRAWN]
     time = ds[schema.TIME].values
     for place, sample in enumerate(known):
@@ -57,12 +56,11 @@ def plot_covariant_vectors(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
             mew=0,
             **{"ls": "none", "ms": 3.5, "color": colour, "marker": MARKERS[place], "alpha": 0.7, **artist},
         )
-        words = None if place else "smallest of all steps"
         ax.plot(
             ds["smallest_angle_time"].values[sample],
             lowest[sample],
             "*",
-            label=words,
+            label=None if place else "smallest of all steps",
             ms=9,
             color=colour,
             mec=style.BLACK,
@@ -90,14 +88,10 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     for mode in np.flatnonzero(counts):
         low, high = np.nanpercentile(np.where(np.isfinite(rates[:, :, mode]), rates[:, :, mode], np.nan), RANGE)
         ax.vlines(index[mode], low, high, zorder=2, **bar)
-    full: dict[str, Any] = {"color": style.BLUE}
+    half: dict[str, Any] = {"color": style.BLUE, "fillstyle": "left", "markerfacecoloralt": style.GROUND}
     for which, words, look in (
-        (counts == samples, f"determined in {counted(samples, 'sample')}", full),
-        (
-            (counts > 0) & (counts < samples),
-            "in some samples",
-            full | {"fillstyle": "left", "markerfacecoloralt": style.GROUND},
-        ),
+        (counts == samples, f"determined in {counted(samples, 'sample')}", {"color": style.BLUE}),
+        ((counts > 0) & (counts < samples), "in some samples", half),
         (counts == 0, "vector not determined", {"mfc": style.GROUND, "mec": style.GREY}),
     ):
         if which.any():

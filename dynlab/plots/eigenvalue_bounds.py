@@ -23,15 +23,11 @@ BELOW = -9  # points from the end of a bar to its number
 APART = 0.25  # of a row's scale: of ends that are nearer than that one has its number
 
 
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    size = WIDTH, 1.5 + ROW * ds.sizes[schema.BOUND]
-    return layout.panels(ds, [(plot_eigenvalue_bounds, artist)], size, "Bounds")
-
-
 @layout.picture(
+    "Bounds",
+    lambda ds: (WIDTH, 1.5 + ROW * ds.sizes[schema.BOUND]),
     needs=("limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest", "only_above"),
     legend=6,
-    figure=_figure,
 )
 def plot_eigenvalue_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the range of all that was measured for each bound, and the number that decides, with its error.

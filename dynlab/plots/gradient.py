@@ -43,8 +43,7 @@ def plot_gradient(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     draw_samples(ds["log_norm"], ax, style.BLUE, STATE if has_loss else "", **artist)
     if has_loss:
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
-    low, high = ax.get_ylim()
-    low, high = min(low, -LEAST), max(high, LEAST)
+    low, high = min(ax.get_ylim()[0], -LEAST), max(ax.get_ylim()[1], LEAST)
     ax.set(
         xlim=(0, last),
         ylim=(low, high),

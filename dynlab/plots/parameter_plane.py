@@ -93,4 +93,4 @@ def _draw_periods(ds: xr.Dataset, ax: Axes) -> None:
     )
     patches = [Patch(fc=colours[there], ec=style.GREY, lw=0.6, label=words[there]) for there in np.unique(numbers)]
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), title="What orbits settle to")
-    style.legend_below(ax, 3, handles=patches, labels=[str(patch.get_label()) for patch in patches])
+    style.legend_below(ax, 3, handles=patches)

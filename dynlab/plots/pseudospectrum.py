@@ -28,8 +28,7 @@ SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has n
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     closer = bool(np.isfinite(ds["close_up_half_width"]))
-    near: list[layout.Panel] = [(_draw_close_up, artist)] * closer
-    drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
+    drawn = [(plot_pseudospectrum, artist), *[(_draw_close_up, artist)] * closer, (_draw_powers, {})]
     return layout.panels(ds, drawn, (WIDTH, TALLER if closer else LOW), "Pseudospectrum")
 
 
@@ -95,9 +94,8 @@ def _draw_plane(ds: xr.Dataset, ax: Axes, plane: np.ndarray, x: np.ndarray, y: n
     else:
         ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
     values = ds["eigenvalue"].values
-    few = len(values) <= MANY
-    look: dict[str, Any] = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5}
-    look |= {"ms": 4 if few else 2.2, "mew": 0.6 if few else 0.25}
+    size = {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
+    look: dict[str, Any] = {"marker": "o", "color": "black", "mec": "white", "ls": "none", "zorder": 5} | size
     ax.plot(values.real, values.imag, label="eigenvalues", **look | artist)
     ax.set(
         xlim=x[[0, -1]],

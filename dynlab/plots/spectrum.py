@@ -26,7 +26,7 @@ DASHES = ("-", (0, (4, 4)), (4, (2, 6)), (0, (1, 7)))  # of each line, so that t
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    flow: list[layout.Panel] = [(plot_flow_spectrum, artist)] * ("flow_eigenvalue" in ds)
+    flow = [(plot_flow_spectrum, artist)] * ("flow_eigenvalue" in ds)
     drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
     return layout.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
 

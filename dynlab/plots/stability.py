@@ -24,7 +24,20 @@ SIDES = {  # colour, marker and word, so that grey print tells them apart
 }
 
 
-def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    drawn: list[layout.Panel] = []
+    if "region" in ds:
+        drawn = [(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})]
+        drawn += [(plot_critical_steps, {})] * (ds["stable"].size > 1)
+        drawn += [(plot_diffusion_plane, {})] * ("plane_modulus" in ds)
+    bounds = ds.sizes[schema.BOUND] > 1 or not drawn
+    drawn += [(plot_theory_bounds, {})] * bounds
+    size = 2 * PANEL[0], PANEL[1] * ((len(drawn) + 1 + bounds) // 2)
+    return layout.panels(ds, drawn, size, "Stability of a step", alone=bounds)
+
+
+@layout.picture(needs=["theory_low", "theory_high", "outcome"], figure=_figure)
+def plot_stability(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the flow's eigenvalues over the region in which the integrator's step is stable.
 
     Parameters
@@ -43,19 +56,7 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     Axes
         Of the eigenvalues.
     """
-    schema.check(ds, needs=["theory_low", "theory_high", "outcome"])
-    has_flow = "region" in ds
-    if ax is not None:
-        return plot_step_region(ds, ax=ax, **artist) if has_flow else plot_theory_bounds(ds, ax=ax, **artist)
-    drawn: list[layout.Panel] = []
-    if has_flow:
-        drawn = [(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})]
-        drawn += [(plot_critical_steps, {})] * (ds["stable"].size > 1)
-        drawn += [(plot_diffusion_plane, {})] * ("plane_modulus" in ds)
-    bounds = ds.sizes[schema.BOUND] > 1 or not drawn
-    drawn += [(plot_theory_bounds, {})] * bounds
-    size = 2 * PANEL[0], PANEL[1] * ((len(drawn) + 1 + bounds) // 2)
-    return layout.panels(ds, drawn, size, "Stability of a step", alone=bounds)
+    (plot_step_region if "region" in ds else plot_theory_bounds)(ds, ax=ax, **artist)
 
 
 @layout.picture(

@@ -135,7 +135,7 @@ def legend_below(ax: Axes, columns: int = 2, **options: Any) -> Legend:
     room = ax.bbox.width if spec is None else 1.2 * spec.get_position(figure).width * figure.bbox.width
     down = ScaledTranslation(0.0, -UNDER * size / POINTS, figure.dpi_scale_trans)
     handles = options.pop("handles", None) or ax.get_legend_handles_labels()[0]
-    labels = options.pop("labels", None) or [str(handle.get_label()) for handle in handles]
+    labels = [str((one if hasattr(one, "get_label") else one[0]).get_label()) for one in handles]
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": 0.0}
     place |= {"bbox_transform": ax.transAxes + down, "columnspacing": 1.2} | options
     for count in range(columns, 0, -1):

@@ -21,12 +21,11 @@ LOOK: dict[str, tuple[str, str]] = {  # colour and sign, so that grey print tell
 ROOM, HIGH = 0.18, 0.35  # of a row's range on each side, where an interval without an end goes on; of a row, its bar
 
 
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    size = WIDTH, 0.8 + ROW * ds.sizes[schema.BOUND]
-    return layout.panels(ds, [(plot_theory_bounds, artist)], size, "Theory and measurement")
-
-
-@layout.picture(needs=[*ENDS, "quantity", "outcome"], figure=_figure)
+@layout.picture(
+    "Theory and measurement",
+    lambda ds: (WIDTH, 0.8 + ROW * ds.sizes[schema.BOUND]),
+    needs=[*ENDS, "quantity", "outcome"],
+)
 def plot_theory_bounds(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw a bar for the interval that theory allows and a line for what was measured, every row on its own scale.
 

@@ -1,5 +1,10 @@
 """Real-time recurrent learning: the gradient forward in time, all sensitivities, of any system.
 
+A state and its derivative by every parameter, S_t = ∂h_t/∂θ, are carried forward together: S_t = J_t S_{t−1} +
+∂step/∂θ with J_t = ∂h_t/∂h_{t−1}. They are n numbers for each parameter and sample, n³ for an RNN's recurrent matrix,
+and no more however long the sequence is. Backpropagation through time has the same gradient at the cost of the whole
+trajectory's memory.
+
 References
 ----------
 Williams and Zipser, "A learning algorithm for continually running fully recurrent neural networks", Neural Computation
@@ -11,108 +16,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import Map
 
 # (what the system shows, shape (sample, output); the step's number, from 1) -> a scalar
 Loss = Callable[[Tensor, int], Tensor]
-
-
-class RealTimeRecurrentLearning:
-    """A state and its derivative by every parameter, S_t = ∂h_t/∂θ, carried forward together.
-
-    S_t = J_t S_{t−1} + ∂step/∂θ with J_t = ∂h_t/∂h_{t−1}: n numbers for each parameter and sample, n³ for an RNN's
-    recurrent matrix, and none more however long the sequence is. Backpropagation through time has the same gradient
-    at the cost of the whole trajectory's memory.
-
-    Parameters
-    ----------
-    system : Map
-        Its parameters must not change while it is followed, or the sensitivities are of several parameters at once.
-    samples : int
-        Sequences that are followed together.
-
-    Attributes
-    ----------
-    state : Tensor, shape (sample, state)
-    sensitivity : dict of str to Tensor, shape (sample, state, *parameter)
-        For each of the system's trainable parameters by name.
-    steps : int
-        Number of steps made.
-
-    Examples
-    --------
-    >>> from dynlab.systems import create
-    >>> system = create("vanilla", input_size=2, state_size=3)
-    >>> learning = RealTimeRecurrentLearning(system, samples=5)
-    >>> for input in torch.ones(10, 5, 2):
-    ...     learning.advance(input)
-    >>> learning.gradient(by_state=torch.ones(5, 3))["W"].shape
-    torch.Size([3, 3])
-    """
-
-    def __init__(self, system: Map, samples: int) -> None:
-        if not isinstance(system, Map):
-            raise UserError(
-                f"Learning forward in time is of a map, got the flow {system.name!r}: "
-                "take the step dynlab.Euler(flow, step_size)."
-            )
-        check_at_least(1, samples=samples)
-        self.system = system
-        self.steps = 0
-        self._parameters = {name: one for name, one in system.named_parameters() if one.requires_grad}
-        if not self._parameters:
-            raise UserError(f"System {system.name!r} has no trainable parameters, so that there is nothing to learn.")
-        learned = system.initial_state()
-        if learned is None:
-            learned = next(iter(self._parameters.values())).new_zeros(system.state_size)
-        self.state = learned.detach().expand(samples, -1).clone()
-        self.sensitivity = {
-            key: self.state.new_zeros(*self.state.shape, *p.shape) for key, p in self._parameters.items()
-        }
-        if learned.requires_grad:
-            for place, value in enumerate(learned.unbind()):
-                rows = torch.autograd.grad(
-                    value, list(self._parameters.values()), retain_graph=True, materialize_grads=True
-                )
-                for one, row in zip(self.sensitivity.values(), rows, strict=True):
-                    one[:, place] = row
-
-    def advance(self, input: Tensor) -> None:
-        """One step of every sequence, and the sensitivities with it; input of shape (sample, input)."""
-        with torch.no_grad():
-            transition = jacobian(self.system, self.state, input, self.steps).dense()
-            transition = transition.expand(len(self.state), *transition.shape[-2:])
-        direct = self._direct(input)
-        with torch.no_grad():
-            for key, one in self.sensitivity.items():
-                carried = torch.bmm(transition, one.reshape(*one.shape[:2], -1))
-                self.sensitivity[key] = carried.reshape(one.shape) + direct[key]
-            self.state = self.system.step(self.state, input, self.steps).detach()
-        self.steps += 1
-
-    def gradient(self, by_state: Tensor) -> dict[str, Tensor]:
-        """Σ over samples of ∂L/∂h_t · ∂h_t/∂θ for every parameter; `by_state` = ∂L/∂h_t, shape (sample, state)."""
-        return {key: torch.einsum("sn,sn...->...", by_state, one) for key, one in self.sensitivity.items()}
-
-    def _direct(self, input: Tensor) -> dict[str, Tensor]:
-        """∂step/∂θ with the state held, shape (sample, state, *parameter)."""
-        held = {key: one.detach() for key, one in self._parameters.items()}
-
-        def step(parameters: dict[str, Tensor], state: Tensor, input: Tensor) -> Tensor:
-            return torch.func.functional_call(self.system, parameters, (state, input, self.steps))
-
-        found: dict[str, Tensor] = torch.func.vmap(torch.func.jacrev(step), in_dims=(None, 0, 0))(
-            held, self.state, input
-        )
-        return found
+ByName = dict[str, Tensor]  # for each of the trainable parameters
 
 
 def real_time_recurrent_learning(
     system: Map, inputs: Tensor, loss: Loss, *, every_step: bool = False
-) -> tuple[Tensor, dict[str, Tensor]]:
+) -> tuple[Tensor, ByName]:
     """A loss of what a system shows, and its gradient by the system's parameters, computed forward in time.
 
     Parameters
@@ -146,26 +61,63 @@ def real_time_recurrent_learning(
     >>> sorted(gradient)
     ['V', 'W', 'b']
     """
+    if not isinstance(system, Map):
+        raise UserError(
+            f"Learning forward in time is of a map, got the flow {system.name!r}: "
+            "take the step dynlab.Euler(flow, step_size)."
+        )
     if inputs.ndim != 3 or not inputs.shape[1]:
         raise UserError(f"The inputs must have shape (sample, time, input) with a time, got {tuple(inputs.shape)}.")
+    parameters = {name: one for name, one in system.named_parameters() if one.requires_grad}
+    if not parameters:
+        raise UserError(f"System {system.name!r} has no trainable parameters, so that there is nothing to learn.")
     driven = system.drive(inputs)
     if driven.requires_grad and not inputs.requires_grad:
         raise UserError(
             f"What the steps of {system.name!r} are given is made by parameters of its own, whose gradient this is "
             "not: give a system that reads its inputs as they are."
         )
-    driven = driven.detach()
-    learning = RealTimeRecurrentLearning(system, len(inputs))
+    state, sensitivity = _start(system, parameters, len(inputs))
     total = inputs.new_zeros(())
-    gradient = {key: torch.zeros_like(one) for key, one in system.named_parameters() if one.requires_grad}
-    for t, input in enumerate(driven.unbind(dim=1), start=1):
-        learning.advance(input)
-        if every_step or t == driven.shape[1]:
-            state = learning.state.requires_grad_()
-            value = loss(system.output(state), t)
+    gradient = {key: torch.zeros_like(one) for key, one in parameters.items()}
+    for t, input in enumerate(driven.detach().unbind(dim=1)):
+        state, sensitivity = _advanced(system, parameters, state, sensitivity, input, t)
+        if every_step or t + 1 == driven.shape[1]:
+            value = loss(system.output(state.requires_grad_()), t + 1)
             (by_state,) = torch.autograd.grad(value, state)
-            learning.state = state.detach()
             total = total + value.detach()
-            for key, part in learning.gradient(by_state).items():
-                gradient[key] += part
+            for key, one in sensitivity.items():
+                gradient[key] += torch.einsum("sn,sn...->...", by_state, one)
     return total, gradient
+
+
+def _start(system: Map, parameters: ByName, samples: int) -> tuple[Tensor, ByName]:
+    """Return h_0, shape (sample, state), and S_0, shape (sample, state, *parameter), of a learned start not 0."""
+    n, learned = system.state_size, system.initial_state()
+    if learned is None:
+        learned = next(iter(parameters.values())).new_zeros(n)
+    rows = [learned.new_zeros(()) for _ in parameters]
+    if learned.requires_grad:
+        each = torch.eye(n).to(learned)
+        rows = list(
+            torch.autograd.grad(learned, list(parameters.values()), each, is_grads_batched=True, materialize_grads=True)
+        )
+    shapes = [(samples, n, *one.shape) for one in parameters.values()]
+    sensitivity = [row.expand(shape) for row, shape in zip(rows, shapes, strict=True)]
+    return learned.detach().expand(samples, -1), dict(zip(parameters, sensitivity, strict=True))
+
+
+@torch.no_grad()
+def _advanced(
+    system: Map, parameters: ByName, state: Tensor, sensitivity: ByName, input: Tensor, t: int
+) -> tuple[Tensor, ByName]:
+    """Return the state and the sensitivities after one step of every sequence; input of shape (sample, input)."""
+
+    def step(parameters: ByName, state: Tensor, input: Tensor) -> Tensor:
+        return torch.func.functional_call(system, parameters, (state, input, t))
+
+    held = {key: one.detach() for key, one in parameters.items()}
+    direct = torch.func.vmap(torch.func.jacrev(step), in_dims=(None, 0, 0))(held, state.detach(), input)
+    J = jacobian(system, state, input, t).dense().expand(*state.shape, state.shape[1])
+    carried = {key: torch.einsum("sij,sj...->si...", J, one) + direct[key] for key, one in sensitivity.items()}
+    return system.step(state, input, t), carried

@@ -1,16 +1,15 @@
 """Measurements of a run epoch by epoch, in ``metrics.csv`` and in words."""
 
-import csv
-import io
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lightning.pytorch import Callback, LightningModule, Trainer
+import pandas as pd
+from lightning.pytorch import Callback, Trainer
 
 from dynlab.files import write_text
-from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
+from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC
 from dynlab.training.network import evaluate
 from dynlab.training.run import METRICS_FILE, Diverged
 
@@ -24,9 +23,7 @@ class History(Callback):
         self.test = test
         self.rows: list[dict[str, float]] = []
 
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if not isinstance(pl_module, Training):
-            raise TypeError(f"History goes with Training, got {type(pl_module).__name__}")
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: Any) -> None:
         task = pl_module.task
         row = {"epoch": trainer.current_epoch + 1, "loss": pl_module.take_mean_loss()}
         names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{task.metric}"}
@@ -43,11 +40,7 @@ class History(Callback):
                 "For an ernn-exact set activation=tanh and rank=none, with which every step has an equilibrium."
             )
         self.rows.append(row)
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(row), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        write_text(self.path, text.getvalue())
+        write_text(self.path, pd.DataFrame(self.rows).to_csv(index=False, na_rep="nan", lineterminator="\n"))
         if self.say is not None:
             said = [f"{name.replace('_', ' ')} {value:#.4g}" for name, value in row.items() if name != "epoch"]
             self.say(f"epoch {row['epoch']} of {trainer.max_epochs}: {', '.join(said)}")

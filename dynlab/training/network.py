@@ -5,7 +5,7 @@ torch's recurrent layers are run by its own fused kernels: the same numbers as s
 
 import math
 from collections.abc import Callable
-from typing import cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -182,18 +182,10 @@ def fused_outputs(system: Map, inputs: Tensor, state: Tensor) -> tuple[Tensor, T
     -------
     (Tensor, shape (sample, time, output), Tensor, shape (sample, state)), or None
     """
-    cells = list(system.cells) if isinstance(system, Stack) else [system]
-    if not all(isinstance(cell, Cell) for cell in cells):
-        return None
-    layers = cast(list[Cell], cells)
-    if any(layer.weight_hr is not None for layer in layers):  # projections are stepped: rare, and another layout
-        return None
-    return _run(layers, inputs, state)
-
-
-def _run(layers: list[Cell], inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    layers: list[Any] = list(system.cells) if isinstance(system, Stack) else [system]
+    if not all(isinstance(layer, Cell) and layer.weight_hr is None for layer in layers):
+        return None  # projections are stepped: rare, and another layout
     first = layers[0]
-    biased = first.bias_ih is not None
     weights = [
         weight
         for layer in layers
@@ -203,17 +195,11 @@ def _run(layers: list[Cell], inputs: Tensor, state: Tensor) -> tuple[Tensor, Ten
     # (sample, state) to (layer, sample, units), an LSTM's h and c apart, as torch has them
     parts = state.unflatten(-1, (len(layers), -1, first.weight_hh.shape[1])).permute(2, 1, 0, 3).contiguous().unbind()
     # has_biases, num_layers, dropout, train, bidirectional, batch_first
-    how = (biased, len(layers), 0.0, first.training, False, True)
-    last: tuple[Tensor, ...]
+    how = (first.bias_ih is not None, len(layers), 0.0, first.training, False, True)
     if isinstance(first, LSTMCell):
-        shown, *both = torch.lstm(inputs, parts, weights, *how)
-        last = tuple(both)
+        shown, *last = torch.lstm(inputs, parts, weights, *how)
     else:
-        run = torch.rnn_tanh
-        if isinstance(first, GRUCell):
-            run = torch.gru
-        elif isinstance(first, RNNCell) and first.activation.function is torch.relu:
-            run = torch.rnn_relu
-        shown, only = run(inputs, parts[0], weights, *how)
-        last = (only,)
+        relu = isinstance(first, RNNCell) and first.activation.function is torch.relu
+        run = torch.gru if isinstance(first, GRUCell) else torch.rnn_relu if relu else torch.rnn_tanh
+        shown, *last = run(inputs, parts[0], weights, *how)
     return shown, torch.stack(last).permute(2, 1, 0, 3).flatten(1)

@@ -22,7 +22,8 @@ from dynlab.tasks import Task
 from dynlab.training.batches import Batches
 from dynlab.training.network import Network
 from dynlab.training.run import Run
-from dynlab.training.settings import PLATEAU, Settings
+from dynlab.training.settings import PLATEAU, Settings, refuse
+from dynlab.words import capital
 
 
 def prepare(
@@ -53,14 +54,11 @@ def prepare(
         given = {"seed": run.settings.seed} | dict(run.task_settings)
         task = tasks.create(run.task, **given, data_dir=data_dir)
     task.augmentation(run.settings.augment)
-    if run.settings.loss is not None and task.loss != "mse":
-        raise UserError(f"Task {run.task!r} has classes and learns by cross-entropy: leave out --loss.")
-    _check_what_the_task_has(run.settings, task)
+    _check_task(run.settings, task)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.settings.seed)
         system = _system(run, task, takes)
-        _check_what_the_system_has(run.settings, system)
-        _check_that_the_base_moves(run, task)
+        _check_system(run, task, system)
         network = Network(system, task, run.settings.dropout)
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
     return task, network, _facts(run, task, network, version) | {"device": name}
@@ -88,59 +86,77 @@ def _system(run: Run, task: Task, takes: list[str]) -> Map:
     return system
 
 
-def _check_what_the_task_has(settings: Settings, task: Task) -> None:
+def _check_task(settings: Settings, task: Task) -> None:
     """Raise the error for a setting that does nothing on that task, or that it cannot do without."""
-    if task.tokens is not None and not settings.embedding:
-        raise UserError(
-            f"Task {task.name!r} has {task.tokens:,} tokens by their numbers: say how long the vectors are that are "
-            f"learned for them, --embedding 200."
-        )
-    if task.tokens is None and settings.embedding:
-        raise UserError(f"Task {task.name!r} has no tokens, got --embedding {settings.embedding}: leave it out.")
-    if task.tokens is not None and settings.noise:
-        raise UserError(f"Task {task.name!r} has tokens, to which no noise is added: leave out --noise.")
-    if settings.carry and not task.unit:
-        raise UserError(f"The sequences of task {task.name!r} do not follow each other: leave out --carry.")
-    if settings.schedule == PLATEAU and task.validation is None:
-        raise UserError("--schedule plateau needs a validation split: leave out --retrain, or choose --schedule halve.")
+    has_tokens, name = task.tokens is not None, f"task {task.name!r}"
+    refuse(
+        [
+            (
+                settings.loss is not None and task.loss != "mse",
+                f"{capital(name)} has classes and learns by cross-entropy: leave out --loss.",
+            ),
+            (
+                has_tokens and not settings.embedding,
+                f"{capital(name)} has {task.tokens or 0:,} tokens by their numbers: say how long the vectors are that "
+                "are learned for them, --embedding 200.",
+            ),
+            (
+                settings.embedding and not has_tokens,
+                f"{capital(name)} has no tokens, got --embedding {settings.embedding}: leave it out.",
+            ),
+            (
+                settings.noise and has_tokens,
+                f"{capital(name)} has tokens, to which no noise is added: leave out --noise.",
+            ),
+            (
+                settings.carry and not task.unit,
+                f"The sequences of {name} do not follow each other: leave out --carry.",
+            ),
+            (
+                settings.schedule == PLATEAU and task.validation is None,
+                "--schedule plateau needs a validation split: leave out --retrain, or choose --schedule halve.",
+            ),
+        ]
+    )
 
 
-def _check_what_the_system_has(settings: Settings, system: Map) -> None:
+def _check_system(run: Run, task: Task, system: Map) -> None:
     """Raise the error for a setting that does nothing for that system, or that would undo what it is."""
-    name = system.name
-    for option, value in (
-        ("--constrained-lr", settings.constrained_lr),
-        ("--constrained-optimizer", settings.constrained_optimizer),
-    ):
-        if value is not None and not system.constrained_parameters():
-            raise UserError(
-                f"System {name!r} has no constrained parameters that learn in a way of their own, got {option} "
-                f"{value}: leave it out."
-            )
-    penalty = system.penalty()
-    if settings.penalty and (penalty is None or not penalty.requires_grad):  # a soft-orthogonal one of margin 0 is 0
-        raise UserError(f"System {name!r} as it is set has no penalty, got --penalty {settings.penalty}: leave it out.")
-    if settings.ema and any(isinstance(part, Orthogonal) and part.rebase_every for part in system.modules()):
-        raise UserError(
-            f"System {name!r} moves the base of its coordinates while it learns, so that they have no average, got "
-            f"--ema {settings.ema}: leave it out."
-        )
-    if settings.ema and isinstance(system, FastGRNN) and system.density < 1:
-        raise UserError(
-            f"The average of sparse matrices is not sparse: System {name!r} of density {system.density} takes no "
-            f"--ema, got {settings.ema}: leave it out."
-        )
-
-
-def _check_that_the_base_moves(run: Run, task: Task) -> None:
-    """Raise the error for a period K that is longer than the training: an option that would do nothing."""
-    every = run.config.get("rebase_every")
-    steps = run.settings.epochs * len(Batches(task, run.settings))
-    if every is not None and every > steps:
-        raise UserError(
-            f"The base moves after every rebase_every={every} steps of the optimiser, and this training has {steps}: "
-            f"--set rebase_every={steps} or fewer, or train longer."
-        )
+    settings, name, penalty = run.settings, f"System {system.name!r}", system.penalty()
+    every, steps = run.config.get("rebase_every"), settings.epochs * len(Batches(task, settings))
+    own = {"--constrained-lr": settings.constrained_lr, "--constrained-optimizer": settings.constrained_optimizer}
+    refuse(
+        [
+            *(
+                (
+                    value is not None and not system.constrained_parameters(),
+                    f"{name} has no constrained parameters that learn in a way of their own, got {option} {value}: "
+                    "leave it out.",
+                )
+                for option, value in own.items()
+            ),
+            (
+                # that of a soft-orthogonal one of margin 0 is 0
+                settings.penalty and (penalty is None or not penalty.requires_grad),
+                f"{name} as it is set has no penalty, got --penalty {settings.penalty}: leave it out.",
+            ),
+            (
+                settings.ema and any(isinstance(part, Orthogonal) and part.rebase_every for part in system.modules()),
+                f"{name} moves the base of its coordinates while it learns, so that they have no average, got --ema "
+                f"{settings.ema}: leave it out.",
+            ),
+            (
+                settings.ema and isinstance(system, FastGRNN) and system.density < 1,
+                f"The average of sparse matrices is not sparse: {name} takes no --ema with a density below 1, got "
+                f"{settings.ema}: leave it out.",
+            ),
+            (
+                every is not None and every > steps,
+                f"The base moves after every rebase_every={every} steps of the optimiser, and this training has "
+                f"{steps}: --set rebase_every={steps} or fewer, or train longer.",
+            ),
+        ]
+    )
 
 
 def accepted(system: str) -> list[str]:

@@ -136,33 +136,45 @@ class Settings:
         check_at_least(1, **options("epochs", "batch_size", "halve_every", "threads"))
         check_at_least(0, **options("warmup", "embedding", "seed"))
         check_positive(**options("lr", "constrained_lr", "cutoff"))
-        for names, is_within, words in RANGES:
-            for name, value in options(*names).items():
-                if not is_within(value):
-                    raise UserError(f"{name} must be {words}, got {value}.")
+        refuse(
+            (not is_within(value), f"{name} must be {words}, got {value}.")
+            for names, is_within, words in RANGES
+            for name, value in options(*names).items()
+        )
         named: dict[str, Iterable[str]] = {"optimizer": OPTIMIZERS, "constrained_optimizer": OPTIMIZERS}
         named |= {"precision": PRECISIONS, "schedule": SCHEDULES, "loss": LOSSES}
         for name, allowed in named.items():
             value = getattr(self, name)
             if value is not None and value not in allowed:
                 raise unknown(name.replace("_", " "), value, allowed)
-        if self._apart and self.constrained_lr is None:
-            raise UserError(
-                f"--constrained-optimizer {self.constrained_optimizer} has a learning rate of another meaning than "
-                f"{self.optimizer}'s: set --constrained-lr too."
-            )
-        idle = {
-            "halve_every": (self.schedule in ("halve", "tenth"), HALVE_EVERY, "--schedule halve or tenth"),
-            "cutoff": (self.loss in ("huber", "smooth-l1"), DEFAULT_CUTOFF, "--loss huber or smooth-l1"),
-            "l1_share": (self.loss == "elastic-net", DEFAULT_L1_SHARE, "--loss elastic-net"),
-        }
-        for name, (used, default, needs) in idle.items():
-            if not used and getattr(self, name) != default:
-                raise UserError(f"{option(name)} does nothing without {needs}: leave it out, or add that.")
-        if "rmsprop" not in (self.optimizer, self.constrained_optimizer) and self.alpha != RMSPROP_ALPHA:
-            raise UserError(
-                f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer rmsprop."
-            )
+        halves, clips = self.schedule in ("halve", "tenth"), self.loss in ("huber", "smooth-l1")
+        both, without = (self.optimizer, self.constrained_optimizer), "does nothing without"
+        refuse(
+            [
+                (
+                    self._apart and self.constrained_lr is None,
+                    f"--constrained-optimizer {self.constrained_optimizer} has a learning rate of another meaning than "
+                    f"{self.optimizer}'s: set --constrained-lr too.",
+                ),
+                (
+                    self.halve_every != HALVE_EVERY and not halves,
+                    f"--halve-every {without} --schedule halve or tenth: leave it out, or add that.",
+                ),
+                (
+                    self.cutoff != DEFAULT_CUTOFF and not clips,
+                    f"--cutoff {without} --loss huber or smooth-l1: leave it out, or add that.",
+                ),
+                (
+                    self.l1_share != DEFAULT_L1_SHARE and self.loss != "elastic-net",
+                    f"--l1-share {without} --loss elastic-net: leave it out, or add that.",
+                ),
+                (
+                    self.alpha != RMSPROP_ALPHA and "rmsprop" not in both,
+                    f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer "
+                    "rmsprop.",
+                ),
+            ]
+        )
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Settings":
@@ -232,3 +244,10 @@ SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
 def option(name: str) -> str:
     """The command line's option of a setting."""
     return "--" + name.replace("_", "-")
+
+
+def refuse(cases: Iterable[tuple[object, str]]) -> None:
+    """Raise the sentence of the first case that is so."""
+    for is_so, sentence in cases:
+        if is_so:
+            raise UserError(sentence)

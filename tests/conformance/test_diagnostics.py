@@ -83,17 +83,6 @@ def test_a_value_of_another_kind_is_refused_in_one_sentence(name):
             assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", DIAGNOSTICS)
-def test_a_misspelt_argument_is_refused_with_those_there_are(name):
-    compute, (positional, keywords) = lookup(DIAGNOSTICS, name, "diagnostic"), call(name)
-    with pytest.raises(UserError, match=f"'{name}' takes no setting 'sede'; it takes system, "):
-        compute(*positional, **keywords, sede=1)
-    with pytest.raises(UserError, match=f"{name} takes system.*each once"):
-        compute(*positional, system=positional[0])
-    with pytest.raises(UserError, match="needs the setting 'system'"):
-        compute()
-
-
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_of_the_wrong_dataset_says_what_it_lacks(name):
     empty = schema.dataset({}, system="vanilla", settings={})

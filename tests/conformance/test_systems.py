@@ -151,7 +151,9 @@ def test_a_trained_sequence_is_its_steps(system):
     inputs = 0.5 * torch.randn(2, TIMES, system.input_size, dtype=torch.float64)
     initial = 0.5 * torch.randn(2, system.state_size, dtype=torch.float64)
     wanted = [one for one in system.parameters() if one.requires_grad]
-    expected, found = orbit(system, inputs, initial)[:, -1], outputs(system, inputs, True, initial)[1]
+    states, (shown, found) = orbit(system, inputs, initial)[:, 1:], outputs(system, inputs, True, initial)
+    expected = states[:, -1]
+    torch.testing.assert_close(shown, system.output(states), rtol=STEPS_TOLERANCE, atol=STEPS_TOLERANCE)
     torch.testing.assert_close(found, expected, rtol=STEPS_TOLERANCE, atol=STEPS_TOLERANCE)
     if wanted:
         gradients = [torch.autograd.grad(last.sum(), wanted, materialize_grads=True) for last in (found, expected)]

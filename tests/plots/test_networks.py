@@ -45,21 +45,6 @@ def test_the_ernn_and_its_manifold():
     np.testing.assert_array_equal(drawn(ax, "end of that iteration"), ds["inner_path"].values[0, -1:])
 
 
-@pytest.mark.parametrize("size", [1, 6])
-def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_one_state_over_time(size):
-    """Of a ReLU network the first two may never leave 0."""
-    torch.manual_seed(0)
-    system = create("ernn", input_size=2, state_size=size, length=30, inner_steps=2, rank=1, activation="relu")
-    if size > 1:
-        system.requires_grad_(False).W[:2] = 0
-        system.b.copy_(torch.tensor([-10, -10, -10, 1, -10, 2]))
-    ds = dl.ernn_manifold(system, np.ones((30, 2)))
-    chosen = np.sort(np.argsort(ds["trajectory"].values[0, 0].std(axis=0))[-2:])
-    sums = ds["pair_sum"].values[0, 0, 1:][:, chosen]
-    np.testing.assert_array_equal(drawn(dl.plot_ernn_manifold(ds), SUM)[:, -sums.shape[1] :], sums)
-    assert not set(chosen) & {0, 1} or size == 1
-
-
 def test_two_networks_have_markers_at_their_eigenvalues_and_bars_that_count_relabellings():
     ds = first_call({}, "compare")[0]
     plane, bars = dl.plot_compare(ds).figure.axes

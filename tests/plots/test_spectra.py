@@ -4,14 +4,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.contour import ContourSet
 from pictures import in_order, labelled, legend_words, markers
 
 import dynlab as dl
 from dynlab.plots.critical_steps import plot_diffusion_plane
-from dynlab.plots.eigenvalue_bounds import LOOK
 from dynlab.plots.spectrum import plot_eigenvalues_over_time, plot_flow_spectrum, plot_spectrum
 from dynlab.plots.stability import plot_step_region
 from dynlab.plots.theory_bounds import plot_theory_bounds
@@ -42,19 +40,6 @@ def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
     ds = dl.spectrum(system, np.random.default_rng(0).standard_normal((2, 15, 200)))
     (mesh,) = [each for each in plot_spectrum(ds, ax=plt.subplots()[1]).collections if isinstance(each, QuadMesh)]
     assert mesh.get_array().sum() == ds["eigenvalue"].size == 6000
-
-
-def test_an_antisymmetric_network_is_seen_from_close_up():
-    """Real parts a thousandth of the imaginary ones: each axis has its own scale, and the circle runs through it."""
-    values = np.tile(1 - 1e-4 * np.arange(11) + 0.1j * np.linspace(-1, 1, 11), (2, 3, 1))
-    times = ("time", np.arange(1, 4), {"long_name": "step t"})
-    radius = (("sample", "time"), abs(values).max(axis=-1))
-    ds = xr.Dataset({"eigenvalue": (("sample", "time", "mode"), values), "spectral_radius": radius}, {"time": times})
-    ax = plot_spectrum(ds, ax=plt.subplots()[1])
-    assert ax.get_xlim() == pytest.approx((0.99892, 1.00008))
-    assert ax.get_ylim() == pytest.approx((-0.116, 0.116))
-    x, y = circle_of(ax).get_data()
-    assert ((x > ax.get_xlim()[0]) & (np.abs(y) < ax.get_ylim()[1])).sum() > 1000
 
 
 def test_eulers_disc_has_its_place_and_size(rotating):
@@ -155,14 +140,6 @@ def test_a_number_stands_as_far_from_the_bound_as_its_margin_says():
     (bar,) = ax.containers
     assert bar.get_label() == "violated"
     assert bar.lines[0].get_xdata()[0] == pytest.approx(2 / 3)
-
-
-def test_every_outcome_has_its_own_mark_and_what_is_known_only_from_above_is_an_arrow():
-    assert len({mark for _, mark in LOOK.values()}) == len(LOOK) == 4
-    ds = dl.eigenvalue_bounds(dl.from_function(lambda h, x: h / 2, state_size=1), np.zeros((5, 0)), max_modulus=0.9)
-    for only in (0, 1):
-        ax = dl.plot_eigenvalue_bounds(ds.assign(only_above=("bound", [only])))
-        assert ("<" in {line.get_marker() for line in ax.lines}) == only
 
 
 @pytest.mark.parametrize("name, border", [("antisymmetric", 0.0), ("vanilla", 1.0)])

@@ -11,13 +11,12 @@ from pictures import in_order, labelled, legend_words
 import dynlab as dl
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.diagnostics.geometry.tangent_map import tangent_map
-from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
+from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.bifurcation import LINES
 from dynlab.plots.geometry import LENGTH
 from dynlab.plots.parameter_plane import plot_parameter_plane
-from dynlab.plots.phase_panels import panel, plot_phase_panels
 from dynlab.plots.phase_plane import plot_divergence, plot_phase_plane
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 from dynlab.plots.tangent_map import plot_tangent_map
@@ -68,16 +67,6 @@ def test_divergence_is_white_at_zero_and_a_maps_factor_on_areas_where_it_is_1(di
         low, high = mesh.get_clim()
         assert low == -high
         np.testing.assert_allclose(np.asarray(mesh.get_array()).ravel(), values.ravel())
-
-
-def test_eight_panels_each_with_its_kinds():
-    ds = phase_panels(steps=10)
-    figure = plot_phase_panels(ds).figure
-    titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes if ax.get_title(loc="left")]
-    assert [title[:3] for title in titles] == [f"({letter})" for letter in "abcdefgh"]
-    assert titles[-1].endswith("flow: stable focus map: unstable focus, |μ| = 1.0051")
-    assert panel(ds, "h")["flow_kind"].values.tolist() == ["stable focus"]
-    assert "flow_kind" not in panel(ds, "a")
 
 
 @pytest.mark.parametrize("off, hollow", [(0.5, True), (0.0, False)])

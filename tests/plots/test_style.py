@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 
-from dynlab.plots import layout, style
+from dynlab.plots import style
 from dynlab.plots.titles import named_system, of_whom
 
 
@@ -64,33 +64,3 @@ def test_a_title_gives_the_formula_where_the_name_says_too_little(system, settin
 def test_a_title_says_which_layer_of_a_file_as_it_stands():
     attrs = {"system": "lstm", "settings": json.dumps({"layer": "rnn:1r"}), "source": json.dumps({"file": "b$i$.pt"})}
     assert of_whom(xr.Dataset(attrs=attrs)) == r"b\$i\$.pt, layer rnn:1r"
-
-
-@pytest.mark.parametrize(
-    "verdict, shown",
-    [
-        ("The first is 0.5. " + "The second is far too long for it. " * 9, "The first is 0.5."),
-        ("word " * 90, "word"),
-    ],
-)
-def test_a_caption_has_two_lines_of_whole_sentences_and_the_figure_grows_by_it(verdict, shown):
-    figure, _ = plt.subplots(figsize=(4, 3), layout="constrained")
-    layout.finish(xr.Dataset(attrs={"system": "gru", "verdict": verdict}), figure, "Spectrum")
-    caption = figure.texts[-1].get_text()
-    assert caption.startswith(shown)
-    assert caption.count("\n") <= 1
-    assert caption.rstrip().endswith((".", "…"))
-    assert figure.get_suptitle() == "Spectrum: gru"
-    assert 3.3 < figure.get_figheight() < 4.2
-
-
-def test_a_legend_below_keeps_to_its_panel_and_under_its_label():
-    with style.style((8.0, 4.0)) as size:
-        figure, (ax, other) = plt.subplots(1, 2, figsize=size)
-        for place in range(5):
-            ax.plot([0, 1], [0, place], label=f"a line with a long name, number {place}")
-        ax.set_xlabel("time")
-        legend = style.legend_below(ax, 3)
-        figure.draw_without_rendering()
-    assert legend.get_window_extent().y1 < ax.xaxis.label.get_window_extent().y0
-    assert legend.get_window_extent().x1 < other.yaxis.get_tightbbox().x0

@@ -10,25 +10,6 @@ from dynlab.training.network import loss_of, outputs
 from dynlab.training.unitwise_sequence import STEPS_AT_ONCE
 from dynlab.trajectories import simulation
 
-SYSTEMS = [
-    ("rnn", {"hidden_size": 5, "nonlinearity": "relu"}),
-    ("lstm", {"hidden_size": 5, "num_layers": 2}),
-    ("lstm", {"hidden_size": 5, "proj_size": 2}),
-    ("gru", {"hidden_size": 5, "num_layers": 3}),
-    ("vanilla", {"state_size": 5}),
-    ("antisymmetric-gated", {"state_size": 5, "step_size": 0.3}),
-    ("fastrnn", {"state_size": 5, "activation": "relu"}),
-    ("fastgrnn", {"state_size": 5, "state_rank": 2}),
-    ("ugrnn", {"state_size": 5}),
-    ("cornn", {"hidden_size": 5, "step_size": 0.3}),
-    ("dtriv", {"state_size": 6}),
-    ("asrnn", {"state_size": 6}),
-    ("nnrnn", {"state_size": 6}),
-    ("spectral", {"state_size": 6, "reflections": 3}),
-    ("soft-orthogonal", {"state_size": 6, "activation": "tanh"}),
-    ("ernn", {"state_size": 5, "length": 9, "rank": 2, "eta": 0.2}),
-    ("ernn", {"state_size": 5, "length": 7, "rank": None, "eta": 0.4, "inner_steps": 2, "start": "zero", "sign": -1}),
-]
 ROUNDING = 1e-13  # float64 sums in another order, over seven steps
 STEPS = 2 * STEPS_AT_ONCE + 5  # longer than what is differentiated at once, and no multiple of it
 LONG = {"cornn": {"hidden_size": 4}, "ernn": {"state_size": 4, "length": STEPS, "inner_steps": 3, "eta": 0.1}}
@@ -53,16 +34,11 @@ def assert_same_gradients(system, inputs, found, expected, rounding):
         assert (one - other).norm() <= rounding * max(1, float(other.norm()))
 
 
-@pytest.mark.parametrize("name, config", SYSTEMS, ids=lambda value: str(value))
-def test_outputs_and_gradients_are_those_of_the_steps(name, config):
-    system, inputs = made(name, config, 4, 7)
-    for every_step in (False, True):
-        (found, last), states = outputs(system, inputs, every_step), stepped(system, inputs)
-        expected = system.output(states if every_step else states[:, -1])
-        assert (last - states[:, -1]).abs().max() < ROUNDING
-        assert (found - expected).abs().max() < ROUNDING
-        assert_same_gradients(system, inputs, found, expected, ROUNDING)
-    if "length" in config:  # its parameters change with the step's number, which starts anew with each part
+@pytest.mark.parametrize("name", ["lstm", "fastgrnn", "dtriv", "ernn"])
+def test_a_sequence_in_two_parts_is_the_whole(name):
+    sizes = {"hidden_size": 5, "num_layers": 2} if name == "lstm" else {"state_size": 5}
+    system, inputs = made(name, sizes | ({"length": 7} if name == "ernn" else {}), 4, 7)
+    if name == "ernn":  # its parameters change with the step's number, which starts anew with each part
         system.eta.data = system.eta.data[..., :1].expand_as(system.eta).clone()
     first, state = outputs(system, inputs[:, :3], True)
     second, last = outputs(system, inputs[:, 3:], True, state.detach())

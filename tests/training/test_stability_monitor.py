@@ -50,7 +50,6 @@ class Reader(Users):
 
 
 MODULES = {
-    "gru": lambda: Users(nn.GRU(4, 6, batch_first=True), 6),
     "lstm-stack": lambda: Users(nn.LSTM(4, 5, num_layers=2, batch_first=True), 5),
     "lstm-projected": lambda: Users(nn.LSTM(4, 6, proj_size=3, batch_first=True), 3),
     "bidirectional": lambda: Users(nn.RNN(4, 5, bidirectional=True, batch_first=True), 10),

@@ -65,19 +65,12 @@ def test_a_short_training_lowers_the_loss_and_leaves_a_network_to_analyse(name, 
     assert np.isfinite(spectrum(found.system, digits.test.inputs[:2, :12], times=2).eigenvalue.values).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LEARNING)
-def test_every_system_learns_in_bf16_and_is_kept_in_float32(name, tmp_path):
-    facts = train(run_of(name, epochs=1, batch_size=512, precision="bf16"), tmp_path / "run").facts
-    assert math.isfinite(facts["test_loss"])
-    kept = checkpoints.read(tmp_path / "run" / "network.pt").system.state_dict()
-    # the bases of moving orthogonal matrices are kept in float64
-    assert not any(one.dtype == torch.bfloat16 for one in kept.values())
-
-
-def test_bf16_is_another_training(tmp_path):
+@pytest.mark.parametrize("name", ["vanilla", "lstm", "dtriv"])
+def test_bf16_is_another_training_and_what_learned_is_kept_in_float32(name, tmp_path):
     losses = [
-        train(run_of("vanilla", epochs=1, batch_size=512, precision=precision), tmp_path / precision).facts["test_loss"]
+        train(run_of(name, epochs=1, batch_size=512, precision=precision), tmp_path / precision).facts["test_loss"]
         for precision in ("bf16", "float32")
     ]
     assert losses[0] != losses[1]
+    kept = checkpoints.read(tmp_path / "bf16" / "network.pt").system.state_dict()
+    assert not any(one.dtype == torch.bfloat16 for one in kept.values())  # bases that move are in float64
