@@ -119,7 +119,9 @@ def arms() -> Iterator[tuple[str, dict[str, Any], tuple[int, ...]]]:
         yield f"{network}: cut every 16 steps", {"preset": preset, "settings": anew, "every": 16}, every
     for activation in ("tanh", "relu"):
         for change in GRID:
-            name = f"antisymmetric: {activation} " + " ".join(f"{key}={value}" for key, value in (BASE | change).items())
+            name = f"antisymmetric: {activation} " + " ".join(
+                f"{key}={value}" for key, value in (BASE | change).items()
+            )
             arm = {"preset": "har2-antisymmetric", "config": BASE | change, "activation": activation}
             yield name, arm, TUNING
     for steps in (3, 5):

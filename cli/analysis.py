@@ -189,7 +189,7 @@ def read_one(source: Source, name: str) -> Checkpoint:
         from dynlab import zoo
         from dynlab.checkpoints import read
 
-        found = read(zoo.locate(name), **source.reading)
+        found = read(zoo.locate(name), **source.reading, batch=source.batch)
     if found.assumed and not source.quiet:
         echo(found.assumed, err=True)
     return found

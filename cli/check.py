@@ -24,7 +24,7 @@ CODES = {"holds": 0, "violated": 1, "undecided": 4}
 ELEMENTS = {"violated": "failure", "undecided": "error"}
 
 
-@analysis(ANYTHING | {"starts"}, over=False)
+@analysis(ANYTHING | {"starts"}, over=False, defaults={"samples": None})
 @click.option("--max-modulus", type=float, metavar="X", help="Fail if a step's eigenvalue has a larger modulus.")
 @click.option("--max-real", type=float, metavar="X", help="Fail if a flow's eigenvalue has a larger real part (1/s).")
 @click.option("--min-log-gradient", type=float, metavar="X", help="Fail if ln ‖∂h_T/∂h_1‖ is smaller.")
@@ -37,7 +37,8 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
     """Hold a network to bounds along what drives it; the exit code says whether it keeps them.
 
     0: every bound holds, or a value is within its own error of it. 1: one is violated by more than that error.
-    4: one is undecided, since its number or that number's error is not known.
+    2: nothing could be checked. 4: one is undecided, since its number or that number's error is not known. All
+    sequences of a file are checked, 16 of other inputs. --overwrite also replaces the JUnit report.
 
     \b
     dynlab check model.pt --max-modulus 1.05 --min-log-gradient -20 --max-log-gradient 20

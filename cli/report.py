@@ -103,7 +103,9 @@ def report(
         if all(part.problem for part in parts):
             raise UserError(f"No part could be made: {parts[0].problem}")
         path = output or free_path("report-" + "-".join(Path(name).stem for name in found), ".html")
-        answers = _answers(found, parts)
+        warned = {name: source.having(found=one).warning for name, one in found.items()}
+        parts = [_unwarned(part, warned[part.network]) for part in parts]
+        answers = {name: answer and warned[name] + answer for name, answer in _answers(found, parts).items()}
         line = ["dynlab", "report", *found, *_typed(options, SHARED), f"--budget={budget:g}"]
         spent = f"The parts took {time.monotonic() - began:.0f} s; {len(left) or 'none'} left out."
         write_text(path, _page(found, parts, left, answers, path, spent=spent, command=shlex.join(line)))
@@ -160,6 +162,14 @@ def _part(
         part = replace(part, problem=in_words(error))
     proofs = sorted(folder.glob("*.json"), key=lambda file: (len(file.name), file.name))
     return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
+
+
+def _unwarned(part: Part, warning: str) -> Part:
+    """Return the part without the warning that begins its verdict, as the page says it once."""
+    if part.dataset is None or not warning:
+        return part
+    verdict = part.dataset.attrs.get("verdict", "").removeprefix(warning)
+    return replace(part, dataset=part.dataset.assign_attrs(verdict=verdict))
 
 
 def _answers(found: Iterable[str], parts: Iterable[Part]) -> dict[str, str]:

@@ -99,6 +99,15 @@ class Source(SimpleNamespace):
         """Return the arguments with which checkpoints are read."""
         return {"system_factory": self.factory} | {name: getattr(self, name) for name in OF_CHECKPOINTS}
 
+    @functools.cached_property
+    def batch(self) -> Any:
+        """Return the sequences of a file, which the model of a factory is run on; None where there are none of both."""
+        if self.factory is None or not Path(self.inputs or "").suffix:
+            return None
+        from dynlab.tasks.array_files import Choice, read_sequences
+
+        return read_sequences(Path(self.inputs), Choice(self.samples, self.seed, self.skip))[0]
+
     @property
     def warning(self) -> str:
         """Return the warning of made-up inputs of a network that stands behind another layer of its model."""
@@ -106,8 +115,8 @@ class Source(SimpleNamespace):
             return ""
         return (
             f"Inputs are made up at the {self.cell.name.upper()}'s own {self.cell.input_size} inputs, behind "
-            f"{self.found.behind}.weight: give --encoder {self.found.behind}:tanh (or relu, none), --inputs FILE, or "
-            f"--system MODULE:FACTORY for the whole model. "
+            f"{self.found.behind}.weight: give --encoder {self.found.behind}:tanh (or relu, none), or for the whole model "
+            f"--system MODULE:FACTORY with --inputs FILE. "
         )
 
     @functools.cached_property
@@ -174,8 +183,11 @@ class Source(SimpleNamespace):
             return self.first.driving
         named = (self.inputs or self.cell.task or "inputs").removeprefix("task:")
         how = {name: getattr(self, name) for name in ("samples", "steps", "seed", "skip", "data_dir")}
+        spec = self.inputs
+        if self.batch is not None and self.cell.part_of:  # its inputs are what the model makes of the file
+            spec, how["skip"], how["samples"] = None, None, None
         with working(f"Reading {named}", quiet=self.quiet):  # the largest tasks take a minute or two
-            found = dl.driving_inputs(self.inputs, self.cell, **how)
+            found = dl.driving_inputs(spec, self.cell, **how)
         if self.takes_inputs and not self.quiet:
             echo(f"Inputs: {found.description}, {found.inputs.shape[1]:,} steps each.", err=True)
         return found
@@ -207,6 +219,10 @@ class Source(SimpleNamespace):
     @property
     def held(self) -> dict[str, Any]:
         """The arguments that say what is held."""
+        if self.at == "rest" and self.found is not None and self.found.behind:
+            raise UserError(
+                f"--at rest needs the layer before: give --encoder {self.found.behind}:tanh (or relu, none)."
+            )
         return {"at": self.at, "at_step": self.at_step}
 
     @property

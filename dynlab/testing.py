@@ -31,8 +31,9 @@ def assert_eigenvalue_bounds(
     *,
     strict: bool = False,
     layer: str | None = None,
+    encoder: str | None = None,
     batch: Any = None,
-    samples: int = 16,
+    samples: int | None = None,
     steps: int = 50,
     seed: int = 0,
     **bounds: Any,
@@ -52,10 +53,14 @@ def assert_eigenvalue_bounds(
         A value within its own error of its bound fails as well.
     layer : str, optional
         One of several recurrent layers.
+    encoder : str, optional
+        Of a file the linear layer before the recurrent one, ``"encoder:tanh"``.
     batch : Tensor or tuple, optional
         Arguments of a larger model: the real inputs of its recurrent layer are recorded.
-    samples, steps, seed : int
-        Size and seed of inputs that are given in words.
+    samples : int, optional
+        Sequences at most; by default all of a file or of `batch`, 16 of others.
+    steps, seed : int
+        Length and seed of inputs that are made up.
     **bounds
         Those of `dynlab.eigenvalue_bounds`: ``max_modulus=``, ``max_real=``, ``min_log_gradient=``,
         ``max_log_gradient=``, ``max_exponent=``; and ``times=``, ``initial_state=``, ``dtype=``, ``device=``.
@@ -81,7 +86,7 @@ def assert_eigenvalue_bounds(
     ['holds', 'holds']
     """
     measured = measure_bounds(
-        network, inputs, layer=layer, batch=batch, samples=samples, steps=steps, seed=seed, **bounds
+        network, inputs, layer=layer, encoder=encoder, batch=batch, samples=samples, steps=steps, seed=seed, **bounds
     )
     hold(measured, strict=strict)
     return measured
@@ -92,8 +97,9 @@ def measure_bounds(
     inputs: Any = None,
     *,
     layer: str | None = None,
+    encoder: str | None = None,
     batch: Any = None,
-    samples: int = 16,
+    samples: int | None = None,
     steps: int = 50,
     seed: int = 0,
     **bounds: Any,
@@ -101,7 +107,7 @@ def measure_bounds(
     """Measure what `assert_eigenvalue_bounds` judges."""
     from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 
-    system = _system(network, layer, batch)
+    system = _system(network, layer, encoder, batch)
     described = ""
     if inputs is None or isinstance(inputs, str):
         driving = dl.driving_inputs(inputs, system, samples=samples, steps=steps, seed=seed)
@@ -141,11 +147,11 @@ def describe(one: xr.Dataset) -> str:
     return f"{said}, {_text(one, 'reason')}" if _text(one, "reason") else said
 
 
-def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any) -> Map:
+def _system(network: Map | nn.Module | str | Path, layer: str | None, encoder: str | None, batch: Any) -> Map:
     if isinstance(network, str | Path):
         if batch is not None:
             raise UserError("batch= is what a module is called with, and a checkpoint is none: give inputs=.")
-        return dl.load(network, layer)
+        return dl.load(network, layer, encoder=encoder)
     found = dl.from_module(network, layer, batch)
     if not isinstance(found, dl.Map):
         raise UserError(

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
@@ -92,6 +94,7 @@ def read(
     *,
     layer: str | None = None,
     system_factory: str | None = None,
+    batch: NDArray[np.float64] | None = None,
     nonlinearity: str | None = None,
     encoder: str | None = None,
     readout: str | None = None,
@@ -110,6 +113,8 @@ def read(
     system_factory : str, optional
         ``"package.module:factory"``: a class or function of the user's own that makes the model, imported and called
         with those of the file's hyper-parameters that it takes by name; the weights are loaded into what it returns.
+    batch : ndarray, shape (sample, time, input), optional
+        Inputs of the whole model that `system_factory` makes: it is run on them, and what its layer is given is kept.
     nonlinearity : str, optional
         ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell. Without it ``tanh``, as torch has it,
         is taken, and `assumed` says so.
@@ -137,7 +142,7 @@ def read(
     read_by: nn.Module | None = None
     task, behind, open_ended, told = dict[str, Any](), "", False, None
     if system_factory is not None:
-        system, said = from_factory(path, contents, system_factory, layer)
+        system, said = from_factory(path, contents, system_factory, layer, batch)
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.prune import BasePruningMethod
 from torch.nn.utils.spectral_norm import SpectralNorm
@@ -99,6 +101,7 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     system = part_system(part, chosen)
     check_finite(system.state_dict(), type(module).__name__)
     system.recorded_inputs = recorded
+    system.part_of = "" if part is model else type(module).__name__
     system.rest_input = None if batch is None else record_at_rest(model, part, batch)
     return system
 
@@ -175,12 +178,15 @@ def _check_forward(part: RecurrentModule, chosen: Choice) -> None:
         ) from error
 
 
-def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -> tuple[System, list[str]]:
+def from_factory(
+    path: Path, contents: Contents, name: str, layer: str | None, batch: NDArray[np.float64] | None
+) -> tuple[System, list[str]]:
     """The system in the model that the user's factory makes, with the weights of `contents`, and what else these hold.
 
     A cell may be a part of a larger model, whose names then begin with the part's.
 
-    The factory is called with those of the file's hyper-parameters that it takes by name. Only here does reading a
+    A model that is larger than the system is run on `batch` (sample, time, input), with time first where its layer has
+    it so. The factory is called with those of the file's hyper-parameters that it takes by name. Only here does reading a
     checkpoint run code, and it is the code that the user names.
 
     Raises
@@ -208,7 +214,12 @@ def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -
     )
     part = one_line(prefix[:-1])
     said = [f"{path.name} holds the weights of a larger model: {name} is given those of {part}."] if prefix else []
-    return from_module(module, layer), said
+    system = from_module(module, layer)
+    if batch is not None and system.part_of:
+        part = unwrapped(module).get_submodule(choose(recurrent_parts(unwrapped(module)), layer).prefix)
+        given = torch.as_tensor(batch).to(next(module.parameters()))
+        system = from_module(module, layer, given if getattr(part, "batch_first", True) else given.transpose(0, 1))
+    return system, said
 
 
 def _parts_that_fit(module: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:

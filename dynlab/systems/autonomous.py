@@ -155,6 +155,7 @@ def held_input(system: System, at: str | ArrayLike, driven: Tensor, given: bool)
     encoder = system.embedding if isinstance(system.embedding, Encoder) else None
     width = system.input_size if encoder is None else encoder.linear.in_features
     if not isinstance(at, str):
+        at = at.detach().cpu() if isinstance(at, Tensor) else at
         values = torch.as_tensor(np.asarray(at, dtype=float)).to(driven).reshape(-1)
         if values.shape != (width,) or not torch.isfinite(values).all():
             raise UserError(f"The input to hold must be {width} finite values, got {np.asarray(at).tolist()}.")
@@ -178,6 +179,11 @@ def rest_input(system: System) -> Tensor:
     """Return what a step is given after `REST_STEPS` zero inputs of the whole model, or what was recorded of them."""
     if isinstance(system.embedding, Embedding) or (system.recorded_inputs is not None and system.rest_input is None):
         raise UserError(f"{system.name} has no input at rest: none was recorded of a zero input, or it reads tokens.")
+    if system.part_of and system.rest_input is None and system.embedding is None:
+        raise UserError(
+            f"What {system.part_of} feeds its {system.name} at rest is not known: give batch= to dynlab.from_module, or "
+            f"beside --system --inputs FILE, inputs of the whole model."
+        )
     if system.rest_input is not None:
         return torch.as_tensor(system.rest_input)
     with torch.no_grad():

@@ -45,6 +45,8 @@ class System(nn.Module, abc.ABC):
         Settings of that task, so that `dynlab.tasks.create` makes it again.
     embedding : Embedding, Encoder or None
         What makes the steps' inputs of tokens' numbers (`embed`), or of what a whole model is given (`encode`).
+    part_of : str
+        The class of the model around it whose other layers are not run; empty where it is the whole network.
     period : tuple of float or None, or None
         Of each state that is an angle the number that it repeats after, 2π; None of others, and of all.
     recorded_inputs : ndarray or None
@@ -63,6 +65,7 @@ class System(nn.Module, abc.ABC):
     embedding: Embedding | Encoder | None
     recorded_inputs: np.ndarray | None = None
     rest_input: np.ndarray | None = None
+    part_of: str = ""
     period: tuple[float | None, ...] | None = None
 
     def __init__(self, state_size: int, input_size: int) -> None:

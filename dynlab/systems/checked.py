@@ -4,9 +4,10 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
+import xarray as xr
 
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
@@ -20,7 +21,7 @@ R = TypeVar("R")
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, that refuses misspelt arguments, and values of another kind, in one sentence."""
     takes = inspect.signature(function, eval_str=True).parameters
-    checked_call: Callable[..., R] = function
+    checked_call: Callable[..., Any] = function
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -40,9 +41,22 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             _check_finite(system, dtype)
         # weights may be in training where derivatives are asked for, or the call in a place where they are off for good
         with torch.inference_mode(False), torch.no_grad():
-            return checked_call(**given)
+            found = checked_call(**given)
+        if isinstance(found, xr.Dataset) and isinstance(given.get("at"), str) and given["at"] == "zero":
+            return found.assign_attrs(verdict=found.attrs["verdict"] + _own_zero(given["system"]))
+        return found
 
     return call
+
+
+def _own_zero(system: System) -> str:
+    """Return a sentence where a layer's own zero input is held, which the model around it may never feed it."""
+    if not system.part_of:
+        return ""
+    return (
+        f" Zero is the layer's own input inside {system.part_of}: at='rest' (--at rest) holds what the whole "
+        f"model feeds it."
+    )
 
 
 def _check_finite(system: System, dtype: torch.dtype) -> None:

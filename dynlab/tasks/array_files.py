@@ -23,15 +23,15 @@ class Choice(NamedTuple):
 
     Attributes
     ----------
-    samples : int
-        Number at most.
+    samples : int, optional
+        Number at most; without it all.
     seed : int
         Seed of the draw, if there are more.
     skip : int, optional
         Take the `samples` sequences after the first `skip` instead of a draw.
     """
 
-    samples: int
+    samples: int | None
     seed: int = 0
     skip: int | None = None
 
@@ -46,22 +46,24 @@ class Choice(NamedTuple):
         if self.skip is not None:
             if self.skip >= available:
                 raise UserError(f"There are {available:,} sequences, and {self.skip:,} are skipped: skip fewer.")
-            return np.arange(self.skip, min(available, self.skip + self.samples))
-        if available <= self.samples:
+            return np.arange(available)[self.skip :][: self.samples]
+        if self.samples is None or available <= self.samples:
             return np.arange(available)
         return np.sort(np.random.default_rng(self.seed).choice(available, self.samples, replace=False))
 
 
-def read_sequences(path: Path, choice: Choice) -> np.ndarray:
+def read_sequences(path: Path, choice: Choice) -> tuple[np.ndarray, int]:
     """Read some of the sequences of a .npy, .npz, .nc or .zarr file.
 
     The others take no memory, so that a file may be larger than it: all but the .npz, whose array is read whole.
 
     Returns
     -------
-    ndarray, shape (sample, time, input)
+    sequences : ndarray, shape (sample, time, input)
         With NaN after the ends of sequences of different lengths: a .npz may have an array (time, input) for each. An
         array of a .npy or .npz of any other shape is returned whole.
+    available : int
+        How many there are.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def read_sequences(path: Path, choice: Choice) -> np.ndarray:
     if path.suffix in io.KINDS:
         with io.open_lazily(path) as stored:
             variable = _of_dataset(path, stored)
-            return _numbers(path, variable.isel({schema.SAMPLE: choice.of(len(variable))}).values)
+            return _numbers(path, variable.isel({schema.SAMPLE: choice.of(len(variable))}).values), len(variable)
     check_readable(path)
     try:
         array = _of_archive(path) if path.suffix == ".npz" else np.lib.format.open_memmap(path, mode="r")
@@ -82,7 +84,8 @@ def read_sequences(path: Path, choice: Choice) -> np.ndarray:
             raise UserError(f"{path} must hold real numbers, got objects.") from error
         reason = "NumPy did not write it" if "allow_pickle" in str(error) else damage(error)
         raise UserError(f"{path} cannot be read as an array of inputs: {reason}.") from error
-    return _numbers(path, np.array(array[choice.of(len(array))]) if array.ndim == 3 else np.array(array))
+    some = array[choice.of(len(array))] if array.ndim == len(DIMS) else array
+    return _numbers(path, np.array(some)), len(array) if array.ndim else 0
 
 
 def _of_archive(path: Path) -> np.ndarray:

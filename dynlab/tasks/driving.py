@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dynlab.systems import System
 
 LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
+FEW = 16  # sequences
 USUAL = 1000  # what a setting that is not named may be
 MOST_NUMBERS = 10**9  # of the largest two settings of a task multiplied, which a checkpoint may name
 DOUBLE = 8  # bytes of a number of double precision
@@ -52,7 +53,7 @@ def driving_inputs(
     spec: str | None,
     system: System,
     *,
-    samples: int = 16,
+    samples: int | None = 16,
     steps: int = 50,
     seed: int = 0,
     skip: int | None = None,
@@ -69,8 +70,9 @@ def driving_inputs(
         own task where the data are at hand, else white noise. Of a file only those sequences are read that are
         taken, but of a ``.npz`` all.
     system : System
-    samples : int
-        Number of sequences at most, drawn with `seed` where there are more.
+    samples : int, optional
+        Number of sequences at most, drawn with `seed` where there are more; None: all of a file and of what was
+        recorded, 16 of others.
     steps : int
         Length of inputs that are made up.
     seed : int
@@ -95,8 +97,9 @@ def driving_inputs(
     from dynlab.trajectories.lengths import padded
     from dynlab.trajectories.simulation import check_inputs
 
-    check_at_least(1, samples=samples, steps=steps)
-    choice = Choice(samples, seed, skip)
+    check_at_least(1, samples=samples or FEW, steps=steps)
+    stored = system.recorded_inputs is not None if spec is None else Path(spec).suffix in FILES
+    choice = Choice(samples if stored else samples or FEW, seed, skip)
     if spec is None:
         driving = _default(system, choice, steps, data_dir, shipped)
     elif spec.startswith("task:"):
@@ -120,7 +123,8 @@ def _default(system: System, choice: Choice, steps: int, data_dir: str | Path | 
         return _made_up("zero", choice, steps, system)
     if system.recorded_inputs is not None:
         inputs = system.recorded_inputs[choice.of(len(system.recorded_inputs))]
-        return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
+        described = f"{_some(len(inputs), len(system.recorded_inputs))} recorded with the network"
+        return Driving(inputs, None, described, True)
     if system.task is not None and system.task not in TASKS:
         reason = f"task {system.task!r} is not dynlab's"
     elif system.task is not None:
@@ -166,15 +170,15 @@ def _from_task(name: str, system: System, choice: Choice, data_dir: str | Path |
 
 
 def _from_file(path: Path, choice: Choice) -> Driving:
-    inputs = read_sequences(path, choice)
+    inputs, available = read_sequences(path, choice)
     if inputs.ndim == 2:
         choice.of(1)
-        inputs = inputs[None]
+        inputs, available = inputs[None], 1
     if inputs.ndim != 3:
         raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
     with np.errstate(all="ignore"):  # what is too large for a double is infinite, and refused as such
         inputs = inputs.astype(np.float64)
-    return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
+    return Driving(inputs, None, f"{_some(len(inputs), available)} of {path.name}", True)
 
 
 def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
@@ -203,7 +207,8 @@ def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
         with np.errstate(over="ignore"):  # what is too large is refused as infinite
             inputs = values[0] * generator.standard_normal(shape)
         described = f"white noise of deviation {values[0]:g}"
-    return Driving(inputs, None, f"{_sequences(inputs)} of {described}", False)
+    inside = f" at the layer's own {system.input_size} inputs" * bool(system.part_of)
+    return Driving(inputs, None, f"{counted(len(inputs), 'sequence')} of {described}{inside}", False)
 
 
 def _check_room(samples: int, steps: int, system: System) -> None:
@@ -216,5 +221,5 @@ def _check_room(samples: int, steps: int, system: System) -> None:
         )
 
 
-def _sequences(inputs: np.ndarray) -> str:
-    return counted(len(inputs), "sequence")
+def _some(taken: int, available: int) -> str:
+    return f"{taken:,} of {available:,} sequences" if taken < available else counted(taken, "sequence")

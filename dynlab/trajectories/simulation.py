@@ -212,7 +212,8 @@ def check_inputs(inputs: Tensor, system: System) -> None:
         raise UserError(
             f"The network takes inputs of shape (sample, time, {width}), got {tuple(inputs.shape)}; "
             f"check that these are the data it was trained on. Where other layers stand before it, "
-            f"from_module(model, batch=batch) records what it is given."
+            f"from_module(model, batch=batch) records what it is given (then leave the inputs out), and of a file "
+            f"--encoder NAME:tanh (encoder=) runs the linear layer before it."
         )
     if inputs.shape[0] == 0 or inputs.shape[1] == 0:
         raise UserError(f"The inputs are empty: shape {tuple(inputs.shape)}; give at least one sequence of one step.")

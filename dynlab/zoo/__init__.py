@@ -20,7 +20,13 @@ __all__ = ["entries", "load", "locate"]
 FOLDER = Path(__file__).parent
 
 
-def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity: str | None = None) -> Map:
+def load(
+    path_or_zoo_name: str | Path,
+    layer: str | None = None,
+    *,
+    nonlinearity: str | None = None,
+    encoder: str | None = None,
+) -> Map:
     """A trained network from a file, or from the zoo by its name.
 
     Parameters
@@ -31,6 +37,9 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
         One of several recurrent layers in the file: the module's prefix, then ``:1`` or ``:1r``.
     nonlinearity : str, optional
         ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell.
+    encoder : str, optional
+        The linear layer before the recurrent one and its activation, ``"encoder:tanh"``: the system then takes the
+        whole model's inputs.
 
     Returns
     -------
@@ -42,7 +51,7 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
     Warns
     -----
     UserWarning
-        If the file does not tell the nonlinearity, and neither does the caller: tanh is assumed.
+        Of what the file does not tell: the nonlinearity, where tanh is assumed, and which layer stands before it.
 
     Raises
     ------
@@ -50,10 +59,15 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
         For an unknown name, for a file that holds a flow, and as `dynlab.checkpoints.read`, which also returns the
         read-out and the file's facts.
     """
-    checkpoint = read(locate(path_or_zoo_name), layer=layer, nonlinearity=nonlinearity)
-    system = checkpoint.system
-    if checkpoint.assumed:
-        warnings.warn(checkpoint.assumed, stacklevel=2)
+    checkpoint = read(locate(path_or_zoo_name), layer=layer, nonlinearity=nonlinearity, encoder=encoder)
+    system, assumed = checkpoint.system, [checkpoint.assumed] * bool(checkpoint.assumed)
+    if checkpoint.behind:
+        before = checkpoint.behind
+        assumed.append(
+            f"Inputs are the layer's own, behind {before}.weight: give encoder='{before}:tanh' (relu, none)."
+        )
+    if assumed:
+        warnings.warn(" ".join(assumed), stacklevel=2)
     if not isinstance(system, Map):
         raise UserError(
             f"{path_or_zoo_name} holds a flow ({system.name}), not a map: take the step "

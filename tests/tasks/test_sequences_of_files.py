@@ -43,7 +43,7 @@ def network():
 def test_what_is_read_is_what_the_choice_picks_of_all(suffix, network, tmp_path):
     path = written(tmp_path, suffix)
     for choice in (Choice(4, 7), Choice(9, 0, 5), Choice(99)):
-        found = read_sequences(path, choice)
+        found, _ = read_sequences(path, choice)
         np.testing.assert_array_equal(found, VALUES[choice.of(len(VALUES))])
         assert found.dtype == VALUES.dtype
     driving = driving_inputs(str(path), network, samples=99)
