@@ -4,10 +4,8 @@ from typing import Any
 
 import click
 
-from dynlab.errors import UserError
-
 from .analysis import CommandResult, Source, analysis, measured
-from .options import ANYTHING, COUNT, GRID, HELD, POSITIVE
+from .options import ANYTHING, COUNT, GRID, HELD, POSITIVE, ranges
 
 
 @analysis(ANYTHING - {"steps"} | HELD)
@@ -35,17 +33,6 @@ def basins(source: Source, box: str | None, max_memory: int, **own: Any) -> Comm
     dynlab basins --system lorenz --box -20:20,-30:30,0:50
     dynlab basins runs/x/*.ckpt --over step --grid 51
     """
-    ends = None if box is None else _ends(box, source.system.state_size)
+    ends = None if box is None else list(zip(*ranges("--box", box, source.system.state_size), strict=True))
     asked = own | {"box": ends, "max_memory": max_memory * 2**20} | source.held | source.computing
     return measured(source, "basins", "Following every start", (source.system, source.visiting), asked)
-
-
-def _ends(box: str, size: int) -> list[list[float]]:
-    """Return the lowest and the highest state of a box."""
-    try:
-        ranges = [[float(end) for end in part.split(":")] for part in box.split(",")]
-    except ValueError:
-        ranges = []
-    if len(ranges) != size or any(len(ends) != 2 for ends in ranges):
-        raise UserError(f"--box takes a range LOW:HIGH for each of the {size} states, got {box!r}.")
-    return [[ends[place] for ends in ranges] for place in (0, 1)]

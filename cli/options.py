@@ -223,3 +223,14 @@ def typed(given: click.Option, value: Any) -> list[str]:
         return [given.opts[0]] * bool(value)
     values = value if given.multiple else [value]
     return [f"{given.opts[0]}={','.join(map(str, each)) if isinstance(each, list) else each}" for each in values]
+
+
+def ranges(option: str, text: str, size: int) -> list[list[float]]:
+    """Return the lowest and the highest value of each of `size` states, of ``LOW:HIGH,LOW:HIGH``."""
+    try:
+        found = [[float(end) for end in part.split(":")] for part in text.split(",")]
+    except ValueError:
+        found = []
+    if len(found) != size or any(len(ends) != 2 for ends in found):
+        raise UserError(f"{option} takes a range LOW:HIGH for each of the {size} states, got {text!r}.")
+    return found

@@ -2,14 +2,17 @@
 
 from typing import Any
 
+import click
+
 from dynlab.errors import UserError
 
 from .analysis import CommandResult, Source, analysis, measured
-from .options import COMPUTING, PLANAR
+from .options import COMPUTING, PLANAR, ranges
 
 
 @analysis(PLANAR | COMPUTING | {"factory", "starts", "steps"}, optional=True)
-def phase(source: Source) -> CommandResult:
+@click.option("--window", metavar="LOW:HIGH,LOW:HIGH", help="What is drawn of x and of y.  [default: what orbits need]")
+def phase(source: Source, window: str | None) -> CommandResult:
     """Draw the phase portrait of a planar system: what its flow does, and what Euler's map makes of it.
 
     \b
@@ -32,4 +35,5 @@ def phase(source: Source) -> CommandResult:
     elif source.system.state_size != 2:
         raise UserError(f"A portrait has two states, and {source.name} has {source.system.state_size}: try `basins`.")
     own |= {"starts": source.initial_states} if source.starts else {}
+    own |= {} if window is None else {"window": ranges("--window", window, 2)}
     return measured(source, "phase_plane", "Following orbits", [source.system], own)

@@ -16,6 +16,7 @@ from dynlab.program.derived import derived
 from dynlab.program.program import Program
 from dynlab.systems.embedding import Embedding, Encoder
 from dynlab.systems.orthogonal import Orthogonal, orthogonal_matrices
+from dynlab.words import subscript
 
 
 class System(nn.Module, abc.ABC):
@@ -83,6 +84,11 @@ class System(nn.Module, abc.ABC):
     def json_config(self) -> dict[str, Any]:
         """The part of `config` that a result's settings can hold: all but tensors."""
         return {name: value for name, value in self.config.items() if not torch.is_tensor(value)}
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """The names of the states: h₁, h₂, …"""
+        return tuple(f"h{subscript(number)}" for number in range(1, self.state_size + 1))
 
     @property
     def blocks(self) -> tuple[int, ...]:

@@ -71,6 +71,8 @@ class Equations(System):
         for name in sorted(used | set(numbers)):
             if name not in numbers:
                 raise UserError(f"{name} in {text!r} has no value: give it one by --set {name}=1 ({name}=1).")
+            if name in CONSTANTS:
+                raise UserError(f"{name} is the number {CONSTANTS[name]:.6g} in equations: choose another name.")
             if name not in used or hasattr(self, name):
                 raise UserError(
                     f"{name}={numbers[name]} sets nothing in {text!r}: leave it out, or choose another name."
@@ -79,6 +81,10 @@ class Equations(System):
         self.numbers = tuple(sorted(used))
         self.name = " ".join(text.split())[:LONGEST_NAME]
         self.value(torch.zeros(self.state_size), torch.zeros(0))  # says what of the text is not read
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return self.variables
 
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """Return the expressions at a state, shape (..., state)."""
@@ -137,7 +143,7 @@ def _parsed(text: str) -> list[ast.expr]:
     try:
         body = ast.parse(text.replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise UserError(f"{text!r} is not a list of expressions such as 'y, -x + mu*y*(1 - x**2)': {error}.") from error
+        raise UserError(f"{text!r} is not a list of expressions such as 'y, -x + 2*mu*y' (products with *).") from error
     return body.elts if isinstance(body, ast.Tuple) else [body]
 
 

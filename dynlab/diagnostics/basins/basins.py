@@ -176,7 +176,7 @@ def basins(
         settings=settings | ({"step_size": system.step_size} if isinstance(system, Euler) else {}),
         verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
         method=METHOD,
-        coords=variables.coordinates(x, y, system.state_size),
+        coords=variables.coordinates(x, y, system.state_names),
         reasons=variables.REASONS,
         flags={"share": "0: attractors that no start on the plane reaches"} if missed else {},
     )

@@ -127,8 +127,9 @@ def _class(one: Attractor) -> str:
     return words[one.stable]
 
 
-def coordinates(x: Real, y: Real, size: int) -> dict[str, xr.Variable]:
-    """Return the plane's coordinates of the starts of a system of `size` states."""
-    names = ("state h₁", "state h₂") if size == 2 else ("first principal component", "second principal component")
+def coordinates(x: Real, y: Real, states: tuple[str, ...]) -> dict[str, xr.Variable]:
+    """Return the plane's coordinates of the starts of a system whose states have these names."""
+    names = ["first principal component", "second principal component"]
+    names = [f"state {name}" for name in states] if len(states) == len(names) else names
     both = zip((schema.X, schema.Y), (x, y), names, strict=True)
     return {dim: schema.variable((dim,), line, name) for dim, line, name in both}

@@ -42,7 +42,8 @@ def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) 
         row[:period] = curve.of_period(period).orbit(one.z)[:, observed]
     what, unit = ("multiplier μ", schema.ONE) if curve.is_map else ("eigenvalue λ", schema.PER_SECOND)
     units = {"eigenvalue": unit, "eigenvalue_error": unit, "branch_period": schema.STEP, "period": schema.STEP}
-    words = f"state h_{observed + 1} at each point of the orbit"
+    state = curve.varied.original.system.state_names[observed]
+    words = f"state {state} at each point of the orbit"
     found = {
         "point_branch": schema.variable((schema.POINT,), np.array(numbers, dtype=np.int64), "branch"),
         "branch_orbit": schema.variable((schema.POINT, schema.PHASE), phases, words),
@@ -67,7 +68,7 @@ def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) 
     for dim, prefix, items, rows in (
         (schema.POINT, "", solutions, of_points),
         (schema.BRANCH, "", diagram.branches, of_branches),
-        (schema.BIFURCATION, "bifurcation_", diagram.bifurcations, _of_bifurcations(diagram, name, observed)),
+        (schema.BIFURCATION, "bifurcation_", diagram.bifurcations, _of_bifurcations(diagram, name, observed, state)),
     ):
         found |= {prefix + row[0]: _variable(dim, items, row, n, units.get(row[0], schema.ONE)) for row in rows}
     changes = {number: change for _, _, number, change in stability_changes(diagram, name)}
@@ -76,14 +77,14 @@ def variables(diagram: Diagram, seen: Visited | None, name: str, observed: int) 
     return found | ({} if seen is None else _of_orbits(seen, observed, not curve.is_map))
 
 
-def _of_bifurcations(diagram: Diagram, name: str, observed: int) -> list[Row]:
+def _of_bifurcations(diagram: Diagram, name: str, observed: int, state: str) -> list[Row]:
     curve = diagram.curve
     return [
         ("kind", lambda one: one.kind, str, "kind"),
         ("parameter", lambda one: curve.parameter(one.z), float, name),
         ("parameter_error", lambda one: one.error, float, f"error of {name}"),
         ("state", lambda one: curve.state(one.z), float, "state h"),
-        ("observed", lambda one: curve.state(one.z)[observed], float, f"state h_{observed + 1}"),
+        ("observed", lambda one: curve.state(one.z)[observed], float, f"state {state}"),
         ("eigenvalue", lambda one: one.refined.eigenvalue if one.refined else np.nan, complex, "critical eigenvalue"),
         ("period", lambda one: one.period, np.int64, "period"),
         ("branch", lambda one: one.branch, np.int64, "branch it was found on"),

@@ -104,8 +104,9 @@ def _points(points: list[Record], noun: str, affine: bool) -> str:
 def _counts(points: list[Record]) -> list[str]:
     """Return how many are stable, saddles, unstable in every other way, and undecided."""
     words = {1: "stable", 0: "unstable", -1: "undecided"}
-    kinds = ["saddles" if "saddle" in row.kind.name else words[row.kind.stable] for row in points]
-    return [f"{kinds.count(each)} {each}" for each in ("stable", "saddles", "unstable", "undecided") if each in kinds]
+    kinds = ["saddle" if "saddle" in row.kind.name else words[row.kind.stable] for row in points]
+    count = {each: kinds.count(each) for each in ("stable", "saddle", "unstable", "undecided") if each in kinds}
+    return [counted(number, each) if each == "saddle" else f"{number} {each}" for each, number in count.items()]
 
 
 def _kind(point: Record, noun: str) -> str:

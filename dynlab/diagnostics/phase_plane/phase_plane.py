@@ -45,7 +45,6 @@ from dynlab.systems.autonomous import Held, number_type
 from dynlab.systems.autonomous_jacobians import check_seconds
 from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
-from dynlab.systems.equations import Equations
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, equation
 from dynlab.systems.textbook import Linear, LinearMap
 from dynlab.trajectories import simulation
@@ -173,8 +172,7 @@ def phase_plane(
     rows |= ends
     rows |= come_from(analysed, found, orbits, drawn)
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
-    names = flow.variables if isinstance(flow, Equations) else ("h₁", "h₂")
-    axes = zip((schema.X, schema.Y), drawn.axes(grid), names, strict=True)
+    axes = zip((schema.X, schema.Y), drawn.axes(grid), flow.state_names, strict=True)
     coords = {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
     return schema.result(
         system,
