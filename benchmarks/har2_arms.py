@@ -48,7 +48,7 @@ GRID = [  # one of ε, γ, σ_w changed at a time, on the AntisymmetricRNN paper
 
 
 def streams(signals: dict[str, np.ndarray], every: int) -> dict[str, np.ndarray]:
-    """Add to the training windows those that begin `every` steps apart in the streams from which they overlap by half."""
+    """Add to the training windows, which overlap by half, those that begin `every` steps apart in the same streams."""
     x, half = signals["x_train"], signals["x_train"].shape[1] // 2
     overlap = (x[:-1, half:] == x[1:, :half]).all(axis=(1, 2))
     follows = np.flatnonzero(overlap & (signals["y_train"][:-1] == signals["y_train"][1:]))

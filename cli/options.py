@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import dynlab
+from dynlab.errors import UserError
 
 Options = dict[str, click.Option]  # by the argument
 

@@ -115,8 +115,8 @@ class Source(SimpleNamespace):
             return ""
         return (
             f"Inputs are made up at the {self.cell.name.upper()}'s own {self.cell.input_size} inputs, behind "
-            f"{self.found.behind}.weight: give --encoder {self.found.behind}:tanh (or relu, none), or for the whole model "
-            f"--system MODULE:FACTORY with --inputs FILE. "
+            f"{self.found.behind}.weight: give --encoder {self.found.behind}:tanh (or relu, none), or for the whole "
+            f"model --system MODULE:FACTORY with --inputs FILE. "
         )
 
     @functools.cached_property

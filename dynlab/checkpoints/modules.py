@@ -186,8 +186,8 @@ def from_factory(
     A cell may be a part of a larger model, whose names then begin with the part's.
 
     A model that is larger than the system is run on `batch` (sample, time, input), with time first where its layer has
-    it so. The factory is called with those of the file's hyper-parameters that it takes by name. Only here does reading a
-    checkpoint run code, and it is the code that the user names.
+    it so. The factory is called with those of the file's hyper-parameters that it takes by name. Only here does
+    reading a checkpoint run code, and it is the code that the user names.
 
     Raises
     ------

@@ -181,8 +181,8 @@ def rest_input(system: System) -> Tensor:
         raise UserError(f"{system.name} has no input at rest: none was recorded of a zero input, or it reads tokens.")
     if system.part_of and system.rest_input is None and system.embedding is None:
         raise UserError(
-            f"What {system.part_of} feeds its {system.name} at rest is not known: give batch= to dynlab.from_module, or "
-            f"beside --system --inputs FILE, inputs of the whole model."
+            f"What {system.part_of} feeds its {system.name} at rest is not known: give batch= to dynlab.from_module, "
+            f"or beside --system --inputs FILE, inputs of the whole model."
         )
     if system.rest_input is not None:
         return torch.as_tensor(system.rest_input)

@@ -87,7 +87,7 @@ class System(nn.Module, abc.ABC):
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The names of the states: h₁, h₂, …"""
+        """The names of the states, h₁, h₂ and so on, or those that they were typed with."""
         return tuple(f"h{subscript(number)}" for number in range(1, self.state_size + 1))
 
     @property

@@ -186,7 +186,7 @@ def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
     kind, _, text = spec.partition(":")
     if kind not in ("zero", "constant", "noise") or (kind == "zero" and text):
         raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
-    shape = (choice.samples if kind == "noise" else 1, steps, system.network_input_size)
+    shape = (choice.samples or FEW if kind == "noise" else 1, steps, system.network_input_size)
     _check_room(*shape[:2], system)
     if kind == "zero":
         return Driving(np.zeros(shape), None, NO_INPUT, False)
