@@ -104,7 +104,7 @@ def report(
             raise UserError(f"No part could be made: {parts[0].problem}")
         path = output or free_path("report-" + "-".join(Path(name).stem for name in found), ".html")
         warned = {name: source.having(found=one).warning for name, one in found.items()}
-        parts = [_unwarned(part, warned[part.network]) for part in parts]
+        parts = [part if part.problem else _unwarned(part, warned[part.network]) for part in parts]
         answers = {name: answer and warned[name] + answer for name, answer in _answers(found, parts).items()}
         line = ["dynlab", "report", *found, *_typed(options, SHARED), f"--budget={budget:g}"]
         spent = f"The parts took {time.monotonic() - began:.0f} s; {len(left) or 'none'} left out."
@@ -166,10 +166,7 @@ def _part(
 
 def _unwarned(part: Part, warning: str) -> Part:
     """Return the part without the warning that begins its verdict, as the page says it once."""
-    if part.dataset is None or not warning:
-        return part
-    verdict = part.dataset.attrs.get("verdict", "").removeprefix(warning)
-    return replace(part, dataset=part.dataset.assign_attrs(verdict=verdict))
+    return replace(part, dataset=part.dataset.assign_attrs(verdict=part.verdict.removeprefix(warning)))
 
 
 def _answers(found: Iterable[str], parts: Iterable[Part]) -> dict[str, str]:

@@ -216,9 +216,9 @@ def from_factory(
     said = [f"{path.name} holds the weights of a larger model: {name} is given those of {part}."] if prefix else []
     system = from_module(module, layer)
     if batch is not None and system.part_of:
-        part = unwrapped(module).get_submodule(choose(recurrent_parts(unwrapped(module)), layer).prefix)
+        inside = unwrapped(module).get_submodule(choose(recurrent_parts(unwrapped(module)), layer).prefix)
         given = torch.as_tensor(batch).to(next(module.parameters()))
-        system = from_module(module, layer, given if getattr(part, "batch_first", True) else given.transpose(0, 1))
+        system = from_module(module, layer, given if getattr(inside, "batch_first", True) else given.transpose(0, 1))
     return system, said
 
 
