@@ -39,7 +39,9 @@ REGULAR = 1e12  # the condition, with rows of one size, up to which the derivati
 TOLERANCE = 1e-4  # of the range of p: a point whose error is larger is not located
 RANK = 1e-8  # times ‖J − μ‖: a second singular value up to that is as good as 0
 ROUNDINGS = 4  # times m n ε Σ_j |a_ij x_j|: what rounding leaves of equation i
-AT_BORDER = 1e-12  # times the largest |λ|: an eigenvalue this near to the border of stability is on it
+# Times the largest |λ|: an eigenvalue this near to the border of stability is on it; or nearer than its own error, but
+# for wide errors.
+AT_BORDER, WIDE = 1e-12, 1e-6
 
 
 class Refined(NamedTuple):
@@ -108,7 +110,7 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     if not errors[n] <= TOLERANCE:
         return None
     values, bounds = curve.spectrum(z, errors[None, :n])
-    on_border = np.abs(beyond(values, is_map)) <= np.maximum(bounds, AT_BORDER * np.abs(values).max())
+    on_border = np.abs(beyond(values, is_map)) <= np.clip(bounds, *np.abs(values).max() * np.array([AT_BORDER, WIDE]))
     is_pair = kind == PAIR
     several = (n > 1 and sigma[-2] <= RANK * sigma[0]) or on_border.sum() > 1 + is_pair
     turns = not is_pair or abs(np.sin(last) if is_map else last) > errors[-1]
