@@ -26,12 +26,13 @@ from .source import OF_CHECKPOINTS
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
-    from dynlab.report import Left, Part
+    from dynlab.report import Part
 
 FORWARDED = (*OF_CHECKPOINTS, "factory", "inputs", "samples", "skip", "data_dir", "at", *COMPUTE)
 MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
 SHARP = 180  # pixels per inch of such a PNG
 TOLD = ("network", "section", "command", "seconds", "problem", "verdict")  # of a part, in JSON
+LATE = "the minutes were spent."
 
 
 class Section(NamedTuple):
@@ -101,7 +102,7 @@ def report(
     with tempfile.TemporaryDirectory() as folder:
         parts, left = _all_parts(found, options, began + 60 * budget, Path(folder), quiet)
         if all(part.problem for part in parts):
-            raise UserError(f"No part could be made: {parts[0].problem}")
+            raise UserError(f"No part could be made: {next((part.problem for part in parts), LATE)}")
         path = output or free_path("report-" + "-".join(Path(name).stem for name in found), ".html")
         warned = {name: source.having(found=one).warning for name, one in found.items()}
         parts = [part if part.problem else _unwarned(part, warned[part.network]) for part in parts]
@@ -112,7 +113,8 @@ def report(
     if as_json:
         told = [{name: getattr(part, name) for name in TOLD} for part in parts]
         about = {"command": "report", "files": {"page": str(path)}, "does_it_forget": answers}
-        print_json(about | {"parts": told, "left_out": [vars(each) for each in left]})
+        left_out = [{name: getattr(each, name) for name in TOLD[:3]} | {"reason": LATE} for each in left]
+        print_json(about | {"parts": told, "left_out": left_out})
         return
     failed = [f"Failed: {each.section} of {each.network}: {each.problem}" for each in parts if each.problem]
     late = [f"Left out, for want of time: {each.section} of {each.network}." for each in left]
@@ -127,9 +129,9 @@ def _typed(options: Mapping[str, Any], names: Container[str]) -> list[str]:
 
 def _all_parts(
     found: Mapping[str, Checkpoint], options: Mapping[str, Any], end: float, folder: Path, quiet: bool
-) -> tuple[list[Part], list[Left]]:
+) -> tuple[list[Part], list[Part]]:
     """Make every part of every network, in turn, as long as there is time; return those that were left out too."""
-    from dynlab.report import Left
+    from dynlab.report import Part
 
     parts, left = [], []
     for section, name in ((section, name) for section in SECTIONS for name in found):
@@ -138,7 +140,7 @@ def _all_parts(
         command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
         words = [section.arguments[0], name, *section.arguments[1:], *_typed(options, command.names)]
         if time.monotonic() > end:
-            left.append(Left(name, section.title, shlex.join(["dynlab", *words]), "the minutes were spent."))
+            left.append(Part(name, section.title, shlex.join(["dynlab", *words])))
             continue
         with working(f"{section.title} of {name}", quiet=quiet):
             parts.append(_part(section, name, found[name], command, words, Path(tempfile.mkdtemp(dir=folder))))
@@ -181,7 +183,7 @@ def _answers(found: Iterable[str], parts: Iterable[Part]) -> dict[str, str]:
 def _page(
     found: Mapping[str, Checkpoint],
     parts: list[Part],
-    left: list[Left],
+    left: list[Part],
     answers: Mapping[str, str],
     path: Path,
     **said: str,

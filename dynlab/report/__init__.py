@@ -2,6 +2,6 @@
 
 from dynlab.report.forgetting import memory
 from dynlab.report.page import report_page
-from dynlab.report.parts import Left, Part, ReportedNetwork
+from dynlab.report.parts import Part, ReportedNetwork
 
-__all__ = ["Left", "memory", "ReportedNetwork", "Part", "report_page"]
+__all__ = ["memory", "ReportedNetwork", "Part", "report_page"]

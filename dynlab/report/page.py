@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from dynlab import __version__, schema
 from dynlab.javascript import inlined
-from dynlab.report.parts import Left, Part, ReportedNetwork
+from dynlab.report.parts import Part, ReportedNetwork
 from dynlab.report.proofs import MOST_UNITS, packed
 from dynlab.report.tables import tables
 from dynlab.words import counted, number
@@ -29,7 +29,7 @@ def report_page(
     networks: Sequence[ReportedNetwork],
     sections: Mapping[str, str],
     parts: Sequence[Part],
-    left: Sequence[Left] = (),
+    left: Sequence[Part] = (),
     *,
     spent: str,
     command: str,
@@ -45,7 +45,8 @@ def report_page(
         The headings in their order, each with the question that it answers.
     parts : sequence of Part
         In any order.
-    left : sequence of Left
+    left : sequence of Part
+        Parts that there was no time for.
     spent : str
         How long it took and how long it was given, as a sentence.
     command : str

@@ -33,7 +33,7 @@ class ReportedNetwork:
 
 @dataclass(frozen=True)
 class Part:
-    """What one command says of one network.
+    """What one command says of one network; of one that is left out, the first three alone.
 
     Attributes
     ----------
@@ -69,13 +69,3 @@ class Part:
     def verdict(self) -> str:
         """Return the verdict, empty where it failed."""
         return str(self.dataset.attrs.get("verdict", ""))
-
-
-@dataclass(frozen=True)
-class Left:
-    """What the budget left out, and the command that makes it."""
-
-    network: str
-    section: str
-    command: str
-    reason: str

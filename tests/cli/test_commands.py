@@ -38,14 +38,14 @@ SAME = [
         lambda: dl.covariant_vectors(dl.load("gru.pt"), k=2, transient=20, backward_transient=20, **inputs(80)),
     ),
     (
-        "bifurcation --system logistic --parameter r --from 2.9 --to 3.1 --values 5",
-        lambda: dl.bifurcation(dl.create("logistic"), parameter="r", lowest=2.9, highest=3.1, values=5),
+        "bifurcation --system logistic --parameter r --from 2.9 --to 3.1 --values 0",
+        lambda: dl.bifurcation(dl.create("logistic"), parameter="r", lowest=2.9, highest=3.1, values=0),
     ),
 ]
 # And others, which are drawn.
 DRAWN = [
     f"gradient gru.pt --end-to-end {DRIVEN}",
-    "lyapunov --system markus-yamabe --seconds 20",
+    "lyapunov --system henon --steps 200",
     f"modes gru.pt --starts 8 -k 2 {DRIVEN}",
     f"geometry gru.pt --starts 8 {DRIVEN}",
     f"geometry gru.pt --starts 8 --tangent 0 {DRIVEN}",
