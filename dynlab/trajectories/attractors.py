@@ -149,7 +149,7 @@ def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     if held.is_flow and period and ends.code is None:
         ends.code = scalar_code(ends.fast)
     few = members[representatives(ends.states[members], scale_of(ends, members))]
-    found = [one for one in cycles(held, period, ends.states[few], 0.0, ends.code) if one is not None]
+    found = [one for one in cycles(held, period, ends.states[few], ends.code) if one is not None]
     loose = [number for number, one in zip([add(ends, one) for one in found], found, strict=True) if not one.isolated]
     assign(ends, members, NEAR)
     assign(ends, members, REPEATS, attracting=False)  # what lies on a saddle stays there
@@ -220,7 +220,7 @@ def _coming(held: Held, trail: Real) -> Attractor | None:
     near = missed <= min(CLOSEST * width, max(ALMOST * missed.min(), REPEATS * width))
     near &= (missed <= HALVED * before) | (missed <= REPEATS * width)
     for lag in (np.flatnonzero(near) + 1)[:LAGS].tolist():
-        for one in cycles(held, lag, trail[-1:], 0.0):
+        for one in cycles(held, lag, trail[-1:]):
             if one is not None and one.stable == 1:
                 late, early = (distances(held, one, part).max() for part in (trail[-FIRST:], trail[:half]))
                 if late <= CLOSEST * width and (late < HALVED * early or late <= NEAR * width):

@@ -123,7 +123,7 @@ def test_a_line_of_fixed_points_is_not_isolated():
 def test_what_comes_to_rest_slowly_does():
     rate = 0.9995
     system = held(beside(lambda h: rate * h))
-    known = cycles(system, 1.0, np.array([[0.1, 0.1]]), 0.0)
+    known = cycles(system, 1.0, np.array([[0.1, 0.1]]))
     ends = classify(system, [[4.0, 1.0], [-2.0, 3.0]], known=known)
     assert ends.labels.tolist() == [0, 0]
     assert ends.attractors[0].exponents[0] == pytest.approx(np.log(rate), rel=1e-12)
@@ -154,7 +154,7 @@ def test_the_standard_map_on_the_torus_has_two_fixed_points():
     found = ds["fixed_point_state"].values
     np.testing.assert_allclose(found[np.argsort(found[:, 0])], [[0, 0], [np.pi, 0]], atol=1e-9)
     assert sorted(ds["kind"].values.tolist()) == ["saddle", "undecided, near center"]
-    turned = cycles(held(torus), 1.0, np.array([[0.1 + 4 * np.pi, -2 * np.pi], [0.1, 0.0]]), 0.0)
+    turned = cycles(held(torus), 1.0, np.array([[0.1 + 4 * np.pi, -2 * np.pi], [0.1, 0.0]]))
     assert turned[0] is turned[1]
 
 

@@ -204,5 +204,5 @@ def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
     some = np.random.default_rng(seed).choice(len(starts), few, replace=False)
     with torch.no_grad():
         found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
-    listed = cycles(held, 0.0 if held.is_flow else 1.0, found.states[found.converged].numpy(), 0.0)
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, found.states[found.converged].numpy())
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]
