@@ -11,7 +11,6 @@ STEPS = 50
 ORBIT = 1e-10  # times the larger of 1 and how an error grows along the orbit
 PLAIN = {"gamma": 0, "leak": 0, "bias": [0, 0], "input": [0, 0], "activation": "tanh"}
 PLAIN |= {"half": 2, "steps": STEPS, "past": False, "integrator": "euler"}
-POINTS = np.stack(np.meshgrid(np.linspace(-2, 2, 9), np.linspace(-2, 2, 9)), axis=-1).reshape(-1, 2)
 
 
 def random_states(count, seed, **others):

@@ -10,7 +10,7 @@ import dynlab as dl
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
 from dynlab.diagnostics.geometry.participation import jackknife
-from dynlab.diagnostics.geometry.unstable_manifold import STEPS, _followed, growing_modes, unstable_manifolds
+from dynlab.diagnostics.geometry.unstable_manifold import growing_modes, unstable_manifolds
 from problems import Field, Rule, driven_linear
 
 generator = np.random.default_rng
@@ -76,39 +76,28 @@ def test_three_bits_are_a_cube_each_of_whose_edges_is_left_along_it():
     assert np.bincount(np.array(list(ends)).ravel()).tolist() == [3] * 8
 
 
-@pytest.mark.parametrize("multiplier", [1.6, -1.3])
-def test_a_manifold_is_the_curve_that_is_known(multiplier):
-    """(tanh λu, v/2) seen through (u, v) → (u, v + u²): the unstable manifold is the parabola v = u²."""
+# The unstable manifold of 0 is the parabola v = u²: of (tanh λu, v/2) seen through (u, v) → (u, v + u²), and of a flow
+# with u' = u − u³ and (v − u²)' = −(v − u²). It ends where abs(u) = tanh(abs(λ) abs(u)), of the flow at ±1.
+ROOTS = {r: scipy.optimize.brentq(lambda u, r=r: np.tanh(r * u) - u, 1e-3, 1.0) for r in (1.6, 1.3)}
+PARABOLAS = [
+    (Rule(2, lambda s, u, v: (torch.tanh(1.6 * u), 0.5 * (v - u * u) + torch.tanh(1.6 * u) ** 2)), ROOTS[1.6]),
+    (Rule(2, lambda s, u, v: (torch.tanh(-1.3 * u), 0.5 * (v - u * u) + torch.tanh(1.3 * u) ** 2)), ROOTS[1.3]),
+    (Field(2, lambda s, u, v: (u - u**3, 2 * u * (u - u**3) - (v - u * u))), 1.0),
+]
 
-    def step(system, u, v):
-        image = torch.tanh(multiplier * u)
-        return image, 0.5 * (v - u * u) + image * image
 
-    system = Rule(2, step)
-    found = dl.fixed_points(system, starts=np.zeros((1, 2)))
+@pytest.mark.parametrize("system, root", PARABOLAS)
+def test_an_unstable_manifold_is_the_curve_that_is_known(system, root):
+    found = dl.fixed_points(system, starts=np.array([[0.0, 0.0], [root, root**2], [-root, root**2]]))
     held = held_map(system, found)
-    starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
-    traced = np.concatenate(_followed(held.moved, starts, 10.0, STEPS)[0])
-    np.testing.assert_allclose(traced[..., 1], traced[..., 0] ** 2, atol=1.1e-8)  # it starts 1e-8 below
-    curves = unstable_manifolds(held, found, growing_modes(held, found), 10.0)[0][0]
-    ends = np.abs(curves[:, -1, 0])
-    # up to the roots of abs(u) = tanh(abs(λ) abs(u)), on either side
-    root = scipy.optimize.brentq(lambda r: np.tanh(abs(multiplier) * r) - r, 1e-3, 1.0)
-    np.testing.assert_allclose(ends, root, atol=1e-5)
-    np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
-    lengths = np.linalg.norm(np.diff(curves, axis=1), axis=2)
+    curves, leads_to = unstable_manifolds(held, found, growing_modes(held, found), 10.0)
+    (saddle,) = np.flatnonzero(found["unstable_directions"] == 1)
+    np.testing.assert_allclose(np.abs(curves[saddle, :, -1, 0]), root, atol=1e-5)
+    np.testing.assert_allclose(curves[saddle, ..., 1], curves[saddle, ..., 0] ** 2, atol=2e-3)  # chords of the curve
+    lengths = np.linalg.norm(np.diff(curves[saddle], axis=1), axis=2)
     np.testing.assert_allclose(lengths, lengths.mean(axis=1, keepdims=True) * np.ones(63), rtol=0.05)
-
-
-def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
-    """u' = u − u³ and (v − u²)' = −(v − u²): v = u² leads from the saddle 0 to (±1, 1)."""
-    flow = Field(2, lambda s, u, v: (u - u**3, 2 * u * (u - u**3) - (v - u * u)))
-    ds = geometry(flow, starts=64, seconds=5.0)
-    assert ds["kind"].values.tolist() == ["stable node", "stable node", "saddle"]
-    curves = ds["unstable_manifold"].values[2] @ ds["direction"].values + ds["origin"].values
-    np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
-    np.testing.assert_allclose(np.sort(curves[:, -1], axis=0), [[-1, 1], [1, 1]], atol=1e-5)
-    assert sorted(ds["leads_to"].values[2].tolist()) == [0, 1]
+    if isinstance(system, Field):
+        assert sorted(leads_to[saddle].tolist()) == sorted(np.flatnonzero(found["stable"] == 1).tolist())
 
 
 def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states():

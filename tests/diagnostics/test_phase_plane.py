@@ -16,15 +16,6 @@ def portrait(text, **settings):
     return phase_plane(planar_system(matrix), matrix=matrix, step_size=0.1, **settings)
 
 
-def test_the_papers_diffusion_is_too_small_for_its_step():
-    ds = portrait("diff")
-    assert ds["flow_kind"].values.tolist() == ["stable focus"]
-    assert ds["map_kind"].values.tolist() == ["unstable focus"]
-    assert (ds["flow_stable"].item(), ds["map_stable"].item()) == (1, 0)
-    assert np.allclose(ds["flow_eigenvalue"].values, [[-0.15 + 2j, -0.15 - 2j]], rtol=1e-15)
-    assert np.abs(ds["map_eigenvalue"].values) == pytest.approx(np.hypot(0.985, 0.2), rel=1e-15)
-
-
 def test_every_start_ends_on_the_invariant_curve_of_w_diff():
     ds = portrait("diff", starts=[(0.0, 0.5), (1e-3, 0.0), (3.0, -2.0)])
     radius = np.linalg.norm(ds["long_orbit"].values, axis=-1)

@@ -107,17 +107,12 @@ def test_ends_in_a_relu_network_are_those_of_a_long_run():
             assert ends.attractors[label].period == (back[0] + 1 if len(back) else 0)
 
 
-def test_orbits_that_grow_evenly_drift_and_others_leave():
+def test_orbits_that_grow_evenly_drift_others_leave_and_a_line_of_fixed_points_is_not_isolated():
     ends = classify(held(planar_system(planar_matrix("identity"))), [[1.0, 2.0], [-1.0, 0.5], [0.0, 0.0]])
     assert sorted(ends.labels.tolist()) == [DRIFTS - 1, DRIFTS, 0]
     np.testing.assert_allclose(np.abs(ends.drifts), 0.1, atol=1e-5)  # at the first look
+    assert [one.isolated for one in classify(held(beside(lambda h: h)), square(1.0, 4)).attractors] == [False]
     assert classify(held(beside(lambda h: 2 * h)), [[1.0, 0.0]]).labels.tolist() == [LEAVES]
-
-
-def test_a_line_of_fixed_points_is_not_isolated():
-    ends = classify(held(beside(lambda h: h)), square(1.0, 4))
-    assert [one.isolated for one in ends.attractors] == [False]
-    assert (ends.labels == 0).all()
 
 
 def test_what_comes_to_rest_slowly_does():
