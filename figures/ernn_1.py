@@ -4,8 +4,7 @@ from typing import cast
 
 from matplotlib.figure import Figure
 
-from dynlab.diagnostics.ernn.manifold import ernn_manifold
-from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
+from dynlab.diagnostics.ernn.manifold import SEED, STEPS, chosen, ernn_manifold, random_planar_networks
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
 from .scripts import Drawn, Results, script

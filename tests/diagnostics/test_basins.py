@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 import dynlab as dl
 from dynlab.cli.main import run
-from dynlab.diagnostics.basins.entropy import basin_entropy
+from dynlab.diagnostics.basins.variables import basin_entropy
 from problems import Field, vanilla
 
 ROOT = brentq(lambda h: np.tanh(2 * h) - h, 0.5, 1, xtol=1e-15)

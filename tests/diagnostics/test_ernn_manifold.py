@@ -3,8 +3,7 @@
 import numpy as np
 
 from dynlab import zoo
-from dynlab.diagnostics.ernn.manifold import ernn_manifold
-from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
+from dynlab.diagnostics.ernn.manifold import ernn_manifold, random_planar_networks
 from dynlab.tasks.har import sample
 
 

@@ -9,7 +9,7 @@ import torch
 import dynlab as dl
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
-from dynlab.diagnostics.geometry.participation import jackknife
+from dynlab.diagnostics.geometry.geometry import jackknife
 from dynlab.diagnostics.geometry.unstable_manifold import growing_modes, unstable_manifolds
 from problems import Field, Rule, driven_linear
 

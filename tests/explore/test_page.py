@@ -12,7 +12,7 @@ from node import NODE
 import dynlab as dl
 from dynlab import io
 from dynlab.cli.main import run
-from dynlab.diagnostics.phase_plane import separatrices
+from dynlab.diagnostics.phase_plane import orbits
 from dynlab.explore import explorer_page
 from dynlab.explore.page import planar_fragment
 
@@ -138,7 +138,7 @@ def test_its_python_lines_make_the_same_orbits(name, changed, in_node):
 def test_its_python_lines_add_no_orbit(in_node, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr(separatrices, "MOST_STEPS", 8)  # which are drawn, and take long
+    monkeypatch.setattr(orbits, "MOST_STEPS", 8)  # which are drawn, and take long
     state = "{ ...presets.presetNamed('memories').state, starts: [] }"
     lines = in_node(f"exports.pythonLines({state})", None, "exports", "presets")
     kinds = "points.map((each) => [each.state, each.flow.name, each.map.name])"

@@ -3,9 +3,8 @@
 import numpy as np
 
 from dynlab.diagnostics.bifurcation.branches import HOPF, NEIMARK_SACKER, Diagram
-from dynlab.diagnostics.bifurcation.extended import FLIP, FOLD
+from dynlab.diagnostics.bifurcation.extended import DEGENERATE, FLIP, FOLD, PITCHFORK, TRANSCRITICAL, UNDECIDED
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION, Bifurcation, Solution
-from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, PITCHFORK, TRANSCRITICAL, UNDECIDED
 from dynlab.diagnostics.bifurcation.orbit_diagram import UNSETTLED, Visited
 from dynlab.numerics.continuation import LEFT, LOST
 from dynlab.words import article, at_most, capital, counted, joined, number, plural_of, to_error, with_error

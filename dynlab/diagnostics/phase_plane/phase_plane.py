@@ -21,9 +21,8 @@ from dynlab.diagnostics.phase_plane.equilibria import (
     matrices,
     without_input,
 )
-from dynlab.diagnostics.phase_plane.orbit_ends import KEPT, orbit_ends
-from dynlab.diagnostics.phase_plane.orbit_ends import STEPS as LONGEST
-from dynlab.diagnostics.phase_plane.separatrices import REASONS, come_from
+from dynlab.diagnostics.phase_plane.orbits import KEPT, REASONS, come_from, orbit_ends
+from dynlab.diagnostics.phase_plane.orbits import STEPS as LONGEST
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.diagnostics.phase_plane.window import (
     LARGEST,

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane.orbit_ends import (
+from dynlab.diagnostics.phase_plane.orbits import (
     CHAOTIC,
     CLOSED,
     CLOSED_CURVE,
