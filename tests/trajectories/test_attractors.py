@@ -10,8 +10,7 @@ from dynlab.systems import frozen
 from dynlab.systems.autonomous import Held
 from dynlab.systems.equations import EquationFlow
 from dynlab.systems.planar import planar_system
-from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
-from dynlab.trajectories.attractors import classify
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, classify
 from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS, cycles
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.diagnostics.basins.plane import Plane
 from dynlab.numerics.arrays import Index, Real
-from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED, Ends
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, Ends
 from dynlab.trajectories.cycles import REST, Attractor
 
 BOX = 5  # points on a side, as the authors take

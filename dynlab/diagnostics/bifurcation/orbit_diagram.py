@@ -12,8 +12,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
 from dynlab.progress import through
 from dynlab.systems.autonomous import Held
-from dynlab.trajectories.assignment import LEAVES, Ends
-from dynlab.trajectories.attractors import classify
+from dynlab.trajectories.attractors import LEAVES, Ends, classify
 from dynlab.trajectories.cycles import CYCLE, REST, cycles
 from dynlab.trajectories.following import orbit
 

@@ -20,8 +20,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.roots import solve
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
-from dynlab.trajectories.assignment import DRIFTS, LEAVES
-from dynlab.trajectories.attractors import classify
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, classify
 from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS, Attractor
 from dynlab.trajectories.following import orbit, time_step
 
