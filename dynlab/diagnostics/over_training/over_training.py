@@ -143,10 +143,9 @@ def _course(array: xr.DataArray, curve: Course, only_positive: bool, steps: Sequ
     if only_positive and curve.said != "median":  # a time constant is negative where a mode grows
         values = np.where(values > 0, values, np.nan)
     name = name_of(array, curve) + (f" ({curve.said})" if values.shape[1] > 1 else "")
-    known = np.isfinite(values).any(axis=1)
-    if not known.any():
-        return f"{name} is finite at no step"
-    return f"{name} {_from_to([FOLLOWED[curve.said](row) for row in values[known]], np.array(steps)[known])}"
+    each = np.array([FOLLOWED[curve.said](row) if np.isfinite(row).any() else np.nan for row in values])
+    known = np.isfinite(each)
+    return f"{name} {_from_to(each[known], np.array(steps)[known])}" if known.any() else f"{name} is finite at no step"
 
 
 def _from_to(values: Sequence[float], steps: Sequence[int] | NDArray[np.int64] = ()) -> str:
