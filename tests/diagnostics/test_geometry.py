@@ -35,14 +35,6 @@ def test_a_linear_system_has_the_covariance_of_lyapunovs_equation():
     assert (np.abs(autoregressive["explained_variance"].values - shares) < 4 * errors).all()
 
 
-def test_the_directions_of_a_saddle_are_its_eigenvectors():
-    """Right eigenvectors of [[2, 1], [0, ½]] are (1, 0) and (−2/3, 1) up to length."""
-    ds = geometry(driven_linear([[2.0, 1.0], [0.0, 0.5]], np.eye(2)), generator(8).standard_normal((2, 5, 2)), starts=4)
-    found = ds["unstable_direction"].values[0] @ ds["direction"].values
-    np.testing.assert_allclose(np.abs(found[0]), [1, 0], atol=1e-14)
-    assert np.isnan(found[1]).all()
-
-
 def test_a_growing_pair_is_the_ellipse_that_the_map_turns_through():
     S = np.array([[3.0, 1.0], [0.5, 1.0]])
     M = S @ (1.1 * np.array([[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]])) @ np.linalg.inv(S)
