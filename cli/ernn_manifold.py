@@ -22,7 +22,7 @@ def ernn_manifold(source: Source) -> CommandResult:
     dynlab ernn-manifold
     dynlab ernn-manifold ernn-k5.pt
     """
-    from dynlab.diagnostics.ernn.manifold_example import SEED, chosen, random_planar_networks
+    from dynlab.diagnostics.ernn.manifold import SEED, chosen, random_planar_networks
 
     doing = "Solving for the equilibria"
     if source.checkpoints or source.factory:

@@ -1,7 +1,6 @@
 """Figure 1 of the ERNN paper: RNN, FastRNN and ERNN under a random walk, and what of it holds."""
 
-from dynlab.diagnostics.ernn.manifold import ernn_manifold
-from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
+from dynlab.diagnostics.ernn.manifold import SEED, STEPS, chosen, ernn_manifold, random_planar_networks
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
 from .scripts import Results, script, whole

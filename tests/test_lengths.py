@@ -5,7 +5,6 @@ import pytest
 import torch
 
 import dynlab as dl
-from dynlab.cli.main import run
 from dynlab.errors import UserError
 
 LENGTHS = (9, 40, 17)
@@ -56,33 +55,10 @@ def test_each_sequence_has_the_numbers_of_an_analysis_of_its_own(name, given):
     assert "9 to 40 steps" in ds.attrs["verdict"]
 
 
-def test_exponents_of_long_sequences_have_errors_of_their_own():
-    system = gru()
-    sequences = [np.random.default_rng(length).standard_normal((length, 2)) for length in (1200, 1150)]
-    ds = dl.lyapunov(system, sequences)
-    for sample, sequence in enumerate(sequences):
-        alone = dl.lyapunov(system, sequence)
-        for name in ("exponent", "exponent_error"):
-            np.testing.assert_allclose(ds[name][sample], alone[name][0], rtol=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["npz", "npy"])
-def test_the_command_reads_them_from_files(kind, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    torch.save(gru().state_dict(), "gru.pt")
-    if kind == "npz":
-        np.savez("some.npz", **{f"sequence_{number}": each for number, each in enumerate(SEQUENCES)})
-    else:
-        np.save("some.npy", with_nan())
-    assert run(["gradient", "gru.pt", "--inputs", f"some.{kind}"]) == 0
-    assert "Sequences have 9 to 40 steps" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     "ask, sentence",
     [
         (lambda: dl.covariant_vectors(gru(), SEQUENCES), "rows of equal length"),
-        (lambda: dl.compare(gru(), gru(), with_nan()), "NaN"),
         (lambda: dl.gradient(gru(), [*SEQUENCES, np.zeros((3, 4))]), "of one width"),
         (lambda: dl.gradient(gru(), [*SEQUENCES, np.zeros((0, 2))]), "no step"),
         (lambda: dl.gradient(gru(), SEQUENCES, loss=lambda states, _: states[:, -1, 0]), "sequences of one length"),
@@ -92,8 +68,3 @@ def test_the_command_reads_them_from_files(kind, tmp_path, monkeypatch, capsys):
 def test_what_is_not_taken_is_said_in_a_sentence(ask, sentence):
     with pytest.raises(UserError, match=sentence):
         ask()
-
-
-def test_a_picture_shows_them_over_the_longest():
-    lines = dl.plot_gradient(dl.gradient(gru(), SEQUENCES)).lines
-    assert max(line.get_xdata()[-1] for line in lines) >= max(LENGTHS) - 1

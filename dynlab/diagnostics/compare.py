@@ -196,7 +196,7 @@ def _fitted(white: Real, rank: int, runs: int) -> tuple[Real, Real, float]:
 
 def _table(fitted: list[tuple[Real, Real, float]], rank: int, seed: int) -> dict[str, tuple[Any, ...]]:
     wholes, each_run, explained = zip(*fitted, strict=True)
-    found = orthogonal_similarity(*wholes, STARTS, seed)
+    found = orthogonal_similarity(wholes[0], wholes[1], STARTS, seed)
     maps, size = np.concatenate(each_run), rank**0.5
     runs, pairs = len(maps) // 2, np.triu_indices(len(maps), 1)
     table = np.zeros((len(maps), len(maps)))

@@ -1,4 +1,6 @@
-"""Sets that an orbit traces without repeating: closed curves, tori, chaos, told by the signs of its exponents.
+"""What an orbit is on that has not repeated: a cycle that it comes to slowly, a closed curve, a torus, or chaos.
+
+Sets are told by the signs of its exponents.
 
 References
 ----------
@@ -14,9 +16,11 @@ from scipy.spatial import cKDTree
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.closed_path import closed_curves, shortest_tree
 from dynlab.numerics.statistics import BLOCKS, signs, standard_errors, sure
+from dynlab.program.compiled import Compiled
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
-from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, propagators
+from dynlab.trajectories.cycles import CHAOS, CURVE, TORUS, Attractor, cycles, propagators
+from dynlab.trajectories.following import REPEATS, orbit
 
 MOST_JOINED = 4096  # of an orbit's last states are joined by a tree: its work grows with their square
 MEASURED = 3  # exponents, the largest ones
@@ -26,7 +30,42 @@ BESIDE = 1e-8  # of the orbit's size: how far aside its neighbour starts
 NEAR = 2.0  # times the largest distance to a nearest neighbour: an end so near to the orbit is on the same set
 LATE = 512  # last states of the neighbour, most of which are near where the set attracts
 DRIFT = 0.1  # of the orbit's width: by more than this the means of its halves differ where it has not settled
+LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
+CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
+HALVED, AT_IT, CAME = 0.5, 1e-6, 64  # it comes nearer by so much, its last states
 CHAOTIC_DRIFT = 0.5  # the same of chaos, whose halves never agree so well
+
+
+def distances(held: Held, one: Attractor, states: Real) -> Real:
+    """Return how far each of the states (k, n) is from the attractor's."""
+    return np.asarray(cKDTree(held.placed(one.states)).query(held.placed(states))[0])
+
+
+def with_neighbour(held: Held, begin: Real, length: int, seed: int, code: Compiled | None) -> tuple[Real, Real, float]:
+    """Return an orbit from where a state (n,) is after `length` steps, one beside it, and a step's time."""
+    begin = orbit(held, torch.as_tensor(begin).to(held.input)[None], length, code)[0][-1, 0].double().cpu().numpy()
+    aside = np.random.default_rng(seed).standard_normal(len(begin))
+    both = np.stack([begin, begin + BESIDE * np.abs(begin).max() * aside / np.linalg.norm(aside)])
+    states, dt = orbit(held, torch.as_tensor(both).to(held.input), length, code)
+    trail, beside = states.double().cpu().numpy().swapaxes(0, 1)
+    return trail, beside, dt
+
+
+def slow_cycle(held: Held, trail: Real) -> Attractor | None:
+    """Return the stable cycle of a map that an orbit (m, n) comes to; None where it comes nearer to none."""
+    if held.is_flow or not np.isfinite(trail).all():
+        return None
+    half, width = len(trail) // 2, float(np.ptp(trail, axis=0).max())
+    missed, before = (np.abs(part[-1 - LONGEST : -1] - part[-1]).max(axis=1)[::-1] for part in (trail, trail[:half]))
+    near = missed <= min(CLOSEST * width, max(ALMOST * missed.min(), REPEATS * width))
+    near &= (missed <= HALVED * before) | (missed <= REPEATS * width)
+    for lag in (np.flatnonzero(near) + 1)[:LAGS].tolist():
+        for one in cycles(held, lag, trail[-1:]):
+            if one is not None and one.stable == 1:
+                late, early = (distances(held, one, part).max() for part in (trail[-CAME:], trail[:half]))
+                if late <= CLOSEST * width and (late < HALVED * early or late <= AT_IT * width):
+                    return one
+    return None
 
 
 def aperiodic(held: Held, trail: Real, beside: Real, dt: float, seed: int) -> Attractor | None:

@@ -5,6 +5,7 @@ and otherwise it is followed on. A transient is no attractor: chaos from which o
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -15,34 +16,66 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.program.compiled import Compiled
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import displacement_matrices
-from dynlab.trajectories.aperiodic import BESIDE, aperiodic
-from dynlab.trajectories.assignment import (
-    FIRST,
-    LEAVES,
-    NEAR,
-    UNDECIDED,
-    Ends,
-    add,
-    assign,
-    assign_drifts,
-    away,
-    distances,
-    representatives,
-    scale_of,
-)
+from dynlab.trajectories.aperiodic import aperiodic, distances, slow_cycle, with_neighbour
 from dynlab.trajectories.cycles import CHAOS, CYCLE, REST, Attractor, cycles
-from dynlab.trajectories.following import REPEATS, followed, orbit, scalar_code
+from dynlab.trajectories.following import REPEATS, followed, scalar_code
 
+LEAVES, UNDECIDED, DRIFTS = -1, -2, -3  # in place of an attractor's number; −4, −5, … drift in other directions
+NEAR = 1e-6  # of an orbit's scale: an end so near to a point or cycle belongs to it
+FIRST = 64  # steps after which orbits are looked at first; then after 128, 256, …
+STEADY, FAR, DISTANCES = 1e-3, 1e6, 12  # a drift's step changes by less of its length, so far out, at so many places
+ALIKE, MOST_DRIFTS = 1e-2, 16  # of its length: steps of one direction differ by less; directions are listed
 COMING, HALVED = 1e-3, 0.5  # likewise of one that comes nearer; it is followed on while it halves its distance
 LONGER = 10  # times `steps`: so long an orbit is followed that still comes nearer to an attractor
-MOST_SHOT = 3  # periodic orbits of a flow that are refined at a look
+MOST_REFINED, MOST_SHOT = 64, 3  # ends that repeat, and periodic orbits of a flow, that are refined at a look
 MOST_SETS, MOST_ESCAPES = 6, 2  # orbits that are followed to say what they are on; chaos that orbits escape from
 STEPS = (4096, 16384)  # that one is followed for, the latter where the former do not decide
 SAMPLED, WATCHED = 256, 8192  # orbits in chaos that are followed on, and for how many steps
-LONGEST = 1024  # steps: the longest period of a cycle that an orbit is slowly coming to
-CLOSEST, ALMOST, LAGS = 1e-2, 2.0, 3  # of its width, and of the least: it misses itself by less after so many periods
 MANY, LONG = 2**24, 1000  # steps of all orbits, or of one of a flow: so many are worth the start of compiled code
 UNSEEN = 0.02  # of its width: ends so near to an orbit that is undecided are undecided too
+
+
+@dataclass
+class Ends:
+    """The ends of orbits.
+
+    Attributes
+    ----------
+    attractors : list of Attractor
+        The known ones first.
+    labels : ndarray of int, shape (start,)
+        The number of the attractor, `LEAVES`, `UNDECIDED`, `DRIFTS` or below.
+    states : ndarray, shape (start, state)
+        The last states.
+    steps : ndarray of int, shape (start,)
+        Steps until the end was known.
+    size : float
+        Size of the starts, 1 at most, which distances are relative to, or to the size of a larger state.
+    fast : Held
+    code : Compiled or None
+        The system that orbits are followed by, and the same as compiled code.
+    drifts : list of ndarray, shape (state,)
+        The step (velocity) of those that drift: the k-th of the label `DRIFTS` − k.
+    """
+
+    attractors: list[Attractor]
+    labels: Index
+    states: Real
+    steps: Index
+    size: float
+    fast: Held
+    code: Compiled | None
+    drifts: list[Real] = field(default_factory=list)
+
+    def live(self, some: Index | slice = slice(None)) -> Index:
+        """Return those of some orbits about which nothing is known yet."""
+        every = np.arange(len(self.labels))[some]
+        return every[self.labels[every] == UNDECIDED]
+
+
+def scale_of(ends: Ends, some: Index) -> Real:
+    """Return what distances between states are relative to."""
+    return np.maximum(np.abs(ends.states[some]).max(axis=1, initial=0.0), ends.size)
 
 
 def classify(
@@ -62,11 +95,10 @@ def classify(
     Parameters
     ----------
     held : Held
-        A map or a flow with its input held. A step of a flow is a quarter of the time scale of its fastest eigenvalue,
-        and what is undecided after `steps` is followed `LONGER` times as long.
+        A map or a flow with its input held. A step of a flow is a quarter of the time scale of its fastest eigenvalue.
     starts : array_like, shape (start, state)
     steps : int
-        Steps that every start is followed; up to `LONGER` times as long where it still comes nearer to an attractor.
+        Steps that every start is followed; up to `LONGER` times as long of a flow, and where it comes nearer to an end.
     known : sequence of Attractor
         Attractors that ends are held against first, as of `cycles`.
     bound : float
@@ -91,8 +123,8 @@ def classify(
     begin = np.array(starts, dtype=float)
     count, size = len(begin), min(1.0, float(np.abs(begin).max(initial=0.0)) or 1.0)
     fast, many = followed_by or held, count * steps >= MANY if compile is None else compile
-    blank = np.full(count, UNDECIDED), begin, np.zeros(count, dtype=np.int64)
-    ends = Ends(list(known), *blank, size, fast, scalar_code(fast) if many else None)
+    labels, taken = np.full(count, UNDECIDED), np.zeros(count, dtype=np.int64)
+    ends = Ends(list(known), labels, begin, taken, size, fast, scalar_code(fast) if many else None)
     with np.errstate(invalid="ignore", over="ignore"), torch.no_grad():
         age, longest = 0, LONGER * steps if held.is_flow else steps
         while age < longest and len(ends.live()):
@@ -143,18 +175,20 @@ def _repeating(held: Held, ends: Ends, some: Index, period: Real) -> Iterator[tu
 def _refine(held: Held, ends: Ends, period: float, members: Index) -> None:
     """Refine ends that repeat as points or cycles, and assign those that come to one that attracts."""
     assign(ends, members, NEAR)
-    members = members[ends.labels[members] == UNDECIDED]
+    members = ends.live(members)
     if not len(members):
         return
     if held.is_flow and period and ends.code is None:
         ends.code = scalar_code(ends.fast)
-    few = members[representatives(ends.states[members], scale_of(ends, members))]
-    found = [one for one in cycles(held, period, ends.states[few], 0.0, ends.code) if one is not None]
+    rounded = np.round(ends.states[members] / (NEAR * scale_of(ends, members).max()))
+    _, first, counts = np.unique(rounded, axis=0, return_index=True, return_counts=True)
+    few = members[first[np.argsort(-counts, kind="stable")[:MOST_REFINED]]]  # one of each group that is nearly equal
+    found = [one for one in cycles(held, period, ends.states[few], ends.code) if one is not None]
     loose = [number for number, one in zip([add(ends, one) for one in found], found, strict=True) if not one.isolated]
     assign(ends, members, NEAR)
     assign(ends, members, REPEATS, attracting=False)  # what lies on a saddle stays there
     if loose:
-        ends.labels[members[ends.labels[members] == UNDECIDED]] = loose[0]
+        ends.labels[ends.live(members)] = loose[0]
 
 
 def _come_nearer(held: Held, ends: Ends, steps: int, bound: float) -> None:
@@ -167,20 +201,20 @@ def _come_nearer(held: Held, ends: Ends, steps: int, bound: float) -> None:
         _stretch(held, ends, some, steps, bound)
         now = away(ends, some).min(axis=0)
         assign(ends, some[now < before], COMING)
-        some = some[(now <= HALVED * before) & (ends.labels[some] == UNDECIDED)]
+        some = ends.live(some[now <= HALVED * before])
 
 
 def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) -> None:
     """Say what orbits are on that do not repeat, one of them at a time; what stays undecided is left."""
     left, escapes, lengths = ends.live(), 0, list(STEPS)
     for _ in range(MOST_SETS):
-        left = left[ends.labels[left] == UNDECIDED]
+        left = ends.live(left)
         if not len(left) or escapes > MOST_ESCAPES:
             return
         followed, found = left[len(left) // 2], None
         for length in lengths:
-            trail, beside, dt = _with_neighbour(held, ends.states[followed], length, seed, ends.code)
-            found = _coming(held, trail) or aperiodic(held, trail, beside, dt, seed)
+            trail, beside, dt = with_neighbour(held, ends.states[followed], length, seed, ends.code)
+            found = slow_cycle(held, trail) or aperiodic(held, trail, beside, dt, seed)
             if found:
                 break
         if found is None:
@@ -197,39 +231,70 @@ def _follow_sets(held: Held, ends: Ends, steps: int, bound: float, seed: int) ->
                 escapes += 1
             else:
                 ends.labels[[*on_it, followed]] = add(ends, found)
-            undecided = left[ends.labels[left] == UNDECIDED]
-            _stretch(held, ends, undecided, 2 * length, bound)  # what comes to the same set more slowly, or escapes
-
-
-def _with_neighbour(held: Held, begin: Real, length: int, seed: int, code: Compiled | None) -> tuple[Real, Real, float]:
-    """Return an orbit from where a state (n,) is after `length` steps, one beside it, and a step's time."""
-    begin = orbit(held, torch.as_tensor(begin).to(held.input)[None], length, code)[0][-1, 0].double().cpu().numpy()
-    aside = np.random.default_rng(seed).standard_normal(len(begin))
-    both = np.stack([begin, begin + BESIDE * np.abs(begin).max() * aside / np.linalg.norm(aside)])
-    states, dt = orbit(held, torch.as_tensor(both).to(held.input), length, code)
-    trail, beside = states.double().cpu().numpy().swapaxes(0, 1)
-    return trail, beside, dt
-
-
-def _coming(held: Held, trail: Real) -> Attractor | None:
-    """Return the stable cycle of a map that an orbit (m, n) comes to; None where it comes nearer to none."""
-    if held.is_flow or not np.isfinite(trail).all():
-        return None
-    half, width = len(trail) // 2, float(np.ptp(trail, axis=0).max())
-    missed, before = (np.abs(part[-1 - LONGEST : -1] - part[-1]).max(axis=1)[::-1] for part in (trail, trail[:half]))
-    near = missed <= min(CLOSEST * width, max(ALMOST * missed.min(), REPEATS * width))
-    near &= (missed <= HALVED * before) | (missed <= REPEATS * width)
-    for lag in (np.flatnonzero(near) + 1)[:LAGS].tolist():
-        for one in cycles(held, lag, trail[-1:], 0.0):
-            if one is not None and one.stable == 1:
-                late, early = (distances(held, one, part).max() for part in (trail[-FIRST:], trail[:half]))
-                if late <= CLOSEST * width and (late < HALVED * early or late <= NEAR * width):
-                    return one
-    return None
+            _stretch(held, ends, ends.live(left), 2 * length, bound)  # what comes to the same set slowly, or escapes
 
 
 def _some_escape(held: Held, ends: Ends, on_it: Index, bound: float) -> bool:
     """Follow orbits on a chaotic set further, and return whether some of them end elsewhere."""
     some = on_it[np.linspace(0, len(on_it) - 1, min(len(on_it), SAMPLED)).astype(int)]
     _stretch(held, ends, some, WATCHED, bound)
-    return bool((ends.labels[some] != UNDECIDED).any())
+    return len(ends.live(some)) < len(some)
+
+
+def away(ends: Ends, some: Index, attracting: bool = True) -> Real:
+    """Return the distance of ends from each attractor, shape (attractor, k), inf from those that do not attract."""
+    found = np.full((len(ends.attractors) + 1, len(some)), np.inf)  # one row more, for a minimum of none
+    for row, one in zip(found, ends.attractors, strict=False):
+        if len(some) and (one.stable == 1 or not attracting):
+            row[:] = distances(ends.fast, one, ends.states[some])
+    return found
+
+
+def assign(ends: Ends, some: Index, near: float, attracting: bool = True) -> None:
+    """Say of ends which attractor each is within `near` of, the nearest; those that do not attract too if asked."""
+    some = ends.live(some)
+    found, own = away(ends, some, attracting), np.array([*(one.near for one in ends.attractors), 0.0])
+    found[found > np.maximum(near * scale_of(ends, some), own[:, None])] = np.inf
+    here = np.isfinite(found.min(axis=0))
+    ends.labels[some[here]] = found.argmin(axis=0)[here]
+
+
+def add(ends: Ends, one: Attractor) -> int:
+    """Return the number of an attractor, which is listed if none of its form and period is near its last states.
+
+    Points or cycles of one period that are not isolated are one continuum.
+    """
+    size = NEAR * max(float(np.abs(one.states).max()), ends.size)
+    for number, other in enumerate(ends.attractors):
+        if other.form == one.form and np.isclose(other.period, one.period, rtol=NEAR):
+            if np.median(distances(ends.fast, other, one.states[-FIRST:])) <= max(size, other.near, one.near):
+                return number
+            if not other.isolated and not one.isolated:
+                states = np.concatenate([other.states, one.states])
+                what = "fixed points" if one.form == REST else f"period-{one.period:g} orbits"
+                ends.attractors[number] = replace(other, states=states, kind=f"continuum of {what}", stable=-1)
+                return number
+    ends.attractors.append(one)
+    return len(ends.attractors) - 1
+
+
+def assign_drifts(held: Held, ends: Ends, some: Index) -> None:
+    """Say which orbits move by one step for ever: h + s v moves by the same v however far out."""
+    some = ends.live(some)
+    h = torch.as_tensor(ends.states[some]).to(held.input)
+    step = held.outward(h)
+    moves = step.abs().amax(-1) > REPEATS * torch.as_tensor(scale_of(ends, some)).to(h)
+    for part in np.linspace(0, 1, DISTANCES)[::-1].tolist():  # the farthest first: most fail there
+        some, h, step = some[moves.cpu().numpy()], h[moves], step[moves]
+        if not len(some):
+            return
+        length = step.abs().amax(-1, keepdim=True)
+        ahead = held.outward(h + (FAR * (1 + h.abs().amax(-1, keepdim=True)) / length) ** part * step)
+        moves = ((ahead - step).abs() <= STEADY * length).all(-1)
+    for place in moves.nonzero()[:, 0].tolist():
+        way = step[place].double().cpu().numpy()
+        apart = [float(np.abs(way - other).max()) for other in ends.drifts]
+        if not apart or (min(apart) > ALIKE * np.abs(way).max() and len(apart) < MOST_DRIFTS):
+            ends.drifts.append(way)
+            apart.append(0.0)
+        ends.labels[some[place]] = DRIFTS - int(np.argmin(apart))

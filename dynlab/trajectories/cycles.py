@@ -85,9 +85,7 @@ class Attractor:
     isolated: bool = True
 
 
-def cycles(
-    held: Held, period: float, starts: Real, near: float, code: Compiled | None = None
-) -> list[Attractor | None]:
+def cycles(held: Held, period: float, starts: Real, code: Compiled | None = None) -> list[Attractor | None]:
     """Return the fixed point or cycle to which Newton's method leads from each start, None where it finds none.
 
     Parameters
@@ -96,15 +94,13 @@ def cycles(
     period : float
         Steps of a map; seconds of a flow, from which the period is refined, and 0 for its equilibria.
     starts : ndarray, shape (k, state)
-    near : float
-        As in `Attractor`.
     code : Compiled, optional
         The result of `following.scalar_code`.
     """
     if not len(starts):
         return []
     if held.is_flow and period:
-        return [_limit_cycle(held, start, period, near, code) for start in starts]
+        return [_limit_cycle(held, start, period, code) for start in starts]
     p, unit = max(1, int(period)), 0.0 if held.is_flow else 1.0
     h = torch.as_tensor(starts).to(held.input)
     with torch.no_grad():
@@ -125,7 +121,7 @@ def cycles(
         roots = h[places].double().cpu().numpy()
         rounded = np.round(roots / (SAME * max(np.abs(roots).max(), np.abs(starts).max(), np.finfo(float).tiny / SAME)))
         _, first, which = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-        unlike = [_described(held, p, h[place], float(missed[place]), near) for place in places[first]]
+        unlike = [_described(held, p, h[place], float(missed[place])) for place in places[first]]
         for place, one in zip(places.tolist(), which.ravel().tolist(), strict=True):
             found[place] = unlike[one]
     return found
@@ -163,7 +159,7 @@ def product_and_error(held: Held, states: Tensor) -> tuple[Real, Real]:
     return product, doubtful - known + ROUNDINGS * n * len(states) * eps * known
 
 
-def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -> Attractor | None:
+def _described(held: Held, p: int, root: Tensor, residual: float) -> Attractor | None:
     """Return the fixed point, equilibrium or cycle through a root; None where it repeats earlier than after p steps."""
     with torch.no_grad():
         states = [root]
@@ -186,7 +182,7 @@ def _described(held: Held, p: int, root: Tensor, residual: float, near: float) -
     period = 0.0 if held.is_flow else float(p)
     isolated = bool((np.abs(values - (0 if held.is_flow else 1)) > errors).all())
     numbers = points.double().cpu().numpy(), kind.stable, residual, values, errors
-    return Attractor(REST if p == 1 else CYCLE, name, period, *numbers, *rates, near, isolated)
+    return Attractor(REST if p == 1 else CYCLE, name, period, *numbers, *rates, 0.0, isolated)
 
 
 def _weakest(matrix: Real, is_flow: bool) -> Real:
@@ -205,7 +201,7 @@ def exponents_of(multipliers: Complex, errors: Real, period: float) -> tuple[Rea
     return rates[order], np.where((sizes == 0) & (errors == 0), 0.0, wrong)[order]
 
 
-def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Compiled | None) -> Attractor | None:
+def _limit_cycle(held: Held, start: Real, period: float, code: Compiled | None) -> Attractor | None:
     """Return the periodic orbit of a flow near a start (n,) that returns after about `period` seconds, by shooting."""
     n, h, T, before = len(start), start, period, np.inf
     normal = _velocity(held, start)
@@ -229,7 +225,7 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
     for times in range(TIMES, 1, -1):  # the period may be that of several turns
         back = states[round((len(states) - 1) / times)]
         if np.linalg.norm(held.difference(back, h)) <= gaps.max():
-            once = _limit_cycle(held, h, T / times, near, code)
+            once = _limit_cycle(held, h, T / times, code)
             if once is not None:
                 return once
     values, errors, _ = eigenvalues(monodromy, error + SHOT * np.linalg.norm(monodromy, 2))
@@ -238,7 +234,7 @@ def _limit_cycle(held: Held, start: Real, period: float, near: float, code: Comp
     stable = kind_of_map(others, wrong).stable
     rates, rate_errors = exponents_of(np.append(others, 1.0), np.append(wrong, 0.0), T)
     parts = (f"{WORDS[stable]} limit cycle", float(T), states, stable, residual, others, wrong, rates, rate_errors)
-    return Attractor(CYCLE, *parts, max(near, float(gaps.max())), bool((np.abs(others - 1) > wrong).all()))
+    return Attractor(CYCLE, *parts, float(gaps.max()), bool((np.abs(others - 1) > wrong).all()))
 
 
 def _shot(held: Held, start: Real, seconds: float, code: Compiled | None) -> tuple[Real, Real, Real]:

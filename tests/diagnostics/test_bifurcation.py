@@ -1,4 +1,4 @@
-"""Bifurcations against closed forms and many digits; branches and orbits against what is known of them.
+"""Bifurcations against closed forms and many digits; branches, orbits and planes against what is known of them.
 
 Hénon's, Lorenz's, Hodgkin and Huxley's and the logistic map's are rows of `problems.PROBLEMS`.
 """
@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-import dynlab as dl
 import problems
 from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve
+from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.diagnostics.bifurcation.parameters import named, varied_system
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_system
-from problems import Field
+from problems import Field, Rule
 
 EXACT = 1e-10  # of a bifurcation's parameter
 DIFFERENCE = 1e-5
@@ -140,11 +140,9 @@ def test_all_crossings_of_a_network_at_the_origin():
     check_points(ds)
     origin = np.abs(ds["bifurcation_state"].values).max(axis=1) < 1e-9
     inside = (1 / np.abs(eigenvalues) > 0.2) & (1 / np.abs(eigenvalues) < 1.0)
-    kinds = {
-        "Neimark–Sacker": eigenvalues.imag > 0,
-        "pitchfork": (eigenvalues.imag == 0) & (eigenvalues.real > 0),
-        "flip": (eigenvalues.imag == 0) & (eigenvalues.real < 0),
-    }
+    real = eigenvalues.imag == 0
+    positive = real & (eigenvalues.real > 0)
+    kinds = {"Neimark–Sacker": eigenvalues.imag > 0, "pitchfork": positive, "flip": real & ~positive}
     for kind, which in kinds.items():
         here = origin & (ds["bifurcation_kind"].values == kind)
         expected = np.sort(1 / np.abs(eigenvalues[which & inside]))
@@ -156,8 +154,6 @@ TURNED = torch.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=torch.float64)
 CRITICAL_AT_HALF = {  # of (h, p), with a bifurcation of that kind at p = 1/2
     "fold": (1, lambda h, p: h + p - 0.5 - h * h),
     "transcritical": (1, lambda h, p: h + (p - 0.5) * h - h * h),
-    "pitchfork": (1, lambda h, p: h + (p - 0.5) * h - h**3),
-    "flip": (1, lambda h, p: -(p + 0.5) * h + h**3),
     "Neimark–Sacker": (2, lambda h, p: (p + 0.5) * (h @ TURNED.T) * (1 - (h * h).sum(-1, keepdim=True))),
 }
 
@@ -191,17 +187,6 @@ def test_a_kink_is_passed_and_the_border_collision_bracketed(slope):
     np.testing.assert_allclose(h, np.maximum(slope * h + b, 0), atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", [torch.nn.GRU, torch.nn.LSTM])
-def test_branches_of_a_layer_without_biases_meet_at_the_origin_for_certain(kind):
-    """0 stays 0 exactly at every value, and the leading eigenvalue there is ½ + ¼ a w of both, gates being ½."""
-    layer = kind(1, 1, bias=False).double()
-    weights = {torch.nn.GRU: [[0.7], [-0.4], [1.5]], torch.nn.LSTM: [[0.7], [-0.4], [1.5], [0.3]]}[kind]
-    layer.weight_hh_l0.data = torch.tensor(weights, dtype=torch.float64)
-    ds = bifurcation(dl.from_module(layer), parameter="weight_hh*", lowest=0.5, highest=3.0, values=0)
-    kinds = ds["bifurcation_kind"].values.tolist()
-    assert ds["bifurcation_parameter"].values[kinds.index("transcritical")] == pytest.approx(4 / 3, abs=1e-12)
-
-
 def test_orbits_visit_the_stable_branches_and_at_the_flip_have_not_settled():
     """At r = 3 itself an orbit comes near by one over the root of the time: at no time has it settled."""
     ds = bifurcation(create("logistic"), parameter="r", lowest=2.8, highest=3.4, values=13, max_period=2)
@@ -229,3 +214,55 @@ def test_a_flows_limit_cycle_has_its_period_and_floquet_multiplier():
     np.testing.assert_allclose(ds["cycle_multiplier"].values[1:], np.broadcast_to(expected, (2, 4)), rtol=1e-5)
     reach = np.nanmax(ds["visited"].values[1:], axis=(1, 2))
     np.testing.assert_allclose(reach, np.sqrt(ds["parameter"][1:]), rtol=1e-6)
+
+
+EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
+
+
+def test_periods_of_henon():
+    spans = {"parameters": ("a", "b"), "lowest": (-0.2, 0.1), "highest": (0.9, 0.4), "grid": 13}
+    henon = parameter_plane(create("henon"), **spans)
+    a, b = np.meshgrid(henon["x"].values, henon["y"].values)
+    first, second = 3 * (1 - b) ** 2 / 4, (1 - b) ** 2 + (1 + b) ** 2 / 4
+    period = henon["period"].values
+    fixed = (a > -((1 - b) ** 2) / 4 + EDGE) & (a < first - EDGE)
+    assert (period[fixed] == 1).all()
+    doubled = (a > first + EDGE) & (a < second - EDGE)
+    assert (period[doubled] == 2).all()
+    gone = a < -((1 - b) ** 2) / 4 - 1e-9  # beyond the fold there is nothing
+    assert (period[gone] == -1).all()
+    assert np.isnan(henon["leading"].values[gone]).all()
+    assert (henon["stable"].values[fixed] == 1).all()
+    assert (henon["stable"].values[doubled] == 0).all()
+    root = np.sqrt(np.maximum((1 - b) ** 2 + 4 * a, 0))
+    x = np.where(np.abs(a) > 1e-9, (b - 1 + root) / (2 * np.where(a == 0, 1, a)), 1 / (1 - b))
+    moduli = np.abs(-a * x + np.array([1, -1])[:, None, None] * np.sqrt((a * x) ** 2 + b + 0j)).max(axis=0)
+    np.testing.assert_allclose(henon["leading"].values[fixed], moduli[fixed], rtol=1e-9)
+
+
+def test_one_fixed_point_is_followed_over_the_plane():
+    """h ↦ h e^(r (1 − h/K)): the multiplier at h = K is 1 − r, at 0 it is e^r."""
+    unit, ricker = 1e5, Rule(1, lambda s, h: (h * torch.exp(s.r * (1 - h / s.K)),), r=2.0, K=1.0)
+    spans = {"parameters": ("r", "K"), "lowest": (0.5, 0.5 * unit), "highest": (2.5, 10.0 * unit)}
+    ds = parameter_plane(ricker, **spans, grid=11, state=[unit])
+    r, K = np.meshgrid(ds["x"].values, ds["y"].values)
+    np.testing.assert_allclose(ds["fixed_point_state"][..., 0], K, rtol=1e-8)
+    np.testing.assert_allclose(ds["leading"], np.abs(1 - r), atol=1e-7)
+    told = np.abs(r - 2) > 1e-6
+    np.testing.assert_array_equal(ds["stable"].values[told] == 1, (r < 2)[told])
+
+
+def test_a_fixed_point_is_followed_around_a_cusp_and_not_over_its_fold():
+    """h = tanh(w h + b): from the upper one of three, and where there is one alone to that."""
+    unit = Rule(1, lambda s, h: (torch.tanh(s.w * h + s.b),), w=2.0, b=0.0)
+    spans = {"parameters": ("b", "w"), "lowest": (-1.0, 0.5), "highest": (1.0, 3.0), "grid": 15}
+    ds = parameter_plane(unit, **spans, state=[1.0])
+    b, w = np.meshgrid(ds["x"].values, ds["y"].values)
+    h = ds["fixed_point_state"].values[..., 0]
+    known = ds["converged"].values
+    np.testing.assert_allclose(np.tanh(w * h + b)[known], h[known], atol=1e-10)
+    with np.errstate(invalid="ignore"):
+        fold = np.sqrt(w * np.maximum(w - 1, 0)) - np.arccosh(np.sqrt(np.maximum(w, 1)))  # three points at smaller |b|
+    upper = known & (w > 1) & (b > -fold + 0.2)
+    assert upper.sum() > 50
+    assert (h[upper] > 0).all()

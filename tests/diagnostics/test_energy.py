@@ -10,17 +10,8 @@ from dynlab.matrices import planar_matrix
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.systems.planar import planar_system
 
-START = [[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]]
 
-
-def test_a_rotation_conserves_it_and_its_volume():
-    ds = energy(planar_system(planar_matrix("zero")), initial_state=START, steps=200)
-    assert abs(ds.exact_energy - ds.exact_energy[:, :1]).max() < 1e-11
-    assert abs(ds.dissipation).max() < 1e-15
-    assert abs(ds.divergence).max() == 0
-
-
-@pytest.mark.parametrize("gamma", [0.15, 1.0])
+@pytest.mark.parametrize("gamma", [0.0, 0.15])
 def test_diffusion_dissipates_it_at_gamma_f_squared(gamma):
     """Ḣ = −γ |f|² and the divergence −γ Σ (1 − tanh²), at the states of the solution found another way."""
     torch.manual_seed(0)
@@ -46,7 +37,7 @@ ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4, "implicit-midpoint": 2, "exponent
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_drift_has_the_integrators_order(name):
     """On W₊, where the error of no method happens to be perpendicular to the gradient of H."""
-    asked, drifts = {"initial_state": START[1], "integrators": [name]}, []
+    asked, drifts = {"initial_state": [-0.5, -0.5], "integrators": [name]}, []
     for step in (0.025, 0.0125):
         ds = energy(planar_system(planar_matrix("plus")), step_size=step, steps=round(1 / step), **asked)
         drifts.append(float(abs(ds.drift).max()))

@@ -1,4 +1,4 @@
-"""The dimension of states against stationary covariances, components against numpy, and a cube of fixed points."""
+"""The dimension of states, components and manifolds against closed forms; a step beside its linear map."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,11 @@ import torch
 import dynlab as dl
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
-from dynlab.diagnostics.geometry.participation import jackknife
-from dynlab.diagnostics.geometry.unstable_manifold import STEPS, _followed, growing_modes, unstable_manifolds
+from dynlab.diagnostics.geometry.geometry import jackknife
+from dynlab.diagnostics.geometry.tangent_map import tangent_map
+from dynlab.diagnostics.geometry.unstable_manifold import growing_modes, unstable_manifolds
+from dynlab.systems import create, from_function
+from dynlab.systems.textbook import LinearMap
 from problems import Field, Rule, driven_linear
 
 generator = np.random.default_rng
@@ -30,14 +33,6 @@ def test_a_linear_system_has_the_covariance_of_lyapunovs_equation():
     errors = autoregressive["explained_variance_error"].values
     assert (errors < 0.01).all()
     assert (np.abs(autoregressive["explained_variance"].values - shares) < 4 * errors).all()
-
-
-def test_the_directions_of_a_saddle_are_its_eigenvectors():
-    """Right eigenvectors of [[2, 1], [0, ½]] are (1, 0) and (−2/3, 1) up to length."""
-    ds = geometry(driven_linear([[2.0, 1.0], [0.0, 0.5]], np.eye(2)), generator(8).standard_normal((2, 5, 2)), starts=4)
-    found = ds["unstable_direction"].values[0] @ ds["direction"].values
-    np.testing.assert_allclose(np.abs(found[0]), [1, 0], atol=1e-14)
-    assert np.isnan(found[1]).all()
 
 
 def test_a_growing_pair_is_the_ellipse_that_the_map_turns_through():
@@ -76,39 +71,28 @@ def test_three_bits_are_a_cube_each_of_whose_edges_is_left_along_it():
     assert np.bincount(np.array(list(ends)).ravel()).tolist() == [3] * 8
 
 
-@pytest.mark.parametrize("multiplier", [1.6, -1.3])
-def test_a_manifold_is_the_curve_that_is_known(multiplier):
-    """(tanh λu, v/2) seen through (u, v) → (u, v + u²): the unstable manifold is the parabola v = u²."""
+# The unstable manifold of 0 is the parabola v = u²: of (tanh λu, v/2) seen through (u, v) → (u, v + u²), and of a flow
+# with u' = u − u³ and (v − u²)' = −(v − u²). It ends where abs(u) = tanh(abs(λ) abs(u)), of the flow at ±1.
+ROOTS = {r: scipy.optimize.brentq(lambda u, r=r: np.tanh(r * u) - u, 1e-3, 1.0) for r in (1.6, 1.3)}
+PARABOLAS = [
+    (Rule(2, lambda s, u, v: (torch.tanh(1.6 * u), 0.5 * (v - u * u) + torch.tanh(1.6 * u) ** 2)), ROOTS[1.6]),
+    (Rule(2, lambda s, u, v: (torch.tanh(-1.3 * u), 0.5 * (v - u * u) + torch.tanh(1.3 * u) ** 2)), ROOTS[1.3]),
+    (Field(2, lambda s, u, v: (u - u**3, 2 * u * (u - u**3) - (v - u * u))), 1.0),
+]
 
-    def step(system, u, v):
-        image = torch.tanh(multiplier * u)
-        return image, 0.5 * (v - u * u) + image * image
 
-    system = Rule(2, step)
-    found = dl.fixed_points(system, starts=np.zeros((1, 2)))
+@pytest.mark.parametrize("system, root", PARABOLAS)
+def test_an_unstable_manifold_is_the_curve_that_is_known(system, root):
+    found = dl.fixed_points(system, starts=np.array([[0.0, 0.0], [root, root**2], [-root, root**2]]))
     held = held_map(system, found)
-    starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
-    traced = np.concatenate(_followed(held.moved, starts, 10.0, STEPS)[0])
-    np.testing.assert_allclose(traced[..., 1], traced[..., 0] ** 2, atol=1.1e-8)  # it starts 1e-8 below
-    curves = unstable_manifolds(held, found, growing_modes(held, found), 10.0)[0][0]
-    ends = np.abs(curves[:, -1, 0])
-    # up to the roots of abs(u) = tanh(abs(λ) abs(u)), on either side
-    root = scipy.optimize.brentq(lambda r: np.tanh(abs(multiplier) * r) - r, 1e-3, 1.0)
-    np.testing.assert_allclose(ends, root, atol=1e-5)
-    np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
-    lengths = np.linalg.norm(np.diff(curves, axis=1), axis=2)
+    curves, leads_to = unstable_manifolds(held, found, growing_modes(held, found), 10.0)
+    (saddle,) = np.flatnonzero(found["unstable_directions"] == 1)
+    np.testing.assert_allclose(np.abs(curves[saddle, :, -1, 0]), root, atol=1e-5)
+    np.testing.assert_allclose(curves[saddle, ..., 1], curves[saddle, ..., 0] ** 2, atol=2e-3)  # chords of the curve
+    lengths = np.linalg.norm(np.diff(curves[saddle], axis=1), axis=2)
     np.testing.assert_allclose(lengths, lengths.mean(axis=1, keepdims=True) * np.ones(63), rtol=0.05)
-
-
-def test_a_flows_unstable_manifold_is_the_parabola_that_is_known():
-    """u' = u − u³ and (v − u²)' = −(v − u²): v = u² leads from the saddle 0 to (±1, 1)."""
-    flow = Field(2, lambda s, u, v: (u - u**3, 2 * u * (u - u**3) - (v - u * u)))
-    ds = geometry(flow, starts=64, seconds=5.0)
-    assert ds["kind"].values.tolist() == ["stable node", "stable node", "saddle"]
-    curves = ds["unstable_manifold"].values[2] @ ds["direction"].values + ds["origin"].values
-    np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
-    np.testing.assert_allclose(np.sort(curves[:, -1], axis=0), [[-1, 1], [1, 1]], atol=1e-5)
-    assert sorted(ds["leads_to"].values[2].tolist()) == [0, 1]
+    if isinstance(system, Field):
+        assert sorted(leads_to[saddle].tolist()) == sorted(np.flatnonzero(found["stable"] == 1).tolist())
 
 
 def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states():
@@ -124,3 +108,40 @@ def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states(
     for error, values in ((found[0], ratios), (found[1], shares)):
         expected = np.sqrt((samples - 1) / samples * ((values - values.mean(axis=0)) ** 2).sum(axis=0))
         np.testing.assert_allclose(error, expected, atol=1e-12)
+
+
+def test_a_linear_step_is_its_own_linear_map():
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    values = [1.5, 0.9, -0.4, 0.1]
+    ds = tangent_map(LinearMap((rotation @ np.diag(values) @ rotation.T).tolist()), [0.0] * 4)
+    assert float(ds["linear_error"].max()) < 1e-14
+    assert float(ds["valid_radius"]) == 0.5
+    np.testing.assert_allclose(ds["displacement"], ds["linear_displacement"], atol=1e-14)
+    np.testing.assert_allclose(np.abs(ds["direction"].values @ rotation), np.eye(4)[:2], atol=1e-13)
+    # on the plane of its first two eigenvectors the step is diagonal
+    x, y = np.meshgrid(ds["x"], ds["y"])
+    np.testing.assert_allclose(ds["displacement"], np.stack([0.5 * x, -0.1 * y], axis=-1), atol=1e-14)
+    np.testing.assert_allclose(np.abs(ds["mode_direction"][:2]), np.eye(2), atol=1e-13)
+
+
+def test_the_error_is_that_of_the_second_order():
+    """Of h + h²/2, at p in the first coordinate: (h − p)²/2 exactly, so that the error is abs(h − p)²/2 over it."""
+    system = from_function(lambda h, x: h + h.square() / 2, state_size=2)
+    ds = tangent_map(system, [0.3, -0.2], reach=0.2, grid=9)
+    x, y = np.meshgrid(ds["x"], ds["y"])
+    distance = np.hypot(x, y)
+    expected = np.divide(np.hypot(x**2, y**2) / 2, distance, out=np.zeros_like(x), where=distance > 0)
+    np.testing.assert_allclose(ds["linear_error"], expected, atol=1e-14)
+
+
+def test_of_a_flow_it_is_the_velocity_and_its_jacobian():
+    """Lorenz's at the origin: σ (y − x), (ρ − z) x − y and x y − β z, with λ known of its first two units."""
+    flow = create("lorenz")
+    ds = tangent_map(flow, [0.0, 0.0, 0.0], reach=0.1, grid=5)
+    sigma, rho = 10.0, 28.0
+    values = np.linalg.eigvals([[-sigma, sigma], [rho, -1.0]])
+    np.testing.assert_allclose(np.sort(ds["eigenvalue"])[[0, 2]], np.sort(values), rtol=1e-12)
+    places = np.einsum("yxa,as->yxs", np.stack(np.meshgrid(ds["x"], ds["y"]), axis=-1), ds["direction"].values)
+    moved = flow.double().velocity(torch.as_tensor(places), torch.zeros(0)).numpy() @ ds["direction"].values.T
+    np.testing.assert_allclose(ds["displacement"], moved, atol=1e-12)
+    assert ds["displacement"].attrs["units"] == "1/s"

@@ -8,6 +8,7 @@ import torch
 
 import dynlab as dl
 import problems
+from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.matrices import parse_matrix, planar_matrix
 from dynlab.program.differentiation import jacobian
 from dynlab.systems import frozen
@@ -73,38 +74,26 @@ def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
     assert float(bound["measured_high"]) == pytest.approx(eigenvalues.real.max(), abs=1e-12)
 
 
-def test_the_gated_flow_has_no_such_bound():
-    """Its factors are the derivative of σ(p + p_z) tanh(p + p_h) by p along the trajectory, here by differences."""
-    system = problems.made("antisymmetric-gated", input_size=96, state_size=128, step_size=0.1, sigma_w=4.0)
-    inputs, flow = np.random.default_rng(0).normal(size=(1, 300, 96)), system.flow
-    states = dl.simulate(system, inputs).trajectory.values[:, :-1]
-    M, V_z, V_h = (each.detach().numpy() for each in (flow.M, flow.V_z, flow.V_h))
-    p, p_z, p_h = states @ M.T, inputs @ V_z.T, inputs @ V_h.T
-
-    def velocity(shift):
-        return np.tanh(p + p_h + shift) / (1 + np.exp(-(p + p_z + shift)))
-
-    factors = (velocity(1e-5) - velocity(-1e-5)) / 2e-5
-    ds = dl.stability(system, inputs, times=2)
-    assert (factors < 0).mean() == pytest.approx(0.52, abs=0.08)
-    chosen = factors[:, ds["time"].values - 1]
-    np.testing.assert_allclose(ds["negative_factors"], (chosen < 0).mean(axis=-1), atol=1e-12)
-    exact = np.linalg.eigvals(chosen[..., None] * system.flow.M.detach().numpy()).real.max()
-    assert float(ds["eigenvalue"].values.real.max()) == pytest.approx(exact, rel=1e-6)
+def test_the_factors_of_a_gated_flow_are_the_slopes_of_its_velocity_and_keep_their_bound():
+    system = problems.made("antisymmetric-gated", input_size=3, state_size=16, step_size=0.1, sigma_w=4.0)
+    inputs, flow = np.random.default_rng(0).normal(size=(1, 60, 3)), frozen(system).flow
+    states = torch.from_numpy(dl.simulate(system, inputs).trajectory.values[:, -2])
+    p_z, p_h = (torch.from_numpy(inputs[:, -1]) @ V.mT + states @ flow.M.mT for V in (flow.V_z, flow.V_h))
+    ds = dl.stability(system, inputs, times=1)
+    factors = torch.sigmoid(p_z) * ((1 - torch.sigmoid(p_z)) * p_h.tanh() + 1 - p_h.tanh().square())
+    np.testing.assert_allclose(ds["negative_factors"], (factors < 0).double().mean(dim=-1)[:, None], atol=1e-12)
+    exact = torch.linalg.eigvals(factors[..., None] * flow.M).real.max()
+    assert float(ds["eigenvalue"].values.real.max()) == pytest.approx(float(exact), rel=1e-9)
     assert "real_part" not in ds["bound"]
-    factor = ds.sel(bound="factor")
-    assert str(factor["outcome"].values) == "holds"
-    assert float(factor["theory_low"]) == -0.25
+    assert str(ds.sel(bound="factor")["outcome"].values) == "holds"
 
 
-def test_asrnn_keeps_its_bound_and_exceeds_one():
+def test_asrnn_keeps_its_bound():
     system = problems.made("asrnn", input_size=3, state_size=20, a=0.2, b=6.0)
     for name, parameter in system.requires_grad_(False).named_parameters():
         if "U_f" in name:
             parameter.normal_()
-    inputs = np.random.default_rng(0).normal(size=(4, 40, 3))
-    ds = dl.stability(system, inputs)
-    bound = ds.sel(bound="jacobian_norm")
+    bound = dl.stability(system, np.random.default_rng(0).normal(size=(4, 40, 3))).sel(bound="jacobian_norm")
     diagonal = system.saturation().detach().numpy()
     assert float(bound["theory_high"]) == pytest.approx(diagonal.max() / diagonal.min(), rel=1e-14)
     assert str(bound["outcome"].values) == "holds"
@@ -151,3 +140,38 @@ def test_a_fastrnn_is_the_euler_step_of_its_flow():
     norm = np.linalg.norm(system.U.detach().numpy(), 2)
     assert float(ds.sel(bound="jacobian_norm")["theory_high"]) == pytest.approx(beta + alpha * norm, rel=1e-14)
     assert str(ds.sel(bound="jacobian_norm")["outcome"].values) == "holds"
+
+
+NONE = np.zeros(1)
+# Where the region ends on the negative real axis (Hairer and Wanner II, section IV.2).
+REAL_END = {"euler": 2.0, "midpoint": 2.0, "rk4": 2.785293563405282, "implicit-midpoint": np.inf}
+REAL_END["exponential-euler"] = np.inf
+
+
+@pytest.mark.parametrize("name, end", REAL_END.items())
+def test_the_end_on_the_negative_real_axis(name, end):
+    step, flag = METHODS[name].largest_step(np.array([-4.0 + 0j]), NONE)
+    assert step == pytest.approx(end / 4, rel=1e-13)
+    assert flag == ""
+
+
+@pytest.mark.parametrize("name", ["euler", "midpoint", "rk4"])
+@pytest.mark.parametrize("angle", [0.51, 0.7, 1.0] * np.ones(3) * np.pi)
+def test_the_modulus_leaves_one_at_the_largest_step_and_not_before(name, angle):
+    method, value = METHODS[name], 3.0 * np.exp(1j * angle)
+    step, _ = method.largest_step(np.array([value]), NONE)
+    before = np.abs(method.factor(step * value * np.linspace(1e-6, 1 - 1e-6, 2000)))
+    assert (before <= 1).all()
+    assert abs(method.factor(step * value)) == pytest.approx(1, rel=1e-12)
+    assert abs(method.factor(1.001 * step * value)) > 1
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_error_of_a_modulus_holds_what_an_error_of_z_does(name):
+    generator = np.random.default_rng(0)
+    z = generator.uniform(-2, 1, 400) + 1j * generator.uniform(-2, 2, 400)
+    moved = z + 1e-4 * np.exp(2j * np.pi * generator.random(400))
+    value, error = METHODS[name].modulus(z, np.full(400, 1e-4))
+    change = np.abs(np.abs(METHODS[name].factor(moved)) - value)
+    assert (change <= error).all()
+    assert np.median(change / error) > 0.05

@@ -8,7 +8,7 @@ from pictures import labelled
 from small_results import first_call
 
 import dynlab as dl
-from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
+from dynlab.diagnostics.ernn.manifold import random_planar_networks
 from dynlab.plots import style
 from dynlab.plots.ernn_convergence import NEAR, PREDICTED
 from dynlab.systems import create

@@ -10,8 +10,7 @@ from dynlab.systems import frozen
 from dynlab.systems.autonomous import Held
 from dynlab.systems.equations import EquationFlow
 from dynlab.systems.planar import planar_system
-from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
-from dynlab.trajectories.attractors import classify
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, classify
 from dynlab.trajectories.cycles import CHAOS, CURVE, CYCLE, REST, TORUS, cycles
 
 
@@ -107,23 +106,18 @@ def test_ends_in_a_relu_network_are_those_of_a_long_run():
             assert ends.attractors[label].period == (back[0] + 1 if len(back) else 0)
 
 
-def test_orbits_that_grow_evenly_drift_and_others_leave():
+def test_orbits_that_grow_evenly_drift_others_leave_and_a_line_of_fixed_points_is_not_isolated():
     ends = classify(held(planar_system(planar_matrix("identity"))), [[1.0, 2.0], [-1.0, 0.5], [0.0, 0.0]])
     assert sorted(ends.labels.tolist()) == [DRIFTS - 1, DRIFTS, 0]
     np.testing.assert_allclose(np.abs(ends.drifts), 0.1, atol=1e-5)  # at the first look
+    assert [one.isolated for one in classify(held(beside(lambda h: h)), square(1.0, 4)).attractors] == [False]
     assert classify(held(beside(lambda h: 2 * h)), [[1.0, 0.0]]).labels.tolist() == [LEAVES]
-
-
-def test_a_line_of_fixed_points_is_not_isolated():
-    ends = classify(held(beside(lambda h: h)), square(1.0, 4))
-    assert [one.isolated for one in ends.attractors] == [False]
-    assert (ends.labels == 0).all()
 
 
 def test_what_comes_to_rest_slowly_does():
     rate = 0.9995
     system = held(beside(lambda h: rate * h))
-    known = cycles(system, 1.0, np.array([[0.1, 0.1]]), 0.0)
+    known = cycles(system, 1.0, np.array([[0.1, 0.1]]))
     ends = classify(system, [[4.0, 1.0], [-2.0, 3.0]], known=known)
     assert ends.labels.tolist() == [0, 0]
     assert ends.attractors[0].exponents[0] == pytest.approx(np.log(rate), rel=1e-12)
@@ -161,7 +155,7 @@ def test_the_standard_map_on_the_torus_has_two_fixed_points():
     found = ds["fixed_point_state"].values
     np.testing.assert_allclose(found[np.argsort(found[:, 0])], [[0, 0], [np.pi, 0]], atol=1e-9)
     assert sorted(ds["kind"].values.tolist()) == ["saddle", "undecided, near center"]
-    turned = cycles(held(torus), 1.0, np.array([[0.1 + 4 * np.pi, -2 * np.pi], [0.1, 0.0]]), 0.0)
+    turned = cycles(held(torus), 1.0, np.array([[0.1 + 4 * np.pi, -2 * np.pi], [0.1, 0.0]]))
     assert turned[0] is turned[1]
 
 

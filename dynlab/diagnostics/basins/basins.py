@@ -139,47 +139,38 @@ def basins(
     _check(system, grid, steps, extent, largest_state, max_memory)
     held, driven = under_constant_input(system, inputs, at, at_step, dtype, device)
     exact = Held(frozen(system), held.input.double().cpu(), held.t)
-    if states is None and inputs is not None:
-        visited = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
-        states = visited[np.isfinite(visited).all(axis=2)]
+    states = _visited(system, inputs, dtype, device) if states is None and inputs is not None else states
     plane = plane_of_starts(exact, states, extent, box, largest_state or LARGEST_STATE, seed)
     bound = largest_state or max(LARGEST_STATE, BEYOND_WINDOW * plane.reach)
     x, y = (np.linspace(ends[0], ends[1], grid) for ends in plane.window)
     on_plane = plane.states(x, y).reshape(-1, system.state_size)
-    in_box = plane.drawn(min(IN_BOX, max(SEARCHED, len(on_plane) // 10)), seed)
+    in_box = plane.drawn(min(IN_BOX, max(SEARCHED, grid**2 // 10)), seed)
     starts = np.concatenate([on_plane, in_box])
     known = _stable_points(exact, in_box if len(in_box) else on_plane, seed)
     sets = each <= FOLLOWED_WORK if follow is None else follow
     ends = classify(exact, starts, steps=steps, known=known, bound=bound, sets=sets, seed=seed, followed_by=held)
-    attractors, basin, elsewhere = variables.by_share(ends, grid)
-    found = variables.of_grid(basin, ends, attractors, plane)
-    found |= variables.of_attractors(attractors, basin, elsewhere, plane, exact.is_flow)
-    settings = held_settings(system, at, exact) | {
-        "inputs": None if inputs is None or driven is None else list(driven.shape),
-        "states": None if states is None else list(np.shape(states)),
-        "plane_share": plane.share,
-        "extent": float(np.ptp(plane.window, axis=1).max()) / 2,
-        "box": plane.box.tolist(),
-        "grid": grid,
-        "steps": steps,
-        "follow": sets,
-        "largest_state": bound,
-        "max_memory": max_memory,
-        "dtype": dtype,
-        "device": device,
-        "seed": seed,
-    }
-    missed = bool(found["missed_attractors"].values)
+    found = variables.variables(ends, grid, plane, exact.is_flow)
     return schema.result(
         system,
         found,
-        settings=settings | ({"step_size": system.step_size} if isinstance(system, Euler) else {}),
+        settings=held_settings(system, at, exact)
+        | {"inputs": None if inputs is None or driven is None else list(driven.shape), "plane_share": plane.share}
+        | {"states": None if states is None else list(np.shape(states)), "box": plane.box.tolist(), "grid": grid}
+        | {"extent": float(np.ptp(plane.window, axis=1).max()) / 2, "steps": steps, "follow": sets, "seed": seed}
+        | {"largest_state": bound, "max_memory": max_memory, "dtype": dtype, "device": device}
+        | ({"step_size": system.step_size} if isinstance(system, Euler) else {}),
         verdict=lambda ds: verdict(ds, is_flow=exact.is_flow, fewer=each if asked is None and grid < GRID else 0),
         method=METHOD,
         coords=variables.coordinates(x, y, system.state_names),
         reasons=variables.REASONS,
-        flags={"share": "0: attractors that no start on the plane reaches"} if missed else {},
+        flags=variables.unreached(found),
     )
+
+
+def _visited(system: System, inputs: Any, dtype: str, device: str) -> Real:
+    """Return the finite states (k, state) after the first along the inputs."""
+    states: Real = simulate(system, inputs, dtype=dtype, device=device)["trajectory"].values[:, 1:]
+    return states[np.isfinite(states).all(axis=2)]
 
 
 def usual_grid(each: float) -> int:
@@ -207,5 +198,5 @@ def _stable_points(held: Held, starts: Real, seed: int) -> list[Attractor]:
         found = solve(held.displacement, lambda h, rows: displacement_matrices(held, h), torch.as_tensor(starts[some]))
     roots = found.states[found.converged].numpy()
     unlike = np.unique(merged(roots), return_index=True)[1]
-    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[unlike], 0.0)
+    listed = cycles(held, 0.0 if held.is_flow else 1.0, roots[unlike])
     return [one for one in dict.fromkeys(listed) if one is not None and one.stable == 1]

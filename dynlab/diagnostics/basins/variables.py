@@ -1,17 +1,26 @@
-"""The variables of basins: of the grid of starts, and of each attractor."""
+"""The variables of basins: of the grid of starts, their entropy, and those of each attractor.
+
+The basin entropy says how uncertain it is where a start ends.
+
+References
+----------
+Daza, Wagemakers, Georgeot, Guéry-Odelin and Sanjuán, "Basin entropy: a new tool to analyze uncertainty in dynamical
+systems", Scientific Reports 6 (2016). Equations 4 and 7, and the criterion ln 2 for fractal borders.
+"""
 
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.diagnostics.basins.plane import Plane
 from dynlab.numerics.arrays import Index, Real
-from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED, Ends
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED, Ends
 from dynlab.trajectories.cycles import REST, Attractor
 
+BOX = 5  # points on a side, as the authors take
 DRAWN = 512  # states of each attractor that are kept
 REASONS = {
     "residual": "NaN: an orbit that does not repeat is no root",
@@ -26,6 +35,19 @@ REASONS = {
     "box_share": "NaN: the plane is the whole state space",
     "box_share_error": "NaN: the plane is the whole state space",
 }
+
+
+def variables(ends: Ends, grid: int, plane: Plane, is_flow: bool) -> dict[str, xr.Variable]:
+    """Return all variables, with the attractors by their share."""
+    attractors, basin, elsewhere = by_share(ends, grid)
+    of_plane = of_grid(basin, ends, attractors, plane)
+    return of_plane | of_attractors(attractors, basin, elsewhere, plane, is_flow)
+
+
+def unreached(found: dict[str, xr.Variable]) -> dict[str, str]:
+    """Return the flag of shares that are 0 since no start on the plane reaches an attractor, if there are any."""
+    missed = int(found["missed_attractors"].values)
+    return {"share": "0: attractors that no start on the plane reaches"} if missed else {}
 
 
 def by_share(ends: Ends, grid: int) -> tuple[list[Attractor], Index, Index]:
@@ -133,3 +155,43 @@ def coordinates(x: Real, y: Real, states: tuple[str, ...]) -> dict[str, xr.Varia
     names = [f"state {name}" for name in states] if len(states) == len(names) else names
     both = zip((schema.X, schema.Y), (x, y), names, strict=True)
     return {dim: schema.variable((dim,), line, name) for dim, line, name in both}
+
+
+def basin_entropy(
+    basins: NDArray[np.int64], counted: NDArray[np.bool_] | None = None
+) -> tuple[float, float, float, int]:
+    """Return the entropy −Σ p ln p of the basins in boxes of 5 × 5 points.
+
+    Parameters
+    ----------
+    basins : ndarray of int, shape (y, x)
+        Points that do not fill a box at the upper border are left out.
+    counted : ndarray of bool, shape (y, x), optional
+        Points that belong to a basin: one on a border, or undecided, belongs to none, and would make a smooth border
+        between two basins look like one of three.
+
+    Returns
+    -------
+    mean, border, error : float
+        In nats: the mean over all boxes, that over the boxes on a border, and its standard error. NaN without boxes.
+    boxes : int
+        Number of boxes on a border.
+    """
+    boxes = _boxes(basins)
+    if not len(boxes):
+        return np.nan, np.nan, np.nan, 0
+    belongs = np.ones_like(boxes, dtype=bool) if counted is None else _boxes(counted)
+    whole = np.maximum(belongs.sum(axis=1), 1)
+    shares = np.stack([((boxes == name) & belongs).sum(axis=1) / whole for name in np.unique(boxes)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropies = -np.where(shares > 0, shares * np.log(shares), 0.0).sum(axis=0)
+    border = entropies[(shares > 0).sum(axis=0) > 1]
+    if not len(border):
+        return float(entropies.mean()), np.nan, np.nan, 0
+    error = float(border.std() / np.sqrt(len(border)))
+    return float(entropies.mean()), float(border.mean()), error, len(border)
+
+
+def _boxes(grid: NDArray[Any]) -> NDArray[Any]:
+    rows, columns = (size // BOX for size in grid.shape)
+    return grid[: rows * BOX, : columns * BOX].reshape(rows, BOX, columns, BOX).swapaxes(1, 2).reshape(-1, BOX**2)

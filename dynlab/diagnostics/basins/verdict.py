@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.verdict import under_input
-from dynlab.trajectories.assignment import DRIFTS, LEAVES, UNDECIDED
+from dynlab.trajectories.attractors import DRIFTS, LEAVES, UNDECIDED
 from dynlab.words import agree, article, counted, joined, number, of_map, share, with_error
 
 SURE = 3.0  # standard errors

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynlab.diagnostics.bifurcation import extended, locating, normal_form
+from dynlab.diagnostics.bifurcation import extended, locating
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector
-from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, PAIR
+from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, DEGENERATE, FLIP, PAIR, PITCHFORK, meeting
 from dynlab.diagnostics.bifurcation.locating import Bifurcation, Solution, solution
-from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, PITCHFORK, meeting
 from dynlab.numerics import continuation
 from dynlab.numerics.continuation import Point
 
@@ -170,7 +169,7 @@ class Diagram:
             kind = NEIMARK_SACKER if curve.is_map else HOPF
         elif refined is not None and kind == FLIP and 2 * period <= self.max_period:
             self.waiting.append((number, np.append(refined.null.real, 0.0), 2 * period))
-        cubic = normal_form.coefficient(curve, refined) if refined is not None and kind in CUBIC else None
+        cubic = extended.coefficient(curve, refined) if refined is not None and kind in CUBIC else None
         noted = found._replace(kind=kind, refined=refined, period=period, branch=branch, coefficient=cubic)
         self.bifurcations.append(noted)
         return number

@@ -185,5 +185,5 @@ def complex_parts(function: Callable[..., Vector], size: int, *vectors: NDArray[
 
 def derivative_along(function: Callable[[Tensor], Tensor], along: Tensor, at: Tensor) -> Tensor:
     """Return the derivative of a function in one direction, as the transpose of the linear u ↦ uᵀ ∂function."""
-    value, pulled = torch.func.vjp(function, at)
+    value, pulled = torch.func.vjp(function, at)[:2]
     return torch.func.vjp(lambda u: pulled(u)[0], torch.zeros_like(value))[1](along)[0]

@@ -6,8 +6,7 @@ import numpy as np
 
 from dynlab.diagnostics.bifurcation import extended
 from dynlab.diagnostics.bifurcation.equation import SolutionCurve, Vector, Vectors
-from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, FLIP, FOLD, PAIR, Refined
-from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, Coefficient
+from dynlab.diagnostics.bifurcation.extended import BRANCH_POINT, DEGENERATE, FLIP, FOLD, PAIR, Coefficient, Refined
 from dynlab.numerics import continuation
 from dynlab.numerics.continuation import Point
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map

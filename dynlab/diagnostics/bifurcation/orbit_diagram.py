@@ -12,8 +12,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import blocks
 from dynlab.progress import through
 from dynlab.systems.autonomous import Held
-from dynlab.trajectories.assignment import LEAVES, Ends
-from dynlab.trajectories.attractors import classify
+from dynlab.trajectories.attractors import LEAVES, Ends, classify
 from dynlab.trajectories.cycles import CYCLE, REST, cycles
 from dynlab.trajectories.following import orbit
 
@@ -66,7 +65,7 @@ def visited(diagram: Diagram, values: Real, bound: float, seed: int) -> Visited:
         near = [one for branch in diagram.branches for one in _beside(diagram, branch, p)] or [(np.zeros(n), OFF)]
         begin, off = (np.array([near[each % len(near)][part] for each in range(ORBITS)]) for part in (0, 1))
         begin = begin + off[:, None] * curve.scale / np.sqrt(n) * generator.standard_normal((ORBITS, n))
-        points = cycles(held, curve.critical, begin, 0.0)
+        points = cycles(held, curve.critical, begin)
         known = [one for one in points if one is not None and one.stable == 1]
         ends = classify(held, begin, steps=steps, known=known, bound=bound, seed=seed, compile=True)
         for each, label in enumerate(ends.labels.tolist()):

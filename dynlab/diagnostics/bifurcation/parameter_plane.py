@@ -34,6 +34,7 @@ METHOD = (
     f"{plane_of_points.STAYS_AWAY:g} ‖h‖ away before, has the period m. One that stays away has none; all else is "
     "undecided."
 )
+REAL_PART = "largest Re λ of the equilibrium"
 LOST = "NaN where no fixed point was followed to"
 REASONS = {
     "fixed_point_state": LOST,
@@ -106,13 +107,8 @@ def parameter_plane(
     >>> ds["period"].values[-1].tolist()
     [1, 1, 2, 2, 4]
     """
-    _check(parameters, lowest, highest, grid, max_memory, system.state_size)
-    check_at_least(2, grid=grid)
-    check_at_least(1, max_period=max_period)
-    check_positive(largest_state=largest_state)
     start = np.zeros(system.state_size) if state is None else np.asarray(state, dtype=float)
-    if start.shape != (system.state_size,) or not np.isfinite(start).all():
-        raise UserError(f"state= must be {system.state_size} finite numbers, got shape {start.shape}.")
+    _check(parameters, lowest, highest, grid, max_period, largest_state, max_memory, start, system.state_size)
     varied = varied_system(system, inputs, tuple(parameters), at, at_step, lowest, highest)
     x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
     is_map, over = isinstance(system, Map), (schema.Y, schema.X)
@@ -121,38 +117,28 @@ def parameter_plane(
         states, reached, first = plane.fixed_point(start)
         residual, leading, stable, unstable = plane.judged(states)
         begin = _beside(np.where(reached[:, None], states, start), seed)
-        period = plane.periods(begin, max_period, largest_state) if is_map else np.zeros(grid**2, dtype=np.int64)
-    words = "largest |μ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
+        period = plane.periods(begin, max_period, largest_state) if is_map else None
+    words, unit = ("largest |μ| of the fixed point", schema.ONE) if is_map else (REAL_PART, schema.PER_SECOND)
     rows: dict[str, tuple[Any, ...]] = {
-        "leading": (over, leading, words, schema.ONE if is_map else schema.PER_SECOND),
-        "stable": (over, stable, "1 stable, 0 unstable, −1 undecided"),
-        "unstable_directions": (over, unstable, "directions that grow"),
-        "residual": (over, residual, "residual ‖G‖₂"),
-        "converged": (over, reached, "converged"),
-        "period": (over, period, "period of what the orbit settles to", schema.STEP),
+        "leading": (leading, words, unit),
+        "stable": (stable, "1 stable, 0 unstable, −1 undecided"),
+        "unstable_directions": (unstable, "directions that grow"),
+        "residual": (residual, "residual ‖G‖₂"),
+        "converged": (reached, "converged"),
     }
-    rows = {name: (dims, values.reshape(grid, grid), *told) for name, (dims, values, *told) in rows.items()}
+    rows |= {"period": (period, "period of what the orbit settles to", schema.STEP)} if is_map else {}
+    rows = {name: (over, values.reshape(grid, grid), *told) for name, (values, *told) in rows.items()}
     rows["fixed_point_state"] = ((*over, schema.STATE), states.reshape(grid, grid, -1), "state h*")
-    is_held = system.network_input_size and not any(name.startswith("input") for name in parameters)
-
-    def said(ds: xr.Dataset) -> str:
-        where = zip(parameters, (x[first % grid], y[first // grid]), strict=True)
-        sentences = _verdict(ds, place(states[first]), joined([f"{name} = {number(each)}" for name, each in where]))
-        return under_input(sentences, at) if is_held else sentences
-
     return schema.result(
         system,
-        {name: row for name, row in rows.items() if is_map or name != "period"},
+        rows,
         settings=held_settings(system, at, varied.original)
         | {"parameters": list(parameters), "lowest": [*map(float, lowest)], "highest": [*map(float, highest)]}
         | {"state": start.tolist(), "grid": grid, "max_period": max_period, "largest_state": largest_state}
         | {"max_memory": max_memory, "seed": seed, "dtype": "float64", "device": "cpu"},
-        verdict=said,
+        verdict=lambda ds: _verdict(ds, first, at if system.network_input_size else None),
         method=METHOD,
-        coords={
-            schema.X: schema.variable((schema.X,), x, described(parameters[0])),
-            schema.Y: schema.variable((schema.Y,), y, described(parameters[1])),
-        },
+        coords=_axes(parameters, x, y),
         reasons=REASONS,
     )
 
@@ -162,9 +148,17 @@ def _check(
     lowest: Sequence[float],
     highest: Sequence[float],
     grid: int,
+    max_period: int,
+    largest_state: float,
     max_memory: float,
+    start: Real,
     n: int,
 ) -> None:
+    if start.shape != (n,) or not np.isfinite(start).all():
+        raise UserError(f"state= must be {n} finite numbers, got shape {start.shape}.")
+    check_positive(largest_state=largest_state)
+    check_at_least(2, grid=grid)
+    check_at_least(1, max_period=max_period)
     if len(parameters) != 2 or len(set(parameters)) != 2 or len(lowest) != 2 or len(highest) != 2:
         raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
     for name, low, high in zip(parameters, lowest, highest, strict=True):
@@ -177,6 +171,11 @@ def _check(
         )
 
 
+def _axes(parameters: Sequence[str], *lines: Real) -> dict[str, xr.Variable]:
+    each = zip((schema.X, schema.Y), lines, parameters, strict=True)
+    return {axis: schema.variable((axis,), line, described(name)) for axis, line, name in each}
+
+
 def _beside(states: Real, seed: int) -> Real:
     """Return where orbits start beside states (place, n)."""
     direction = np.random.default_rng(seed).standard_normal(states.shape[1])
@@ -185,9 +184,12 @@ def _beside(states: Real, seed: int) -> Real:
     return np.asarray(states + OFF * size * direction / np.linalg.norm(direction))
 
 
-def _verdict(ds: xr.Dataset, state: str, where: str) -> str:
-    """Return the sentences on a fixed point that is followed from a state at values of the parameters."""
+def _verdict(ds: xr.Dataset, first: int, at: Any) -> str:
+    """Return the sentences on a fixed point that is followed from the place `first`; the input is held `at`, if any."""
     noun, names = "fixed point" if "period" in ds else "equilibrium", schema.settings(ds)["parameters"]
+    y, x = np.unravel_index(first, ds["leading"].shape)
+    where = joined([f"{names[0]} = {number(float(ds[schema.X][x]))}", f"{names[1]} = {number(float(ds[schema.Y][y]))}"])
+    state = place(ds["fixed_point_state"].values[y, x])
     stable, converged, plane = ds["stable"].values, ds["converged"].values, f"the plane of {joined(names)}"
     rest = {"undecided": converged & (stable < 0), "not followed to": ~converged}
     told = joined([f"{what} on {share(some.mean())}" for what, some in rest.items() if some.any()])
@@ -195,8 +197,11 @@ def _verdict(ds: xr.Dataset, state: str, where: str) -> str:
     text = f"{text}{f' ({told})' if told else ''}."
     if not converged.any():
         text = f"Newton's method reached no {noun} on {plane}."
-    if "period" not in ds:
-        return text
+    text += _periods(ds) if "period" in ds else ""
+    return text if at is None or any(name.startswith("input") for name in names) else under_input(text, at)
+
+
+def _periods(ds: xr.Dataset) -> str:
     period = ds["period"].values
     longer = joined([str(one) for one in np.unique(period[period > 1])])
     bound = number(schema.settings(ds)["largest_state"])
@@ -208,4 +213,4 @@ def _verdict(ds: xr.Dataset, state: str, where: str) -> str:
         f"outside |h_i| ≤ {bound}, or at no number,": period == plane_of_points.CUT,
     }
     parts = [f"{what} on {share(some.mean())}" for what, some in ends.items() if some.any()]
-    return f"{text} Orbits beside it end {joined(parts)}."
+    return f" Orbits beside it end {joined(parts)}."

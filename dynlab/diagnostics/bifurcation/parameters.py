@@ -86,7 +86,10 @@ def named(system: System, name: str) -> Parameter:
     found = {full: value for full, value in every.items() if f".{_shown(full)}".endswith(f".{path}")}
     found = {"": torch.empty(system.input_size)} if path == INPUT else found
     if not found:
-        raise unknown("parameter", name, _all_names(system))
+        numbers = dict.fromkeys(place.rpartition(".")[2] for place, _ in _numbers(system))
+        weights = [_shown(full) + "*" for full, _ in _tensors(system)]
+        inputs = [f"{INPUT}[0]", f"{INPUT}*"] if system.input_size else []
+        raise unknown("parameter", name, [*numbers, *weights, *inputs])
     shape = next(iter(found.values())).shape
     if len(found) > 1 and (len(shape) or len({float(value) for value in found.values()}) > 1):
         places = ", ".join(map(_shown, found))
@@ -268,11 +271,3 @@ def _tensors(system: System) -> Iterator[tuple[str, Tensor]]:
     for full, value in [*system.named_parameters(), *system.named_buffers()]:
         if value.is_floating_point() and value.numel():
             yield full, value
-
-
-def _all_names(system: System) -> list[str]:
-    numbers = dict.fromkeys(place.rpartition(".")[2] for place, _ in _numbers(system))
-    weights = [f"{_shown(full)}[{','.join('0' * value.ndim)}]" for full, value in _tensors(system) if value.ndim]
-    factors = [f"{_shown(full)}*" for full, _ in _tensors(system)]
-    inputs = [f"{INPUT}[0]", f"{INPUT}*"] if system.input_size else []
-    return [*numbers, *weights, *factors, *inputs]

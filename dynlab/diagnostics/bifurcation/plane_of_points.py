@@ -23,7 +23,6 @@ RETURNS = 1e-7  # times the size: an orbit that comes back so near repeats
 STAYS_AWAY = 1e-3  # likewise: one that comes so near, and no nearer, after fewer steps may be on its way to a cycle
 APERIODIC, CUT, UNDECIDED = 0, -1, -2  # in place of a period
 COPIES = 8  # of a Jacobian and a state that a step holds at once
-NEIGHBOURS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 class Plane:
@@ -49,16 +48,14 @@ class Plane:
         away = np.linalg.norm(states[:, : self.n] - start, axis=1)
         first = int(np.where(reached, away, np.inf).argmin())
         reached &= every == first
-        row, column = np.divmod(every, self.side)
+        grid = every.reshape(self.side, self.side)
+        down, right = (grid[1:], grid[:-1]), (grid[:, 1:], grid[:, :-1])
         for _ in through(range(2 * self.side)):
             before = reached.sum()
-            for down, right in NEIGHBOURS:
-                beside = np.stack([row - down, column - right])
-                inside = ((beside >= 0) & (beside < self.side)).all(axis=0)
-                known = np.clip(every - self.side * down - right, 0, len(every) - 1)
-                some = np.flatnonzero(~reached & inside & reached[known])
-                if len(some):
-                    states[some], reached[some] = self._followed(states[known[some]], some)
+            for new, known in (right, right[::-1], down, down[::-1]):
+                some = ~reached[new] & reached[known]
+                if some.any():
+                    states[new[some]], reached[new[some]] = self._followed(states[known[some]], new[some])
             if reached.sum() == before:
                 break
         return np.where(reached[:, None], states[:, : self.n], np.nan), reached, first

@@ -3,10 +3,8 @@
 import numpy as np
 
 from dynlab.diagnostics.bifurcation.branches import HOPF, NEIMARK_SACKER, Diagram
-from dynlab.diagnostics.bifurcation.extended import FLIP, FOLD
+from dynlab.diagnostics.bifurcation.extended import DEGENERATE, FLIP, FOLD, PITCHFORK, TRANSCRITICAL, UNDECIDED
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION, Bifurcation, Solution
-from dynlab.diagnostics.bifurcation.normal_form import DEGENERATE, PITCHFORK, TRANSCRITICAL, UNDECIDED
-from dynlab.diagnostics.bifurcation.orbit_diagram import LEFT as ORBIT_LEFT
 from dynlab.diagnostics.bifurcation.orbit_diagram import UNSETTLED, Visited
 from dynlab.numerics.continuation import LEFT, LOST
 from dynlab.words import article, at_most, capital, counted, joined, number, plural_of, to_error, with_error
@@ -56,20 +54,15 @@ def _limits(
     diagram: Diagram, name: str, noun: str, bound: float, beyond_bound: int, orbits: Visited | None
 ) -> list[str]:
     """Return what limits the answer, the most important first."""
-    cut, lost = [end for branch in diagram.branches for end in branch.ends].count(LEFT), _lost(diagram)
-    middles = [branch.solutions[len(branch.solutions) // 2] for branch in diagram.branches]
-    kinked = sum(bool(np.isinf(one.errors).any()) for one in middles)
-    settled = np.ones((1, 1)) if orbits is None else orbits.settled
-    gone, moving = int((settled == ORBIT_LEFT).all(axis=1).sum()), int((settled == UNSETTLED).any(axis=1).sum())
+    lost, cut = _lost(diagram), [end for branch in diagram.branches for end in branch.ends].count(LEFT)
+    moving = 0 if orbits is None else int((orbits.settled == UNSETTLED).any(axis=1).sum())
     table = {
         f"{counted(beyond_bound, noun)} beyond |h_i| = {bound:g} not followed (--largest-state, largest_state=)": (
             beyond_bound
         ),
         f"branches end without a way on at {name} = {joined(lost[:MOST_VALUES])}": lost,
         f"only the first {len(diagram.branches)} branches were followed": diagram.cut_short,
-        f"{counted(kinked, 'branch')} at a kink, where no one Jacobian decides stability": kinked,
         f"{counted(cut, 'end')} of branches cut where some |h_i| exceeds {bound:g}": cut,
-        f"every orbit left |h_i| ≤ {bound:g} at {counted(gone, 'value')} of {name}": gone,
         f"an orbit had not settled at {counted(moving, 'value')} of {name}": moving,
     }
     return [text for text, holds in table.items() if holds]

@@ -237,10 +237,15 @@ def verdict(ds: xr.Dataset) -> str:
 
 
 def _rates(ds: xr.Dataset, nearing: NDArray[np.bool_]) -> str:
-    """The measured and the predicted factor per iteration, medians over the steps that come nearer."""
+    """The measured and the predicted factor per iteration, medians over the steps where they are known."""
+    settled = nearing & (ds["settled"].values == 1)
     if not nearing.any():
         return ""
-    known = ds["rate"].values[nearing & (ds["settled"].values == 1)]
-    measured = number(np.median(known)) if known.size else "a factor that has not settled"
-    predicted, steps = number(np.median(ds["predicted_rate"].values[nearing])), counted(int(nearing.sum()), "step")
-    return f"One iteration multiplies the distance by {measured}, where {predicted} is predicted (median of {steps})."
+    if not settled.any():
+        predicted = np.median(ds["predicted_rate"].values[nearing])
+        return f"The predicted rate is {number(predicted)} per iteration (median); the measured one has not settled."
+    measured, predicted = (np.median(ds[name].values[settled]) for name in ("rate", "predicted_rate"))
+    return (
+        f"One iteration multiplies the distance by {number(measured)}, where {number(predicted)} is predicted "
+        f"(medians of {counted(int(settled.sum()), 'step')})."
+    )

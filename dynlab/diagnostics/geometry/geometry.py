@@ -1,4 +1,10 @@
-"""The dimension of the set where a system's states lie, its principal components, and the fixed points among them."""
+"""The dimension of the set where a system's states lie, its principal components, and the fixed points among them.
+
+References
+----------
+Gao and Ganguli, Current Opinion in Neurobiology 32 (2015), on the participation ratio; Efron and Stein, Annals of
+Statistics 9 (1981), on the jackknife.
+"""
 
 from typing import Any, cast
 
@@ -11,7 +17,6 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
 from dynlab.diagnostics.fixed_points.fixed_points import fixed_points
-from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
 from dynlab.diagnostics.geometry.unstable_manifold import (
     growing_directions,
     growing_modes,
@@ -32,6 +37,7 @@ from dynlab.trajectories.simulation import prepare_flow
 from dynlab.words import counted as count_of
 from dynlab.words import number, over
 
+GROUPS = 64  # of sequences, of which the jackknife leaves out one at a time: an eigendecomposition each
 FEW = "NaN: the error is taken between sequences, and fewer than two stay within the bound"
 COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
@@ -199,8 +205,8 @@ def _followed(
     count = STEPS if seconds is None else int(np.ceil(seconds / dt))
     dt = dt if seconds is None else seconds / count
     states = torch.cat([begin[None], orbit(held, begin, count, dt=dt)[0]])
-    settings = {"seconds": dt * count, "initial_state": begin.tolist()} | where
-    return states.transpose(0, 1).numpy().copy(), dt * np.arange(count + 1), settings
+    times, began = np.linspace(0.0, dt * count, count + 1), begin.tolist()
+    return states.transpose(0, 1).numpy().copy(), times, {"seconds": dt * count, "initial_state": began} | where
 
 
 def _of_states(found: Components, counted: Real, axes: Real, trajectory: Real) -> dict[str, tuple[Any, ...]]:
@@ -240,3 +246,35 @@ def _of_points(
         "unstable_manifold": (curve, (curves - origin) @ axes.T, "unstable manifold along component"),
         "leads_to": (both, leads_to, "number of the fixed point it leads to, −1 to none that is known"),
     }
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+def participation_ratio(variances: Real) -> Real:
+    """Return (Σv)²/Σv² of a covariance's eigenvalues v (..., component): how many share the variance; NaN without."""
+    shares = variances / variances.sum(axis=-1, keepdims=True)
+    return np.asarray(1 / (shares**2).sum(axis=-1))
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+def jackknife(states: Real) -> tuple[Real, Real]:
+    """Return the standard errors of the participation ratio and of the components' shares of the variance (component,).
+
+    They are √((G − 1)/G Σ_g (θ_g − θ̄)²), where θ_g is computed without the g-th of G groups of sequences. Sequences of
+    `states` (sample, time, state) are independent of each other; the states of one are not. NaN for a single sequence.
+    """
+    samples, _, n = states.shape
+    if samples < 2:
+        return np.array(np.nan), np.full(n, np.nan)
+    centred = states - states.mean(axis=(0, 1))
+    parts = [group.reshape(-1, n) for group in np.array_split(centred, min(samples, GROUPS))]
+    sums, products, variances = [part.sum(axis=0) for part in parts], [part.T @ part for part in parts], []
+    total, whole = np.sum(sums, axis=0), np.sum(products, axis=0)
+    for part, one, product in zip(parts, sums, products, strict=True):
+        left = centred[..., 0].size - len(part)
+        mean = (total - one) / left
+        covariance = (whole - product) / left - np.outer(mean, mean)
+        variances.append(np.linalg.eigvalsh(covariance)[::-1].clip(min=0.0))
+    found = np.array(variances)
+    each = participation_ratio(found), found / found.sum(axis=1, keepdims=True)
+    ratio, shares = (np.sqrt((len(parts) - 1) * np.var(values, axis=0)) for values in each)
+    return ratio, shares

@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError
-from dynlab.numerics.arrays import Real
+from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
@@ -89,12 +89,8 @@ def tangent_map(
     if n < 2 or p.shape != (n,) or not np.isfinite(p).all():
         raise UserError(f"A plane of {system.name} needs a point of {n} finite numbers, 2 at least; got {p.tolist()}.")
     held, _ = under_constant_input(system, None, at, at_step)
-    J, wrong = (each.numpy() for each in jacobian_and_error(held.system, *held.given(torch.as_tensor(p))))
-    if not np.isfinite(J).all():
-        raise UserError(f"The derivative at {place(p)} is no number: take another state.")
-    values, errors, _ = eigenvalues(J, np.nan_to_num(wrong, posinf=0.0), blocks=system.blocks)
-    kink = not np.isfinite(wrong).all()
-    errors = np.full_like(errors, np.inf) if kink else errors
+    J, values, errors = _linearised(held, p)
+    kink = bool(np.isinf(errors).all())
     axes, modes = _plane(held, J, errors)
     line, slope = np.linspace(-reach, reach, grid), J if held.is_flow else J - np.eye(n)
     moved, linear, error = _compared(held, p, slope, line[None, :, None] * axes[0] + line[:, None, None] * axes[1])
@@ -148,6 +144,15 @@ def tangent_map_among(system: System, found: xr.Dataset, number: int) -> xr.Data
     held = schema.settings(found)
     reach = float(distances.min() / 2) if len(distances) else REACH
     return tangent_map(system, states[number], at=held["input"], at_step=held["at_step"], reach=reach)
+
+
+def _linearised(held: Held, p: Real) -> tuple[Real, Complex, Real]:
+    """Return the Jacobian at p, its eigenvalues and their errors, inf at a kink."""
+    J, wrong = (each.numpy() for each in jacobian_and_error(held.system, *held.given(torch.as_tensor(p))))
+    if not np.isfinite(J).all():
+        raise UserError(f"The derivative at {place(p)} is no number: take another state.")
+    values, errors, _ = eigenvalues(J, np.nan_to_num(wrong, posinf=0.0), blocks=held.system.blocks)
+    return J, values, errors if np.isfinite(wrong).all() else np.full_like(errors, np.inf)
 
 
 def _compared(held: Held, p: Real, slope: Real, offset: Real) -> tuple[Real, Real, Real]:

@@ -23,7 +23,7 @@ from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
 from dynlab.systems.checked import checked
-from dynlab.words import at_least, at_most, interval, number
+from dynlab.words import at_least, at_most, counted, interval, number
 
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
 LARGEST_PROVED = 256
@@ -229,15 +229,14 @@ def _verdict(ds: xr.Dataset) -> str:
     if not statuses.size:
         return "No isolated fixed point was found, so there is no Lyapunov function."
     proved = bool((statuses == PROVED).any())
-    which, several = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), len(statuses) > 1
+    which, points = np.flatnonzero(statuses == (PROVED if proved else SAMPLED)), counted(len(statuses), "fixed point")
     if not which.size:
-        whose = f"None of {len(statuses)} fixed points has a" if several else "The fixed point has no"
-        return f"{whose} Lyapunov function: {'; '.join(sorted(set(statuses)))}."
+        return f"There is no Lyapunov function at {points}: {'; '.join(sorted(set(statuses)))}."
     name = "radius" if proved else "sampled_radius"
     smallest = ds[name].values[which] / np.linalg.norm(ds["weights"].values[which], 2, axis=(1, 2))
     widest = ds.isel({schema.FIXED_POINT: int(which[np.argmax(smallest)])})
     axes = float(widest[name]) / np.linalg.svd(widest["weights"].values, compute_uv=False)
-    where = f"around {which.size} of {len(statuses)} fixed points" if several else "around the fixed point"
+    where = f"around {which.size} of {points}"
     if not proved:
         reach = f"out to semi-axes of {interval(axes)}" if axes.any() else "on no level"
         return f"In samples {V} decreases {where}, {reach} at the widest. Nothing is proved."

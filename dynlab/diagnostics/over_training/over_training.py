@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.checkpoints.of_run import read_run
@@ -122,7 +123,11 @@ FOLLOWED: dict[str, Callable[..., Any]] = {"median": np.nanmedian, "largest": np
 
 def verdict(ds: xr.Dataset, panels: Sequence[Drawing], steps: Sequence[int]) -> str:
     """Say from where to where the counts and the first curves go."""
-    parts = [_count(ds, name) for name in COUNTED if name in ds.dims]
+    parts = []
+    for name in COUNTED:
+        if name in ds.dims:
+            counts = ds[PRESENT].values.sum(axis=1) if PRESENT in ds else [ds.sizes[name]]
+            parts.append(f"the number of {plural_of(name.replace('_', ' '))} found {_from_to(counts)}")
     for panel in panels:
         for curve in panel.curves:
             array = chosen(ds, curve)
@@ -132,32 +137,21 @@ def verdict(ds: xr.Dataset, panels: Sequence[Drawing], steps: Sequence[int]) -> 
     return f"Over {len(steps)} checkpoints, steps {steps[0]:,} to {steps[-1]:,}, {said}."
 
 
-def _count(ds: xr.Dataset, name: str) -> str:
-    """From where to where the number of fixed points, attractors or bifurcations goes."""
-    counts = ds[PRESENT].values.sum(axis=1) if PRESENT in ds else np.full(2, ds.sizes[name])
-    found = f"the number of {plural_of(name.replace('_', ' '))} found"
-    return f"{found} {_from_to([int(count) for count in counts])}"
-
-
 def _course(array: xr.DataArray, curve: Course, only_positive: bool, steps: Sequence[int]) -> str:
     """From where to where the median, largest or smallest value of a curve goes."""
     values = (abs(array) if array.dtype.kind == "c" or curve.modulus else array).values.reshape(len(array), -1)
     if only_positive and curve.said != "median":  # a time constant is negative where a mode grows
         values = np.where(values > 0, values, np.nan)
     name = name_of(array, curve) + (f" ({curve.said})" if values.shape[1] > 1 else "")
-    followed = [FOLLOWED[curve.said](row) if np.isfinite(row).any() else np.nan for row in values]
-    rows = [(float(value), step) for value, step in zip(followed, steps, strict=True) if np.isfinite(value)]
-    if not rows:
-        return f"{name} is finite at no step"
-    known, at = zip(*rows, strict=True)
-    left = f", finite at {len(rows)} of {len(steps)}" if len(rows) < len(steps) else ""
-    return f"{name} {_from_to(known, at)}{left}"
+    each = np.array([FOLLOWED[curve.said](row) if np.isfinite(row).any() else np.nan for row in values])
+    known = np.isfinite(each)
+    return f"{name} {_from_to(each[known], np.array(steps)[known])}" if known.any() else f"{name} is finite at no step"
 
 
-def _from_to(values: Sequence[float], steps: Sequence[int] = ()) -> str:
+def _from_to(values: Sequence[float], steps: Sequence[int] | NDArray[np.int64] = ()) -> str:
     """The two ends, and the range where that reaches beyond them."""
     first, last, low, high = (number(float(each)) for each in (values[0], values[-1], min(values), max(values)))
-    at = [f" at step {steps[0]:,}", f" at step {steps[-1]:,}"] if steps else ["", ""]
+    at = [f" at step {steps[0]:,}", f" at step {steps[-1]:,}"] if len(steps) else ["", ""]
     if low == high:
         return f"stays at {low}"
     between = f", between {low} and {high}" if {low, high} - {first, last} else ""

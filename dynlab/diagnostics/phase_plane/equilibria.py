@@ -25,6 +25,7 @@ from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.exact_kinds import Matrix, exact_eigenvalues, exact_kind
 from dynlab.numerics.kinds import CENTER, LINE, PLANE, Kind, kind_of_map
 from dynlab.systems import System
+from dynlab.systems.activations import log_cosh
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import held_matrices
 
@@ -109,6 +110,14 @@ class Origin:
         if self.is_linear or rests or circles or not any(word in kind.name for word in BORDER):
             return kind
         return Kind(f"linear {kind.name}, undecided", 0 if kind.unstable else -1, kind.unstable, 2 - kind.unstable)
+
+
+def conserved(origin: Origin, points: Real) -> dict[str, tuple[Any, ...]]:
+    """Return H on the grid `points` (y, x, 2), if it is conserved."""
+    if origin.weights is None:
+        return {}
+    potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
+    return {"conserved": ((schema.Y, schema.X), potential, "conserved H = Σ c_i log cosh (W h)_i")}
 
 
 class Equilibrium(NamedTuple):

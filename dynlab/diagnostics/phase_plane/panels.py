@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import orbit_ends, phase_plane
+from dynlab.diagnostics.phase_plane import orbits, phase_plane
 from dynlab.matrices import SEEDED, planar_matrix
 from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, STEPS, Panel, planar_system
 from dynlab.words import number
@@ -119,7 +119,7 @@ def _verdict(portraits: Sequence[xr.Dataset], step_size: float) -> str:
     """Return the equations of the panels, and what the last two show: the paper's point and what it leaves out."""
     center, diffusion = portraits[-2], portraits[-1]
     ends = set(diffusion["outcome"].values.tolist())
-    curve = ", and the orbits end on an invariant closed curve" if ends == {orbit_ends.CLOSED_CURVE} else ""
+    curve = ", and the orbits end on an invariant closed curve" if ends == {orbits.CLOSED_CURVE} else ""
     of = EQUATIONS.format(number(step_size))
     return f"{of} Without diffusion (g) {_first(center)}. With it (h) {_first(diffusion)}{curve}."
 

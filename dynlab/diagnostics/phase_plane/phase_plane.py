@@ -14,6 +14,7 @@ from dynlab.diagnostics.fixed_points.verdict import map_of_flow
 from dynlab.diagnostics.phase_plane.equilibria import (
     Equilibrium,
     Origin,
+    conserved,
     equilibria,
     equilibrium_variables,
     field,
@@ -21,9 +22,8 @@ from dynlab.diagnostics.phase_plane.equilibria import (
     matrices,
     without_input,
 )
-from dynlab.diagnostics.phase_plane.orbit_ends import KEPT, orbit_ends
-from dynlab.diagnostics.phase_plane.orbit_ends import STEPS as LONGEST
-from dynlab.diagnostics.phase_plane.separatrices import REASONS, come_from
+from dynlab.diagnostics.phase_plane.orbits import KEPT, REASONS, come_from, orbit_ends
+from dynlab.diagnostics.phase_plane.orbits import STEPS as LONGEST
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.diagnostics.phase_plane.window import (
     LARGEST,
@@ -40,7 +40,6 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import Euler, Flow, System, frozen
-from dynlab.systems.activations import log_cosh
 from dynlab.systems.autonomous import Held, number_type
 from dynlab.systems.autonomous_jacobians import check_seconds
 from dynlab.systems.base import positive_step
@@ -146,34 +145,26 @@ def phase_plane(
     usual_starts, usual_steps, usual_size, box = _usual(system, exact, asked)
     initial = usual_starts if starts is None else _checked_starts(starts)
     steps = usual_steps if steps is None else steps
-    if not 1 <= steps <= MOST_STEPS:
-        raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
     check_at_least(2, grid=grid)
     step_size = euler_step or (usual_size if step_size is None else step_size)
     orbits = _orbits(system, exact, initial, steps, step_size, dtype, device)
-    seen = orbits["trajectory"].values
     analysed = without_input(frozen(system, number_type(dtype), device))
     linear = analysed.is_flow and is_affine(exact)  # which has no limit cycle
     ends = orbit_ends(analysed, initial, np.empty((0, 2))) if analysed.is_flow and not linear else {}
     cycles = ends["limit_cycle"][1] if ends else np.empty((0, 2))
-    about = square(_half_width(seen)) if box is None else window_about(box.with_states(initial), seen, cycles)
-    drawn = asked or about
+    drawn = asked or _window(box, initial, orbits["trajectory"].values, cycles)
     origin = _origin(system, exact, matrix)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
     points = drawn.grid(grid)
     rows = {"trajectory": orbits["trajectory"].variable} | field_variables(held, points)
     rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
-    if origin is not None and origin.weights is not None:
-        potential = log_cosh(torch.from_numpy(points @ origin.array.T)).numpy() @ origin.weights
-        rows["conserved"] = ((schema.Y, schema.X), potential, "conserved H = Σ c_i log cosh (W h)_i")
+    rows |= {} if origin is None else conserved(origin, points)
     if not analysed.is_flow:
         ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
     rows |= ends
     rows |= come_from(analysed, found, orbits, drawn)
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
-    axes = zip((schema.X, schema.Y), drawn.axes(grid), flow.state_names, strict=True)
-    coords = {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
     return schema.result(
         system,
         rows,
@@ -183,7 +174,7 @@ def phase_plane(
         | {"dtype": dtype, "device": device},
         verdict=lambda ds: verdict(ds, equation(system), "" if exact.is_flow else map_of_flow(system)),
         method=METHOD if origin is None else METHOD_BY_HAND,
-        coords=coords | {schema.TIME: orbits[schema.TIME].variable},
+        coords=_axes(flow, drawn, grid) | {schema.TIME: orbits[schema.TIME].variable},
         reasons=REASONS | {"critical_step": why or "larger than any floating-point number"},
         flags=schema.flags(orbits),
     )
@@ -206,6 +197,11 @@ def _usual(system: System, exact: Held, asked: Window | None) -> tuple[Real, int
     if not (isinstance(system, Flow) and rates.size):
         return starts_in(box), STEPS, STEP_SIZE, box
     return starts_in(box), DRAWN, TURNS * 2 * np.pi / float(np.median(rates)) / DRAWN, box
+
+
+def _window(box: Window | None, initial: Real, orbits: Real, cycles: Real) -> Window:
+    """Return the window of a system of a matrix, a square about the origin, or of another."""
+    return square(_half_width(orbits)) if box is None else window_about(box.with_states(initial), orbits, cycles)
 
 
 def _checked_starts(starts: ArrayLike) -> Real:
@@ -237,9 +233,17 @@ def _origin(system: System, exact: Held, matrix: Matrix | None) -> Origin | None
     return origin
 
 
+def _axes(flow: System, window: Window, grid: int) -> dict[str, xr.Variable]:
+    """Return the coordinates of the window, named as the equations name their states."""
+    axes = zip((schema.X, schema.Y), window.axes(grid), flow.state_names, strict=True)
+    return {axis: schema.variable((axis,), line, f"state {name}") for axis, line, name in axes}
+
+
 def _orbits(
     system: System, exact: Held, initial: Real, steps: int, step_size: float, dtype: str, device: str
 ) -> xr.Dataset:
+    if not 1 <= steps <= MOST_STEPS:
+        raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
     if isinstance(system, Flow):
         check_seconds(exact, torch.from_numpy(initial), steps * positive_step(step_size))
         return simulation.simulate(system, initial_state=initial, times=step_size * np.arange(steps + 1))

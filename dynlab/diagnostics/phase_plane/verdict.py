@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane.orbit_ends import (
+from dynlab.diagnostics.phase_plane.orbits import (
     CHAOTIC,
     CLOSED,
     CLOSED_CURVE,
@@ -97,18 +97,12 @@ def _between(ds: xr.Dataset, name: str, low: float, high: float) -> str:
 
 
 def _change(before: xr.Dataset, after: xr.Dataset) -> str:
-    stable = "map_stable" if "map_stable" in before else "flow_stable"
-    one, other = sorted(before[stable].values.tolist()), sorted(after[stable].values.tolist())
-    what = "the map" if "flow_kind" not in before else "the flow" if "map_kind" not in before else "Euler's map"
-    noun = "equilibria" if what == "the flow" else "fixed points"
-    if one == other:
-        return ""
+    stable, noun = ("map_stable", "fixed points") if "map_stable" in before else ("flow_stable", "equilibria")
+    one, other = before[stable].values.tolist(), after[stable].values.tolist()
     if len(one) != len(other):
         return f"the number of {noun} in the window goes from {len(one)} to {len(other)}"
-    if len(one) > 1:
-        return f"the number of stable {noun} goes from {one.count(1)} to {other.count(1)}"
-    verbs = {(1, 0): f"{what} loses its stability", (0, 1): f"{what} becomes stable"}
-    return verbs.get((one[0], other[0]), f"the stability of {what} is undecided on one side")
+    first, second = one.count(1), other.count(1)
+    return f"the number of stable {noun} goes from {first} to {second}" if first != second else ""
 
 
 def state(values: NDArray[np.float64]) -> str:
@@ -181,25 +175,19 @@ def _multipliers(ds: xr.Dataset) -> str:
 
 
 def _values(values: NDArray[np.complex128], noun: str) -> str:
-    """Return both eigenvalues: a conjugate pair as a ± bi, a double one once."""
+    """Return both eigenvalues: a conjugate pair as a ± bi."""
     first, second = values
     if first.imag:
-        real = "" if first.real == 0 else f"{number(first.real)} "
-        return f"{noun}s {real}±{' ' * bool(real)}{number(abs(first.imag))}i"
-    if first == second:
-        return f"the double {noun} {number(first.real)}"
+        return f"{noun}s {number(first.real)} ± {number(abs(first.imag))}i"
     told = near_one if noun == "multiplier" else number
     return f"{noun}s {told(first.real)} and {told(second.real)}"
 
 
 def _article(kind: str, noun: str = "equilibrium") -> str:
     """Return the kind with its article; `noun` stands for one that is undecided."""
-    if kind.startswith("linear "):
-        return f"{article(noun)} of undecided kind (linearly {article(kind[7:].removesuffix(', undecided'))})"
-    if not kind.startswith("undecided"):
+    if not kind.startswith(("linear ", "undecided")):
         return article(kind)
-    near = kind.removeprefix("undecided, ")
-    near = f"near {article(near[5:])}" if near.startswith("near ") else article(near)
+    near = kind.removeprefix("undecided, ").removesuffix(", undecided")
     return f"{article(noun)} of undecided kind ({near})"
 
 

@@ -10,12 +10,6 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.arguments import check_positive
 from dynlab.diagnostics.stability import multipliers, theory
-from dynlab.diagnostics.stability.diffusion_plane import (
-    diffusion_plane,
-    fastest_rotation,
-    mean_slope_step,
-    plane_states,
-)
 from dynlab.diagnostics.stability.methods import METHODS, Method, region
 from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.errors import UserError, entry
@@ -207,7 +201,7 @@ def _of_flow(
     diagonals = np.broadcast_to(found[0].double().cpu().numpy(), rates.value.shape)
     rows = theory.rows_of_flow(flow, diagonals, found[1], rates.value, rates.error, times)
     matrix, (gamma, _) = found[1].detach().double().cpu().numpy(), theory.diffusion_of(found[1])
-    mean_step = mean_slope_step(diagonals, fastest_rotation(matrix, gamma), np.asarray(gamma))
+    mean_step = multipliers.mean_slope_step(diagonals, multipliers.fastest_rotation(matrix, gamma), np.asarray(gamma))
     each, negative = (schema.SAMPLE, schema.TIME), (diagonals < 0).mean(axis=-1)
     table: dict[str, Any] = {
         "mean_slope_step": (each, mean_step, "2γ/(γ² + ω²) over the mean slope", schema.SECOND),
@@ -215,6 +209,6 @@ def _of_flow(
     }
     usable = np.isfinite(diagonals).all(axis=-1) & np.isfinite(rates.value).all(axis=-1)
     if usable.any() and np.abs(matrix).any():
-        chosen = diagonals[usable][plane_states(own["critical_step"][usable])]
-        table |= diffusion_plane(chosen, matrix, gamma, float(own["used_step"][usable][0]), method)
+        chosen = diagonals[usable][multipliers.plane_states(own["critical_step"][usable])]
+        table |= multipliers.diffusion_plane(chosen, matrix, gamma, float(own["used_step"][usable][0]), method)
     return rows, table

@@ -1,15 +1,18 @@
-"""ERNN's inner iteration against closed forms of scalar nets, automatic differentiation, known counts of equilibria."""
+"""ERNN against closed forms of scalar nets, automatic differentiation, and equilibria found in another way."""
 
 import mpmath
 import numpy as np
 import pytest
 import torch
 
-from dynlab import schema
+from dynlab import schema, zoo
 from dynlab.diagnostics.ernn.convergence import ernn_convergence
+from dynlab.diagnostics.ernn.manifold import ernn_manifold, random_planar_networks
+from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.systems import create
+from dynlab.tasks.har import sample
 from dynlab.trajectories.simulation import simulate
-from problems import made
+from problems import eigenvalue_distance, made
 
 
 def scalar(u, q, activation):
@@ -54,16 +57,6 @@ def test_how_many_equilibria_a_scalar_net_has(u, q, activation, status, count):
     assert ds["equilibria"].item() == count
 
 
-def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
-    """z ← z + η (relu(z + 1) − z) has the constant speed 1 for z ≥ −1."""
-    ds = ernn_convergence(scalar(1.0, 1.0, "relu"), np.zeros((1, 1)), eta=0.1)
-    np.testing.assert_allclose(ds["speed"].values, 1.0, rtol=1e-12)
-    for name in ("distance", "rate", "predicted_rate", "equilibrium_residual"):
-        assert np.isnan(ds[name].values).all()
-    np.testing.assert_allclose(ds["theorem2"].values, 1.0, rtol=1e-12)  # ∇F = 0: not below 1
-    assert ds["outcome"].item() == "no equilibrium to converge to"
-
-
 def inner_jacobian(system, g, state, input):
     return torch.func.jacrev(lambda g: system.inner_velocity(g, state, input))(g).detach().numpy()
 
@@ -74,9 +67,9 @@ def test_distances_conditions_and_prediction_against_automatic_differentiation()
     ds = ernn_convergence(system, INPUTS, eta=eta, iterations=12, times=2)
     assert ds[schema.TIME].values.tolist() == [10, 20]
     states = simulate(system, INPUTS)["trajectory"].values
-    for sample, k in ((0, 10), (2, 20)):
-        state, input = torch.as_tensor(states[sample, k - 1]), torch.as_tensor(INPUTS[sample, k - 1])
-        found = ds.sel(time=k).isel(sample=sample)
+    for number, k in ((0, 10), (2, 20)):
+        state, input = torch.as_tensor(states[number, k - 1]), torch.as_tensor(INPUTS[number, k - 1])
+        found = ds.sel(time=k).isel(sample=number)
         g, root = state, state
         for _ in range(60):  # Newton's method from the same start
             F = system.inner_velocity(root, state, input).detach().numpy()
@@ -91,3 +84,70 @@ def test_distances_conditions_and_prediction_against_automatic_differentiation()
             g = g + eta * torch.as_tensor(F)
         values = np.linalg.eigvals(np.eye(16) + eta * inner_jacobian(system, root, state, input))
         assert found["predicted_rate"].item() == pytest.approx(np.abs(values).max(), rel=1e-12)
+
+
+def iterated(example, inputs):
+    """Equilibria by the contraction z ← tanh(U z + W x + b), 2,000 times in NumPy."""
+    U, W, b = (p.detach().numpy() for p in (example.system.U.weight, example.system.W, example.system.b))
+    assert np.linalg.norm(U, 2) < 1
+    z = np.zeros((len(inputs), 2))
+    for _ in range(2000):
+        z = np.tanh(z @ U.T + inputs @ W.T + b)
+    return z
+
+
+def test_every_state_is_the_equilibrium_less_the_state_before_and_the_curve_the_manifold():
+    example = random_planar_networks(steps=120)
+    ds = ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+    h = ds["trajectory"].sel(network="ernn").values[0]
+    z = iterated(example, example.inputs)
+    assert np.abs(h[1:] - (z - h[:-1])).max() < 1e-14
+    assert ds["distance"].sel(network="ernn").values[0, 1:].max() < 1e-14
+
+    assert np.abs(ds["curve"].values - iterated(example, ds["x"].values[:, None])).max() < 1e-12
+    assert ds["x"].values[[0, -1]].tolist() == [example.inputs.min(), example.inputs.max()]
+
+
+def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():
+    """Their condition z = ReLU(P (U z + W x + b)) by NumPy; at most steps the search from the state itself fails."""
+    system = zoo.load("ernn-har2-k1")
+    inputs = sample("har2", "channel").inputs[[20], 39::40]  # the sequences that ship, wherever the whole set lies
+    ds = ernn_manifold(system, inputs)
+    z = ds["equilibrium"].values[0, 0, 1:]
+    V, H, W, b = (p.detach().double().numpy() for p in (system.U.V, system.U.H, system.W, system.b))
+    U = np.eye(len(V)) + V @ H
+    assert np.isfinite(z).all()
+    assert np.abs(z - np.maximum((z @ U.T + inputs[0] @ W.T + b) @ U.T, 0)).max() < 1e-11
+
+
+def make(rank, activation):
+    return made("ernn", input_size=3, state_size=24, length=12, inner_steps=2, rank=rank, activation=activation)
+
+
+OTHER_INPUTS = np.random.default_rng(1).normal(size=(2, 12, 3))
+
+
+def test_eigenvalues_are_those_of_the_jacobian_of_F_by_automatic_differentiation():
+    system = make(None, "tanh")
+    ds = ernn_spectrum(system, OTHER_INPUTS, times=12)
+    h = torch.zeros(24, dtype=torch.float64)
+    for t, x in enumerate(torch.from_numpy(OTHER_INPUTS[0])):
+        new = system.step(h, x, t)
+        found = ds["inner_eigenvalue"].values[0, t]
+        exact = np.linalg.eigvals(torch.func.jacrev(system.inner_velocity)(new, h, x).detach().numpy())
+        assert eigenvalue_distance(found, exact) < 1e-12
+        h = new
+
+
+def test_a_low_rank_relu_net_is_singular_as_the_count_of_active_units_says():
+    rank = 5
+    system = make(rank, "relu")
+    ds = ernn_spectrum(system, OTHER_INPUTS, times=12)
+    h = torch.zeros(24, dtype=torch.float64)
+    for t, x in enumerate(torch.from_numpy(OTHER_INPUTS[0])):
+        new = system.step(h, x, t)
+        U = system.U.matrix()
+        inactive = int((U @ (U @ (new + h) + system.W @ x + system.b) <= 0).sum())
+        assert int(ds["inner_rank"][0, t]) <= inactive + rank
+        h = new
+    assert int(ds["inner_rank"].min()) < 24
