@@ -22,6 +22,27 @@ METHOD = (
 )
 WIDE_ERROR = 1e-3  # of a number: a larger error is told in a sentence
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
+COLUMNS = {  # of the table of bounds
+    "quantity": "what is bounded",
+    "unit": "its units",
+    "is_upper": "1: an upper bound, 0: a lower one",
+    "only_above": "1: what was measured is only an upper bound",
+    "limit": "bound",
+    "measured": "measured",
+    "error": "error of what was measured",
+    "margin": "margin inside the bound, of the number that decides",
+    "where_sample": "sample of what was measured, −1: all",
+    "where_step": "step t of what was measured, −1: all",
+    "where_mode": "mode of what was measured, −1: none",
+    "outcome": "outcome",
+    "reason": "why it is undecided",
+    "compared": "numbers held against the bound",
+    "violations": "of them beyond it",
+    "unknown": "of them not known",
+    "lowest": "lowest of them",
+    "median": "median of them",
+    "highest": "highest of them",
+}
 OTHER_ORBIT = (
     " The exponent is that of an orbit from a random start near 0, all else that of the orbit from where the network "
     "starts. In Python initial_state= gives all of them one orbit."
@@ -111,12 +132,12 @@ def eigenvalue_bounds(
     options = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
     driven = drive(system, inputs, inputs_description=inputs_description, **options)
     results = measured(system, driven, inputs, asked, times, inputs_description=inputs_description, **options)
-    rows = _table(asked, {name: measurement(name, results) for name in asked})
+    rows = [_row(name, limit, measurement(name, results)) for name, limit in asked.items()]
     where = over(driven.steps, inputs_description)
     looked_at = results["spectrum"].sizes[schema.TIME] if "spectrum" in results else driven.steps
     ds = schema.result(
         system,
-        rows,
+        {name: ((schema.BOUND,), np.array([row[name] for row in rows]), words) for name, words in COLUMNS.items()},
         settings=driven.settings | given | {"times": times},
         method=METHOD.format(errors=" ".join(f"Error of {name}: {ERRORS[BOUNDS[name].diagnostic]}." for name in asked)),
         coords={schema.BOUND: np.array(list(asked))},
@@ -139,58 +160,36 @@ def _check(asked: Mapping[str, float]) -> None:
         raise UserError(f"{option('min_log_gradient')} is above {option('max_log_gradient')}: no gradient keeps both.")
 
 
-def _table(asked: Mapping[str, float], found: Mapping[str, Measurement]) -> dict[str, tuple[Any, ...]]:
-    bounds, each = [BOUNDS[name] for name in asked], list(found.values())
-    ones = [
-        judged(
-            one.values.values,
-            one.errors.values,
-            -np.inf if bound.is_upper else limit,
-            limit if bound.is_upper else np.inf,
-            only_above=one.only_above,
-            widest=one.widest * max(1.0, abs(limit)),
-        )
-        for one, bound, limit in zip(each, bounds, asked.values(), strict=True)
-    ]
-    places = np.array([_place(one.values, judged.index) for one, judged in zip(each, ones, strict=True)])
-    known = [one.values.values[np.isfinite(one.values.values)] for one in each]
-    spread = np.array([np.quantile(part, [0, 0.5, 1]) if part.size else [np.nan] * 3 for part in known])
-    why = [one.reason or "no error estimate" for one in each]
-    columns: dict[str, tuple[str, Any]] = {
-        "quantity": ("what is bounded", [bound.quantity for bound in bounds]),
-        "unit": ("its units", [bound.units for bound in bounds]),
-        "is_upper": ("1: an upper bound, 0: a lower one", np.array([bound.is_upper for bound in bounds], np.int8)),
-        "only_above": (
-            "1: what was measured is only an upper bound",
-            np.array([one.only_above for one in each], np.int8),
-        ),
-        "limit": ("bound", list(asked.values())),
-        "measured": ("measured", [one.measured for one in ones]),
-        "error": ("error of what was measured", [one.error for one in ones]),
-        "margin": ("margin inside the bound, of the number that decides", [one.margin for one in ones]),
-        "where_sample": ("sample of what was measured, −1: all", places[:, 0]),
-        "where_step": ("step t of what was measured, −1: all", places[:, 1]),
-        "where_mode": ("mode of what was measured, −1: none", places[:, 2]),
-        "outcome": ("outcome", [one.outcome for one in ones]),
-        "reason": (
-            "why it is undecided",
-            [text * (one.outcome == UNDECIDED) for text, one in zip(why, ones, strict=True)],
-        ),
-        "compared": ("numbers held against the bound", [one.compared for one in ones]),
-        "violations": ("of them beyond it", [one.violations for one in ones]),
-        "unknown": ("of them not known", [one.unknown for one in ones]),
-        "lowest": ("lowest of them", spread[:, 0]),
-        "median": ("median of them", spread[:, 1]),
-        "highest": ("highest of them", spread[:, 2]),
+def _row(name: str, limit: float, one: Measurement) -> dict[str, Any]:
+    """Return the values of the columns for one bound."""
+    bound, values = BOUNDS[name], one.values.values
+    low, high = (-np.inf, limit) if bound.is_upper else (limit, np.inf)
+    widest = one.widest * max(1.0, abs(limit))
+    found = judged(values, one.errors.values, low, high, only_above=one.only_above, widest=widest)
+    at = dict(zip(one.values.dims, found.index, strict=True))
+    finite = values[np.isfinite(values)]
+    lowest, median, highest = np.quantile(finite, [0, 0.5, 1]) if finite.size else [np.nan] * 3
+    return {
+        "quantity": bound.quantity,
+        "unit": bound.units,
+        "is_upper": np.int8(bound.is_upper),
+        "only_above": np.int8(one.only_above),
+        "limit": limit,
+        "measured": found.measured,
+        "error": found.error,
+        "margin": found.margin,
+        "where_sample": at.get(schema.SAMPLE, -1),
+        "where_step": int(one.values[schema.TIME][at[schema.TIME]]) if schema.TIME in at else -1,
+        "where_mode": at.get(schema.MODE, -1),
+        "outcome": found.outcome,
+        "reason": (one.reason or "no error estimate") if found.outcome == UNDECIDED else "",
+        "compared": found.compared,
+        "violations": found.violations,
+        "unknown": found.unknown,
+        "lowest": lowest,
+        "median": median,
+        "highest": highest,
     }
-    return {name: ((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
-
-
-def _place(values: xr.DataArray, index: tuple[int, ...]) -> list[int]:
-    """Return sample, step and mode of a number, −1 where it belongs to none."""
-    at = dict(zip(values.dims, index, strict=True))
-    step = int(values[schema.TIME][at[schema.TIME]]) if schema.TIME in at else -1
-    return [at.get(schema.SAMPLE, -1), step, at.get(schema.MODE, -1)]
 
 
 def _verdict(ds: xr.Dataset, where: str) -> str:

@@ -146,10 +146,10 @@ def check_folder(folder: str | Path) -> None:
     UserError
     """
     place = Path(folder)
-    if place.is_symlink():
-        raise UserError(f"{place} is a symbolic link, and nothing is written through one: name the folder itself.")
     above = next(each for each in (place, *place.absolute().parents) if each.exists())
-    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
-        raise UserError(f"The folder for certificates {str(place)!r} cannot be made or written to: name another one.")
-    if any(place.glob("fixed-point-*.json")):
-        raise UserError(f"The folder for certificates {str(place)!r} has some: name another one.")
+    writable = above.is_dir() and os.access(above, os.W_OK | os.X_OK)
+    if place.is_symlink() or not writable or any(place.glob("fixed-point-*.json")):
+        raise UserError(
+            f"The folder for certificates {str(place)!r} is a symbolic link, cannot be made or written to, or has some "
+            f"already: name another one."
+        )

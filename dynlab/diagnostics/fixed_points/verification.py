@@ -192,22 +192,21 @@ def columns(table: dict[str, tuple[Any, ...]], count: int, size: int) -> dict[st
 def of_starts(found: Search, is_flow: bool) -> dict[str, xr.Variable]:
     """Return the variables of the starts, and how sure the search is."""
     starts, sure, rate = found.starts, found.confidence, schema.PER_SECOND if is_flow else schema.ONE
+    each = (schema.SAMPLE,)
     table: dict[str, tuple[Any, ...]] = {
-        "outcome": (starts["outcome"], "what became of the start"),
-        "origin": (starts["origin"], "where the start is from"),
-        "iterations": (starts["iterations"], "iterations of the search from the start"),
-        "converged": (np.isin(starts["outcome"], (FIXED, NOT_ISOLATED)), "the start ended at a root"),
-        "end_residual": (starts["residual"], "residual where the start ended", rate),
+        "outcome": (each, starts["outcome"], "what became of the start"),
+        "origin": (each, starts["origin"], "where the start is from"),
+        "iterations": (each, starts["iterations"], "iterations of the search from the start"),
+        "converged": (each, np.isin(starts["outcome"], (FIXED, NOT_ISOLATED)), "the start ended at a root"),
+        "end_residual": (each, starts["residual"], "residual where the start ended", rate),
     }
     if starts["layer"].max() > 1:
-        table["layer"] = starts["layer"], "layer whose search had the start, from 1"
-    variables = {name: schema.variable((schema.SAMPLE,), *row) for name, row in table.items()}
+        table["layer"] = each, starts["layer"], "layer whose search had the start, from 1"
     if sure is not None:
         share = "estimated share of random starts that end at unseen points"
         bound = "bound on the share of random starts that end at points not listed, 95 % confidence"
-        variables["unseen_share"] = schema.variable((), sure.share, share)
-        variables["unseen_share_bound"] = schema.variable((), sure.bound, bound)
-        if sure.index_sum is not None:
-            indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
-            variables["index_sum"] = schema.variable((), sure.index_sum, indices)
-    return variables
+        table |= {"unseen_share": ((), sure.share, share), "unseen_share_bound": ((), sure.bound, bound)}
+    if sure is not None and sure.index_sum is not None:
+        indices = "sum of the points' indices sign det(I − J); of a bounded map 1 where none is missing"
+        table["index_sum"] = (), sure.index_sum, indices
+    return {name: schema.variable(*row) for name, row in table.items()}

@@ -192,7 +192,7 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         lost, gone = (ds[name].values[np.isfinite(ds[name].values)] for name in ("lost_after", "vanished_after"))
         when = f"; the last is lost at step {number(float(np.median(lost)), 0)}" if lost.size else ""
         when += f", and nothing is left at step {number(float(np.median(gone)), 0)}" if gone.size else ""
-        when += " (medians)" * (lost.size > 1)
+        when += " (median)" * (lost.size > 1)
         text += f" No direction keeps {100 * SURVIVES:g} % after {counted(steps, 'step')}{when}."
         text += " Attractors may still remember: run fixed-points."
     elif not np.isnan(start).all():

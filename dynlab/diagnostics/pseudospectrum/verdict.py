@@ -52,7 +52,9 @@ def _growth(ds: xr.Dataset, side: str) -> str:
         end = " before it decays" if back else "; rounding hides it later" * drowned
         if growth < kreiss < np.inf and not back:
             end += f", and to at least {at_least(kreiss)} later (Kreiss constant)"
-        return f"{norm} grows to {_size(ds, growth, flow)} at {at}{end}"
+        log_norm = np.log(growth) if growth < np.inf else float(ds["log_power_norm"].max())
+        size = at_least(growth) if log_norm <= READABLE else power(np.floor(10 * log_norm) / 10)
+        return f"{norm} grows to {'at least ' * flow}{size} at {at}{end}"
     if drowned and not back:
         return f"{norm} may grow: rounding or a kink hides how far"
     return f"{norm} never exceeds 1" if side != UNSTABLE else f"{norm} does not exceed 1 before {at}"
@@ -63,11 +65,3 @@ def _back_at_one(ds: xr.Dataset, when: float) -> bool:
     later = ds[schema.TIME].values > when
     below = ds["log_power_norm_bound"].values[later] < 0
     return bool(below.any() and not np.isnan(ds["log_power_norm"].values[later][: below.argmax()]).any())
-
-
-def _size(ds: xr.Dataset, growth: float, least: bool) -> str:
-    """The largest norm; with `least` rounded down, as a flow's may be larger between the times that are looked at."""
-    log_norm = np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values))
-    if log_norm > READABLE:
-        return power(np.floor(log_norm * 10) / 10 if least else log_norm)
-    return f"at least {at_least(growth)}" if least else number(growth)
