@@ -9,7 +9,7 @@ from dynlab import schema, zoo
 from dynlab.numerics.singular_values import singular_values
 from dynlab.program.differentiation import along
 from dynlab.systems import frozen
-from dynlab.systems.ernn import ERNN
+from dynlab.systems.ernn import ERNN, matrix_of
 from dynlab.tasks import driving_inputs
 from dynlab.trajectories.driven import Driven
 from dynlab.trajectories.simulation import orbit
@@ -81,9 +81,9 @@ def near_identity() -> dict[str, float]:
 
 def norms() -> dict[str, float]:
     """Return ‖U‖ of the trained networks, whose γ is 1."""
+    systems = {K: _system(name) for K, name in TRAINED.items()}
     found = {
-        f"norm_{K}": float(torch.linalg.matrix_norm(_system(name).U.matrix().detach(), 2))
-        for K, name in TRAINED.items()
+        f"norm_{K}": float(torch.linalg.matrix_norm(matrix_of(one.U, one.b).detach(), 2)) for K, one in systems.items()
     }
     return found | {"least": min(found.values())}
 
