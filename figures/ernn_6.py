@@ -43,6 +43,6 @@ def dense(inner_steps: int = 1, eta: float = 0.01) -> ERNN:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         system = ERNN(9, UNITS, LENGTH, inner_steps, rank=None, activation="tanh", eta=eta).double()
-        torch.nn.init.orthogonal_(system.U.matrix(), gain=RECURRENT_GAIN)
+        torch.nn.init.orthogonal_(system.get_parameter("U.weight"), gain=RECURRENT_GAIN)
     system.name = "ernn"
     return system

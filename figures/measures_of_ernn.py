@@ -9,7 +9,7 @@ from dynlab import schema, zoo
 from dynlab.numerics.singular_values import singular_values
 from dynlab.program.differentiation import along
 from dynlab.systems import frozen
-from dynlab.systems.ernn import ERNN
+from dynlab.systems.ernn import ERNN, matrix_of
 from dynlab.tasks import driving_inputs
 from dynlab.trajectories.driven import Driven
 from dynlab.trajectories.simulation import orbit
@@ -73,7 +73,8 @@ def near_identity() -> dict[str, float]:
 
 def norms() -> dict[str, float]:
     """Return ‖U‖ of the trained networks, whose γ is 1."""
-    matrices = {K: cast(ERNN, zoo.load(name)).U.matrix().detach() for K, name in TRAINED.items()}
+    systems = {K: cast(ERNN, zoo.load(name)) for K, name in TRAINED.items()}
+    matrices = {K: matrix_of(one.U, one.b).detach() for K, one in systems.items()}
     found = {f"norm_{K}": float(torch.linalg.matrix_norm(U, 2)) for K, U in matrices.items()}
     return found | {"least": min(found.values())}
 

@@ -115,33 +115,28 @@ def test_every_entry_lies_within_its_stated_error(system, batch):
     assert not widths or not exact_numbers or "ernn" in system.name or np.median(widths) < MEDIAN_WIDTH
 
 
-def test_a_saturated_slope_keeps_its_digits():
-    cell = frozen(create("vanilla", input_size=1, state_size=1, bias=False))
-    cell.W.fill_(40.0)
-    found, error = jacobian_and_error(cell, torch.ones(1).double(), torch.zeros(1).double())
+def at(f, state):
+    """The Jacobian of a function of one number, and its stated error."""
+    found, error = jacobian_and_error(from_function(f, 1), torch.tensor([state]).double(), torch.zeros(0).double())
+    return float(found), float(error)
+
+
+def test_a_saturated_slope_and_a_closed_gate_keep_their_digits():
+    found, error = at(lambda h, x: torch.tanh(40 * h), 1.0)
     exact = 40 * 4 * np.exp(-80.0)  # 1/cosh²(40), whose 1 − tanh² is 0 in float64
-    assert abs(float(found) / exact - 1) < 1e-13
-    assert 0 < float(error) < 1e-12 * exact
-
-
-def test_a_closed_gate_keeps_the_digits_of_what_it_lets_through():
-    cell = frozen(create("gru", input_size=1, hidden_size=1))
-    for parameter in cell.parameters():
+    assert abs(found / exact - 1) < 1e-13
+    assert 0 < error < 1e-12 * exact
+    gate = frozen(create("gru", input_size=1, hidden_size=1))
+    for parameter in gate.parameters():
         parameter.fill_(0.0)
-    cell.bias_hh[1] = 45.0  # z = 1 − 3e-20
-    cell.weight_hh[2] = 1.0
-    found, _ = jacobian_and_error(cell, torch.zeros(1).double(), torch.zeros(1).double())
-    assert float(found) == 1.0
-    candidate = input_jacobian(cell, torch.zeros(1).double(), torch.zeros(1).double()).dense()
-    assert float(candidate) == 0.0
+    gate.bias_hh[1], gate.weight_ih[2] = 45.0, 1.0  # ∂h'/∂x = 1 − z = 3e-20
+    found = input_jacobian(gate, torch.zeros(1).double(), torch.zeros(1).double()).dense()
+    assert abs(float(found) * np.exp(45.0) - 1) < 1e-13
 
 
 def test_a_relu_at_its_kink_has_an_unbounded_error():
-    cell = frozen(create("vanilla", input_size=1, state_size=2, bias=False, activation="relu"))
-    _, error = jacobian_and_error(cell, torch.zeros(2).double(), torch.zeros(1).double())
-    assert torch.isinf(error).all()
-    _, error = jacobian_and_error(cell, torch.tensor([1.0, 0.7]).double(), torch.zeros(1).double())
-    assert torch.isfinite(error).all()
+    assert at(lambda h, x: torch.relu(h), 0.0)[1] == np.inf
+    assert at(lambda h, x: torch.relu(h), 0.7)[1] < 1e-15
 
 
 def test_a_step_that_has_no_program_has_estimates():
