@@ -237,14 +237,12 @@ def _parts_that_fit(module: nn.Module, tensors: Mapping[str, Tensor]) -> list[st
 
 
 def _imported(name: str) -> Callable[..., Any]:
+    if ":" not in name:
+        raise UserError(f"--system takes PACKAGE.MODULE:FACTORY, got {name!r}.")
     folder = os.getcwd()
     sys.path.insert(0, folder)  # as `python -m` does: a module in the working folder is found
     try:
-        if ":" not in name:
-            raise UserError(f"--system takes PACKAGE.MODULE:FACTORY, got {name!r}.")
-        factory = pkgutil.resolve_name(name)
-    except UserError:
-        raise
+        return cast(Callable[..., Any], pkgutil.resolve_name(name))
     # a module that is imported runs the user's own code, and so is its error
     except (Exception, SystemExit) as error:
         raise UserError(
@@ -253,7 +251,6 @@ def _imported(name: str) -> Callable[..., Any]:
         ) from error
     finally:
         sys.path.remove(folder)
-    return cast(Callable[..., Any], factory)
 
 
 def _built(factory: Callable[..., Any], name: str, hyper_parameters: Any) -> nn.Module:

@@ -80,10 +80,11 @@ def read_sequences(path: Path, choice: Choice) -> tuple[np.ndarray, int]:
     except DAMAGE as error:
         if isinstance(error, UserError):
             raise
-        if "Object arrays" in str(error) or "Python objects" in str(error):
-            raise UserError(f"{path} must hold real numbers, got objects.") from error
-        reason = "NumPy did not write it" if "allow_pickle" in str(error) else damage(error)
-        raise UserError(f"{path} cannot be read as an array of inputs: {reason}.") from error
+        of_objects = "pickle" in str(error) or "Python objects" in str(error)
+        reason = "NumPy did not write it, or it holds objects" if of_objects else damage(error)
+        raise UserError(
+            f"{path} cannot be read as an array of inputs, which must hold real numbers: {reason}."
+        ) from error
     some = array[choice.of(len(array))] if array.ndim == len(DIMS) else array
     return _numbers(path, np.array(some)), len(array) if array.ndim else 0
 

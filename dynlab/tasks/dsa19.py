@@ -121,7 +121,7 @@ def parse(files: Iterable[official.Member]) -> np.ndarray:
     """
     shape = (ACTIVITIES, SUBJECTS, SEGMENTS)
     inputs = np.empty((*shape, STEPS, CHANNELS), np.float32)
-    places = {f"a{place[0] + 1:02d}/p{place[1] + 1}/s{place[2] + 1:02d}.txt": place for place in np.ndindex(shape)}
+    places = {f"a{place[0] + 1:02d}/p{place[1] + 1}/s{place[2] + 1:02d}.txt": place for place in np.ndindex(*shape)}
     for path, opened in files:
         name = "/".join(path.split("/")[-3:])
         if name in places:

@@ -55,8 +55,8 @@ def make(
         raise UserError(f"The length must be at least {steps}, the rows of an image; got {length}.")
 
     def split(raw: np.ndarray, stream: int, part: Split) -> Split:
-        make = partial(shown, raw, scaling, length, stream)
-        return Split(OnDemand(make, part.inputs, (length or steps, width)), part.targets, part.subjects)
+        standardised = partial(shown, raw, scaling, length, stream)
+        return Split(OnDemand(standardised, part.inputs, (length or steps, width)), part.targets, part.subjects)
 
     return Task(
         name=name,

@@ -103,7 +103,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     check_at_least(1, length=length)
     reviews = load(data_dir, count=TRAIN + TEST, train=TRAIN, words=length, vocabulary=VOCABULARY)
     everything = Split(np.arange(len(reviews.stars)), reviews.stars - 1)
-    train, validation = hold_out(everything[everything.inputs[:TRAIN]], HELD_OUT_SHARE, seed, retrain)
+    train, validation = hold_out(everything[:TRAIN], HELD_OUT_SHARE, seed, retrain)
 
     def on_demand(part: Split) -> Split:
         return Split(OnDemand(partial(padded, reviews, length), part.inputs, (length, 1)), part.targets)
@@ -113,7 +113,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
         settings={"length": length, "seed": seed, "retrain": retrain},
         train=on_demand(train),
         validation=None if validation is None else on_demand(validation),
-        test=on_demand(everything[everything.inputs[TRAIN:]]),
+        test=on_demand(everything[TRAIN:]),
         output_size=STARS,
         loss="cross-entropy",
         every_step=False,

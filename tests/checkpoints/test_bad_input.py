@@ -1,5 +1,6 @@
 """What a file must not be, and what weights must be: one sentence that names the thing and the fix."""
 
+import os
 import pickle
 import zipfile
 
@@ -69,6 +70,8 @@ FILES = {
     "empty": (lambda path: path.touch(), "is empty"),
     "text": (lambda path: path.write_text("epoch,loss\n1,0.5\n"), "is no checkpoint"),
     "folder": (lambda path: path.mkdir(), "is a folder"),
+    "pipe": (os.mkfifo, "is a pipe or a device"),
+    "a link to itself": (lambda path: path.symlink_to(path), "cannot be opened"),
     "truncated": (cut(torch.save), "copy it again"),
     "truncated safetensors": (cut(safetensors.torch.save_file), "copy it again"),
     "another zip": (archive_of("notes.txt"), "not one that torch.save wrote"),

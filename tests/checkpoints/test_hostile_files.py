@@ -151,12 +151,6 @@ def test_a_pickle_that_is_made_to_harm_does_none(content, tmp_path):
     refusal(tmp_path / "b.pt")
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to(path)])
-def test_what_is_no_file_to_read_is_refused_in_a_sentence(make, tmp_path):
-    make(tmp_path / "a.pt")
-    assert refusal(tmp_path / "a.pt")
-
-
 def test_parts_that_overlap_are_refused(tmp_path):
     """Many names for one place in the file would make a small file a large one."""
     torch.save(NETWORK, tmp_path / "a.pt")

@@ -5,10 +5,10 @@ import hashlib
 import io
 import re
 import sys
-import wave
 
 import numpy as np
 import pytest
+import scipy.io.wavfile
 from archives import put, tarred
 
 from dynlab.errors import UserError
@@ -23,11 +23,7 @@ SINGLE = 1e-4  # of a logarithm: sums of some hundred products in single precisi
 
 def wav(samples):
     buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(16_000)
-        file.writeframes(samples.astype("<i2").tobytes())
+    scipy.io.wavfile.write(buffer, 16_000, samples.astype("<i2"))
     return buffer.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""The official files of UCI HAR, on a small fixture in their format; the real ones where they are at hand."""
+"""The official files of UCI HAR, small in their format, and the real ones; random changes of its signals."""
 
 import hashlib
 import os
@@ -7,9 +7,12 @@ from importlib import resources
 import numpy as np
 import pytest
 from archives import put, zipped
+from scipy.spatial.transform import Rotation
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, har, recordings, task
+from dynlab.tasks import Split, Task, create, har, recordings
+from dynlab.tasks.har import INERTIAL, rotation, scale, shift
+from dynlab.tasks.task import Scaling, digest
 
 OUTER, INNER = "human+activity+recognition+using+smartphones.zip", "UCI HAR Dataset.zip"
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -31,7 +34,7 @@ def arrays(alone, monkeypatch):
         found[f"x_{split}"] = np.vectorize(lambda v: float(f"{v:.7e}"))(values).astype(np.float32)
         found[f"y_{split}"] = generator.integers(1, 7, count)
         found[f"subject_{split}"] = generator.integers(1, 31, count)
-    monkeypatch.setattr(har, "SHA256", {name: task.digest(value) for name, value in found.items()})
+    monkeypatch.setattr(har, "SHA256", {name: digest(value) for name, value in found.items()})
     return found
 
 
@@ -80,6 +83,58 @@ def test_classes_are_those_of_the_paper():
     assert one == {"STANDING", "WALKING", "WALKING_DOWNSTAIRS"}
 
 
+RAW = np.random.default_rng(0).standard_normal((5, 20, 9))
+
+
+@pytest.fixture
+def task():
+    split = Split(RAW.astype(np.float32), np.zeros(5, dtype=np.int64))
+    scaling = Scaling(np.full((20, 9), 0.5, np.float32), np.full((20, 9), 2.0, np.float32))
+    return Task("t", {}, split, None, split, 2, "cross-entropy", False, "", {}, scaling, INERTIAL)
+
+
+def test_a_rotation_is_proper_the_same_for_all_sensors_and_times_and_has_the_deviation_asked_for():
+    turned = rotation(RAW, 2.0, np.random.default_rng(1))
+    before, after = (one @ one.transpose(0, 2, 1) for one in (RAW.reshape(5, 60, 3), turned.reshape(5, 60, 3)))
+    assert np.abs(after - before).max() < 1e-12
+    assert np.abs(turned - RAW).max() > 0.1
+    turned = rotation(np.tile(np.eye(3), (4000, 1, 3)), 0.2, np.random.default_rng(1))
+    matrices = turned.reshape(4000, 3, 3, 3)[:, :, 0].transpose(0, 2, 1)
+    vectors = Rotation.from_matrix(matrices).as_rotvec()  # which takes a proper one alone
+    assert np.allclose(vectors.std(axis=0), 0.2, rtol=0.05)  # the deviation of 4,000 draws is right to 1.1 %
+    assert np.abs(vectors.mean(axis=0)).max() < 0.015
+
+
+def test_scale_multiplies_each_sensor_by_one_positive_factor():
+    ratio = (scale(RAW, 0.3, np.random.default_rng(1)) / RAW).reshape(5, 20, 3, 3)
+    assert (ratio > 0).all()
+    assert np.abs(ratio - ratio[:, :1, :, :1]).max() < 1e-12
+    assert np.ptp(ratio[:, 0, :, 0]) > 0.1
+
+
+def test_shift_moves_the_whole_sequence_and_repeats_its_edge():
+    ramp = np.tile(np.arange(20.0)[None, :, None], (300, 1, 9))
+    moved = shift(ramp, 4, np.random.default_rng(1))
+    offsets = moved[:, 10, 0] - 10
+    assert set(offsets) == set(range(-4, 5))
+    expected = np.clip(np.arange(20)[None, :, None] + offsets[:, None, None], 0, 19)
+    assert np.array_equal(moved, np.broadcast_to(expected, moved.shape))
+
+
+def test_scaled_inputs_are_changed_in_raw_units(task):
+    scaled = task.scaling.apply(task.train.inputs)
+    changed = task.augmented(scaled, task.augmentation(["rotation:1.0"]), np.random.default_rng(1))
+    expected = rotation(task.train.inputs, 1.0, np.random.default_rng(1))
+    assert changed.dtype == np.float32
+    assert np.allclose(task.scaling.undo(changed), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["rotatoin", "scale:big", "scale:-1", "scale:inf"])
+def test_bad_augmentations_are_named(task, text):
+    with pytest.raises(UserError, match=r"did you mean 'rotation'|must be a number|finite and not negative"):
+        task.augmentation([text])
+
+
 @pytest.mark.data
 @needs_data
 def test_the_real_set_has_the_published_counts_and_scaling():
@@ -117,5 +172,5 @@ def test_the_embedded_sample_is_balanced_and_unchanged():
     sample = har.sample("har2")
     assert sample.inputs.shape == (32, 128, 9)
     assert np.bincount(sample.targets).tolist() == [16, 16]
-    digest = hashlib.sha256(har.embedded()[0].inputs.tobytes()).hexdigest()
-    assert digest == "8e4a9ca3e6f59f8cbadea87e1cdcad8e8c504a8266dfcce71aa54ddf31c73db5"
+    found = hashlib.sha256(har.embedded()[0].inputs.tobytes()).hexdigest()
+    assert found == "8e4a9ca3e6f59f8cbadea87e1cdcad8e8c504a8266dfcce71aa54ddf31c73db5"
