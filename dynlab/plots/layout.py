@@ -51,7 +51,8 @@ def picture(
         def plot(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
             schema.check(ds, needs=needs)
             if ax is None:
-                words, inches = (each(ds) if callable(each) else each for each in (title, size))
+                words = title(ds) if callable(title) else title
+                inches = size(ds) if callable(size) else size
                 return figure(ds, **artist) if figure else panels(ds, [(plot, artist)], inches, words)
             draw(ds, ax, **artist)
             if legend:
