@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.plots import style
-from dynlab.systems import System, create
+from dynlab.systems import create
 from dynlab.tasks import driving_inputs
 from dynlab.words import joined, power
 
@@ -87,13 +87,13 @@ def _together(found: Mapping[str, xr.Dataset], settings: Mapping[str, Any]) -> x
     )
 
 
-def _start(name: str, **config: Any) -> System:
+def _start(name: str, **config: Any) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         return create(name, input_size=INPUTS, **config).double()
 
 
-def _along(system: System, inputs: Any) -> xr.Dataset:
+def _along(system: Any, inputs: Any) -> xr.Dataset:
     return end_to_end(system, inputs, times=min(TIMES, inputs.shape[1] + 1)).isel({schema.SAMPLE: 0})
 
 

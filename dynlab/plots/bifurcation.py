@@ -34,7 +34,7 @@ MARKERS = {
     "border collision": "v",
     "degenerate": "d",
 }
-HOLLOW = ("Hopf", "Neimark–Sacker", "flip")
+HOLLOW = {"Hopf": style.GROUND, "Neimark–Sacker": style.GROUND, "flip": "none"}  # what markers are filled with
 SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
 WORDS = {"flip": "flip (period doubling)"}
 SETTLED: dict[str, Any] = {"marker": ".", "ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.15}
@@ -175,9 +175,8 @@ def _in_view(ds: xr.Dataset) -> tuple[float, float]:
 
 
 def _marker(kind: str) -> dict[str, Any]:
-    hollow = kind in HOLLOW
     look = {"ls": "none", "marker": MARKERS[kind], "ms": SIZES.get(kind, 6.5), "mec": style.BLACK, "mew": 1.0}
-    return look | {"mfc": "none" if kind == "flip" else style.GROUND if hollow else style.BLACK}
+    return look | {"mfc": HOLLOW.get(kind, style.BLACK)}
 
 
 def _legend(ds: xr.Dataset) -> list[Line2D]:
@@ -190,9 +189,7 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
             handles += [Line2D([], [], ls="none", label=words, **look)] * (value in settled)
     kinds, values = ds["bifurcation_kind"].values, ds["bifurcation_parameter"].values
     for kind in dict.fromkeys(kinds.tolist()):
-        here = np.unique(np.round(values[kinds == kind], 9))
-        listed = ", ".join(number(float(value), 6) for value in here[:MOST_NUMBERS]) + ", …" * (
-            len(here) > MOST_NUMBERS
-        )
+        here = [number(float(value), 6) for value in np.unique(np.round(values[kinds == kind], 9))]
+        listed = ", ".join(here[:MOST_NUMBERS]) + ", …" * (len(here) > MOST_NUMBERS)
         handles.append(Line2D([], [], label=f"{WORDS.get(kind, kind)} at {listed}", **_marker(kind)))
     return handles

@@ -18,7 +18,8 @@ CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    drawn = [(plot_fixed_points, artist), (_draw_leading, artist)][: max(1, ds.sizes[schema.FIXED_POINT])]
+    drawn: list[layout.Panel] = [(plot_fixed_points, artist), (_draw_leading, artist)]
+    drawn = drawn[: max(1, ds.sizes[schema.FIXED_POINT])]
     return layout.panels(ds, drawn, SIZES[len(drawn) - 1], "Equilibria" if _of_flow(ds) else "Fixed points")
 
 

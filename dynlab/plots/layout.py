@@ -32,7 +32,7 @@ class Picture(Protocol):
 
 
 def picture(
-    title: str = "",
+    title: str | Callable[[xr.Dataset], str] = "",
     size: tuple[float, float] | Callable[[xr.Dataset], tuple[float, float]] = style.SIZE,
     *,
     needs: Sequence[str],
@@ -42,8 +42,8 @@ def picture(
     """Make a public plot of a function ``draw(ds, ax, **artist)``, which gets axes always.
 
     The Dataset must have the variables that it `needs`. Without axes the plot makes a figure of this title and this
-    size in inches, which may depend on the Dataset, or the one that `figure` gives for the Dataset and the options;
-    `legend` are the columns of a legend below the axes.
+    size in inches, either of which may be a function of the Dataset, or the one that `figure` gives for the Dataset and
+    the options; `legend` are the columns of a legend below the axes.
     """
 
     def decorate(draw: Callable[..., None]) -> Picture:
@@ -51,8 +51,9 @@ def picture(
         def plot(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
             schema.check(ds, needs=needs)
             if ax is None:
+                words = title(ds) if callable(title) else title
                 inches = size(ds) if callable(size) else size
-                return figure(ds, **artist) if figure else panels(ds, [(plot, artist)], inches, title)
+                return figure(ds, **artist) if figure else panels(ds, [(plot, artist)], inches, words)
             draw(ds, ax, **artist)
             if legend:
                 style.legend_below(ax, legend)

@@ -27,8 +27,8 @@ Numbers = NDArray[np.float64]
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     moves = "visited" in ds and bool((ds["visited"] != ds["visited"][0]).any())  # one state makes no picture
-    panels = [(plot_lyapunov, artist), (_draw_running, {}), *[(plot_attractor, {})] * moves]
-    return layout.panels(ds, panels, (SIZE[0], SIZE[1] * (1 + moves)), "Lyapunov exponents")
+    panels: list[layout.Panel] = [(plot_lyapunov, artist), (_draw_running, {}), (plot_attractor, {})]
+    return layout.panels(ds, panels[: 2 + moves], (SIZE[0], SIZE[1] * (1 + moves)), "Lyapunov exponents")
 
 
 @layout.picture(

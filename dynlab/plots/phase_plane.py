@@ -77,7 +77,12 @@ def _set_window(ds: xr.Dataset, ax: Axes) -> None:
     )
 
 
-def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+def _of_divergence(ds: xr.Dataset) -> str:
+    return "Area factor" if "area_factor" in ds else "Divergence"
+
+
+@layout.picture(_of_divergence, (4.8, 3.8), needs=["divergence"])
+def plot_divergence(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw the divergence in colour, white where it is 0; of a map that is no Euler step |det J|, white where it is 1.
 
     Parameters
@@ -88,20 +93,15 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     **artist
         For the image.
     """
-    schema.check(ds, needs=["divergence"])
     is_map = "area_factor" in ds
-    name = "Area factor" if is_map else "Divergence"
-    if ax is None:
-        return layout.panels(ds, [(plot_divergence, artist)], (4.8, 3.8), name)
     values = np.log10(np.maximum(ds["area_factor"].values, LEAST_AREA)) if is_map else ds["divergence"].values
     limit = float(np.abs(values).max()) or 1.0
     options: dict[str, Any] = {"cmap": style.DIVERGING, "shading": "gouraud", "rasterized": True} | artist
     image = ax.pcolormesh(ds[schema.X], ds[schema.Y], values, vmin=-limit, vmax=limit, **options)
     _set_window(ds, ax)
-    ax.set_title(name)
+    ax.set_title(_of_divergence(ds))
     unit = ds["divergence"].attrs["units"]
     ax.figure.colorbar(image, ax=ax, label="log₁₀ |det J|" if is_map else "" if unit == schema.ONE else unit)
-    return ax
 
 
 def time_bar(ds: xr.Dataset, figure: Figure, **options: Any) -> None:

@@ -28,7 +28,8 @@ SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has n
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     closer = bool(np.isfinite(ds["close_up_half_width"]))
-    drawn = [(plot_pseudospectrum, artist), *[(_draw_close_up, artist)] * closer, (_draw_powers, {})]
+    near: list[layout.Panel] = [(_draw_close_up, artist)] * closer
+    drawn = [(plot_pseudospectrum, artist), *near, (_draw_powers, {})]
     return layout.panels(ds, drawn, (WIDTH, TALLER if closer else LOW), "Pseudospectrum")
 
 

@@ -161,12 +161,11 @@ def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> None:
     style.cross(ax)
     bar: dict[str, Any] = {"ax": ax, "shrink": 0.8, "pad": 0.02}
     if len(values) > MANY and not artist:
-        window = [ax.get_xlim(), ax.get_ylim()]
         cells = ax.hist2d(
             values.real,
             values.imag,
             bins=CELLS,
-            range=window,
+            range=[ax.get_xlim(), ax.get_ylim()],
             zorder=2,
             cmin=1,
             cmap=style.from_ground(),
@@ -188,5 +187,4 @@ def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> None:
         "zorder": 2,
     }
     drawn = ax.scatter(values[order].real, values[order].imag, **options | artist)
-    ticks = MaxNLocator(5, integer=True)
-    ax.figure.colorbar(drawn, label=style.label(ds[schema.TIME]), ticks=ticks, **bar)
+    ax.figure.colorbar(drawn, label=style.label(ds[schema.TIME]), ticks=MaxNLocator(5, integer=True), **bar)

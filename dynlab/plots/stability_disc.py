@@ -68,7 +68,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
         left = min(float(values.real.min()), -(top**2) / 2) * CLOSE_UP
         ax.set(xlim=(left, max(0.0, float(values.real.max())) * CLOSE_UP - 0.25 * left), ylim=(0, top))
         return ax
-    reach = radius if radius is not None else float(np.abs(values).max(initial=1.0))
+    reach = radius or float(np.abs(values).max(initial=1.0))
     low, high = float(values.real.min(initial=centre - reach)), float(values.real.max(initial=centre + reach))
     tall = float(np.abs(values.imag).max(initial=reach))
     pad = ROOM * max(high - low, 2 * tall)

@@ -68,7 +68,7 @@ def real_time_recurrent_learning(
         )
     if inputs.ndim != 3 or not inputs.shape[1]:
         raise UserError(f"The inputs must have shape (sample, time, input) with a time, got {tuple(inputs.shape)}.")
-    parameters = {name: one for name, one in system.named_parameters() if one.requires_grad}
+    parameters: ByName = {name: one for name, one in system.named_parameters() if one.requires_grad}
     if not parameters:
         raise UserError(f"System {system.name!r} has no trainable parameters, so that there is nothing to learn.")
     driven = system.drive(inputs)
