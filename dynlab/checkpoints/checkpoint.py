@@ -158,23 +158,11 @@ def read(
         told = nonlinearity_of(contents.modules.get(chosen.prefix))
         open_ended = found.kind == "rnn" and told is None
         said = _assumptions(path, contents, chosen.prefix, found, readout or "")
-    if open_ended and nonlinearity is None:
-        said.append(
-            f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units "
-            f"give --nonlinearity relu (nonlinearity='relu')."
-        )
-    elif not open_ended and nonlinearity not in (None, told):
-        said.append(f"{path.name} is no plain RNN of unknown units: nonlinearity {nonlinearity} changes nothing.")
+    said += _of_units(path.name, nonlinearity, told, open_ended)
     if readout is not None:
         read_by = entry(linear, readout, "linear layer")
     if encoder is not None:
-        name, _, activation = encoder.partition(":")
-        before = entry(linear, name, "linear layer")
-        if activation not in ACTIVATIONS:
-            raise UserError(
-                f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none."
-            )
-        system.encode(Encoder(before, activation))
+        system.encode(_encoder(linear, encoder))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
     return Checkpoint(
@@ -189,6 +177,27 @@ def read(
         readout_name=readout or "",
         behind=behind,
     )
+
+
+def _of_units(file: str, given: str | None, told: str | None, open_ended: bool) -> list[str]:
+    """Say what is assumed of a plain RNN's units, or that what is given changes nothing."""
+    if open_ended and given is None:
+        return [
+            f"{file} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units give "
+            f"--nonlinearity relu (nonlinearity='relu')."
+        ]
+    if not open_ended and given not in (None, told):
+        return [f"{file} is no plain RNN of unknown units: nonlinearity {given} changes nothing."]
+    return []
+
+
+def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
+    """Return the linear layer before the recurrent one with its activation, of ``"encoder:tanh"``."""
+    name, _, activation = told.partition(":")
+    before = entry(linear, name, "linear layer")
+    if activation not in ACTIVATIONS:
+        raise UserError(f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none.")
+    return Encoder(before, activation)
 
 
 def _assumptions(path: Path, contents: Contents, prefix: str, found: Layer, readout_name: str) -> list[str]:

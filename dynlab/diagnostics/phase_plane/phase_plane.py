@@ -1,6 +1,7 @@
 """The phase portrait of a planar system: velocity, orbits, and its equilibria with their kinds."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import torch
@@ -52,6 +53,7 @@ SMALL_UNITS = 10.0  # half the width of the smallest window in parts of the larg
 FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
 SEARCHED = 10.0, 100.0, 1000.0  # half windows about the origin: equilibria are looked for in the next if one is empty
 TURNS, DRAWN = 4.0, 500  # of an eigenvalue of an equilibrium: how long orbits are by default, in so many steps
+NOWHERE = np.empty((0, 2))
 MOST_STEPS = 1_000_000  # half a minute; more is no picture
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
@@ -149,10 +151,9 @@ def phase_plane(
     step_size = euler_step or (usual_size if step_size is None else step_size)
     orbits = _orbits(system, exact, initial, steps, step_size, dtype, device)
     analysed = without_input(frozen(system, number_type(dtype), device))
-    linear = analysed.is_flow and is_affine(exact)  # which has no limit cycle
-    ends = orbit_ends(analysed, initial, np.empty((0, 2))) if analysed.is_flow and not linear else {}
-    cycles = ends["limit_cycle"][1] if ends else np.empty((0, 2))
-    drawn = asked or _window(box, initial, orbits["trajectory"].values, cycles)
+    # a linear flow has no limit cycle; a map's ends are told from the equilibria in the window
+    ends = orbit_ends(analysed, initial, NOWHERE) if analysed.is_flow and not is_affine(exact) else {}
+    drawn = asked or _window(box, initial, orbits["trajectory"].values, ends)
     origin = _origin(system, exact, matrix)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
@@ -199,9 +200,11 @@ def _usual(system: System, exact: Held, asked: Window | None) -> tuple[Real, int
     return starts_in(box), DRAWN, TURNS * 2 * np.pi / float(np.median(rates)) / DRAWN, box
 
 
-def _window(box: Window | None, initial: Real, orbits: Real, cycles: Real) -> Window:
-    """Return the window of a system of a matrix, a square about the origin, or of another."""
-    return square(_half_width(orbits)) if box is None else window_about(box.with_states(initial), orbits, cycles)
+def _window(box: Window | None, initial: Real, orbits: Real, ends: dict[str, Any]) -> Window:
+    """Return the window of a system of a matrix, a square about the origin, or of another, with its limit cycles."""
+    if box is None:
+        return square(_half_width(orbits))
+    return window_about(box.with_states(initial), orbits, ends["limit_cycle"][1] if ends else NOWHERE)
 
 
 def _checked_starts(starts: ArrayLike) -> Real:
