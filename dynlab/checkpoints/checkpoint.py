@@ -1,5 +1,6 @@
 """A trained network read from a file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -165,18 +166,8 @@ def read(
         system.encode(_encoder(linear, encoder))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
-    return Checkpoint(
-        system=system,
-        readout=read_by,
-        task=system.task,
-        facts=contents.facts,
-        layer=layer,
-        format=contents.format,
-        source=system.source,
-        assumed=" ".join(said),
-        readout_name=readout or "",
-        behind=behind,
-    )
+    facts, kind, name = contents.facts, contents.format, readout or ""
+    return Checkpoint(system, read_by, system.task, facts, layer, kind, system.source, " ".join(said), name, behind)
 
 
 def _of_units(file: str, given: str | None, told: str | None, open_ended: bool) -> list[str]:

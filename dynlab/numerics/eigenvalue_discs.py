@@ -119,9 +119,7 @@ def _rest(A: Real, F: Real, values: Complex, X: Complex, W: Complex) -> Real:
     n = A.shape[-1]
     rounding = SAFE * 2 * (n + 4) * UNIT  # of a sum of n complex products, in parts of the sum of their moduli
     x, w = np.abs(X), np.abs(W)
-    scaled = X * values[:, None, :]
-    residual = A @ X - scaled
-    wrong = SAFE * ((n + 4) * UNIT * (np.abs(A) @ x) + 4 * UNIT * (np.abs(scaled) + np.abs(residual)))
+    residual, wrong = _residual(A, X, values)
     P = np.abs(W @ residual) + w @ (wrong + F @ x + rounding * np.abs(residual))
     G = np.abs(W @ X - np.eye(n)) + rounding * (w @ x)
     g = G.sum(axis=2)
@@ -132,6 +130,30 @@ def _rest(A: Real, F: Real, values: Complex, X: Complex, W: Complex) -> Real:
     M = SAFE * (P + beyond)
     M[~(largest < 0.5)] = np.nan
     return np.asarray(np.where(M > 0, M + UNDERFLOW, M))
+
+
+def _residual(A: Real, X: Complex, values: Complex) -> tuple[Complex, Real]:
+    """Return A X − X Λ and a bound on the rounding of each entry, as if A X were formed in more than double digits.
+
+    The leading bits of the rows of A and of the columns of X have products and sums without rounding (Rump); the rest
+    is smaller by as many bits.
+    """
+    n, parts, scaled = A.shape[-1], np.concatenate([X.real, X.imag], axis=2), X * values[:, None, :]
+    bits = (53 - n.bit_length()) // 2
+    first, rows = _leading(A, bits, 2)
+    second, columns = _leading(parts, bits, 1)
+    exact, rest = first @ second, (A - first) @ parts + first @ (parts - second)
+    residual = exact[:, :, :n] + 1j * exact[:, :, n:] - scaled + rest[:, :, :n] + 1j * rest[:, :, n:]
+    lost = 2 * n * 2.0**-bits * rows * (columns[:, :, :n] + columns[:, :, n:])
+    wrong = (n + 4) * UNIT * np.minimum(lost, np.abs(A) @ np.abs(X)) + 4 * UNIT * (np.abs(scaled) + np.abs(residual))
+    return residual, SAFE * wrong
+
+
+def _leading(values: Real, bits: int, axis: int) -> tuple[Real, Real]:
+    """Return the leading bits of numbers, beside the power of 2 above the largest along an axis, and that power."""
+    size = np.ldexp(1.0, np.frexp(np.abs(values).max(axis=axis, keepdims=True))[1])
+    shift = 1.5 * 2.0 ** (52 - bits) * size
+    return values + shift - shift, size
 
 
 def _radii(centers: Complex, own: Real, M: Real) -> tuple[Real, NDArray[np.bool_]]:

@@ -171,8 +171,7 @@ def _of_map(
     def along(part: Driven) -> tuple[Any, ...]:
         start = int(_transient(transient, part.steps, "steps"))
         averaged = part.steps - start
-        count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
-        stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
+        stops = start + _stops(averaged)
         inside = inside_of(part, largest)
         growth = _growth_of_map(part, start, stops, k, inside, seed, FRAMES if finite_time else 1)
         states = part.states.double().cpu().numpy()
@@ -191,10 +190,8 @@ def _of_map(
         return stops, {"running_exponent": values.pop("running_exponent")}, values
 
     times, values = driven.joined(along)
-    if finite_time:
-        values = between_samples(values, n)
-    elif driven.after:
-        values = over_samples(values)
+    if finite_time or driven.after:
+        values = between_samples(values, n) if finite_time else over_samples(values)
     start = int(_transient(transient, driven.steps, "steps"))
     cut, lost, ends, visited = zip(*found, strict=True)
     return dataset(
@@ -210,6 +207,12 @@ def _of_map(
         after=driven.after,
         visited=None if is_driven else visited[0],
     )
+
+
+def _stops(averaged: int) -> Index:
+    """Return after which of so many steps the running exponents are told."""
+    count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
+    return np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
 
 
 def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Flags, seed: int, frames: int) -> Growth:

@@ -157,14 +157,12 @@ def phase_plane(
     origin = _origin(system, exact, matrix)
     held = without_input(analysed.system.flow) if isinstance(analysed.system, Euler) else analysed
     found = equilibria(exact, drawn, euler_step, origin)
-    points = drawn.grid(grid)
-    rows = {"trajectory": orbits["trajectory"].variable} | field_variables(held, points)
+    rows = {"trajectory": orbits["trajectory"].variable} | field_variables(held, drawn.grid(grid))
     rows |= equilibrium_variables(found, exact.is_flow, not analysed.is_flow)
-    rows |= {} if origin is None else conserved(origin, points)
+    rows |= {} if origin is None else conserved(origin, drawn.grid(grid))
     if not analysed.is_flow:
         ends = orbit_ends(analysed, initial, np.array([one.state for one in found]).reshape(-1, 2))
-    rows |= ends
-    rows |= come_from(analysed, found, orbits, drawn)
+    rows |= ends | come_from(analysed, found, orbits, drawn)
     why = "; ".join(sorted({point.flag for point in found if point.flag}))
     return schema.result(
         system,
