@@ -170,8 +170,7 @@ def _of_map(
 
     def along(part: Driven) -> tuple[Any, ...]:
         start = int(_transient(transient, part.steps, "steps"))
-        averaged = part.steps - start
-        stops = start + _stops(averaged)
+        stops = start + _stops(averaged := part.steps - start)
         inside = inside_of(part, largest)
         growth = _growth_of_map(part, start, stops, k, inside, seed, FRAMES if finite_time else 1)
         states = part.states.double().cpu().numpy()
