@@ -81,9 +81,9 @@ def near_identity() -> dict[str, float]:
 
 def norms() -> dict[str, float]:
     """Return ‖U‖ of the trained networks, whose γ is 1."""
-    systems = {K: _system(name) for K, name in TRAINED.items()}
     found = {
-        f"norm_{K}": float(torch.linalg.matrix_norm(matrix_of(one.U, one.b).detach(), 2)) for K, one in systems.items()
+        f"norm_{K}": float(torch.linalg.matrix_norm(matrix_of(_system(name).U).detach(), 2))
+        for K, name in TRAINED.items()
     }
     return found | {"least": min(found.values())}
 

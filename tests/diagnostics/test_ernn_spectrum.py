@@ -34,7 +34,7 @@ def test_a_low_rank_relu_net_is_singular_as_the_count_of_active_units_says():
     h = torch.zeros(24, dtype=torch.float64)
     for t, x in enumerate(torch.from_numpy(INPUTS[0])):
         new = system.step(h, x, t)
-        U = matrix_of(system.U, system.b)
+        U = matrix_of(system.U)
         inactive = int((U @ (U @ (new + h) + system.W @ x + system.b) <= 0).sum())
         assert int(ds["inner_rank"][0, t]) <= inactive + rank
         h = new
