@@ -74,8 +74,7 @@ def near_identity() -> dict[str, float]:
 def norms() -> dict[str, float]:
     """Return ‖U‖ of the trained networks, whose γ is 1."""
     systems = {K: cast(ERNN, zoo.load(name)) for K, name in TRAINED.items()}
-    matrices = {K: matrix_of(one.U, one.b).detach() for K, one in systems.items()}
-    found = {f"norm_{K}": float(torch.linalg.matrix_norm(U, 2)) for K, U in matrices.items()}
+    found = {f"norm_{K}": float(torch.linalg.matrix_norm(matrix_of(one.U).detach(), 2)) for K, one in systems.items()}
     return found | {"least": min(found.values())}
 
 

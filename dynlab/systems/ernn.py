@@ -209,7 +209,7 @@ class ERNN(InnerIteration):
 
     def recurrent_matrix(self) -> Tensor:
         """P U, shape (state, state)."""
-        U = matrix_of(self.U, self.b)
+        U = matrix_of(self.U)
         return U @ U if self.projection else U
 
 
@@ -230,9 +230,10 @@ def square(size: int, rank: int | None, reach: float) -> nn.Module:
     return nn.Linear(size, size, bias=False) if rank is None else IdentityPlusLowRank(size, rank, reach)
 
 
-def matrix_of(U: nn.Module, like: Tensor) -> Tensor:
+def matrix_of(U: nn.Module) -> Tensor:
     """Return U itself, shape (state, state)."""
-    found: Tensor = U(torch.eye(like.shape[-1], dtype=like.dtype, device=like.device))
+    like = next(U.parameters())
+    found: Tensor = U(torch.eye(len(like), dtype=like.dtype, device=like.device))
     return found.mT
 
 

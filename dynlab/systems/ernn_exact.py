@@ -137,7 +137,7 @@ class ExactERNN(Map):
         """z*(x), shape (..., state), NaN where none was found."""
         with torch.autocast(input.device.type, enabled=False):  # a solver needs the digits, and has no other numbers
             q = linear(input, self.W, self.b)
-            U = matrix_of(self.U, q)
+            U = matrix_of(self.U)
             if self.projection:
                 return Equilibrium.apply(linear(q, U), U @ U, self.activation)
             return Equilibrium.apply(q, U, self.activation)
