@@ -51,10 +51,9 @@ def under_constant_input(
         raise UserError("Equilibria of a flow are those under a constant input: give at=, and no inputs.")
     step = system if isinstance(system, Map) else Euler(cast(Flow, system), 1.0)
     inputs = system.recorded_inputs if inputs is None else inputs
-    drives = inputs is not None and step.network_input_size > 0
-    given = inputs if drives else np.zeros((1, step.network_input_size))
+    given = np.zeros((1, step.network_input_size)) if inputs is None else inputs
     analysed, driving, _ = prepare(step, given, None, dtype, device)
-    like = analysed.drive(driving)
+    like, drives = analysed.drive(driving), inputs is not None and step.network_input_size > 0
     whole = analysed if is_map else cast(Euler, analysed).flow
     held = Held(whole, held_input(whole, at, like, drives), step_number(system, at_step))
     return held, like if drives and is_map else None
