@@ -1,5 +1,6 @@
 """A trained network read from a file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -163,27 +164,20 @@ def read(
     if readout is not None:
         read_by = entry(linear, readout, "linear layer")
     if encoder is not None:
-        name, _, activation = encoder.partition(":")
-        before = entry(linear, name, "linear layer")
-        if activation not in ACTIVATIONS:
-            raise UserError(
-                f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none."
-            )
-        system.encode(Encoder(before, activation))
+        system.encode(_encoder(linear, encoder))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
-    return Checkpoint(
-        system=system,
-        readout=read_by,
-        task=system.task,
-        facts=contents.facts,
-        layer=layer,
-        format=contents.format,
-        source=system.source,
-        assumed=" ".join(said),
-        readout_name=readout or "",
-        behind=behind,
-    )
+    about = system.task, contents.facts, layer, contents.format, system.source
+    return Checkpoint(system, read_by, *about, " ".join(said), readout or "", behind)
+
+
+def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
+    """The linear layer before the recurrent one, and its activation, of ``"encoder:tanh"``."""
+    name, _, activation = told.partition(":")
+    found = entry(linear, name, "linear layer")
+    if activation not in ACTIVATIONS:
+        raise UserError(f"A file does not tell an encoder's activation: give {name}:tanh, {name}:relu or {name}:none.")
+    return Encoder(found, activation)
 
 
 def _assumptions(path: Path, contents: Contents, prefix: str, found: Layer, readout_name: str) -> list[str]:
