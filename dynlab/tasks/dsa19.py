@@ -99,9 +99,9 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
     """
     with official.opened(official.DATA_SETS["dsa19"], data_dir, download=download) as path:
         inputs = parse(official.members(path))
-    activities, subjects, _ = np.indices(inputs.shape[:3])
+    places = np.indices(inputs.shape[:3])  # of a segment: its activity, its subject, its number
     train, test = (
-        Split(inputs[:, part].reshape(-1, STEPS, CHANNELS), activities[:, part].ravel(), subjects[:, part].ravel() + 1)
+        Split(inputs[:, part].reshape(-1, STEPS, CHANNELS), places[0, :, part].ravel(), places[1, :, part].ravel() + 1)
         for part in (slice(TRAIN_SUBJECTS), slice(TRAIN_SUBJECTS, None))
     )
     return train, test, {"origin": path.name, "sha256": digest(inputs)}
