@@ -15,7 +15,7 @@ from dynlab.diagnostics.stability import stability
 from dynlab.errors import lookup
 from dynlab.matrices import planar_matrix
 from dynlab.systems import System, create
-from dynlab.systems.planar import planar_system
+from dynlab.systems.planar import PANELS, planar_system
 
 
 def vanilla():
@@ -84,6 +84,11 @@ def euler() -> System:
     """A network that is Euler's step of a flow."""
     torch.manual_seed(0)
     return create("antisymmetric", input_size=2, state_size=4, step_size=0.3, gamma=0.1, sigma_w=2.0).double()
+
+
+def panels() -> xr.Dataset:
+    """Four portraits, which no diagnostic of the table gives."""
+    return phase_panels(PANELS[4:], steps=10)
 
 
 def learned() -> xr.Dataset:
