@@ -103,7 +103,7 @@ OTHERS = {
     **dict.fromkeys(("plot_stability_disc", "plot_divergence"), lambda: first_call({}, "phase_plane")[0]),
     **dict.fromkeys(OF_SPECTRA, lambda: spectrum(euler(), inputs())),
     **dict.fromkeys(OF_STEPS, lambda: stability(euler(), inputs())),
-    "plot_phase_panels": lambda: phase_panels(steps=10),
+    "plot_phase_panels": panels,
     "plot_attractor": lambda: lyapunov(create("henon"), steps=400),
     "plot_over_training": learned,
 }
