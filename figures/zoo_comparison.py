@@ -38,7 +38,6 @@ INPUTS = (
     "began at W = I."
 )
 COLOURS = (style.VERMILION, style.ORANGE, style.PURPLE, style.SKY, style.BLUE)
-LOWEST = -20.0  # of ln ‖∂h_T/∂h_t‖ that is drawn; what has shrunk further is in the sentence
 WINDOW = {"xlim": (-1.2, 1.4), "ylim": (-1.2, 1.2)}  # of the eigenvalues
 
 
@@ -76,7 +75,6 @@ def figure(results: Results) -> Drawn:
     below.set(
         xlabel="step t",
         ylabel="median of ln ‖$∂h_T/∂h_t$‖₂",
-        ylim=(LOWEST, None),
         title="What a change at step t still does at the last step, 128; on the dotted line nothing is lost",
     )
     below.legend(loc="lower right")
