@@ -56,6 +56,15 @@ def test_the_verdicts_that_no_training_changes(verdict, rows):
     assert {name for name in KNOWN[verdict].split() if rows[name][3] != verdict} == set()
 
 
+def test_every_claim_has_a_verdict_a_measurement_and_a_command(rows):
+    for _, words, found, verdict, command in rows.values():
+        assert verdict in claims.VERDICTS
+        assert words.endswith((".", "”"))
+        assert "nan" not in found
+        assert verdict == claims.NOT_RUN or any(letter.isdigit() for letter in found)
+        assert command.startswith(("`dynlab ", "`python "))
+
+
 def test_the_page_is_what_the_table_says(made):
     """After trainings were added: `make pages`."""
     assert (ROOT / "docs" / "audit.md").read_text(encoding="utf-8") == audit_page(made)

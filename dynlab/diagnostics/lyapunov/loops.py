@@ -30,7 +30,7 @@ def stages(y, n, k, dt, A, c, w, J, rates, new):
 
 
 @njit(cache=True, error_model="numpy")
-def gram_schmidt(y, n, k, logs, bounds):
+def orthonormalise(y, n, k, logs, bounds):
     """Make the columns of V in y orthonormal; add ln R_ii to `logs`, and ‖V‖/R_ii to `bounds`."""
     whole = sqrt(np.sum(y[n : n + n * k] ** 2))
     for i in range(k):
@@ -94,7 +94,7 @@ def advance(y, n, k, t, dt, scale, mark, limits, frames, A, errors, c, w, logs, 
             for m in range(n):
                 trail[count % len(trail), m] = y[m]
             if frames:
-                gram_schmidt(y, n, k, logs, bounds)
+                orthonormalise(y, n, k, logs, bounds)
         elif error < 1 and h <= 1e-5 * t:
             return t, dt, scale, count, tried, 1
         elif h <= shortest:

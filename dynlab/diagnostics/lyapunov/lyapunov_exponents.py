@@ -216,7 +216,7 @@ def _stops(averaged: int) -> Index:
 
 def _growth_of_map(driven: Driven, start: int, stops: Index, k: int, inside: Flags, seed: int, frames: int) -> Growth:
     """Return how frames grow after the transient of `start` steps, which aligns them."""
-    (samples, _, n), carried = driven.states.shape, _carried(k, driven.states.shape[-1])
+    (samples, _, n), carried = driven.states.shape, _vectors_for(k, driven.states.shape[-1])
     frame = np.stack([random_frame(samples, n, carried, seed + number) for number in range(frames)])
     if start:
         aligned = growth_along(jacobian_maps(driven, 0, start, carried, inside), frame, stops)
@@ -239,7 +239,7 @@ def _of_flow(
 
     def follow(state: Any) -> tuple[list[Solution], Growth, Real, Real]:
         analysed, initial = simulation.prepare_flow(system, state)
-        starts, vectors = initial.numpy(), random_frame(len(initial), n, _carried(k, n), seed)
+        starts, vectors = initial.numpy(), random_frame(len(initial), n, _vectors_for(k, n), seed)
         loops = loops_of(analysed)
         duration = float(seconds or _cheap_seconds(loops, starts, vectors, largest))
         start = _transient(transient, duration, "seconds")
@@ -283,7 +283,7 @@ def _cheap_seconds(loops: Loops, starts: Real, vectors: Real, largest: float) ->
     return min(MOST_SECONDS, SECONDS * max(1, CHEAP // each))
 
 
-def _carried(k: int, n: int) -> int:
+def _vectors_for(k: int, n: int) -> int:
     """Return how many tangent vectors are carried for k exponents: of several a few more, as the last have no order."""
     return k if k == 1 else min(n, k + MORE)
 

@@ -128,7 +128,7 @@ def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, in
         fifth, third = ((errors @ rates[:, first:last] / length) ** 2).sum(axis=1)
         return float(fifth / np.sqrt(fifth + 0.01 * third + 1e-300))
 
-    def gram_schmidt(y: Real, n: int, k: int, logs: Real, bounds: Real) -> None:
+    def orthonormalise(y: Real, n: int, k: int, logs: Real, bounds: Real) -> None:
         Q, R = np.linalg.qr(y[n:-1].reshape(n, k))
         diagonal = np.abs(np.diagonal(R))
         logs += np.log(diagonal)
@@ -137,6 +137,6 @@ def _interpreted(flow: Flow) -> Callable[..., tuple[float, float, float, int, in
 
     names: dict[str, Any] = {"np": np, "sqrt": np.sqrt, "njit": lambda **_: lambda function: function}
     exec(compile(LOOPS.read_text("utf-8"), str(LOOPS), "exec"), names)
-    names |= {"stages": stages, "estimate": estimate, "gram_schmidt": gram_schmidt}
+    names |= {"stages": stages, "estimate": estimate, "orthonormalise": orthonormalise}
     advance: Callable[..., tuple[float, float, float, int, int, int]] = names["advance"]
     return advance
