@@ -10,6 +10,7 @@ from dynlab.diagnostics.ernn.convergence import ernn_convergence
 from dynlab.diagnostics.ernn.manifold import ernn_manifold, random_planar_networks
 from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.systems import create
+from dynlab.systems.ernn import matrix_of
 from dynlab.tasks.har import sample
 from dynlab.trajectories.simulation import simulate
 from problems import eigenvalue_distance, made
@@ -146,7 +147,7 @@ def test_a_low_rank_relu_net_is_singular_as_the_count_of_active_units_says():
     h = torch.zeros(24, dtype=torch.float64)
     for t, x in enumerate(torch.from_numpy(OTHER_INPUTS[0])):
         new = system.step(h, x, t)
-        U = system.U.matrix()
+        U = matrix_of(system.U)
         inactive = int((U @ (U @ (new + h) + system.W @ x + system.b) <= 0).sum())
         assert int(ds["inner_rank"][0, t]) <= inactive + rank
         h = new

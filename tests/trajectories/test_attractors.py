@@ -138,7 +138,7 @@ def test_van_der_pols_cycle_in_any_unit_of_time(rate):
 
 def test_a_period_of_several_turns_is_that_of_one():
     flow = held(EquationFlow("y, -x + mu*y*(1 - x^2)", mu=1.0))
-    (found,) = cycles(flow, 3 * 6.66328686, np.array([[2.0, 0.0]]), 0.0)
+    (found,) = cycles(flow, 3 * 6.66328686, np.array([[2.0, 0.0]]))
     assert abs(found.period - 6.66328686) < 1e-7
     assert abs(found.multipliers[0] - 8.597e-4) < 1e-6
 
