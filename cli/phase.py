@@ -19,6 +19,7 @@ def phase(source: Source, window: str | None) -> CommandResult:
     dynlab phase                            the paper's system with diffusion, --matrix diff
     dynlab phase --matrix "0,1;-1,0" --step-size 0.05
     dynlab phase --flow "y, -x + mu*y*(1 - x^2)" --set mu=1
+    dynlab phase --flow "-x + 2*y, -2*x - y" --window -2:2,-2:2      a linear flow
     dynlab figure antisymmetric-1           the eight panels of the paper's Figure 1
     """
     steps = source.steps if "steps" in source.given else None

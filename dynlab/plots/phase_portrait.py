@@ -82,8 +82,7 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
     looks = ((style.SKY, DASHED), (style.ORANGE, DOTTED))
     size = np.abs(ds["velocity"].values)
     part = size / (size + HUGE * np.median(size, axis=(0, 1)) + np.finfo(float).tiny)
-    smooth = 3 if part.max() < POLE else 1
-    fine = _on_grid(ds, np.sign(ds["velocity"].values) * part, x, y, smooth)
+    fine = _on_grid(ds, np.sign(ds["velocity"].values) * part, x, y, 3 if part.max() < POLE else 1)
     beside = np.ix_(
         *(np.abs(ds[axis].values - line[:, None]).argmin(1) for axis, line in ((schema.Y, y), (schema.X, x)))
     )
