@@ -22,7 +22,7 @@ from har2_trials import MASKED, masked
 
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.antisymmetric import AntisymmetricFlow
-from dynlab.tasks import har
+from dynlab.tasks import har, recordings
 from dynlab.training.history import Diverged
 from dynlab.training.presets import PRESETS
 from dynlab.training.run import Run
@@ -94,7 +94,7 @@ def score(folder: Path, arm: dict[str, Any], group: int) -> dict[str, float]:
         if activation := arm.get("activation"):  # the paper's is tanh
             stack.enter_context(patch.object(AntisymmetricFlow, "activation", ACTIVATIONS[activation]))
         if not retrain:
-            stack.enter_context(patch.object(har, "hold_out", hold_out(group_of(group))))
+            stack.enter_context(patch.object(recordings, "hold_out", hold_out(group_of(group))))
         if every := arm.get("every"):
             found, origin = load()
             stack.enter_context(patch.object(har, "load", lambda *a, **k: (streams(found, every), origin)))
