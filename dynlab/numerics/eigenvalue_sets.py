@@ -40,7 +40,7 @@ def order(values: Complex) -> NDArray[np.intp]:
 
 
 def matched(first: Complex, second: Complex) -> NDArray[np.intp]:
-    """Which of `second` belongs to each of `first`, (n,): the assignment of least total distance.
+    """Return the index in `second` that belongs to each of `first`, (n,): the assignment of least total distance.
 
     Parameters
     ----------

@@ -53,12 +53,12 @@ class Eigenmodes(NamedTuple):
 
     @property
     def resolved(self) -> NDArray[np.bool_]:
-        """Which modes have vectors of their own, shape (n,)."""
+        """Tell which modes have vectors of their own, shape (n,)."""
         return self.errors < UNRESOLVED
 
 
 def parts_of(sizes: Sequence[int]) -> list[slice]:
-    """Where blocks of these sizes lie along the diagonal."""
+    """Return the slices along the diagonal where blocks of these sizes lie."""
     return [slice(*ends) for ends in itertools.pairwise(np.cumsum([0, *sizes]).tolist())]
 
 

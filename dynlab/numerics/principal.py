@@ -27,7 +27,7 @@ class Components:
 
 
 def principal_components(states: Real) -> Components:
-    """Of states (k, state): the singular vectors of what is left of them when their mean is taken off.
+    """Return the mean of states (k, state) and the singular vectors of what differs from it.
 
     Without states the origin is 0, the directions are the axes and the variances are NaN.
     """

@@ -112,7 +112,7 @@ def refined(program: Program, ball: Ball) -> list[arb]:
 
 
 def within(inner: Ball, outer: Ball) -> bool:
-    """Whether `inner` lies in `outer`, so that the fixed point of both is the same."""
+    """Tell whether `inner` lies in `outer`, so that the fixed point of both is the same."""
     apart = max_row_sum(_column([a - b for a, b in zip(inner.center, outer.center, strict=True)]))
     return bool(apart + inner.radius <= outer.radius)
 

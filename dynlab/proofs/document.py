@@ -20,7 +20,7 @@ CLAIMED = 4  # times the radius of a disc: the checker differentiates one operat
 
 
 def document(program: Program, certificate: Certificate, system: str, source: Any) -> dict[str, Any]:
-    """What is claimed and all that shows it, JSON-able.
+    """Return what is claimed and all that shows it, JSON-able.
 
     Parameters
     ----------

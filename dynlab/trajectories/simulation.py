@@ -37,7 +37,7 @@ def simulate(
     dtype: str = "float64",
     device: str = "cpu",
 ) -> xr.Dataset:
-    """What the system does: a map's orbit under its inputs, a flow's solution.
+    """Follow a map under its inputs, or solve a flow.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def verdict(ds: xr.Dataset, at: Any, described: str) -> str:
 
 
 def _growth(ds: xr.Dataset, side: str) -> str:
-    """How far the norms grow, and whether they are seen to decay."""
+    """Say how far the norms grow, and whether they are seen to decay."""
     flow, when = schema.settings(ds)["flow"], float(ds["transient_time"])
     growth, kreiss = float(ds["transient_growth"]), float(ds["kreiss_constant"])
     norm, at = ("‖exp(tA)‖", f"t = {number(when, 3)} s") if flow else ("‖Aᵏ‖", f"k = {number(when, 0)}")
@@ -61,7 +61,7 @@ def _growth(ds: xr.Dataset, side: str) -> str:
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:
-    """Whether the norm is below 1 after that time, and known until then: ‖A^(j+k)‖ ≤ ‖A^j‖ ‖A^k‖, so none is larger."""
+    """Tell whether the norm is below 1 after that time, and known until then: ‖A^(j+k)‖ ≤ ‖A^j‖ ‖A^k‖, so none is larger."""
     later = ds[schema.TIME].values > when
     below = ds["log_power_norm_bound"].values[later] < 0
     return bool(below.any() and not np.isnan(ds["log_power_norm"].values[later][: below.argmax()]).any())
