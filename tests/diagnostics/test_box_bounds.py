@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from dynlab.diagnostics.box_bounds import box_bounds
-from dynlab.systems import Euler, create
+from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
-from dynlab.systems.vanilla import FeedbackFlow
 from problems import vanilla
 
 LOOSE = 1e-7  # the radius of an Arb ball has 30 bits, and a box is nothing but radius
@@ -50,13 +49,3 @@ def test_no_sampled_state_exceeds_what_is_proved(name):
     assert (ds["sampled_spectral_radius"].values <= ds["sampled_norm"].values + 1e-12).all()
     assert ds["sampled_logarithmic_norm"].values.max() <= float(ds["abscissa_bound"])
     assert (ds["sampled_abscissa"].values <= ds["sampled_logarithmic_norm"].values + 1e-12).all()
-
-
-def test_the_flow_of_an_euler_step_is_bounded_in_1_per_second():
-    flow = FeedbackFlow(0, 2, bias=False).double()
-    with torch.no_grad():
-        flow.W.copy_(torch.tensor([[-1.0, 0.2], [-0.2, -1.0]]))
-    ds = box_bounds(Euler(flow, 0.1), box=0.3)
-    assert ds["abscissa_bound"].attrs["units"] == "1/s"
-    slope = 1 / math.cosh(0.36) ** 2
-    assert -slope < float(ds["abscissa_bound"]) < 0

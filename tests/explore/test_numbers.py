@@ -1,6 +1,7 @@
 """The numbers of the explorer are what dynlab computes in Python: the page's own modules, under node."""
 
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -152,24 +153,11 @@ def test_kinds_of_linear_systems(in_node):
 
 def ratio(name, matrix, step):
     """R(εA) of a 2 × 2 matrix of Fractions, or None at a pole."""
-    z = [[step * entry for entry in row] for row in matrix]
-    above, ((a, b), (c, d)) = (polynomial(each, z) for each in RATIOS[name])
+    z, one = step * np.array(matrix), np.array([[Fraction(1), 0], [0, Fraction(1)]])
+    above, below = (reduce(lambda found, part: found @ z + part * one, each[::-1], 0 * one) for each in RATIOS[name])
+    (a, b), (c, d) = below
     determinant = a * d - b * c
-    if determinant == 0:
-        return None
-    return product([[d / determinant, -b / determinant], [-c / determinant, a / determinant]], above)
-
-
-def polynomial(coefficients, z):
-    found = [[Fraction(0)] * 2] * 2
-    for each in reversed(coefficients):
-        found = product(found, z)
-        found = [[found[i][j] + (each if i == j else 0) for j in (0, 1)] for i in (0, 1)]
-    return found
-
-
-def product(first, second):
-    return [[sum(first[i][k] * second[k][j] for k in (0, 1)) for j in (0, 1)] for i in (0, 1)]
+    return (np.array([[d, -b], [-c, a]]) @ above / determinant).tolist() if determinant else None
 
 
 def test_gradients_along_eulers_orbits(followed):

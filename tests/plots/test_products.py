@@ -11,11 +11,9 @@ from pictures import labelled, legend_words
 from products import driven_by
 
 import dynlab as dl
-from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.attractor import plot_attractor
 from dynlab.systems import create
-from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
 
 # Three samples that multiply both states by 1/2, 1/4 and 1/8, one of the two once more by 1/4.
@@ -111,13 +109,6 @@ def test_angles_have_their_errors_and_vectors_that_are_not_determined_are_hollow
     rates = dl.plot_covariant_vectors(dl.covariant_vectors(LinearMap([[0.5, 0.5], [-0.5, 0.5]]), steps=200))
     assert rates.figure.axes == [rates]  # without an unstable subspace no empty panel beside them
     np.testing.assert_allclose(labelled(rates)["vector not determined"].get_ydata(), np.log(np.sqrt(0.5)))
-
-
-def test_the_drift_is_the_error_of_the_integrators_energy():
-    ds = dl.energy(planar_system(planar_matrix("minus")), initial_state=[0.5, -0.5], steps=200, integrators=["euler"])
-    drift = labelled(dl.plot_energy(ds).figure.axes[1])["Euler"].get_ydata()
-    error = np.abs(ds["energy"].values - ds["exact_energy"].values)[0, 0]
-    np.testing.assert_allclose(drift[np.isfinite(drift)], error[np.isfinite(drift)])
 
 
 def test_over_a_training_bands_are_quartiles_and_range_and_what_is_not_finite_is_left_out():

@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import QuadMesh
 from matplotlib.contour import ContourSet
 from pictures import in_order, labelled, legend_words, markers
 
@@ -38,13 +37,6 @@ def test_borders_are_the_unit_circle_and_eulers_disc(rotating):
     assert np.hypot(*circle.get_data()) == pytest.approx(1)
     (disc,) = plot_flow_spectrum(rotating).patches
     assert (*disc.center, disc.radius) == pytest.approx((-10, 0, 10))
-
-
-def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
-    system = dl.from_function(lambda h, x: x * torch.tanh(h) * 0.9, state_size=200, input_size=200)
-    ds = dl.spectrum(system, np.random.default_rng(0).standard_normal((2, 15, 200)))
-    (mesh,) = [each for each in plot_spectrum(ds, ax=plt.subplots()[1]).collections if isinstance(each, QuadMesh)]
-    assert mesh.get_array().sum() == ds["eigenvalue"].size == 6000
 
 
 @pytest.mark.parametrize("is_flow", [True, False])

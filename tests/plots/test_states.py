@@ -10,16 +10,13 @@ from pictures import in_order, labelled, legend_words
 
 import dynlab as dl
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
-from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.bifurcation import LINES
-from dynlab.plots.geometry import LENGTH
 from dynlab.plots.parameter_plane import plot_parameter_plane
 from dynlab.plots.phase_plane import plot_divergence, plot_phase_plane
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
-from dynlab.plots.tangent_map import plot_tangent_map
 from dynlab.systems import create
 from dynlab.systems.planar import planar_system
 
@@ -97,26 +94,6 @@ def test_fixed_points_among_trajectories_are_filled_where_stable(memories, proje
         places = np.stack(drawn._offsets3d, axis=1)[:, :2] if projection else drawn.get_offsets().data
         np.testing.assert_allclose(in_order(places), in_order(memories["fixed_point_position"].values[members, :2]))
         assert to_hex(drawn.get_facecolors()[0]) == to_hex(style.GROUND if number else style.STABLE)
-
-
-def test_lines_lie_along_growing_directions_and_manifolds(memories):
-    ax = dl.plot_geometry(memories, ax=plt.subplots()[1])
-    lines = [line.get_xydata() for line in ax.lines if line.get_color() == style.SKY]
-    axes = memories["unstable_direction"].values[memories["unstable_directions"].values == 2][0]
-    reach = np.ptp(np.concatenate([memories["trajectory"].values.reshape(-1, 2), memories["fixed_point_position"]]), 0)
-    np.testing.assert_allclose([end[1] - end[0] for end in lines], LENGTH * axes * reach.max())
-    curves = [line.get_xydata() for line in ax.lines if line.get_color() == style.BLUE]
-    known = memories["unstable_manifold"].values[memories["unstable_directions"].values == 1]
-    np.testing.assert_array_equal(curves, known.reshape(-1, *known.shape[2:]))
-
-
-def test_arrows_of_the_tangent_map_are_the_displacements():
-    ds = tangent_map(dl.from_function(lambda h, x: torch.tanh(h * h.new_tensor([1.5, 0.8])), 2), [0.0, 0.0], grid=15)
-    ax = plot_tangent_map(ds)
-    drawn = [each for each in ax.collections if hasattr(each, "U")]
-    for arrows, name in zip(drawn, ("linear_displacement", "displacement"), strict=True):
-        np.testing.assert_allclose(np.stack([arrows.U, arrows.V], -1), ds[name].values.reshape(-1, 2))
-    assert {"μ = 1.5, grows", "μ = 0.8, decays"} <= set(legend_words(ax))
 
 
 def rounded(values):

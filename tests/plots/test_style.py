@@ -11,17 +11,14 @@ from dynlab.plots import style
 from dynlab.plots.titles import named_system, of_whom
 
 
-def test_style_restores_its_own_settings_and_no_others():
+def test_style_restores_its_own_settings_and_no_others(monkeypatch):
     """A backend that is loaded inside the block makes pyplot interactive for good, as in a notebook."""
+    monkeypatch.setitem(plt.rcParams, "interactive", plt.rcParams["interactive"])
     before = dict(plt.rcParams)
-    try:
-        with style.style((8.0, 5.0)):
-            assert plt.rcParams["axes.spines.top"] is False
-            plt.rcParams["interactive"] = True
-        changed = {name for name, value in before.items() if plt.rcParams[name] != value}
-        assert changed == {"interactive"}
-    finally:
-        plt.rcParams["interactive"] = before["interactive"]
+    with style.style((8.0, 5.0)):
+        assert plt.rcParams["axes.spines.top"] is False
+        plt.rcParams["interactive"] = True
+    assert {name for name, value in before.items() if plt.rcParams[name] != value} == {"interactive"}
 
 
 @pytest.mark.parametrize("theme, ink, ground", [("light", "#000000", "#ffffff"), ("dark", "#e6e6e6", "#161616")])
