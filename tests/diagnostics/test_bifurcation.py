@@ -193,19 +193,3 @@ def test_one_fixed_point_is_followed_over_the_plane():
     np.testing.assert_allclose(ds["leading"], np.abs(1 - r), atol=1e-7)
     told = np.abs(r - 2) > 1e-6
     np.testing.assert_array_equal(ds["stable"].values[told] == 1, (r < 2)[told])
-
-
-def test_a_fixed_point_is_followed_around_a_cusp_and_not_over_its_fold():
-    """h = tanh(w h + b): from the upper one of three, and where there is one alone to that."""
-    unit = Rule(1, lambda s, h: (torch.tanh(s.w * h + s.b),), w=2.0, b=0.0)
-    spans = {"parameters": ("b", "w"), "lowest": (-1.0, 0.5), "highest": (1.0, 3.0), "grid": 9}
-    ds = parameter_plane(unit, **spans, state=[1.0])
-    b, w = np.meshgrid(ds["x"].values, ds["y"].values)
-    h = ds["fixed_point_state"].values[..., 0]
-    known = ds["converged"].values
-    np.testing.assert_allclose(np.tanh(w * h + b)[known], h[known], atol=1e-10)
-    with np.errstate(invalid="ignore"):
-        fold = np.sqrt(w * np.maximum(w - 1, 0)) - np.arccosh(np.sqrt(np.maximum(w, 1)))  # three points at smaller |b|
-    upper = known & (w > 1) & (b > -fold + 0.2)
-    assert upper.sum() > 15
-    assert (h[upper] > 0).all()

@@ -26,7 +26,7 @@ def test_every_start_ends_on_the_invariant_curve_of_w_diff():
 
 
 def test_w_zero_drifts_outward_under_euler_although_its_flow_conserves_h():
-    ds = portrait("zero")
+    ds = portrait("zero", starts=[(0.5, -0.75)])
     assert ds["flow_kind"].values.tolist() == ["center"]
     assert ds["map_kind"].values.tolist() == ["unstable focus"]
     assert ds["critical_step"].item() == 0
@@ -76,7 +76,7 @@ def bent_map(first):
 
 
 @pytest.mark.parametrize(
-    "system, c", [(BENT, 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.98)]]
+    "system, c", [(BENT, 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.9)]]
 )
 def test_a_separatrix_is_the_stable_manifold_on_both_sides_and_to_the_window_s_edge(system, c):
     found = phase_plane(system, starts=[[0.3, 0.2]], window=1.0, steps=5)["separatrix"].values

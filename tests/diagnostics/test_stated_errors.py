@@ -6,12 +6,10 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import mpmath
 import numpy as np
 import pytest
 from saturated_networks import FAMILIES
 
-from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
 from problems import vanilla
 
@@ -56,30 +54,6 @@ def test_single_networks(number, answered):
     rows = benchmark("stated_errors").judged(number)
     within(rows["spectra"])
     assert answered == 0 or within(rows["products"])["answered"] >= answered
-
-
-def log_products(bias):
-    """ln abs(∂h_T/∂h_t) for t = 0 … T, in 60 digits."""
-    with mpmath.workdps(60):
-        h, slopes = mpmath.mpf(0), []
-        for _ in range(STEPS):
-            p = WEIGHT * h + bias
-            h = mpmath.tanh(p)
-            slopes.append(mpmath.log(WEIGHT / mpmath.cosh(p) ** 2))
-        return [float(mpmath.fsum(slopes[t:])) for t in range(STEPS + 1)]
-
-
-@pytest.mark.parametrize("bias", [10, 18])
-def test_one_saturated_unit(bias):
-    truth = log_products(bias)
-    system = vanilla([[WEIGHT]], [bias])
-    ds = gradient(system, np.zeros((STEPS, 1)))
-    for name in ("log_norm", "log_norm_frobenius"):
-        assert (np.abs(ds[name].values[0] - truth) <= ds[f"{name}_error"].values[0]).all()
-        assert (ds[f"{name}_error"].values < 1e-11).all()
-    last = end_to_end(system, np.zeros((STEPS, 1))).isel(sample=0, time=-1)
-    assert abs(float(last["log_singular_value"][0]) - truth[0]) <= float(last["error_bound"][0]) < 1e-11
-    assert abs(float(last["mean_log_modulus"]) - truth[0]) <= float(last["mean_log_modulus_error"]) < 1e-11
 
 
 def test_a_slope_that_underflows_is_not_known():

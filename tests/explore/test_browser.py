@@ -19,9 +19,9 @@ def opened(browser, tmp_path):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     errors = []
 
-    def open_page(fragment="", page_text=None):
+    def open_page(fragment=""):
         file = tmp_path / "explorer.html"
-        file.write_text(page_text or explorer_page(), encoding="utf-8")
+        file.write_text(explorer_page(), encoding="utf-8")
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: LOCAL.match(request.url) or errors.append(request.url))
@@ -101,6 +101,3 @@ def test_pictures_and_code_are_exported(opened):
             assert len(drawn.findall(".//{*}path")) > 50
             said = {each.text for each in drawn.findall("{*}text")}
             assert said == {page.locator("#verdict").inner_text(), "The flow", "Euler’s map"}
-    page.get_by_role("button", name="Python and command").click()
-    assert page.locator("#command").inner_text().startswith('dynlab phase --matrix="-0.15,-2;2,-0.15" --step-size 0.1')
-    assert "dl.phase_plane(" in page.locator("#python").inner_text()

@@ -1,4 +1,4 @@
-"""The pictures of gradients, exponents, energies and trainings: norms with errors, what is exactly 0, bands."""
+"""The pictures of gradients, exponents, trainings, the ERNN and two networks: norms, errors, exact zeros, bands."""
 
 import re
 
@@ -9,12 +9,16 @@ import torch
 from matplotlib.collections import PolyCollection
 from pictures import labelled, legend_words
 from products import driven_by
+from small_results import first_call
 
 import dynlab as dl
+from dynlab.diagnostics.ernn.manifold import random_planar_networks
 from dynlab.plots import style
 from dynlab.plots.attractor import plot_attractor
+from dynlab.plots.ernn_convergence import NEAR, PREDICTED
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
+from problems import made
 
 # Three samples that multiply both states by 1/2, 1/4 and 1/8, one of the two once more by 1/4.
 SHRINKING = dl.from_function(lambda h, x: h * x * h.new_tensor([1.0, 0.25]), state_size=2, input_size=1)
@@ -133,6 +137,41 @@ def test_over_a_training_points_have_their_stability_attractors_their_shares_and
     assert [area[:, 1].max() for area in corners] == pytest.approx([1, 1, 1, 1])  # at k = 0 the largest is all of it
     np.testing.assert_allclose([area[area[:, 0] == 1, 1].min() for area in corners], [0, 0.25, 0.5, 0.75])
     held = {k: dl.from_function(lambda h, x, w=w: torch.tanh(w * x * h), 1, 1) for k, w in enumerate((0.5, 0.8))}
-    asked = {"parameter": "input[0]", "lowest": 1.0, "highest": 3.0, "values": 0, "starts": 4}
+    asked = {"parameter": "input[0]", "lowest": 1.2, "highest": 2.1, "values": 0, "starts": 4, "max_period": 1}
     points = labelled(dl.plot_over_training(dl.over_training("bifurcation", held, **asked)))["pitchfork"]
     np.testing.assert_allclose(points.get_xydata(), [[0, 2.0], [1, 1.25]], atol=1e-8)
+
+
+@pytest.mark.parametrize("settled, begins", [(1, PREDICTED), (0, NEAR)])
+def test_lines_are_distances_and_the_dashed_one_is_the_prediction(settled, begins):
+    system = made("ernn", input_size=1, state_size=6, length=8, activation="tanh", rank=None)
+    inputs = np.random.default_rng(0).standard_normal((1, 8, 1))
+    ds = dl.ernn_convergence(system, inputs, eta=0.5, iterations=30, times=2)
+    ds["settled"].values[:] = settled
+    *drawn, prediction = dl.plot_ernn_convergence(ds).lines
+    np.testing.assert_array_equal([line.get_ydata() for line in drawn], ds["distance"].values[0])
+    rate = np.median(ds["predicted_rate"].values)
+    np.testing.assert_allclose(np.diff(np.log(prediction.get_ydata())), np.log(rate), rtol=1e-9)
+    assert prediction.get_label() == f"{begins}: {rate:.4f} per iteration (median)"
+
+
+def test_the_ernn_and_its_manifold():
+    example = random_planar_networks(steps=60)
+    ds = dl.ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+    drawn = labelled(dl.plot_ernn_manifold(ds, ax=plt.subplots()[1]))
+    shown = {"equilibrium manifold": ds["curve"].values, "$h_k + h_{k-1}$": ds["pair_sum"].values[0, 0, 1:]}
+    for part, expected in shown.items():
+        line = next(line for name, line in drawn.items() if part in name)
+        np.testing.assert_array_equal(line.get_xydata(), expected)
+
+
+def test_two_networks_have_markers_at_their_eigenvalues_and_bars_that_count_relabellings():
+    ds = first_call({}, "compare")[0]
+    plane, bars = dl.plot_compare(ds).figure.axes
+    values = [ds[name].values[network].ravel() for network in (0, 1) for name in ("run_eigenvalue", "eigenvalue")]
+    for marks, expected in zip(plane.collections, values, strict=True):
+        np.testing.assert_array_equal(marks.get_offsets().data @ [1, 1j], expected)
+    nearer, far = bars.containers
+    as_far = int((ds["relabelled_distance"].values >= float(ds["between_runs"]) * (1 - 1e-9)).sum())
+    assert sum(bar.get_height() for bar in far) == as_far == round(float(ds["p_value"]) * ds.sizes["relabelling"])
+    assert sum(bar.get_height() for bar in nearer) == ds.sizes["relabelling"] - as_far

@@ -96,23 +96,17 @@ def test_fixed_points_among_trajectories_are_filled_where_stable(memories, proje
         assert to_hex(drawn.get_facecolors()[0]) == to_hex(style.GROUND if number else style.STABLE)
 
 
-def rounded(values):
-    return {round(value, 12) for value in values}
-
-
 def test_branches_are_solid_where_stable_and_every_bifurcation_has_its_marker():
-    ds = dl.bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=20)
+    ds = dl.bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=0)
     top = dl.plot_bifurcation(ds).figure.axes[0]
-    flips = rounded(ds["bifurcation_parameter"].values)
-    assert rounded(line.get_xdata()[0] for line in top.lines if line.get_marker() == "s") == flips
+    flips = set(ds["bifurcation_parameter"].values.round(12))
+    assert {float(line.get_xdata()[0].round(12)) for line in top.lines if line.get_marker() == "s"} == flips
     for stable, look in ((1, "-"), (0, "--")):
-        lines = [
-            line for line in top.lines if line.get_color() == LINES[stable]["color"] and line.get_linestyle() != "None"
-        ]
-        assert {line.get_linestyle() for line in lines} == {look}
+        of_its_colour = [line for line in top.lines if line.get_color() == LINES[stable]["color"]]
+        drawn = [line.get_xdata() for line in of_its_colour if line.get_linestyle() == look]
         known = (ds["stable"].values == stable) & np.isfinite(ds["branch_orbit"].values[:, 0])
-        expected = rounded(ds["branch_parameter"].values[known])
-        shown = rounded(place for line in lines for place in line.get_xdata())
+        expected = set(ds["branch_parameter"].values[known].round(12))
+        shown = set(np.concatenate(drawn).round(12))
         assert expected <= shown <= expected | flips  # which end a line of either kind
 
 
