@@ -65,7 +65,6 @@ def test_three_bits_are_a_cube_each_of_whose_edges_is_left_along_it():
         np.testing.assert_allclose(cube["unstable_manifold"][saddle, :, 0], position[[saddle, saddle]], atol=1e-12)
         ended = cube["unstable_manifold"].values[saddle, :, -1]
         np.testing.assert_allclose(ended, position[cube["leads_to"].values[saddle]], atol=1e-2)
-    assert len(ends) == 12
     assert np.bincount(np.array(list(ends)).ravel()).tolist() == [3] * 8
 
 

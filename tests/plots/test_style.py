@@ -51,7 +51,6 @@ DIFF = [["-3/20", "-2"], ["2", "-3/20"]]
         ("feedback", {"matrix": DIFF}, "h′ = tanh(W h), W = −0.15, −2; 2, −0.15"),
         ("vanilla", {"matrix": [["0.123456", "0"], ["0", "1/2"]]}, "h ↦ tanh(W h), W ≈ 0.1235, 0; 0, 0.5"),
         ("lorenz", {"euler_step": 0.01}, "Euler's map of lorenz, ε = 0.01"),
-        ("lorenz", {"euler_step": 0.01, "parameter": "step_size"}, "Euler's map of lorenz"),
     ],
 )
 def test_a_title_gives_the_formula_where_the_name_says_too_little(system, settings, name):
