@@ -1,4 +1,4 @@
-"""Bounds over a box against closed forms, corners of small boxes, and eigenvalues that prove nothing."""
+"""Bounds over a box against closed forms, and against what is sampled in it."""
 
 import math
 

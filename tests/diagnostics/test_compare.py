@@ -1,4 +1,4 @@
-"""How far two networks are apart: closed forms of linear ones, copies in other bases, a ring that becomes a line."""
+"""How far two networks are apart: closed forms of linear ones, copies in other bases."""
 
 import numpy as np
 import pytest

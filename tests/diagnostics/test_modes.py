@@ -1,4 +1,4 @@
-"""Modes against closed forms, a line attractor with its selection vector, and the response of the network itself."""
+"""Modes against closed forms, and a line attractor with its selection vector."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Phase portraits, separatrices and backward orbits against closed forms, exact identities and long runs."""
+"""Phase portraits, separatrices and backward orbits against closed forms and exact identities."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pseudospectra against closed forms of 2 × 2 matrices, against singular values, and against Kreiss's theorem."""
+"""Pseudospectra against closed forms of 2 × 2 matrices, singular values, and powers in many digits."""
 
 import mpmath
 import numpy as np

@@ -136,10 +136,10 @@ def test_over_a_training_points_have_their_stability_attractors_their_shares_and
     corners = [each.get_paths()[0].vertices for each in ax.collections if isinstance(each, PolyCollection)]
     assert [area[:, 1].max() for area in corners] == pytest.approx([1, 1, 1, 1])  # at k = 0 the largest is all of it
     np.testing.assert_allclose([area[area[:, 0] == 1, 1].min() for area in corners], [0, 0.25, 0.5, 0.75])
-    held = {k: dl.from_function(lambda h, x, w=w: torch.tanh(w * x * h), 1, 1) for k, w in enumerate((0.5, 0.8))}
-    asked = {"parameter": "input[0]", "lowest": 1.2, "highest": 2.1, "values": 0, "starts": 4, "max_period": 1}
+    held = {k: dl.from_function(lambda h, x, w=w: torch.tanh(x * h / w), 1, 1) for k, w in enumerate((2.0, 1.95))}
+    asked = {"parameter": "input[0]", "lowest": 1.9, "highest": 2.05, "values": 0, "starts": 4, "max_period": 1}
     points = labelled(dl.plot_over_training(dl.over_training("bifurcation", held, **asked)))["pitchfork"]
-    np.testing.assert_allclose(points.get_xydata(), [[0, 2.0], [1, 1.25]], atol=1e-8)
+    np.testing.assert_allclose(points.get_xydata(), [[0, 2.0], [1, 1.95]], atol=1e-8)
 
 
 @pytest.mark.parametrize("settled, begins", [(1, PREDICTED), (0, NEAR)])
