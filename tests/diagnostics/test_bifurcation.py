@@ -9,17 +9,13 @@ import torch
 
 import problems
 from dynlab.diagnostics.bifurcation import bifurcation
-from dynlab.diagnostics.bifurcation.equation import SolutionCurve
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
-from dynlab.diagnostics.bifurcation.parameters import named, varied_system
-from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
-from dynlab.systems import Flow, create, from_function, frozen
+from dynlab.systems import create, from_function
 from dynlab.systems.planar import planar_system
 from problems import Field, Rule
 
 EXACT = 1e-10  # of a bifurcation's parameter
-DIFFERENCE = 1e-5
 
 
 def at(ds, kind):
@@ -33,45 +29,6 @@ def check_points(ds):
     assert max(ds["residual"].values.max(), *ds["bifurcation_residual"].values[converged]) < 1e-9
     bound = 1e-8 * np.maximum(1, np.abs(ds["bifurcation_parameter"].values[converged]))
     assert (ds["bifurcation_parameter_error"].values[converged] <= bound).all()
-
-
-CASES = [
-    ("henon", {}, "b"),
-    ("lorenz", {}, "rho"),
-    ("vanilla", {"input_size": 2, "state_size": 3}, "W[1,2]"),
-    ("gru", {"input_size": 2, "hidden_size": 3, "num_layers": 2}, "cells.1.weight_hh*"),
-    ("ernn-exact", {"input_size": 2, "state_size": 3}, "b[0]"),
-]
-
-
-@pytest.mark.parametrize("name, config, parameter", CASES)
-def test_derivatives_are_the_quotients_of_differences(name, config, parameter):
-    torch.manual_seed(0)
-    system = create(name, **config)
-    varied = varied_system(system, None, (parameter,), [0.3] * system.input_size, -1, (0.5,), (0.9,))
-    curve = SolutionCurve(varied, np.full(system.state_size, 2.0), 1 if isinstance(system, Flow) else 3)
-    z = np.append(0.3 * np.random.default_rng(0).standard_normal(system.state_size), 0.4)
-    steps = DIFFERENCE * np.eye(len(z))
-    columns = [(curve.residual(z + e) - curve.residual(z - e)) / (2 * DIFFERENCE) for e in steps]
-    np.testing.assert_allclose(curve.derivative(z), np.stack(columns, axis=1), rtol=1e-7, atol=1e-8)
-    left, right = np.random.default_rng(1).standard_normal((2, len(z))) + 1j
-    second = curve.second(z, left[:-1], right)
-    slopes = [(curve.derivative(z + e) - curve.derivative(z - e)) / (2 * DIFFERENCE) for e in steps]
-    np.testing.assert_allclose(second, [left[:-1].conj() @ one @ right for one in slopes], rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(left[:-1].conj() @ curve.multilinear(z, right, right), second @ right, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "name, config, parameter, sentence",
-    [
-        ("lorenz", {}, "rh", "Unknown parameter 'rh'.*did you mean 'rho'"),
-        ("vanilla", {"input_size": 2, "state_size": 3}, "W[3,0]", "has 3 × 3 entries, counted from 0"),
-        ("rnn", {"input_size": 2, "hidden_size": 3, "num_layers": 2}, "weight_hh*", "several weights.*name one in"),
-    ],
-)
-def test_a_name_that_means_nothing_or_several_is_one_sentence(name, config, parameter, sentence):
-    with pytest.raises(UserError, match=sentence):
-        named(frozen(create(name, **config)), parameter)
 
 
 def test_folds_of_a_scalar_tanh():
@@ -150,21 +107,13 @@ def test_all_crossings_of_a_network_at_the_origin():
     assert ds["bifurcation_converged"].values[origin].all()
 
 
-TURNED = torch.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=torch.float64)
-CRITICAL_AT_HALF = {  # of (h, p), with a bifurcation of that kind at p = 1/2
-    "fold": (1, lambda h, p: h + p - 0.5 - h * h),
-    "transcritical": (1, lambda h, p: h + (p - 0.5) * h - h * h),
-    "Neimark–Sacker": (2, lambda h, p: (p + 0.5) * (h @ TURNED.T) * (1 - (h * h).sum(-1, keepdim=True))),
-}
-
-
-@pytest.mark.parametrize("kind", CRITICAL_AT_HALF)
-def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind):
-    unit, (size, f) = 1e6, CRITICAL_AT_HALF[kind]
-    system = from_function(lambda h, x: f(h, x / unit), state_size=size, input_size=1)
+def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter():
+    """h' = h + p/10⁶ − 1/2 − h² has its fold at p/10⁶ = 1/2."""
+    unit = 1e6
+    system = from_function(lambda h, x: h + x / unit - 0.5 - h * h, state_size=1, input_size=1)
     ends = {"lowest": 0.1 * unit, "highest": 0.9 * unit, "at": [0.1 * unit], "searches": 2}
     ds = bifurcation(system, parameter="input[0]", values=0, max_period=1, starts=16, **ends)
-    assert ds["bifurcation_kind"].values.tolist() == [kind]
+    assert ds["bifurcation_kind"].values.tolist() == ["fold"]
     error = ds["bifurcation_parameter_error"].item() / unit
     assert abs(ds["bifurcation_parameter"].item() / unit - 0.5) <= error < 1e-12
 
@@ -189,7 +138,7 @@ def test_a_kink_is_passed_and_the_border_collision_bracketed(slope):
 
 def test_orbits_visit_the_stable_branches_and_at_the_flip_have_not_settled():
     """At r = 3 itself an orbit comes near by one over the root of the time: at no time has it settled."""
-    ds = bifurcation(create("logistic"), parameter="r", lowest=2.8, highest=3.4, values=13, max_period=2)
+    ds = bifurcation(create("logistic"), parameter="r", lowest=2.8, highest=3.4, values=7, max_period=2)
     r = ds["parameter"].values
     away = np.abs(r - 3) > 0.02
     root = np.sqrt(np.maximum((r - 3) * (r + 1), 0))
@@ -206,12 +155,12 @@ def test_a_flows_limit_cycle_has_its_period_and_floquet_multiplier():
         return [inward * x - 2 * y, inward * y + 2 * x]
 
     flow = Field(2, rates, p=0.5)
-    ds = bifurcation(flow, parameter="p", lowest=-0.5, highest=0.7, values=3, searches=1, starts=8)
+    ds = bifurcation(flow, parameter="p", lowest=-0.5, highest=0.7, values=2, searches=1, starts=8)
     assert ds["bifurcation_kind"].values.tolist() == ["Hopf"]
     assert (ds["settled"] == 1).all()
     np.testing.assert_allclose(ds["cycle_period"].values[1:], np.pi, rtol=1e-8)
     expected = np.exp(-2 * np.pi * ds["parameter"].values[1:, None])
-    np.testing.assert_allclose(ds["cycle_multiplier"].values[1:], np.broadcast_to(expected, (2, 4)), rtol=1e-5)
+    np.testing.assert_allclose(ds["cycle_multiplier"].values[1:], np.broadcast_to(expected, (1, 4)), rtol=1e-5)
     reach = np.nanmax(ds["visited"].values[1:], axis=(1, 2))
     np.testing.assert_allclose(reach, np.sqrt(ds["parameter"][1:]), rtol=1e-6)
 
@@ -220,22 +169,16 @@ EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
 
 
 def test_periods_of_henon():
-    spans = {"parameters": ("a", "b"), "lowest": (-0.2, 0.1), "highest": (0.9, 0.4), "grid": 13}
+    spans = {"parameters": ("a", "b"), "lowest": (-0.2, 0.1), "highest": (0.9, 0.4), "grid": 7}
     henon = parameter_plane(create("henon"), **spans)
     a, b = np.meshgrid(henon["x"].values, henon["y"].values)
-    first, second = 3 * (1 - b) ** 2 / 4, (1 - b) ** 2 + (1 + b) ** 2 / 4
-    period = henon["period"].values
-    fixed = (a > -((1 - b) ** 2) / 4 + EDGE) & (a < first - EDGE)
-    assert (period[fixed] == 1).all()
-    doubled = (a > first + EDGE) & (a < second - EDGE)
-    assert (period[doubled] == 2).all()
-    gone = a < -((1 - b) ** 2) / 4 - 1e-9  # beyond the fold there is nothing
-    assert (period[gone] == -1).all()
-    assert np.isnan(henon["leading"].values[gone]).all()
-    assert (henon["stable"].values[fixed] == 1).all()
-    assert (henon["stable"].values[doubled] == 0).all()
-    root = np.sqrt(np.maximum((1 - b) ** 2 + 4 * a, 0))
-    x = np.where(np.abs(a) > 1e-9, (b - 1 + root) / (2 * np.where(a == 0, 1, a)), 1 / (1 - b))
+    fold, first, second = -((1 - b) ** 2) / 4, 3 * (1 - b) ** 2 / 4, (1 - b) ** 2 + (1 + b) ** 2 / 4
+    fixed, doubled = ((a > low + EDGE) & (a < high - EDGE) for low, high in ((fold, first), (first, second)))
+    for where, period, stable in ((fixed, 1, 1), (doubled, 2, 0), (a < fold - 1e-9, -1, -1)):
+        assert where.any()
+        assert (henon["period"].values[where] == period).all()
+        assert (henon["stable"].values[where] == stable).all()
+    x = (b - 1 + np.sqrt(np.maximum((1 - b) ** 2 + 4 * a, 0))) / (2 * a)
     moduli = np.abs(-a * x + np.array([1, -1])[:, None, None] * np.sqrt((a * x) ** 2 + b + 0j)).max(axis=0)
     np.testing.assert_allclose(henon["leading"].values[fixed], moduli[fixed], rtol=1e-9)
 
@@ -250,19 +193,3 @@ def test_one_fixed_point_is_followed_over_the_plane():
     np.testing.assert_allclose(ds["leading"], np.abs(1 - r), atol=1e-7)
     told = np.abs(r - 2) > 1e-6
     np.testing.assert_array_equal(ds["stable"].values[told] == 1, (r < 2)[told])
-
-
-def test_a_fixed_point_is_followed_around_a_cusp_and_not_over_its_fold():
-    """h = tanh(w h + b): from the upper one of three, and where there is one alone to that."""
-    unit = Rule(1, lambda s, h: (torch.tanh(s.w * h + s.b),), w=2.0, b=0.0)
-    spans = {"parameters": ("b", "w"), "lowest": (-1.0, 0.5), "highest": (1.0, 3.0), "grid": 15}
-    ds = parameter_plane(unit, **spans, state=[1.0])
-    b, w = np.meshgrid(ds["x"].values, ds["y"].values)
-    h = ds["fixed_point_state"].values[..., 0]
-    known = ds["converged"].values
-    np.testing.assert_allclose(np.tanh(w * h + b)[known], h[known], atol=1e-10)
-    with np.errstate(invalid="ignore"):
-        fold = np.sqrt(w * np.maximum(w - 1, 0)) - np.arccosh(np.sqrt(np.maximum(w, 1)))  # three points at smaller |b|
-    upper = known & (w > 1) & (b > -fold + 0.2)
-    assert upper.sum() > 50
-    assert (h[upper] > 0).all()

@@ -8,10 +8,8 @@ from products import driven_by
 
 from dynlab import schema
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
-from dynlab.program.differentiation import along
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
-from problems import vanilla
 
 generator = np.random.default_rng
 
@@ -85,23 +83,6 @@ def test_one_of_lorenzs_vectors_is_the_direction_of_its_flow():
     assert sine(lorenz["vector"].values[:, :, 1], direction.detach().numpy()).max() < 1e-6
     np.testing.assert_allclose(lorenz["exponent"].sum("mode"), -(10 + 1 + 8 / 3), atol=1e-6)
     assert float(lorenz["covariance_residual"].max()) < 1e-9
-
-
-def test_along_inputs_the_jacobian_carries_each_vector_to_the_next():
-    W = generator(3).standard_normal((12, 12)) * 3 / np.sqrt(12)
-    system, inputs = vanilla(W, V=np.ones((12, 1))), 0.2 * generator(4).standard_normal((2, 1500, 1))
-    ds = covariant_vectors(system, inputs, transient=600, backward_transient=600, times=300)
-    assert ds["determined"].values.sum() > 12
-    states = torch.as_tensor(ds["trajectory"].values)
-    times = ds["time"].values.astype(int)
-    J = along(system, states, torch.as_tensor(inputs[:, times[1:] - 1])).dense().detach().numpy()
-    moved = np.einsum("stij,stmj->stmi", J, ds["vector"].values[:, :-1])
-    sizes = np.linalg.norm(moved, axis=-1)
-    known = ds["determined"].values == 1
-    off = sine(moved / sizes[..., None], ds["vector"].values[:, 1:]).max(axis=1)
-    assert off[known].max() < 1e-9
-    np.testing.assert_allclose(np.log(sizes), ds["local_rate"].values[:, 1:], atol=1e-9)
-    assert float(ds["covariance_residual"].values[known].max()) < 1e-8
 
 
 def test_a_dimension_that_is_lost_takes_no_other_with_it():

@@ -1,4 +1,4 @@
-"""Points that rounding does not isolate, kinks of ReLUs, LSTMs whose memory is large, and points that are missing."""
+"""Points that rounding does not isolate, kinks of ReLUs, LSTMs with a large memory, missing points, and stacks."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,12 @@ from torch import nn
 
 from dynlab.checkpoints import from_module
 from dynlab.diagnostics.fixed_points import fixed_points, rounds
-from dynlab.systems import create, from_function
+from dynlab.diagnostics.fixed_points.starting_states import orbits
+from dynlab.numerics.merging import merged
+from dynlab.systems import from_function, frozen
+from dynlab.systems.autonomous import Held
 from dynlab.zoo import load
-from problems import vanilla
+from problems import made, vanilla
 
 
 @pytest.mark.parametrize("center, power", [(0.3, 2), (1.0, 3)])
@@ -75,10 +78,26 @@ def test_points_that_must_exist_and_were_not_found_are_named(monkeypatch):
     assert any(said)
 
 
-def test_a_flows_equilibria_have_its_own_eigenvalues():
-    ds = fixed_points(create("lorenz"))
-    assert ds["eigenvalue"].attrs["units"] == "1/s"
-    assert ds["kind"].values.tolist() == ["saddle", "saddle-focus", "saddle-focus"]
-    roots = np.roots([1, 41 / 3, 8 / 3 * 38, 2 * 8 / 3 * 10 * 27])  # of C±, by Vieta
-    for row in ds["eigenvalue"].values[1:]:
-        np.testing.assert_allclose(np.sort_complex(row), np.sort_complex(roots), rtol=1e-12)
+@pytest.mark.parametrize("name, gain, seed", [("rnn", 2.5, 2), ("gru", 4.0, 0), ("lstm", 4.0, 0)])
+def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, gain, seed):
+    """In stacks with weights so large that most have several fixed points."""
+    system = made(name, seed, input_size=2, hidden_size=4, num_layers=2)
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.normal_(std=gain / 2 if parameter.ndim > 1 else 0.3)
+    ds = fixed_points(system, starts=64)
+    states = ds["fixed_point_state"].values
+    assert (ds["status"].values == "fixed point").all()
+    assert int(ds["index_sum"]) == 1
+    zero, generator = torch.zeros(2, dtype=torch.float64), np.random.default_rng(3)
+    held = Held(frozen(system), zero)
+    found = rounds.search(held, held, 64, None, orbits(held, generator), generator)  # all coordinates at once
+    other = np.array([root.state for root in found.points]).reshape(-1, system.state_size)
+    labels = merged(np.concatenate([states, other]))
+    assert len(set(labels[: len(states)])) == len(states)  # none twice
+    assert set(labels[len(states) :]) <= set(labels[: len(states)])  # none missed
+    for state, values in zip(torch.as_tensor(states), ds["eigenvalue"].values, strict=True):
+        moved = system.step(state, zero).detach()
+        torch.testing.assert_close(moved, state, rtol=0, atol=1e-11 * max(1, np.abs(states).max()))
+        exact = np.linalg.eigvals(torch.func.jacrev(lambda h: system.step(h, zero))(state).detach().numpy())
+        assert max(np.abs(exact - value).min() for value in values) < 1e-6

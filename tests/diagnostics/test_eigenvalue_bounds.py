@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dynlab as dl
-from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, judged, overall
+from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, judged
 from dynlab.systems import Euler, create
-from problems import CRITICAL_STEP_DIFF, MODULUS_DIFF, PLANAR
+from problems import CRITICAL_STEP_DIFF, PLANAR
 
 INF, NAN = np.inf, np.nan
 
@@ -49,18 +49,15 @@ def test_where_it_is_violated():
     assert found == [3.0, -1.0, 1, 36]
 
 
-@pytest.mark.parametrize(
-    "step_size, modulus", [(0.1, MODULUS_DIFF), (CRITICAL_STEP_DIFF, 1.0), (0.05, math.hypot(0.9925, 0.1))]
-)
-def test_the_real_part_is_the_flows_and_the_modulus_the_maps(step_size, modulus):
+@pytest.mark.parametrize("step_size, told", [(0.1, "violated"), (CRITICAL_STEP_DIFF, "at the bound"), (0.05, "holds")])
+def test_the_real_part_is_the_flows_and_the_modulus_the_maps(step_size, told):
     """W_diff: the flow is stable at every step size, Euler's map only below the critical one."""
     system = Euler(create("linear", matrix=PLANAR["diff"].tolist()), step_size)
     ds = dl.eigenvalue_bounds(system, np.zeros((12, 0)), max_modulus=1.0, max_real=0.0)
     assert number(ds, "measured", "max_real") == pytest.approx(-0.15, abs=1e-14)
-    assert outcome(ds, "max_real") == "holds"
+    modulus = math.hypot(1 - 0.15 * step_size, 2 * step_size)
     assert number(ds, "measured", "max_modulus") == pytest.approx(modulus, abs=1e-14)
-    expected = "at the bound" if modulus == 1 else "violated" if modulus > 1 else "holds"
-    assert outcome(ds, "max_modulus") == expected
+    assert [outcome(ds, name) for name in ("max_real", "max_modulus")] == ["holds", told]
 
 
 def test_an_orbit_that_diverges_is_undecided_or_violated_never_held():
@@ -80,12 +77,9 @@ def test_an_orbit_that_diverges_is_undecided_or_violated_never_held():
         ([0.5, 0.9], [0.1, 0.2], 1.0, True, AT_THE_BOUND, 1),
         ([1.3, 1.1], [1.0, 0.05], 1.0, True, VIOLATED, 1),  # the larger one is not known to be beyond
         ([1.3, 1.1, NAN], [0.1, 0.05, 0.1], 1.0, True, VIOLATED, 0),  # whatever the third is
-        ([0.5, NAN], [0.1, 0.1], 1.0, True, UNDECIDED, 1),
         ([0.5, 2.0], [0.1, INF], 1.0, True, UNDECIDED, 1),
         ([-20.5], [1.0], -20.0, False, AT_THE_BOUND, 0),
         ([-INF], [NAN], -20.0, False, VIOLATED, 0),  # exactly zero: no error to ask for
-        ([-INF], [NAN], 20.0, True, HOLDS, 0),
-        ([INF], [NAN], 20.0, True, VIOLATED, 0),
     ],
 )
 def test_the_outcome_and_the_number_that_shows_it(values, errors, limit, is_upper, outcome, index):
@@ -110,16 +104,3 @@ def test_a_true_value_within_its_error_is_never_judged_wrongly(drawn, limit, is_
     else:
         assert found.outcome == AT_THE_BOUND
         assert abs(found.margin) <= found.error
-
-
-@pytest.mark.parametrize(
-    "outcomes, lenient, strict",
-    [
-        ([HOLDS, AT_THE_BOUND], HOLDS, UNDECIDED),
-        ([UNDECIDED, HOLDS], UNDECIDED, UNDECIDED),
-        ([UNDECIDED, VIOLATED, AT_THE_BOUND], VIOLATED, VIOLATED),
-    ],
-)
-def test_all_bounds_together(outcomes, lenient, strict):
-    assert overall(outcomes, strict=False) == lenient
-    assert overall(outcomes, strict=True) == strict

@@ -9,7 +9,6 @@ import torch
 import dynlab as dl
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
-from dynlab.diagnostics.geometry.geometry import jackknife
 from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.diagnostics.geometry.unstable_manifold import growing_modes, unstable_manifolds
 from dynlab.systems import create, from_function
@@ -40,8 +39,7 @@ def test_a_growing_pair_is_the_ellipse_that_the_map_turns_through():
     M = S @ (1.1 * np.array([[np.cos(1), -np.sin(1)], [np.sin(1), np.cos(1)]])) @ np.linalg.inv(S)
     ds = geometry(driven_linear(M, np.eye(2)), generator(9).standard_normal((2, 5, 2)), starts=4)
     a, b = ds["unstable_direction"].values[0] @ ds["direction"].values
-    assert np.linalg.norm(a) == pytest.approx(1, abs=1e-14)
-    assert a @ b == pytest.approx(0, abs=1e-14)
+    assert [np.linalg.norm(a), a @ b] == pytest.approx([1, 0], abs=1e-14)
     assert np.linalg.norm(b) < 1
     angle = np.linspace(0, 6, 25)[:, None]
     image = (np.cos(angle) * a + np.sin(angle) * b) @ M.T / 1.1
@@ -67,7 +65,6 @@ def test_three_bits_are_a_cube_each_of_whose_edges_is_left_along_it():
         np.testing.assert_allclose(cube["unstable_manifold"][saddle, :, 0], position[[saddle, saddle]], atol=1e-12)
         ended = cube["unstable_manifold"].values[saddle, :, -1]
         np.testing.assert_allclose(ended, position[cube["leads_to"].values[saddle]], atol=1e-2)
-    assert len(ends) == 12
     assert np.bincount(np.array(list(ends)).ravel()).tolist() == [3] * 8
 
 
@@ -95,28 +92,12 @@ def test_an_unstable_manifold_is_the_curve_that_is_known(system, root):
         assert sorted(leads_to[saddle].tolist()) == sorted(np.flatnonzero(found["stable"] == 1).tolist())
 
 
-def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states():
-    samples = 4
-    states = generator(0).standard_normal((samples, 5, 21))
-    found = jackknife(states)
-    alone = []
-    for sample in range(samples):
-        left = np.delete(states, sample, axis=0).reshape(-1, 21)
-        alone.append(np.linalg.eigvalsh(np.cov(left.T, bias=True))[::-1].clip(min=0))
-    shares = np.array([each / each.sum() for each in alone])
-    ratios = 1 / (shares**2).sum(axis=1)
-    for error, values in ((found[0], ratios), (found[1], shares)):
-        expected = np.sqrt((samples - 1) / samples * ((values - values.mean(axis=0)) ** 2).sum(axis=0))
-        np.testing.assert_allclose(error, expected, atol=1e-12)
-
-
 def test_a_linear_step_is_its_own_linear_map():
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
     values = [1.5, 0.9, -0.4, 0.1]
     ds = tangent_map(LinearMap((rotation @ np.diag(values) @ rotation.T).tolist()), [0.0] * 4)
     assert float(ds["linear_error"].max()) < 1e-14
     assert float(ds["valid_radius"]) == 0.5
-    np.testing.assert_allclose(ds["displacement"], ds["linear_displacement"], atol=1e-14)
     np.testing.assert_allclose(np.abs(ds["direction"].values @ rotation), np.eye(4)[:2], atol=1e-13)
     # on the plane of its first two eigenvectors the step is diagonal
     x, y = np.meshgrid(ds["x"], ds["y"])

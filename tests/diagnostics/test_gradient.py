@@ -1,8 +1,10 @@
+"""Norms and singular values of products of Jacobians against many digits, and the loss's gradient by autograd."""
+
 import mpmath
 import numpy as np
 import pytest
 import torch
-from products import KINDS, driven_by, exact_log_singular_values, random_products
+from products import KINDS, driven_by, exact_log_singular_values, exact_product, random_products
 from torch import nn
 
 from dynlab.diagnostics.end_to_end import end_to_end
@@ -19,17 +21,51 @@ def close(found, truth):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_norms_in_multi_precision(kind):
+def test_norms_and_every_resolved_mode_in_multi_precision(kind):
     matrices = random_products(kind, 2)
-    ds = driven_by(gradient, matrices)
+    norms, ends = driven_by(gradient, matrices), driven_by(end_to_end, matrices, times=1).isel(time=-1)
     for sample, each in enumerate(matrices):
         truth = [exact_log_singular_values(each[t:]) for t in (0, 13, 49)]
-        found = ds.isel(sample=sample, time=[0, 13, 49])
+        found = norms.isel(sample=sample, time=[0, 13, 49])
         largest = np.array([logs[0] for logs in truth])
         assert close(found["log_norm"], largest)
         rounded = 1e-15 * np.abs(largest)  # of the logarithm itself
         assert (np.abs(found["log_norm"] - largest) <= found["log_norm_error"] + rounded).all()
         assert close(found["log_norm_frobenius"], [np.logaddexp.reduce(2 * logs) / 2 for logs in truth])
+        values, bound = (ends[name].values[sample] for name in ("log_singular_value", "error_bound"))
+        resolved, zero = ~np.isnan(values), np.isneginf(truth[0])
+        assert resolved.sum() == ends["resolved"][sample]
+        assert resolved[:2].all()
+        np.testing.assert_array_equal(np.isneginf(values)[resolved], zero[resolved])
+        known = resolved & ~zero
+        assert (np.abs(values[known] - truth[0][known]) <= np.maximum(1e-9, bound[known])).all()
+    assert float(ends["resolved"].mean()) > 0.6 * 8
+
+
+def test_moduli_in_multi_precision():
+    matrices = random_products("gated", 2)
+    ds = driven_by(end_to_end, matrices, times=1).isel(time=-1)
+    for sample, each in enumerate(matrices):
+        with mpmath.workdps(400):
+            moduli = [abs(value) for value in mpmath.eig(exact_product(each, 400), left=False, right=False)]
+            mean, mean_log = (mpmath.fsum(values) / len(moduli) for values in (moduli, map(mpmath.log, moduli)))
+            deviation = mpmath.sqrt(mpmath.fsum((value - mean) ** 2 for value in moduli) / len(moduli))
+            truth = [float(mpmath.log(mean)), float(mpmath.log(deviation)), float(mean_log)]
+        names = ("log_mean_modulus", "log_std_modulus", "mean_log_modulus")
+        assert [float(ds[name][sample]) for name in names] == pytest.approx(truth, abs=1e-8)
+
+
+def test_exactly_singular_jacobians():
+    matrices = np.random.default_rng(4).standard_normal((1, 12, 5, 5))
+    matrices[0, 4, :, 2] = 0
+    ds = driven_by(end_to_end, matrices, times=12)
+    values = ds["log_singular_value"].values[0]
+    np.testing.assert_array_equal(np.isneginf(values), (np.arange(5) == 4) & (np.arange(12)[:, None] >= 4))
+    assert (ds["resolved"].values == 5).all()
+    assert np.isneginf(ds["mean_log_modulus"].values[0, 4:]).all()
+    # the first steps in ordinary numbers, where σ spans little
+    product = np.linalg.multi_dot(matrices[0, 4::-1])
+    assert values[4, :-1] == pytest.approx(np.log(np.linalg.svd(product, compute_uv=False)[:-1]), abs=1e-9)
 
 
 TARGETS = {
@@ -82,18 +118,6 @@ def test_norms_of_large_states_lie_within_their_errors(gain, monkeypatch):
         assert (np.abs(ds[name] - truth[name]) <= ds[f"{name}_error"] + 1e-12 * (1 + np.abs(truth[name]))).all()
     assert (ds["log_norm_error"] < 0.1).all()
     assert close(ds["log_loss_gradient"], truth["log_loss_gradient"])
-
-
-@pytest.mark.parametrize("n, steps, factor", [(7, 200, 7.0), (300, 10, 0.3)])
-def test_a_multiple_of_the_identity_lies_within_the_stated_errors_at_every_step(n, steps, factor):
-    """ln ‖(aI)^s‖ = s ln a and + ln(n)/2 of Frobenius' norm, the last step, where nothing is multiplied, among them."""
-    ds = gradient(from_function(lambda h, x: factor * h, state_size=n), np.zeros((steps, 0)))
-    with mpmath.workdps(40):
-        lengths = [steps - int(t) for t in ds["time"].values]
-        for name, of_one in (("log_norm", 0), ("log_norm_frobenius", mpmath.log(n) / 2)):
-            truth = [s * mpmath.log(mpmath.mpf(factor)) + of_one for s in lengths]
-            wrong = [float(abs(found - true)) for found, true in zip(ds[name].values[0], truth, strict=True)]
-            assert (np.array(wrong) <= ds[f"{name}_error"].values[0]).all()
 
 
 def test_after_how_many_steps_the_last_direction_is_lost_and_nothing_is_left():

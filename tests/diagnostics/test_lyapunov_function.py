@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from dynlab import lyapunov_function, simulate
-from dynlab.matrices import planar_matrix
 from dynlab.systems import create, from_function
-from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear, LinearMap
 from problems import made
 
@@ -51,13 +49,6 @@ def test_a_linear_system_falls_everywhere_at_its_norm_and_a_flow_at_its_logarith
     assert float(ds.rate[0]) == pytest.approx(norm, rel=1e-9)
     assert float(ds.radius[0]) > 1e8
     assert float(ds.sampled_rate[0]) <= float(ds.rate[0]) * (1 + 1e-14) or is_flow
-
-
-def test_euler_s_map_of_it_has_one_below_the_critical_step_alone():
-    below, above = (planar_system(planar_matrix("diff"), "feedback", step) for step in (0.07, 0.08))
-    assert lyapunov_function(below, starts=8).status.values.tolist() == ["proved"]
-    assert lyapunov_function(above, starts=8).status.values.tolist() == ["not stable"]
-    assert lyapunov_function(above, starts=8, kind="flow").status.values.tolist() == ["proved"]
 
 
 def test_every_start_in_the_set_falls_at_every_step():

@@ -1,10 +1,11 @@
-"""Critical steps, the plane of step and diffusion, and theory's bounds, against closed forms and other computations."""
+"""Critical steps, the plane of step and diffusion, theory's bounds and the energy, by closed forms and otherwise."""
 
 import math
 
 import numpy as np
 import pytest
 import torch
+from scipy.integrate import solve_ivp
 
 import dynlab as dl
 import problems
@@ -22,27 +23,23 @@ def diff(step=0.1):
     return planar_system(planar_matrix("diff"), step_size=step)
 
 
-def test_w_diff_is_known_in_closed_form():
+def test_w_diff_and_its_plane_are_known_in_closed_form():
     ds = dl.stability(diff())
     assert float(ds["critical_step"][0, 0]) == pytest.approx(problems.CRITICAL_STEP_DIFF, rel=1e-15)
     np.testing.assert_allclose(ds["step_modulus"], problems.MODULUS_DIFF, rtol=1e-15)
     needed = (1 - math.sqrt(1 - (0.1 * OMEGA) ** 2)) / 0.1
     assert float(ds["needed_diffusion"]) == pytest.approx(needed, rel=1e-12)
     assert float(ds["own_diffusion"]) == pytest.approx(GAMMA, rel=1e-15)
-
-
-@pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])
-def test_at_the_critical_step_itself_nothing_is_decided(step, stable):
-    assert dl.stability(diff(step))["stable"].item() == stable
-
-
-def test_the_plane_of_w_diff_is_that_of_the_formula():
-    ds = dl.stability(diff())
     gamma, step = ds["plane_diffusion"].values[:, None], ds["plane_step_size"].values
     np.testing.assert_allclose(ds["plane_modulus"], np.hypot(1 - step * gamma, step * OMEGA), rtol=1e-13)
     exact = problems.critical_step(ds["plane_diffusion"].values, OMEGA)
     for name in ("plane_critical_step", "formula_step_low", "formula_step_high"):
         np.testing.assert_allclose(ds[name], exact, rtol=1e-13)
+
+
+@pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])
+def test_at_the_critical_step_itself_nothing_is_decided(step, stable):
+    assert dl.stability(diff(step))["stable"].item() == stable
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
@@ -175,3 +172,22 @@ def test_the_error_of_a_modulus_holds_what_an_error_of_z_does(name):
     change = np.abs(np.abs(METHODS[name].factor(moved)) - value)
     assert (change <= error).all()
     assert np.median(change / error) > 0.05
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.15])
+def test_diffusion_dissipates_the_energy_at_gamma_f_squared(gamma):
+    """Ḣ = −γ |f|² and the divergence −γ Σ (1 − tanh²), at the states of the solution found another way."""
+    flow = frozen(problems.made("antisymmetric", input_size=1, state_size=4, gamma=gamma)).flow
+    held = [0.3]
+    ds = dl.energy(flow, at=held, initial_state=np.ones(4), step_size=0.1, steps=100, integrators=["rk4"])
+    x = torch.tensor(held, dtype=torch.float64)
+    settings = {"t_eval": ds.time.values, "method": "DOP853", "rtol": 1e-12, "atol": 1e-13}
+
+    def velocity(_, h):
+        return flow.velocity(torch.from_numpy(h), x).detach().numpy()
+
+    solved = solve_ivp(velocity, (0.0, float(ds.time[-1])), np.ones(4), **settings)
+    f = flow.velocity(torch.from_numpy(solved.y.T), x).detach().numpy()
+    assert np.allclose(ds.dissipation, -gamma * (f**2).sum(axis=-1), rtol=1e-9, atol=1e-12)
+    assert np.allclose(ds.divergence, -gamma * (1 - f**2).sum(axis=-1), rtol=1e-9)
+    assert abs(ds.balance).max() < 1e-10

@@ -1,18 +1,12 @@
 """The explorer in a browser, as a person uses it: headless Chromium, driven by Playwright (`make browser-test`)."""
 
-import base64
 import re
 import xml.etree.ElementTree as ElementTree
 
-import numpy as np
 import pytest
 from browsers import LOCAL, PATIENCE, browser
 
-import dynlab as dl
-from dynlab import zoo
-from dynlab.checkpoints import read
 from dynlab.explore import explorer_page
-from dynlab.explore.network import embedded
 
 __all__ = ["browser"]
 
@@ -25,9 +19,9 @@ def opened(browser, tmp_path):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     errors = []
 
-    def open_page(fragment="", page_text=None):
+    def open_page(fragment=""):
         file = tmp_path / "explorer.html"
-        file.write_text(page_text or explorer_page(), encoding="utf-8")
+        file.write_text(explorer_page(), encoding="utf-8")
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: LOCAL.match(request.url) or errors.append(request.url))
@@ -107,58 +101,3 @@ def test_pictures_and_code_are_exported(opened):
             assert len(drawn.findall(".//{*}path")) > 50
             said = {each.text for each in drawn.findall("{*}text")}
             assert said == {page.locator("#verdict").inner_text(), "The flow", "Euler’s map"}
-    page.get_by_role("button", name="Python and command").click()
-    assert page.locator("#command").inner_text().startswith('dynlab phase --matrix="-0.15,-2;2,-0.15" --step-size 0.1')
-    assert "dl.phase_plane(" in page.locator("#python").inner_text()
-
-
-def unpacked(text):
-    return np.frombuffer(base64.b64decode(text), dtype="<f8")
-
-
-@pytest.fixture(scope="module")
-def network():
-    """The network itself, and what a page holds of it."""
-    system = read(zoo.locate("gru-flipflop")).system
-    inputs = np.random.default_rng(0).choice([-1.0, 0.0, 0.0, 1.0], size=(4, 40, 3))
-    return system, embedded(system, dl.geometry(system, inputs, starts=24, seed=0), "gru-flipflop")
-
-
-@pytest.fixture(scope="module")
-def page_of_network(network):
-    return explorer_page(network=network[1])
-
-
-def test_a_state_of_a_network_is_pythons(opened, page_of_network, network):
-    system, found = network
-    pulse = {"at": 5, "input": 1, "size": -0.75, "length": 3}
-    page = opened("#networkStart=plane,0.4,-0.3&networkPulses=5,2,-0.75,3&networkStep=7", page_of_network)
-    inputs = np.tile(found["held"], (1, 7, 1)).astype(float)
-    inputs[0, pulse["at"] : pulse["at"] + pulse["length"], pulse["input"]] += pulse["size"]
-    directions = unpacked(found["directions"]).reshape(-1, 64)[:2]
-    first = unpacked(found["origin"]) + np.array([0.4, -0.3]) @ directions
-    orbit = dl.simulate(system, inputs, initial_state=first[None], dtype="float64")["trajectory"].values[0]
-    distances = [np.linalg.norm(orbit[-1] - unpacked(each["state"])) for each in found["points"]]
-    assert page.get_by_label("Preset").input_value() == "h"  # the plane is as without a link
-    said = page.locator("#network-said").inner_text()
-    told = re.fullmatch(r"Step 7: the state is (\S+) from fixed point (\d+), .*\. A pulse drives input 2\.", said)
-    assert int(told[2]) == np.argmin(distances)
-    assert float(told[1]) == pytest.approx(min(distances), rel=5e-3)
-
-
-def test_equations_are_typed_and_their_numbers_get_sliders(opened):
-    page = opened()
-    page.locator("#system").select_option("typed")
-    rest(page)
-    assert page.locator("#verdict").inner_text().startswith("At (0, 0) the flow has an unstable focus")
-    page.get_by_label("mu, slider").fill("-1")
-    rest(page)
-    assert page.locator("#verdict").inner_text().startswith("At (0, 0) the flow has a stable focus")
-    page.locator("#equation-y").fill("f(x)")
-    page.locator("#equation-y").press("Enter")
-    assert "“f” is none of sin, cos" in page.locator("#problem").inner_text()
-    page.locator("#equation-y").fill("-y")
-    page.locator("#equation-y").press("Enter")
-    rest(page)
-    assert "flow=y%2C%20-y&set=&" in page.evaluate("location.hash")
-    assert page.locator("#equation-numbers input").count() == 0

@@ -1,6 +1,7 @@
 """The numbers of the explorer are what dynlab computes in Python: the page's own modules, under node."""
 
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.matrices import planar_matrix
 from dynlab.numerics.exact_kinds import exact_eigenvalues, exact_kind
 from dynlab.program.differentiation import jacobian
+from dynlab.systems import create
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE
 from dynlab.systems.vanilla import FeedbackFlow
@@ -152,24 +154,11 @@ def test_kinds_of_linear_systems(in_node):
 
 def ratio(name, matrix, step):
     """R(εA) of a 2 × 2 matrix of Fractions, or None at a pole."""
-    z = [[step * entry for entry in row] for row in matrix]
-    above, ((a, b), (c, d)) = (polynomial(each, z) for each in RATIOS[name])
+    z, one = step * np.array(matrix), np.array([[Fraction(1), 0], [0, Fraction(1)]])
+    above, below = (reduce(lambda found, part: found @ z + part * one, each[::-1], 0 * one) for each in RATIOS[name])
+    (a, b), (c, d) = below
     determinant = a * d - b * c
-    if determinant == 0:
-        return None
-    return product([[d / determinant, -b / determinant], [-c / determinant, a / determinant]], above)
-
-
-def polynomial(coefficients, z):
-    found = [[Fraction(0)] * 2] * 2
-    for each in reversed(coefficients):
-        found = product(found, z)
-        found = [[found[i][j] + (each if i == j else 0) for j in (0, 1)] for i in (0, 1)]
-    return found
-
-
-def product(first, second):
-    return [[sum(first[i][k] * second[k][j] for k in (0, 1)) for j in (0, 1)] for i in (0, 1)]
+    return (np.array([[d, -b], [-c, a]]) @ above / determinant).tolist() if determinant else None
 
 
 def test_gradients_along_eulers_orbits(followed):
@@ -252,3 +241,32 @@ def test_the_papers_panels_are_those_of_python(in_node):
         of_kind = {"vanilla": (1, 1), "feedback": (STEP_SIZE, 0)}[panel.kind]
         assert (state["step"], state["leak"], state["steps"]) == (*of_kind, STEPS)
         assert np.array_equal(state["starts"], STARTS)
+
+
+PICTURES = "textbook.textbookPictures(...given).map((each) => Array.from(each.values))"
+
+
+def pictures(in_node, name, *values):
+    return [np.reshape(each, (-1, 2)) for each in in_node(PICTURES, [name, values], "textbook")]
+
+
+def test_the_cobweb_follows_the_orbit_and_the_diagram_shows_the_fixed_point_and_the_cycle(in_node):
+    steps, diagram = pictures(in_node, "logistic", 3.7)
+    orbit = dl.simulate(create("logistic", r=3.7), initial_state=[[0.2]], steps=20)["trajectory"].values[0, :, 0]
+    assert np.allclose(steps[1:40:2, 1], orbit[1:21], atol=1e-10)
+    assert np.allclose(steps[2:40:2], orbit[1:20, None], atol=1e-10)  # the corners lie on the diagonal
+    at = {r: diagram[np.isclose(diagram[:, 0], r), 1] for r in (2.0, 3.2)}
+    assert np.allclose(at[2.0], 0.5)  # 1 − 1/r
+    cycle = np.array([4.2 - np.sqrt(0.84), 4.2 + np.sqrt(0.84)]) / 6.4  # (r + 1 ± √((r + 1)(r − 3)))/2 r
+    assert np.abs(at[3.2][:, None] - cycle).min(axis=1).max() < 1e-9
+
+
+def test_henons_attractor_is_invariant_under_dynlabs_map(in_node):
+    attractor, _ = pictures(in_node, "henon", 1.4, 0.3)
+    following = dl.simulate(create("henon"), initial_state=attractor[:200], steps=1)["trajectory"].values[:, 1]
+    assert np.allclose(attractor[1:201], following, atol=1e-13)
+
+
+def test_lorenz_settles_on_its_fixed_point(in_node):
+    attractor, _ = pictures(in_node, "lorenz", 10, 14.0, 8 / 3)
+    assert np.allclose(np.abs(attractor[-1]), [np.sqrt(8 / 3 * 13), 13], atol=1e-6)

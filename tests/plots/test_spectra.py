@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.contour import ContourSet
 from pictures import in_order, labelled, legend_words, markers
 
@@ -16,6 +15,8 @@ from dynlab.plots.theory_bounds import plot_theory_bounds
 from dynlab.systems import Euler, create
 from dynlab.systems.textbook import LinearMap
 
+MATRIX = np.array([[1.2, 0.3, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.0, 0.5, -0.5], [0.0, 0.0, 0.5, 0.5]])
+
 
 @pytest.fixture(scope="module")
 def rotating():
@@ -23,31 +24,19 @@ def rotating():
     return dl.spectrum(Euler(create("linear", matrix=[[-0.15, -2], [2, -0.15]]), 0.1), np.zeros((9, 0)), times=3)
 
 
-def circle_of(ax):
-    return next(line for line in ax.lines if len(line.get_xdata()) > 100)
+@pytest.mark.parametrize(
+    "plot, pair", [(plot_spectrum, [[0.985, -0.2], [0.985, 0.2]]), (plot_flow_spectrum, [[-0.15, -2], [-0.15, 2]])]
+)
+def test_every_eigenvalue_is_drawn_where_it_lies(plot, pair, rotating):
+    found = np.unique(markers(plot(rotating, ax=plt.subplots()[1])).round(12), axis=0)
+    np.testing.assert_allclose(found, pair, atol=1e-11)
 
 
-def test_every_eigenvalue_is_drawn_where_it_lies_and_when(rotating):
-    ax = plot_spectrum(rotating, ax=plt.subplots()[1])
-    (points,) = [each for each in ax.collections if isinstance(each, PathCollection)]
-    assert sorted(points.get_array()) == [1, 1, 5, 5, 9, 9]
-    assert np.unique(markers(ax).round(12), axis=0) == pytest.approx(np.array([[0.985, -0.2], [0.985, 0.2]]))
-    assert np.hypot(*circle_of(ax).get_data()) == pytest.approx(1)
-
-
-def test_of_very_many_eigenvalues_it_is_shown_how_many_lie_where():
-    system = dl.from_function(lambda h, x: x * torch.tanh(h) * 0.9, state_size=200, input_size=200)
-    ds = dl.spectrum(system, np.random.default_rng(0).standard_normal((2, 15, 200)))
-    (mesh,) = [each for each in plot_spectrum(ds, ax=plt.subplots()[1]).collections if isinstance(each, QuadMesh)]
-    assert mesh.get_array().sum() == ds["eigenvalue"].size == 6000
-
-
-def test_eulers_disc_has_its_place_and_size(rotating):
-    ax = plot_flow_spectrum(rotating)
-    (disc,) = ax.patches
-    assert disc.center == pytest.approx((-10, 0))
-    assert disc.radius == pytest.approx(10)
-    assert np.unique(markers(ax).round(12), axis=0) == pytest.approx(np.array([[-0.15, -2], [-0.15, 2]]))
+def test_borders_are_the_unit_circle_and_eulers_disc(rotating):
+    circle = next(line for line in plot_spectrum(rotating, ax=plt.subplots()[1]).lines if len(line.get_xdata()) > 100)
+    assert np.hypot(*circle.get_data()) == pytest.approx(1)
+    (disc,) = plot_flow_spectrum(rotating).patches
+    assert (*disc.center, disc.radius) == pytest.approx((-10, 0, 10))
 
 
 @pytest.mark.parametrize("is_flow", [True, False])
@@ -71,25 +60,18 @@ def stability():
 def test_every_eigenvalue_is_drawn_on_the_side_of_the_region_it_is_on(stability, close_up):
     ax = plot_step_region(stability, close_up=close_up)
     drawn = [part for part in ax.collections if part.get_label() and not part.get_label().startswith("_")]
-    z = (stability["used_step"] * stability["eigenvalue"]).values
     found = np.concatenate([part.get_offsets() for part in drawn])
-    np.testing.assert_allclose(in_order(found), in_order(z))
+    np.testing.assert_allclose(in_order(found), in_order((stability["used_step"] * stability["eigenvalue"]).values))
     unstable = next(part for part in drawn if part.get_label().startswith("|R(ελ)| > 1"))
     certain = stability["step_modulus"] > 1 + stability["step_modulus_error"]
     assert len(unstable.get_offsets()) == int(certain.sum())
 
 
-def test_the_plane_its_border_and_the_network(stability):
-    ds, lines = stability, labelled(plot_diffusion_plane(stability))
-    border = ds["plane_critical_step"].values
+def test_the_plane_its_border_and_the_network_and_theory_as_a_bar_with_what_was_measured_as_a_line(stability):
+    lines, border = labelled(plot_diffusion_plane(stability)), stability["plane_critical_step"].values
     drawn = lines["smallest critical step"].get_xdata()
     np.testing.assert_array_equal(drawn[np.isfinite(drawn)], border[np.isfinite(border) & (border > 0)])
-    assert lines["the network"].get_xydata().tolist() == [[0.3, float(ds["own_diffusion"])]]
-    (diamond,) = (line for line in lines.values() if line.get_marker() == "D")
-    np.testing.assert_allclose(diamond.get_xydata(), [[0.3, float(ds["needed_diffusion"])]])
-
-
-def test_theory_is_a_bar_and_what_was_measured_a_line(stability):
+    assert lines["the network"].get_xydata().tolist() == [[0.3, float(stability["own_diffusion"])]]
     one = stability.isel(bound=[0]).copy(deep=True)
     for name, value in zip(("theory_low", "theory_high", "measured_low", "measured_high"), (0, 4, 1, 2), strict=True):
         one[name].values[:] = value
@@ -97,7 +79,6 @@ def test_theory_is_a_bar_and_what_was_measured_a_line(stability):
     (bar,), (line,) = ax.patches, ax.lines
     left, width = bar.get_x(), bar.get_width()
     np.testing.assert_allclose(line.get_xdata(), [left + width / 4, left + width / 2])
-    assert "theory 0 to 4; measured 1 to 2" in " ".join(text.get_text() for text in ax.texts)
 
 
 def test_the_largest_norm_that_is_marked_is_the_one_that_is_told():
@@ -105,8 +86,7 @@ def test_the_largest_norm_that_is_marked_is_the_one_that_is_told():
     ds = dl.pseudospectrum(create("linear", matrix=[[-1.0, 10.0], [0.0, -2.0]]), grid=3, steps=9, seconds=9.0)
     lines = [line for ax in dl.plot_pseudospectrum(ds).figure.axes for line in ax.lines]
     (marked,) = [line for line in lines if str(line.get_label()).startswith("largest")]
-    assert marked.get_xdata()[0] == pytest.approx(float(ds["transient_time"]))
-    assert marked.get_ydata()[0] == pytest.approx(np.log10(2.5635), abs=1e-4)
+    assert marked.get_xydata()[0] == pytest.approx([float(ds["transient_time"]), np.log10(2.5635)], abs=1e-4)
 
 
 def test_pseudospectra_of_a_normal_matrix_are_circles_of_the_radii_that_the_bar_says():
@@ -122,12 +102,6 @@ def test_pseudospectra_of_a_normal_matrix_are_circles_of_the_radii_that_the_bar_
         np.testing.assert_allclose(distances, radius, atol=float(ds["x"][1] - ds["x"][0]))
     close = next(other for other in ax.figure.axes if other.get_title(loc="left").startswith("Close-up"))
     assert "ε ≤ 0.03, the first to reach it" in labelled(close)
-    (level,) = [part for part in close.collections if isinstance(part, ContourSet) and len(part.levels) == 1]
-    (path,) = level.get_paths()
-    half = float(ds["close_up_half_width"])
-    np.testing.assert_allclose(np.abs(path.vertices @ [1, 1j] - 0.97), 0.03, atol=half / 160)
-    (window,) = [patch for patch in ax.patches if patch.get_label() == "close-up"]
-    np.testing.assert_allclose(window.get_bbox().intervalx, [1 - half, 1 + half])
 
 
 def test_a_number_stands_as_far_from_the_bound_as_its_margin_says():
@@ -155,7 +129,6 @@ def test_dots_and_lines_are_the_sampled_values_and_bounds_over_a_box_and_a_bound
     assert [line.get_xdata()[0] for line in norm.lines] == [1.0, float(ds["norm_bound"])]
     assert [line.get_xdata()[0] for line in rate.lines] == [border, float(ds["abscissa_bound"])]
     far = dl.plot_box_bounds(ds.assign(norm_bound=ds["norm_bound"] * 0 + 500.0)).figure.axes[0]
-    assert far.get_xlim()[1] < 2 * float(max(ds["sampled_norm"].max(), 1))
     assert any("proved ≤ 500, off the scale" in text.get_text() for text in far.texts)
 
 
@@ -167,22 +140,14 @@ def test_fixed_points_have_every_eigenvalue_as_a_marker_and_every_kind_as_an_ent
     kinds, counts = np.unique(ds["kind"].values, return_counts=True)
     assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= set(legend_words(first))
     largest = np.abs(ds["eigenvalue"].values).max(axis=1)
-    expected = np.stack([largest, np.arange(len(largest))], axis=-1)
-    np.testing.assert_allclose(in_order(markers(second)), in_order(expected))
+    np.testing.assert_allclose(in_order(markers(second)), in_order(np.stack([largest, np.arange(len(largest))], -1)))
 
 
-MATRIX = np.array([[1.2, 0.3, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.0, 0.5, -0.5], [0.0, 0.0, 0.5, 0.5]])
-
-
-def test_modes_stand_at_frequency_and_time_constant():
+def test_modes_stand_at_frequency_and_time_constant_and_their_tables_hold_drives_and_read_outs():
     ax = dl.plot_modes(dl.modes(LinearMap(MATRIX.tolist())), ax=plt.subplots()[1])
     pair = -1 / np.log(np.sqrt(0.5))
     expected = [[0, np.log(2) / np.log(1.2)], [0, -1 / np.log(0.8)], [0.125, pair]]  # of the complex pair one
     np.testing.assert_allclose(in_order(markers(ax)), in_order(expected), atol=1e-12)
-    assert legend_words(ax) == ["point 0: decays (time constant)", "point 0: grows (doubling time)"]
-
-
-def test_the_tables_of_modes_hold_drives_and_read_outs():
     M = torch.from_numpy(MATRIX[:2, :2])
     ds = dl.modes(dl.from_function(lambda h, x: h @ M.T + x, 2, 2), readout=lambda h: 3 * h[..., :1])
     _, drive, read = dl.plot_modes(ds).figure.axes

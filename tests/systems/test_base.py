@@ -10,7 +10,6 @@ from dynlab.systems import create
     "name, config, message",
     [
         ("lstmm", {}, "did you mean 'lstm'"),
-        ("vanilla", {"input_size": 1}, "state_size"),
         ("vanilla", {"input_size": 1, "state_size": 0}, "at least one dimension"),
         ("antisymmetric", {"input_size": 1, "state_size": 2, "step_size": float("nan")}, "positive number, got nan"),
         ("ernn", {"input_size": 1, "state_size": 2, "length": 1, "start": "zeros"}, "did you mean 'zero'"),

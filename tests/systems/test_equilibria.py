@@ -1,4 +1,4 @@
-"""Equilibria and spectra that the mathematics of residual networks and of the ERNN promises."""
+"""Equilibria and spectra that the mathematics of residual networks, of the ERNN and of a textbook flow promises."""
 
 import math
 
@@ -8,9 +8,10 @@ import scipy.optimize
 import torch
 from cells import draw, make
 
+import problems
 from dynlab.program.differentiation import jacobian
-from dynlab.systems import create
-from dynlab.trajectories.simulation import orbit
+from dynlab.systems import create, frozen
+from dynlab.trajectories.simulation import orbit, simulate
 
 EYE = torch.eye(6).double()
 GATED = {"antisymmetric": False, "antisymmetric-gated": True}
@@ -39,26 +40,13 @@ def test_initial_variances_are_those_of_the_appendix(name):
         assert variance == pytest.approx(0.01 if key.startswith("V") else 0, rel=0.08)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.3])
-def test_real_parts_lie_between_minus_gamma_times_the_slopes(gamma):
-    flow, h, x = make("antisymmetric", gamma=gamma, sigma_w=8.0).flow, draw(50, 6), draw(50, 3)
-    slopes = 1 - torch.tanh(h @ flow.M.mT + x @ flow.V.mT + flow.b).square()
-    real = torch.linalg.eigvals(jacobian(flow, h, x).dense()).real
-    assert (real >= -gamma * slopes.max(dim=-1, keepdim=True).values - 1e-12).all()
-    assert (real <= -gamma * slopes.min(dim=-1, keepdim=True).values + 1e-12).all()
-
-
 @pytest.mark.parametrize("name", [*GATED, "feedback"])
 def test_the_known_equilibrium_is_the_fixed_point_of_flow_and_map(name):
     system, x = make(name, step_size=0.01, **{"gamma": 0.1} if name in GATED else {}), draw(5, 3)
     equilibrium = system.known_equilibrium(x)
     scale = 1 + float(equilibrium.abs().max())
     assert float(system.flow.velocity(equilibrium, x).abs().max()) < 1e-14 * scale
-    if name == "antisymmetric":
-        # There the slopes are 1 and the map's Jacobian is I + ε M.
-        found = jacobian(system, equilibrium, x).dense()
-        torch.testing.assert_close(found, (EYE + 0.01 * system.flow.M).expand(5, 6, 6), rtol=0, atol=1e-14)
-    elif name in GATED:
+    if name == "antisymmetric-gated":
         assert float(system.ungated_residual(equilibrium, x).abs().max()) < 1e-14 * scale
 
 
@@ -122,6 +110,18 @@ def test_the_exact_ernn_and_its_gradients_are_the_limit_of_many_euler_steps(sign
         one, other = (system.get_parameter(name).grad for system in (exact, ernn))
         assert float(one.abs().max()) > 0.1
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+
+
+def test_all_eigenvalues_on_the_left_at_every_time_and_growth_all_the_same():
+    """The flow of Markus and Yamabe: a solution in closed form, and the eigenvalues of its matrix along it."""
+    seconds = np.linspace(0, 20, 41)
+    system = frozen(create("markus-yamabe"))
+    found = simulate(system, initial_state=[-1.0, 0.0, 1.0, 0.0], times=seconds).trajectory.values[0]
+    exact = np.exp(seconds / 2)[:, None] * np.stack([-np.cos(seconds), np.sin(seconds)], axis=-1)
+    np.testing.assert_allclose(found[:, :2], exact, rtol=0, atol=1e-10 * np.exp(seconds[-1] / 2))
+    pair = complex(problems.MARKUS_YAMABE["real"], problems.MARKUS_YAMABE["imaginary"])
+    for values in np.linalg.eigvals(system.matrix(torch.from_numpy(found[:, 2:])).numpy()):
+        assert problems.eigenvalue_distance(values, [pair, pair.conjugate()]) < 1e-11
 
 
 def scalar(u, activation):

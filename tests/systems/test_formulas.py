@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.linalg
-import scipy.special
 import torch
 from cells import draw, make
+from scipy.special import expit as sigmoid
 
 import problems
 from dynlab.systems.orthogonal import entries_of
@@ -15,9 +15,6 @@ N = 6
 EYE = np.eye(N)
 H, X = draw(7, N).numpy(), draw(7, 3, seed=11).numpy()
 CHARTS = {"exp": scipy.linalg.expm, "cayley": lambda A: np.linalg.inv(EYE + A) @ (EYE - A)}
-
-
-sigmoid = scipy.special.expit
 
 
 def modrelu(z, b):
@@ -132,18 +129,24 @@ def reflections(entries, k):
     return [EYE - 2 * np.outer(u, u) / (u @ u) for u in Y.T]
 
 
+def assert_step_of_singular_values(system, p, U, Q, margin):
+    """W = U diag(s) Qᵀ with s within the margin of 1; W."""
+    p.copy_(draw(N))
+    system.b.copy_(draw(N))
+    s = 2 * margin * (sigmoid(p.numpy()) - 0.5) + 1
+    W = U @ np.diag(s) @ Q.T
+    assert_step(system, np.tanh(H @ W.T + X @ system.V.numpy().T + system.b.numpy()))
+    np.testing.assert_allclose(np.linalg.svd(W)[1], np.sort(s)[::-1], rtol=0, atol=1e-13)
+    return W
+
+
 @pytest.mark.parametrize("k", [1, 6])
 def test_spectral(k):
     system = make("spectral", reflections=k, margin=0.4, activation="tanh")
     parametrization, vectors = system.parametrizations.W[0], system.parametrizations.W.original
-    parametrization.p.copy_(draw(N))
-    system.b.copy_(draw(N))
-    U, Q = (np.linalg.multi_dot([EYE, EYE, *reflections(part.numpy(), k)]) for part in vectors)
-    s = 0.8 * (sigmoid(parametrization.p.numpy()) - 0.5) + 1
     # the reflections of Q in their order, the scaling, those of U in the reverse order
-    W = U @ np.diag(s) @ Q.T
-    assert_step(system, np.tanh(H @ W.T + X @ system.V.numpy().T + system.b.numpy()))
-    np.testing.assert_allclose(np.linalg.svd(system.W.numpy())[1], np.sort(s)[::-1], rtol=0, atol=1e-13)
+    U, Q = (np.linalg.multi_dot([EYE, EYE, *reflections(part.numpy(), k)]) for part in vectors)
+    assert_step_of_singular_values(system, parametrization.p, U, Q, 0.4)
     assert np.linalg.det(parametrization.orthogonal(vectors[0]).numpy()) == pytest.approx((-1) ** k, abs=1e-12)
 
 
@@ -151,12 +154,7 @@ def test_soft_orthogonal():
     system = make("soft-orthogonal", margin=0.3, activation="tanh")
     for name in ("U", "Q"):
         skew(system, name)
-    system.p.copy_(draw(N))
-    system.b.copy_(draw(N))
-    s = 0.6 * (sigmoid(system.p.numpy()) - 0.5) + 1
-    W = system.U.numpy() @ np.diag(s) @ system.Q.numpy().T
-    assert_step(system, np.tanh(H @ W.T + X @ system.V.numpy().T + system.b.numpy()))
-    np.testing.assert_allclose(np.linalg.svd(W)[1], np.sort(s)[::-1], rtol=0, atol=1e-13)
+    W = assert_step_of_singular_values(system, system.p, system.U.numpy(), system.Q.numpy(), 0.3)
     assert float(system.penalty()) == pytest.approx(np.linalg.norm(W.T @ W - EYE) ** 2, abs=1e-13)
 
 
