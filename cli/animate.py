@@ -11,14 +11,14 @@ import click
 from dynlab.errors import UserError
 from dynlab.progress import through
 
-from .analysis import CommandResult, Source, analysis, measured, named, over_step, read_one
+from .analysis import CommandResult, Source, analysis, measured, named, over_step
 from .movie import Movie
 from .options import ANYTHING, HELD
 
 Frames = Iterable[Any]  # figures
 
 
-@analysis(ANYTHING | HELD | {"starts"}, over=False, several=-1, output="movie")
+@analysis(ANYTHING | HELD | {"starts"}, over=False, output="movie")
 @click.option("--parameter", metavar="NAME", help="Parameter of a planar system: step_size, W[0,1], r …")
 @click.option("--from", "lowest", type=float, help="Beginning of its range.")
 @click.option("--to", "highest", type=float, help="End of its range.")
@@ -44,7 +44,7 @@ def animate(
         made, drawn = _spectra(source, frames)
     else:
         made, drawn = _states(source, frames)
-    return made._replace(plot=None, movie=Movie(drawn, rate, hold=rate))
+    return made._replace(picture=Movie(drawn, rate, hold=rate))
 
 
 def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[CommandResult, Frames]:
@@ -56,8 +56,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[Com
     from dynlab.plots.movie import phase_frames
     from dynlab.systems.planar import STARTS
 
-    found = source.having(found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
-    varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, (values[0],))
+    varied = varied_system(source.system, source.visiting, (parameter,), source.at, source.at_step, (values[0],))
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
     def portrait(value: float, window: list[list[float]] | None = None) -> xr.Dataset:
@@ -70,7 +69,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[Com
         window = [[min(low), max(high)] for low, high in (zip(*axis, strict=True) for axis in zip(*ends, strict=True))]
         each = [portrait(value, window) for value in through(values)]
     told = xr.Dataset(attrs={"verdict": changes(each, parameter, values)})
-    return CommandResult(told, None, f"{found.name}-{parameter}"), phase_frames(each, parameter, values, both)
+    return CommandResult(told, None, f"{source.name}-{parameter}"), phase_frames(each, parameter, values, both)
 
 
 def _spectra(source: Source, frames: int) -> tuple[CommandResult, Frames]:
@@ -88,7 +87,6 @@ def _states(source: Source, frames: int) -> tuple[CommandResult, Frames]:
 
     if not (source.checkpoints or source.starts or source.inputs):
         raise UserError("Nothing moves without inputs from 0: add --parameter, --from and --to, or --start.")
-    found = source.having(found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
-    options = found.driven | found.held | found.computing
-    made = measured(found, "geometry", "Searching for fixed points", [found.map], options)
+    options = source.driven | source.held | source.computing
+    made = measured(source, "geometry", "Searching for fixed points", [source.map], options)
     return made, trajectory_frames(made.dataset, frames)

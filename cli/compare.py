@@ -2,11 +2,11 @@
 
 import click
 
-from .analysis import CommandResult, Source, analysis, measured, read_one
+from .analysis import CommandResult, Source, analysis, measured
 from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING
 
 
-@analysis((CHECKPOINT - {"config"}) | DRIVING | COMPUTING, over=False, several=2, defaults={"samples": 64})
+@analysis((CHECKPOINT - {"config"}) | DRIVING | COMPUTING, over=False, pair=True, samples={"default": 64})
 @click.option("--other-layer", metavar="LAYER", help="Of the second network, where it is another than --layer.")
 @click.option("--delays", type=COUNT, default=1, help="How many steps are seen together.")
 @click.option("--rank", type=COUNT, help="How many coordinates are kept.  [default: 99 % of the variance, 10 at most]")
@@ -21,8 +21,8 @@ def compare(source: Source, other_layer: str | None, delays: int, rank: int | No
     dynlab compare rnn-har2 lstm-har2
     dynlab compare before.pt after.pt --inputs noise:1.0 --steps 200
     """
-    other = source.having(checkpoints=source.checkpoints[1:], layer=other_layer or source.layer)
-    first, second = (each.having(found=read_one(each, each.checkpoints[0])) for each in (source, other))
+    first = source.having(checkpoints=source.checkpoints[:1])
+    second = source.having(checkpoints=source.checkpoints[1:], layer=other_layer or source.layer)
     alike = second.cell.network_input_size == first.cell.network_input_size
     others = first.driven if alike else second.driven
     named = {f"other_{name}": others[name] for name in ("inputs", "inputs_description")}

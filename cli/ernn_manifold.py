@@ -9,7 +9,8 @@ from .options import CHECKPOINT, COMPUTING, DRIVING
     name="ernn-manifold",
     optional=True,
     over=False,
-    defaults={"samples": 1, "steps": 1000},
+    samples={"default": 1},
+    steps={"default": 1000},
 )
 def ernn_manifold(source: Source) -> CommandResult:
     """Show an ERNN's motion on its equilibrium manifold, beside an RNN and a FastRNN.

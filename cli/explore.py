@@ -8,7 +8,7 @@ import click
 from dynlab.errors import UserError, require_extra
 
 from .analysis import CommandResult, Source, analysis, measured
-from .options import ANYTHING, HELD, INTEGRATORS, OUTPUT, typed
+from .options import ANYTHING, HELD, INTEGRATORS, SHARED, typed
 
 
 @analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, output="page")
@@ -35,7 +35,7 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
         raise UserError("--integrator is of --matrix and --flow: a network is run by its own steps.")
     if source.checkpoints:
         return _of_network(source, certify, fragment)
-    if certify or source.subject == "system" or source.map_ is not None:
+    if certify or source.subject in ("factory", "map_"):
         raise UserError("The explorer shows --matrix or --flow beside steps of it, or a network in a file: name CKPT.")
     opens = source.given - {"quiet", "state"}
     if state is not None and opens:
@@ -45,7 +45,7 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
     from dynlab.explore import explorer_page
 
     page = explorer_page(_planar(source, integrator or "euler") if opens else fragment)
-    return CommandResult(xr.Dataset(), None, source.name if opens else "phase-plane", page=page)
+    return CommandResult(xr.Dataset(), page, source.name if opens else "phase-plane")
 
 
 def _planar(source: Source, integrator: str) -> str:
@@ -74,16 +74,8 @@ def _of_network(source: Source, certify: bool, fragment: str) -> CommandResult:
     asked = source.driven | source.held | source.computing
     doing = "Following trajectories, searching for fixed points"
     ds = measured(source, "geometry", doing, [source.map], asked).dataset
+    options = typed({name: getattr(source, name) for name in source.given if name in SHARED})
+    line = shlex.join(["dynlab", "explore", *source.checkpoints, *options, *["--certify"] * certify])
     with source.working("Proving fixed points" if certify else "Writing the network"):
-        network = embedded(source.map, ds, source.name, certify=certify, command=_command(source))
-    return CommandResult(ds, None, source.name, page=explorer_page(fragment, network))
-
-
-def _command(source: Source) -> str:
-    """Return the line that makes this page of a network, without where it is written and without its state."""
-    context = click.get_current_context()
-    words = ["dynlab", "explore", *source.checkpoints]
-    for option in context.command.params:
-        if isinstance(option, click.Option) and option.name in source.given - {*OUTPUT, "state"}:
-            words += typed(option, context.params[option.name])
-    return shlex.join(words)
+        network = embedded(source.map, ds, source.name, certify=certify, command=line)
+    return CommandResult(ds, explorer_page(fragment, network), source.name)

@@ -41,27 +41,21 @@ class CommandResult(NamedTuple):
     ----------
     dataset : xarray.Dataset
         Empty where nothing is computed.
-    plot : callable or None
-        Draws the Dataset and returns its axes or figure.
+    picture : callable, Movie, str or None
+        Draws the Dataset and returns its axes or figure; or a movie, or a page of HTML.
     name : str
         Name of the subject, for the default file name.
     table : pandas.DataFrame or None
         Printed below the verdict, and saved as CSV.
     code : int
         The exit code.
-    page : str
-        HTML in place of a figure.
-    movie : Movie or None
-        In place of a figure.
     """
 
     dataset: xr.Dataset
-    plot: Callable[[xr.Dataset], Any] | None
+    picture: Callable[[xr.Dataset], Any] | Movie | str | None
     name: str
     table: pd.DataFrame | None = None
     code: int = 0
-    page: str = ""
-    movie: Movie | None = None
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -90,8 +84,8 @@ def print_table(frame: pd.DataFrame, rows: int | None = None) -> None:
         table.add_row(*map(_cell, row))
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
     Console(width=width, markup=False, highlight=False).print(table)
-    if rows is not None and len(frame) > rows:
-        echo(f"… and {len(frame) - rows} more: --save FILE.csv has all.")
+    if left := len(frame[rows:]) if rows else 0:
+        echo(f"… and {left} more: --save FILE.csv has all.")
 
 
 def _cell(value: Any) -> str:
@@ -155,8 +149,7 @@ class Output(SimpleNamespace):
 
     def __init__(self, command: str, suffixes: tuple[str, ...] = FIGURE_SUFFIXES, **said: Any) -> None:
         """Refuse what cannot be written before anything is computed."""
-        unsaid = dict.fromkeys(OUTPUT) | {"theme": "light"}
-        super().__init__(**(unsaid | said), command=command, suffixes=suffixes)
+        super().__init__(**(dict.fromkeys(OUTPUT) | {"theme": "light"} | said), command=command, suffixes=suffixes)
         check_file(self.output, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
         if self.output is not None and self.no_figure:
@@ -205,19 +198,19 @@ class Output(SimpleNamespace):
         return dl.save(result.dataset, self.save, overwrite=self.overwrite)
 
     def _draw(self, result: CommandResult) -> Path | None:
-        if self.no_figure or not (result.page or result.movie or result.plot):
+        if self.no_figure or result.picture is None:
             return None
         path = self.output or free_path(f"{self.command}-{result.name}", self.suffixes[0])
-        if result.page:
-            write_text(path, result.page)
+        if isinstance(result.picture, str):
+            write_text(path, result.picture)
             return path
         from dynlab.plots.style import asked
 
         with working("Drawing", quiet=self.quiet), asked(self.size, self.theme):
-            if result.movie is not None:
-                save_movie(result.movie, path, self.dpi, self.theme)
-            elif result.plot is not None:
-                save_figure(result.plot(result.dataset).figure, path, self.dpi, self.theme)
+            if isinstance(result.picture, Movie):
+                save_movie(result.picture, path, self.dpi, self.theme)
+            else:
+                save_figure(result.picture(result.dataset).figure, path, self.dpi, self.theme)
         return path
 
 

@@ -10,7 +10,12 @@ from .analysis import CommandResult, Source, analysis, measured
 from .options import COMPUTING, PLANAR, ranges
 
 
-@analysis(PLANAR | COMPUTING | {"factory", "starts", "steps"}, optional=True)
+@analysis(
+    PLANAR | COMPUTING | {"factory", "starts", "steps"},
+    optional=True,
+    over=False,
+    factory={"metavar": "NAME", "help": "Analyse a built-in system (`dynlab list systems`)."},
+)
 @click.option("--window", metavar="LOW:HIGH,LOW:HIGH", help="What is drawn of x and of y.  [default: what orbits need]")
 def phase(source: Source, window: str | None) -> CommandResult:
     """Draw the phase portrait of a planar system: what its flow does, and what Euler's map makes of it.
