@@ -68,8 +68,8 @@ def timed(compute, cells: int, workers: int) -> Took:
         path = Path(folder) / "sweep.zarr"
         first = 1 + workers  # the trial, and a cell of each worker, which has started then
         grid = [sweep.Axis("x", tuple(range(cells + first)))]
-        store, tried = sweep.opened(compute, grid, path, {"benchmark": compute.__name__})
-        run = sweep.run(compute, store, tried, workers=workers)
+        store = sweep.opened(compute, grid, path, {"benchmark": compute.__name__})
+        run = sweep.run(compute, store, workers=workers)
         for _ in range(workers):
             next(run)
         started, of_processor, memory = time.perf_counter(), time.process_time(), []

@@ -17,9 +17,9 @@ import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.progress import through, working
 
-from .movie import MOVIE_SUFFIXES
 from .options import OUTPUT, Command, NetworkName, shared
 from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output
+from .pictures import MOVIE_SUFFIXES
 from .source import Source
 
 if TYPE_CHECKING:

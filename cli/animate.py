@@ -12,8 +12,8 @@ from dynlab.errors import UserError
 from dynlab.progress import through
 
 from .analysis import CommandResult, Source, analysis, measured, named, over_step
-from .movie import Movie
 from .options import ANYTHING, HELD
+from .pictures import Movie
 
 Frames = Iterable[Any]  # figures
 

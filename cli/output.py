@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
-from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,20 +14,18 @@ import click
 
 import dynlab as dl
 from dynlab.errors import UserError, one_line, require_extra, shown
-from dynlab.files import check_place, write_bytes, write_text
+from dynlab.files import check_place, write_text
 from dynlab.progress import working
 
-from .movie import Movie, save_movie
 from .options import OUTPUT
+from .pictures import Movie, save_figure, save_movie
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from matplotlib.figure import Figure
 
 FIGURES = Path("figures")
 FIGURE_SUFFIXES, PAGE_SUFFIXES, DATA_SUFFIXES = (".png", ".svg", ".pdf"), (".html",), (".nc", ".zarr", ".csv")
-FULL_DPI, SMALL_DPI = 150, 110
 OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 ROWS = 12  # of a table on the terminal
 FEW = 16  # values that a summary lists
@@ -109,39 +106,6 @@ def free_path(name: str, suffix: str) -> Path:
     FIGURES.mkdir(exist_ok=True)
     numbered = (FIGURES / f"{plain}{'' if k == 1 else f'-{k}'}{suffix}" for k in range(1, 10**6))
     return next(path for path in numbered if not path.exists())
-
-
-def save_figure(
-    figure: Figure, path: Path, dpi: int | None = None, theme: str = "light", *, small: bool = False
-) -> None:
-    """Write a figure; the suffix of `path` decides the format.
-
-    Parameters
-    ----------
-    figure : Figure
-    path : Path
-    dpi : int, optional
-        Pixels per inch.
-    theme : str
-        "light" or "dark".
-    small : bool
-        For a PNG in a repository or a page: fewer points per inch, and 256 colours.
-    """
-    from dynlab.plots.style import rendered
-
-    drawn = rendered(figure, path.suffix[1:], dpi or (SMALL_DPI if small else FULL_DPI), theme)
-    write_bytes(path, in_few_colours(drawn) if small and path.suffix == ".png" else drawn)
-
-
-def in_few_colours(png: bytes) -> bytes:
-    """Return a PNG in 256 colours."""
-    from PIL import Image  # matplotlib's own way to write PNG
-
-    file = BytesIO()
-    with Image.open(BytesIO(png)) as image:  # maximum coverage keeps the rare colours of small markers
-        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
-    few.save(file, format="png", optimize=True)
-    return file.getvalue()
 
 
 class Output(SimpleNamespace):

@@ -22,7 +22,8 @@ from dynlab.progress import working
 from . import COMMANDS
 from .analysis import AnalysisCommand, Source
 from .options import COMPUTE, Command, NetworkName, shared, typed
-from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, in_few_colours, print_json
+from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json
+from .pictures import in_few_colours
 from .source import OF_CHECKPOINTS
 
 if TYPE_CHECKING:

@@ -75,27 +75,27 @@ def sweep(
         begun = dynlab.__version__, os.getcwd()
         compute = functools.partial(sweep_grid.cell_dataset, command, list(arguments), before, begun)
         if data is None or dry_run:
-            return _estimate(said, sweeps.first_trial(compute, cells)[-1], sweeps.size(cells), workers, as_json)
+            return _estimate(said, sweeps.first_trial(compute, cells), sweeps.size(cells), workers, as_json)
         about = {"command": command, "arguments": list(arguments)}
-        store, tried = sweeps.opened(compute, cells, data, about, sweep_grid.contents(arguments, cells))
-    left = len(store.pending()) - sum(bool(each.problem) for each in tried)
+        store = sweeps.opened(compute, cells, data, about, sweep_grid.contents(arguments, cells))
+    left = len(store.pending())
     with working(f"Sweeping {left:,} cells", quiet=quiet):
-        for _ in through(sweeps.run(compute, store, tried, scheduler=scheduler, workers=workers), left):
+        for _ in through(sweeps.run(compute, store, scheduler=scheduler, workers=workers), left):
             pass
     return _summary(said, command, store, as_json)
 
 
 def _estimate(said: str, first: Outcome, count: int, workers: int | None, as_json: bool) -> int:
     """Print what a sweep would take, of the seconds and the Dataset of one cell."""
-    each = 0 if first.dataset is None else first.dataset.nbytes
     workers = require_extra("dask.system", "sweep").CPU_COUNT if workers is None else max(1, workers)
-    seconds, size = math.ceil(count / workers) * first.seconds, count * each
+    each, seconds = first.dataset.nbytes, math.ceil(count / workers) * first.seconds
     if as_json:
-        of_one = {"seconds_each": first.seconds, "bytes_each": each}
-        print_json({"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": size} | of_one)
+        told = {"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": count * each}
+        print_json(told | {"seconds_each": first.seconds, "bytes_each": each})
     else:
         echo(f"{said}. A cell takes {first.seconds:.2g} s and {each / 1e6:.2g} MB.")
-        echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {size / 1e6:,.3g} MB at most.")
+        most = f"{count * each / 1e6:,.3g} MB at most"
+        echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {most}.")
     return 0
 
 

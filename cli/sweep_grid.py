@@ -1,6 +1,5 @@
 """A sweep's grid and its cells: options that take one value, settings of a system, and checkpoints are its axes."""
 
-import functools
 import hashlib
 import inspect
 import os
@@ -16,17 +15,14 @@ import xarray as xr
 from click.core import ParameterSource
 
 import dynlab
-from dynlab import checkpoints, zoo
 from dynlab.errors import UserError, entry, lookup
 from dynlab.sweep import MOST_CELLS, Axis
 from dynlab.systems import SYSTEMS
 
 from . import COMMANDS
-from .analysis import AnalysisCommand, Source
-from .options import OUTPUT
+from .analysis import OF_ONE, AnalysisCommand
 
 CHECKPOINT = "checkpoint"  # the axis of several checkpoints
-OF_ONE = {*OUTPUT, "over"} - {"quiet"}  # options that say what becomes of one Dataset
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 RANGE = re.compile(rf"({NUMBER}):({NUMBER}):(log)?(\d+)")
 FORMS = "rho=20:30:5 (5 values), rho=0.1:10:log5 (evenly in the logarithm) or seed=0,1,2"
@@ -105,14 +101,12 @@ def axis(text: str) -> Axis:
 
 
 def _range(text: str, low: str, high: str, log: str | None, count: str) -> tuple[Any, ...]:
-    first, last, number = float(low), float(high), int(count)
-    if not 2 <= number <= MOST_CELLS or (log and min(first, last) <= 0):
+    if not 2 <= int(count) <= MOST_CELLS or (log and min(float(low), float(high)) <= 0):
         raise UserError(
             f"--grid {text}: a range has 2 to {MOST_CELLS:,} values, and only positive numbers have a logarithm."
         )
-    values = np.geomspace(first, last, number) if log else np.linspace(first, last, number)
-    whole = not log and first.is_integer() and last.is_integer() and (last - first) % (number - 1) == 0
-    return tuple(map(round, values.tolist())) if whole else tuple(values.tolist())
+    values = (np.geomspace if log else np.linspace)(float(low), float(high), int(count)).tolist()
+    return tuple(map(round, values) if not log and all(map(float.is_integer, values)) else values)
 
 
 def _listed(words: Sequence[str]) -> tuple[Any, ...]:
@@ -148,29 +142,18 @@ def cell_dataset(
         )
     if os.path.isdir(folder):
         os.chdir(folder)  # a worker computes one cell at a time
-
-    def read(source: Source) -> checkpoints.Checkpoint:
-        path = zoo.locate(str(values.get(CHECKPOINT, source.checkpoints[0])))
-        state = os.stat(path)
-        return _checkpoint(path, (state.st_mtime_ns, state.st_size), **source.reading)
-
+    words = [f"{text}{values[name]}" for name, text in before.items()]
+    one = {"checkpoints": (values[CHECKPOINT],)} if CHECKPOINT in values else {}
     try:
-        words = [f"{text}{values[name]}" for name, text in before.items()]
-        return swept_command(command).result([*arguments, *words], read).dataset
+        return swept_command(command).result([*arguments, *words], **one).dataset
     except click.ClickException as error:
         raise UserError(error.format_message()) from error
-
-
-@functools.lru_cache(maxsize=8)
-def _checkpoint(path: Path, state: tuple[int, int], **reading: Any) -> checkpoints.Checkpoint:
-    """Read a checkpoint once for all cells that a worker computes; `state` changes with the file."""
-    return checkpoints.read(path, **reading)
 
 
 def swept_command(name: str) -> AnalysisCommand:
     """Return a command that can be swept, or raise."""
     found = lookup(COMMANDS, name, "command")
-    if isinstance(found, AnalysisCommand) and found.writes == "figure" and not found.several:
+    if isinstance(found, AnalysisCommand) and found.writes == "figure" and not found.pair:
         return found
     raise UserError(
         f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --save, such as spectrum, "

@@ -94,18 +94,16 @@ def test_every_analysis_command_is_run_above():
     assert made - {"explore", "animate"} == {arguments.split()[0] for arguments, _ in LINES}
 
 
-def test_the_table_of_a_linear_map(capsys, monkeypatch):
-    """h ← diag(0.5, 2) h: one point, a saddle, whose largest |μ| is 2 and which has one growing direction."""
+def test_the_tables_of_linear_maps(capsys, monkeypatch):
+    """h ← diag(0.5, 2) h has a saddle with |μ| = 2 and one growing direction; 0.5 and 0.25 decay in −1/ln μ steps."""
     monkeypatch.setenv("COLUMNS", "10000")  # whole headings
-    assert run(["fixed-points", "--matrix", "0.5,0;0,2", "--kind", "linear", "--save", "t.csv", "--no-figure"]) == 0
+    how = ["--kind", "linear", "--save", "t.csv", "--overwrite", "--no-figure", "--matrix"]
+    assert run(["fixed-points", *how, "0.5,0;0,2"]) == 0
     row = pd.read_csv("t.csv").iloc[0]
     assert set(row.index) <= set(re.split(r"\s{2,}|\n", capsys.readouterr().out))
     assert (row["kind"], row["largest |μ|"], row["growing directions"]) == ("saddle", 2.0, 1)
     assert np.isnan(row["τ (steps)"])
-
-
-def test_a_decay_time_is_minus_one_over_the_logarithm(capsys):
-    assert run(["modes", "--matrix", "0.5,0;0,0.25", "--kind", "linear", "--save", "t.csv", "--no-figure"]) == 0
+    assert run(["modes", *how, "0.5,0;0,0.25"]) == 0
     np.testing.assert_allclose(pd.read_csv("t.csv")["τ (steps)"], [1 / np.log(2), 1 / np.log(4)])
 
 

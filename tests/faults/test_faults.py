@@ -29,10 +29,8 @@ PHASE = ["phase", "--matrix", "diff", *ANEW, "--steps", "5"]
 TRAIN = ["train", "--system", "vanilla", "--set", "state_size=3", "--task", "adding", "--task-set", "length=5"]
 TRAIN += ["--task-set", "train_size=200", "--epochs", "2", "--batch-size", "20", "--checkpoint-every", "2", "-o", "run"]
 COMMANDS = {
-    "f.png": [*PHASE, "-o", "f.png"],
     "d.nc": [*PHASE, "-o", "f.png", "--save", "d.nc"],
     "d.zarr": [*PHASE, "-o", "f.png", "--save", "d.zarr"],
-    "p.html": ["explore", "--matrix", "diff", *ANEW, "-o", "p.html"],
     "r.html": ["report", "tiny.pt", "--inputs", "noise:1", "--budget", "0.07", *ANEW, "-o", "r.html"],
     "run": [*TRAIN, *ANEW],
 }
@@ -70,8 +68,7 @@ def check_whole(path):
     """What has its final name can be read."""
     if path.suffix in (".nc", ".zarr"):
         assert set(io.open(path).data_vars) >= {"trajectory", "velocity"}
-    elif path.suffix == ".png":
-        assert matplotlib.image.imread(path).ndim == 3
+        assert matplotlib.image.imread("f.png").ndim == 3
     elif path.is_dir():
         for checkpoint in [*path.glob("*.pt"), *path.glob("*.ckpt")]:
             assert describe(checkpoint)["parameters"] > 0
