@@ -73,9 +73,9 @@ def timed(compute, cells: int, workers: int) -> Took:
         for _ in range(workers):
             next(run)
         started, of_processor, memory = time.perf_counter(), time.process_time(), []
-        for number, outcome in enumerate(run):
-            if outcome.problem:
-                raise SystemExit(outcome.problem)
+        for number, (_, problem) in enumerate(run):
+            if problem:
+                raise SystemExit(problem)
             if number % max(1, cells // 10) == 0:
                 memory.append(psutil.Process().memory_info().rss / 1e6)
         seconds, processor = time.perf_counter() - started, time.process_time() - of_processor

@@ -5,9 +5,9 @@ LOOK: dict[str, str] = {
     "inspect": "dynlab.cli.lists:inspect",
     "report": "dynlab.cli.report:report",
     "geometry": "dynlab.cli.fixed_points:geometry",
-    "phase": "dynlab.cli.phase:phase",
-    "explore": "dynlab.cli.explore:explore",
-    "animate": "dynlab.cli.animate:animate",
+    "phase": "dynlab.cli.portraits:phase",
+    "explore": "dynlab.cli.portraits:explore",
+    "animate": "dynlab.cli.portraits:animate",
 }
 MEASURE: dict[str, str] = {
     "spectrum": "dynlab.cli.jacobians:spectrum",
@@ -20,7 +20,7 @@ MEASURE: dict[str, str] = {
     "stability": "dynlab.cli.jacobians:stability",
     "energy": "dynlab.cli.orbits:energy",
     "pseudospectrum": "dynlab.cli.jacobians:pseudospectrum",
-    "compare": "dynlab.cli.compare:compare",
+    "compare": "dynlab.cli.orbits:compare",
     "sweep": "dynlab.cli.sweep:sweep",
 }
 PROVE_AND_CHECK: dict[str, str] = {

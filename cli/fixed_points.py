@@ -72,7 +72,7 @@ def modes(source: Source, k: int | None, point: int | None, **own: Any) -> Comma
     points = found.dataset.sizes["fixed_point"]
     if point is not None and point >= max(1, points):
         raise UserError(f"--point counts the fixed points from 0, and {points} were found; got {point}.")
-    return found._replace(plot=functools.partial(dl.plot_modes, fixed_point=point))
+    return found._replace(picture=functools.partial(dl.plot_modes, fixed_point=point))
 
 
 @analysis(ANYTHING | HELD)

@@ -32,18 +32,17 @@ class NetworkName(click.types.StringParamType):
         return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
 
 
-def numbers(text: str, words: tuple[str, ...] = ()) -> str | list[float]:
-    """Read numbers such as 0.1,0.2, or one of the words."""
+def numbers(text: str, others: str = "") -> list[float]:
+    """Read numbers such as 0.1,0.2; `others` says what else is allowed."""
     try:
-        return text if text in words else [float(each) for each in text.split(",")]
+        return [float(each) for each in text.split(",")]
     except ValueError as error:
-        allowed = " or ".join([*words, "numbers such as 0.1,0.2"])
-        raise click.BadParameter(f"{text!r} is not {allowed}.") from error
+        raise click.BadParameter(f"{text!r} is not {others}numbers such as 0.1,0.2.") from error
 
 
 def held_input(text: str) -> str | list[float]:
     """Read the input that is held."""
-    return numbers(text, ("zero", "rest", "mean"))
+    return text if text in ("zero", "rest", "mean") else numbers(text, "zero or rest or mean or ")
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -231,10 +230,7 @@ def typed(values: Mapping[str, Any]) -> list[str]:
 
 def ranges(option: str, text: str, size: int) -> list[list[float]]:
     """Return the lowest and the highest value of each of `size` states, of ``LOW:HIGH,LOW:HIGH``."""
-    try:
-        found = [[float(end) for end in part.split(":")] for part in text.split(",")]
-    except ValueError:
-        found = []
-    if len(found) != size or any(len(ends) != 2 for ends in found):
+    found = [numbers(part.replace(":", ",")) for part in text.split(",")]
+    if [len(ends) for ends in found] != [2] * size:
         raise UserError(f"{option} takes a range LOW:HIGH for each of the {size} states, got {text!r}.")
     return found

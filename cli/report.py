@@ -127,30 +127,30 @@ def _all_parts(
     from dynlab.report import Part
 
     parts, left = [], []
+    systems = {name: source.cell.name for name, source in sources.items()}  # a file that cannot be read ends the report
     for section, name in ((section, name) for section in SECTIONS for name in sources):
-        if section.systems and sources[name].cell.name not in section.systems:
+        if section.systems and systems[name] not in section.systems:
             continue
         command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
-        taken = typed({key: value for key, value in options.items() if key in command.names})
-        words = [section.arguments[0], name, *section.arguments[1:], *taken]
+        taken = {key: value for key, value in options.items() if key in command.names}
+        words = [name, *section.arguments[1:], *typed(taken)]
+        proved = section.title == "Fixed points" and importlib.util.find_spec("flint") is not None
+        line = ["dynlab", section.arguments[0], *words, *["--certificates=certificates"] * proved]
+        part = Part(name, section.title, shlex.join(line))
         if time.monotonic() > end:
-            left.append(Part(name, section.title, shlex.join(["dynlab", *words])))
+            left.append(part)
             continue
+        beside = Path(tempfile.mkdtemp(dir=folder))
         with working(f"{section.title} of {name}", quiet=sources[name].quiet):
-            parts.append(_part(section, sources[name], command, words, Path(tempfile.mkdtemp(dir=folder))))
+            words += [f"--certificates={beside}"] * proved
+            parts.append(_made(part, sources[name], command, words, beside))
     return parts, left
 
 
-def _part(section: Section, source: Source, command: AnalysisCommand, words: list[str], folder: Path) -> Part:
-    """Return what the command says, without the warning that the page says once; where it fails, why."""
-    from dynlab.report import Part
-
+def _made(part: Part, source: Source, command: AnalysisCommand, words: list[str], folder: Path) -> Part:
+    """Return the part with what the command says, but for the warning that the page says once; or why it fails."""
     started = time.perf_counter()
-    can_prove = section.title == "Fixed points" and importlib.util.find_spec("flint") is not None
-    line = shlex.join(["dynlab", *words, *["--certificates=certificates"] * can_prove])
-    part = Part(source.checkpoints[0], section.title, line)
     try:
-        words = [*words[1:], *[f"--certificates={folder}"] * can_prove]
         result = command.result(words, found=source.found, warning="")
         table = "" if result.table is None else result.table.to_string(index=False, float_format="{:.4g}".format)
         part = replace(part, dataset=result.dataset, table=table, picture=picture(result))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from .output import OWN_ERROR, check_file, echo, print_json
 
 if TYPE_CHECKING:
     from dynlab.sweep import Outcome, Store
+    from dynlab.sweep.store import Value
 
 MOST_SAID = 5  # failures
 AGAIN = "The same line tries them again."
@@ -80,9 +82,9 @@ def sweep(
         store = sweeps.opened(compute, cells, data, about, sweep_grid.contents(arguments, cells))
     left = len(store.pending())
     with working(f"Sweeping {left:,} cells", quiet=quiet):
-        for _ in through(sweeps.run(compute, store, scheduler=scheduler, workers=workers), left):
-            pass
-    return _summary(said, command, store, as_json)
+        ended = through(sweeps.run(compute, store, scheduler=scheduler, workers=workers), left)
+        problems = [(sweeps.cell(cells, index), why) for index, why in ended if why]
+    return _summary(said, command, store, problems, as_json)
 
 
 def _estimate(said: str, first: Outcome, count: int, workers: int | None, as_json: bool) -> int:
@@ -99,7 +101,9 @@ def _estimate(said: str, first: Outcome, count: int, workers: int | None, as_jso
     return 0
 
 
-def _summary(said: str, command: str, store: Store, as_json: bool) -> int:
+def _summary(
+    said: str, command: str, store: Store, problems: Sequence[tuple[Mapping[str, Value], str]], as_json: bool
+) -> int:
     """Print what was computed and what failed; return the exit code.
 
     Raises
@@ -107,7 +111,6 @@ def _summary(said: str, command: str, store: Store, as_json: bool) -> int:
     UserError
         If every cell fails, and none by a fault of dynlab's own.
     """
-    problems = store.problems()
     shown = [f"{', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}" for cell, why in problems]
     own = any(why.startswith(OWN) for _, why in problems)
     if len(problems) == store.done.size and not own:

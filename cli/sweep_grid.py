@@ -69,12 +69,10 @@ def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
     if given.get("factory") and not given.get("checkpoints"):
         made = lookup(SYSTEMS, given["factory"], "system")
         found = {name: f"--set={name}=" for name in inspect.signature(made).parameters}
-    for option in command.params:
-        single = isinstance(option, click.Option) and not option.is_flag and not option.multiple
-        if single and not isinstance(option.type, click.Path) and option.name not in OF_ONE:
-            flag = option.opts[0]
-            found[flag.lstrip("-").replace("-", "_")] = f"{flag}=" if flag.startswith("--") else flag
-    return found
+    options = [each for each in command.params if isinstance(each, click.Option) and each.name not in OF_ONE]
+    single = [each for each in options if not (each.is_flag or each.multiple or isinstance(each.type, click.Path))]
+    flags = {each.opts[0].lstrip("-").replace("-", "_"): each.opts[0] for each in single}
+    return found | {name: f"{flag}=" if flag.startswith("--") else flag for name, flag in flags.items()}
 
 
 def axis(text: str) -> Axis:
@@ -162,15 +160,9 @@ def swept_command(name: str) -> AnalysisCommand:
 
 
 def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> dict[str, str]:
-    """Return the SHA-256 of each file or Zarr store that a word of the command line or a value of the grid names."""
+    """Return the SHA-256 of the files and Zarr stores that the command line or a value of the grid names."""
     values = [value for each in grid for value in each.values if isinstance(value, str)]
     words = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
-    paths = [Path(name) for name in dict.fromkeys([*words, *values])]
-    return {str(path): _digest(path) for path in paths if path.is_file() or (path.suffix == ".zarr" and path.is_dir())}
-
-
-def _digest(path: Path) -> str:
-    told = hashlib.sha256()
-    for file in (each for each in (path, *sorted(path.rglob("*"))) if each.is_file()):
-        told.update(str(file).encode("utf-8", "surrogateescape") + file.read_bytes())
-    return told.hexdigest()
+    named = [path for path in map(Path, {*words, *values}) if path.is_file() or path.suffix == ".zarr"]
+    files = [file for path in named for file in (path, *path.rglob("*")) if file.is_file()]
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)}

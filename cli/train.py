@@ -165,13 +165,13 @@ RUN = (
 )
 
 
-def _setting(name: str, kind: type, text: str) -> click.Option:
-    """Return the option of a setting; what is true or false is a flag."""
-    how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
-    return click.Option([f"--{name.replace('_', '-')}"], help=text, **how)
+OF_SETTINGS = [
+    click.Option([f"--{name.replace('_', '-')}"], type=kind, is_flag=kind is bool, default=None, help=text)
+    for name, (kind, text) in SETTINGS.items()
+]
 
 
-@click.command(cls=Command, params=[*SUBJECT, *(_setting(name, *how) for name, how in SETTINGS.items()), *RUN])
+@click.command(cls=Command, params=[*SUBJECT, *OF_SETTINGS, *RUN])
 def train(
     device: str,
     data_dir: Path | None,

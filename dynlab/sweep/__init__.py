@@ -14,7 +14,7 @@ from dynlab import files
 from dynlab.errors import OWN, UserError, in_words, require_extra
 from dynlab.sweep.store import Axis, Index, Outcome, Store, Value, cell, size
 
-__all__ = ["Axis", "Outcome", "Store", "first_trial", "opened", "run", "size"]
+__all__ = ["Axis", "Outcome", "Store", "cell", "first_trial", "opened", "run", "size"]
 
 Compute = Callable[[Mapping[str, Value]], xr.Dataset]  # from the values of a cell to its Dataset
 
@@ -77,8 +77,8 @@ def opened(
 
 def run(
     compute: Compute, store: Store, *, scheduler: str | None = None, workers: int | None = None
-) -> Iterator[Outcome]:
-    """Compute what is not in the store yet, write it, and yield what came of each cell.
+) -> Iterator[tuple[Index, str]]:
+    """Compute what is not in the store yet, write it, and yield each cell's place and why it failed.
 
     Parameters
     ----------
@@ -102,8 +102,7 @@ def run(
     outcomes = functools.partial(_outcomes, compute, store.grid)
     here = workers == 0 or not tasks
     for found in map(outcomes, tasks) if here else _by_workers(outcomes, tasks, scheduler, workers):
-        store.write(found)
-        yield from found
+        yield from store.write(found).items()
 
 
 def _outcome(compute: Compute, grid: Sequence[Axis], index: Index) -> Outcome:

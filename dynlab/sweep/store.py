@@ -143,14 +143,13 @@ class Store:
         """Return the places of the cells that are not done, failed ones among them, shape (cell, axis)."""
         return np.argwhere(self.done != 1)
 
-    def problems(self) -> list[tuple[dict[str, Value], str]]:
-        """Return the values of the cells that failed, and why."""
-        said = self._arrays[PROBLEM][...]
-        places = map(tuple, np.argwhere(said != "").tolist())
-        return [(cell(self.grid, place), str(said[place])) for place in places]
-
-    def write(self, found: Sequence[Outcome]) -> None:
+    def write(self, found: Sequence[Outcome]) -> dict[Index, str]:
         """Write the variables of some cells, why others failed, and then which are done.
+
+        Returns
+        -------
+        dict
+            Why each of the cells failed, empty where it did not.
 
         Raises
         ------
@@ -170,6 +169,7 @@ class Store:
             for name, cells in laid.items():
                 self._lay(name, cells, sizes)
             self.done = self._arrays[DONE][...]
+        return problems
 
     def _variables(self, outcome: Outcome) -> tuple[dict[str, xr.Variable], str]:
         """Return what is written for a cell, with the coordinates that others do not share, and why it failed."""

@@ -46,8 +46,8 @@ def kill(processes):
 
 def follow(outcomes, found, processes):
     """Kill a worker after two cells, and all after four."""
-    for outcome in outcomes:
-        found.append(outcome.problem)
+    for _, problem in outcomes:
+        found.append(problem)
         if len(found) == 2:
             workers = psutil.Process(processes[-1].pid).children(recursive=True)
             next(each for each in workers if "spawn_main" in " ".join(each.cmdline())).kill()
@@ -69,7 +69,7 @@ def test_a_worker_and_a_scheduler_that_are_killed_cost_nothing_but_their_time(ru
     start(running, port)
     store = sweep.opened(slow, GRID, path, {})
     assert len(store.pending()) <= 11 - len(found)
-    found += [outcome.problem for outcome in sweep.run(slow, store, scheduler=address)]
+    found += [problem for _, problem in sweep.run(slow, store, scheduler=address)]
     assert set(found) == {""}
     assert not len(store.pending())
     list(sweep.run(line, sweep.opened(line, GRID, tmp_path / "two.zarr", {}), workers=0))
