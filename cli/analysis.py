@@ -17,7 +17,7 @@ import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.progress import through, working
 
-from .options import OUTPUT, Command, NetworkName, shared
+from .options import OUTPUT, Command, networks, shared
 from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output
 from .pictures import MOVIE_SUFFIXES
 from .source import Source
@@ -118,7 +118,7 @@ def analysis(
     """
     names = frozenset(options)
     how: dict[str, Any] = {"metavar": "A B", "nargs": 2} if pair else {"metavar": "[CKPT]", "nargs": -1}
-    argument = click.Argument(["checkpoints"], type=NetworkName(), required=pair, **how)
+    argument = click.Argument(["checkpoints"], shell_complete=networks, required=pair, **how)
     params = [argument] * ("checkpoints" in names) + [OVER] * over
     params += shared({*names, *OUTPUT}, **changed, output=WRITES[output][1])
     about = {"names": names, "writes": output, "pair": pair, "optional": optional}

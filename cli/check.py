@@ -85,10 +85,10 @@ def write_junit(path: Path, name: str, cases: list[tuple[str, str, str]], *, str
 
     elements = ELEMENTS | ({"at the bound": "error"} if strict else {})
     found = [elements.get(outcome, "") for _, outcome, _ in cases]
-    counts = {"tests": len(found), "failures": found.count("failure"), "errors": found.count("error"), "skipped": 0}
-    told = {key: str(count) for key, count in counts.items()} | {"name": one_line(name), "time": f"{seconds:.3f}"}
+    counts = {"tests": f"{len(found)}", "failures": f"{found.count('failure')}", "errors": f"{found.count('error')}"}
     suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", told, timestamp=created()[:19])  # a zone is unknown
+    about = {"name": one_line(name), "skipped": "0", "time": f"{seconds:.3f}", "timestamp": created()[:19]}  # no zone
+    suite = ElementTree.SubElement(suites, "testsuite", counts | about)
     for element, (bound, outcome, said) in zip(found, cases, strict=True):
         case = ElementTree.SubElement(suite, "testcase", classname="dynlab.check", name=bound)
         shown = {"message": one_line(said), "type": outcome} if element else {}

@@ -7,7 +7,7 @@ import click
 
 from dynlab.errors import lookup
 
-from .options import NetworkName
+from .options import networks
 from .output import echo, print_json, print_table
 
 OF_A_SYSTEM = {
@@ -28,7 +28,7 @@ LISTED = {
 
 
 @click.command()
-@click.argument("checkpoint", type=NetworkName(), metavar="CKPT")
+@click.argument("checkpoint", shell_complete=networks, metavar="CKPT")
 @click.option("--layer", help="Only this recurrent layer: its prefix in the model, then :1 or :1r.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
 def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:

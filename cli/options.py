@@ -23,13 +23,10 @@ INTEGRATORS = click.Choice(["euler", "midpoint", "rk4", "implicit-midpoint", "ex
 WORDS = {"none": None, "null": None, "true": True, "false": False}  # values of settings
 
 
-class NetworkName(click.types.StringParamType):
-    """A checkpoint: a file, or a name of the zoo, which a shell completes."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the zoo's names by their files: importing the zoo takes longer than a key should."""
-        names = sorted(file.stem for file in Path(dynlab.__file__).with_name("zoo").glob(f"{incomplete}*.pt"))
-        return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
+def networks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the zoo's names by their files, as importing the zoo takes longer than a key should; else files."""
+    names = sorted(file.stem for file in Path(dynlab.__file__).with_name("zoo").glob(f"{incomplete}*.pt"))
+    return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
 
 
 def numbers(text: str, others: str = "") -> list[float]:

@@ -21,7 +21,7 @@ from dynlab.progress import working
 
 from . import COMMANDS
 from .analysis import AnalysisCommand, Source
-from .options import COMPUTE, Command, NetworkName, shared, typed
+from .options import COMPUTE, Command, networks, shared, typed
 from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json
 from .pictures import in_few_colours
 from .source import OF_CHECKPOINTS
@@ -63,7 +63,7 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
 @click.command(
     cls=Command,
     params=[
-        click.Argument(["checkpoints"], type=NetworkName(), metavar="CKPT...", nargs=-1, required=True),
+        click.Argument(["checkpoints"], shell_complete=networks, metavar="CKPT...", nargs=-1, required=True),
         *shared(FORWARDED, **{name: {"default": None} for name in FORWARDED}),
         *shared(("output", "as_json", "overwrite", "quiet")),
     ],

@@ -17,6 +17,7 @@ from dynlab.sweep.store import Axis, Index, Outcome, Store, Value, cell, size
 __all__ = ["Axis", "Outcome", "Store", "cell", "first_trial", "opened", "run", "size"]
 
 Compute = Callable[[Mapping[str, Value]], xr.Dataset]  # from the values of a cell to its Dataset
+Task = tuple[np.ndarray, np.ndarray]  # the places and the values of some cells, shape (cell, axis)
 
 MOST_CELLS = 10_000_000
 WARM = 1.0  # seconds: what takes less the first time is timed again, without the loading of libraries
@@ -40,9 +41,9 @@ def first_trial(compute: Compute, grid: Sequence[Axis]) -> Outcome:
     problems = []
     for halves in (0, 2, 1):
         index = tuple(halves * (len(each.values) - 1) // 2 for each in grid)
-        found = _outcome(compute, grid, index)
+        found = _outcome(compute, index, cell(grid, index))
         if not found.problem:
-            return found if found.seconds > WARM else _outcome(compute, grid, index)
+            return found if found.seconds > WARM else _outcome(compute, index, cell(grid, index))
         problems.append(found.problem)
     error = RuntimeError if problems[0].startswith(OWN) else UserError
     raise error(f"The first cell fails, and so do all that were tried: {problems[0]}")
@@ -96,31 +97,35 @@ def run(
         If the scheduler cannot be reached, or is lost.
     """
     left = store.pending()
+    if not len(left):
+        return
     wanted = len(left) * max(store.seconds / TASK_SECONDS, 1 / MOST_IN_TASK)
     count = min(len(left), int(np.clip(wanted, FEWEST_TASKS, MOST_TASKS)))
-    tasks = np.array_split(left, count) if count else []
-    outcomes = functools.partial(_outcomes, compute, store.grid)
-    here = workers == 0 or not tasks
-    for found in map(outcomes, tasks) if here else _by_workers(outcomes, tasks, scheduler, workers):
+    columns = [np.array(axis.values, object)[places] for axis, places in zip(store.grid, left.T, strict=True)]
+    tasks = list(zip(np.array_split(left, count), np.array_split(np.stack(columns, -1), count), strict=True))
+    outcomes = functools.partial(_outcomes, compute, [axis.name for axis in store.grid])
+    for found in map(outcomes, tasks) if workers == 0 else _by_workers(outcomes, tasks, scheduler, workers):
         yield from store.write(found).items()
 
 
-def _outcome(compute: Compute, grid: Sequence[Axis], index: Index) -> Outcome:
+def _outcome(compute: Compute, index: Index, values: dict[str, Value]) -> Outcome:
     started = time.perf_counter()
     try:
-        return Outcome(index, compute(cell(grid, index)), seconds=time.perf_counter() - started)
+        return Outcome(index, compute(values), seconds=time.perf_counter() - started)
     except Exception as error:  # the sweep goes on, and the store says which cell to look at
         return Outcome(index, xr.Dataset(), in_words(error))
 
 
-def _outcomes(compute: Compute, grid: Sequence[Axis], indices: np.ndarray) -> list[Outcome]:
-    """Compute the cells at `indices`, shape (cell, axis), one after the other."""
-    return [_outcome(compute, grid, index) for index in map(tuple, indices.tolist())]
+def _outcomes(compute: Compute, names: Sequence[str], task: Task) -> list[Outcome]:
+    """Compute the cells of a task one after the other."""
+    places, values = (each.tolist() for each in task)
+    cells = [dict(zip(names, row, strict=True)) for row in values]
+    return [_outcome(compute, tuple(index), each) for index, each in zip(places, cells, strict=True)]
 
 
 def _by_workers(
-    outcomes: Callable[[np.ndarray], list[Outcome]],
-    tasks: Sequence[np.ndarray],
+    outcomes: Callable[[Task], list[Outcome]],
+    tasks: Sequence[Task],
     scheduler: str | None,
     workers: int | None,
 ) -> Iterator[list[Outcome]]:
@@ -136,9 +141,9 @@ def _by_workers(
     try:
         cluster = nullcontext(scheduler) if scheduler else distributed.LocalCluster(**here)
         with cluster as where, distributed.Client(where, timeout=REACHED, set_as_default=False) as client:
-            cells = dict(zip(client.map(outcomes, tasks, pure=False), tasks, strict=True))
-            for future in distributed.as_completed(list(cells), loop=client.loop):
-                indices = cells.pop(future)  # a result that nothing refers to takes no memory
+            task_of = dict(zip(client.map(outcomes, tasks, pure=False), tasks, strict=True))
+            for future in distributed.as_completed(list(task_of), loop=client.loop):
+                indices, _ = task_of.pop(future)  # a result that nothing refers to takes no memory
                 try:
                     yield future.result()
                 except distributed.KilledWorker as error:  # the task ends its worker again and again
