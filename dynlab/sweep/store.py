@@ -191,15 +191,12 @@ class Store:
         """Tell whether the store's coordinate is the cell's too, as far as both go; the longer one is kept."""
         given = variable.values
         stored = self._coordinates.get(name, given[:0])
-        if not np.array_equal(stored[: given.size], given[: stored.size]):
-            return False
-        if name not in self._arrays:
-            self._create(name, variable, (name,), variable.shape, variable.shape)
-        if given.size > stored.size:
-            array = self._arrays[name]
-            array.resize((max(given.size, array.size),))
-            array[: given.size], self._coordinates[name] = given, given
-        return True
+        if given.size > stored.size and np.array_equal(stored, given[: stored.size]):
+            self._create(name, variable, (name,), given.shape, given.shape)
+            self._arrays[name][...] = given
+            self._coordinates[name] = given
+            return True
+        return np.array_equal(stored[: given.size], given)
 
     def _lengthen(self, cells: Sequence[Mapping[Any, int]]) -> dict[str, int]:
         """Lengthen every array to the longest of its dimensions in any array or cell, and return those lengths."""
@@ -242,6 +239,7 @@ class Store:
             fill_value=nothing,
             dimension_names=[*map(str, dims)],
             attributes={str(key): np.asarray(value).tolist() for key, value in variable.attrs.items()},
+            overwrite=True,  # a coordinate that has become longer
         )
 
 
