@@ -10,6 +10,7 @@ import math
 import os
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +39,8 @@ class Axis(NamedTuple):
     values: tuple[Value, ...]
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True)
+class Outcome:
     """One cell's Dataset, or why there is none, and the seconds that it took."""
 
     index: Index
