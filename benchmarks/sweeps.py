@@ -68,14 +68,14 @@ def timed(compute, cells: int, workers: int) -> Took:
         path = Path(folder) / "sweep.zarr"
         first = 1 + workers  # the trial, and a cell of each worker, which has started then
         grid = [sweep.Axis("x", tuple(range(cells + first)))]
-        store, tried = sweep.opened(compute, grid, path, {"benchmark": compute.__name__})
-        run = sweep.run(compute, store, tried, workers=workers)
+        store = sweep.opened(compute, grid, path, {"benchmark": compute.__name__})
+        run = sweep.run(compute, store, workers=workers)
         for _ in range(workers):
             next(run)
         started, of_processor, memory = time.perf_counter(), time.process_time(), []
-        for number, outcome in enumerate(run):
-            if outcome.problem:
-                raise SystemExit(outcome.problem)
+        for number, (_, problem) in enumerate(run):
+            if problem:
+                raise SystemExit(problem)
             if number % max(1, cells // 10) == 0:
                 memory.append(psutil.Process().memory_info().rss / 1e6)
         seconds, processor = time.perf_counter() - started, time.process_time() - of_processor

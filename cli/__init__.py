@@ -1,44 +1,44 @@
-"""The command line: one command a file, which composes dynlab's verbs and computes nothing. The table is `COMMANDS`."""
+"""The command line: commands compose dynlab's verbs and compute nothing; related ones share a file. See `COMMANDS`."""
 
 # Commands by what one wants, in the order of `dynlab --help`: name to "module:attribute".
 LOOK: dict[str, str] = {
-    "inspect": "dynlab.cli.inspect:inspect",
+    "inspect": "dynlab.cli.lists:inspect",
     "report": "dynlab.cli.report:report",
-    "geometry": "dynlab.cli.geometry:geometry",
-    "phase": "dynlab.cli.phase:phase",
-    "explore": "dynlab.cli.explore:explore",
-    "animate": "dynlab.cli.animate:animate",
+    "geometry": "dynlab.cli.fixed_points:geometry",
+    "phase": "dynlab.cli.portraits:phase",
+    "explore": "dynlab.cli.portraits:explore",
+    "animate": "dynlab.cli.portraits:animate",
 }
 MEASURE: dict[str, str] = {
-    "spectrum": "dynlab.cli.spectrum:spectrum",
-    "gradient": "dynlab.cli.gradient:gradient",
+    "spectrum": "dynlab.cli.jacobians:spectrum",
+    "gradient": "dynlab.cli.jacobians:gradient",
     "fixed-points": "dynlab.cli.fixed_points:fixed_points",
-    "modes": "dynlab.cli.modes:modes",
-    "lyapunov": "dynlab.cli.lyapunov:lyapunov",
-    "basins": "dynlab.cli.basins:basins",
-    "bifurcation": "dynlab.cli.bifurcation:bifurcation",
-    "stability": "dynlab.cli.stability:stability",
-    "energy": "dynlab.cli.energy:energy",
-    "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",
-    "compare": "dynlab.cli.compare:compare",
+    "modes": "dynlab.cli.fixed_points:modes",
+    "lyapunov": "dynlab.cli.orbits:lyapunov",
+    "basins": "dynlab.cli.orbits:basins",
+    "bifurcation": "dynlab.cli.orbits:bifurcation",
+    "stability": "dynlab.cli.jacobians:stability",
+    "energy": "dynlab.cli.orbits:energy",
+    "pseudospectrum": "dynlab.cli.jacobians:pseudospectrum",
+    "compare": "dynlab.cli.orbits:compare",
     "sweep": "dynlab.cli.sweep:sweep",
 }
 PROVE_AND_CHECK: dict[str, str] = {
     "check": "dynlab.cli.check:check",
-    "lyapunov-function": "dynlab.cli.lyapunov_function:lyapunov_function",
-    "box-bounds": "dynlab.cli.box_bounds:box_bounds",
+    "lyapunov-function": "dynlab.cli.fixed_points:lyapunov_function",
+    "box-bounds": "dynlab.cli.jacobians:box_bounds",
 }
 TRAIN: dict[str, str] = {
     "train": "dynlab.cli.train:train",
 }
 PAPERS: dict[str, str] = {
-    "figure": "dynlab.cli.figure:figure",
-    "table": "dynlab.cli.table:table",
-    "ernn-manifold": "dynlab.cli.ernn_manifold:ernn_manifold",
-    "ernn-convergence": "dynlab.cli.ernn_convergence:ernn_convergence",
+    "figure": "dynlab.cli.papers:figure",
+    "table": "dynlab.cli.papers:table",
+    "ernn-manifold": "dynlab.cli.ernn:ernn_manifold",
+    "ernn-convergence": "dynlab.cli.ernn:ernn_convergence",
 }
 LISTS: dict[str, str] = {
-    "list": "dynlab.cli.listing:listing",
+    "list": "dynlab.cli.lists:listing",
 }
 GROUPS = {
     "Look": LOOK,
@@ -48,7 +48,7 @@ GROUPS = {
     "The papers": PAPERS,
     "Lists": LISTS,
 }
-HIDDEN: dict[str, str] = {"completion": "dynlab.cli.completion:completion", "demo": "dynlab.cli.demo:demo"}
+HIDDEN: dict[str, str] = {"completion": "dynlab.cli.main:completion", "demo": "dynlab.cli.papers:demo"}
 COMMANDS: dict[str, str] = {name: place for group in (*GROUPS.values(), HIDDEN) for name, place in group.items()}
 
 # Names of Python or a reader's words, and the command line that does the same.

@@ -17,17 +17,16 @@ import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.progress import through, working
 
-from .movie import MOVIE_SUFFIXES
-from .options import OUTPUT, Command, NetworkName, shared
-from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output, echo
+from .options import OUTPUT, Command, networks, shared
+from .output import FIGURE_SUFFIXES, PAGE_SUFFIXES, CommandResult, Output
+from .pictures import MOVIE_SUFFIXES
 from .source import Source
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dynlab.checkpoints import Checkpoint
-
 OF_FLOWS = ("energy", "stability", "phase_plane")  # their pictures name the flow, and show steps of it beside
+OF_ONE = {*OUTPUT, "over"} - {"quiet"}  # options that say what becomes of one Dataset
 OVER = click.Option(
     ["--over"],
     type=click.Choice(["step"]),
@@ -52,22 +51,21 @@ class AnalysisCommand(Command):
         The shared options that it takes.
     writes : str
         A key of `WRITES`.
-    several : bool
-        The function reads its checkpoints itself.
+    pair : bool
+        It takes two checkpoints.
     optional : bool
         It has something to show where nothing is named.
     """
 
     def __init__(
-        self, callback: Analysis, names: frozenset[str], writes: str, several: bool, optional: bool, **how: Any
+        self, callback: Analysis, names: frozenset[str], writes: str, pair: bool, optional: bool, **how: Any
     ) -> None:
         super().__init__(callback=callback, **how)
-        self.function, self.names = callback, names
-        self.writes, self.several, self.optional = writes, several, optional
+        self.function, self.names, self.writes, self.pair, self.optional = callback, names, writes, pair, optional
 
     def asked(self, context: click.Context) -> tuple[Source, dict[str, Any]]:
         """Return the source that a command line names, and the command's own options."""
-        values = {name: value for name, value in context.params.items() if name not in {*OUTPUT, "over"} - {"quiet"}}
+        values = {name: value for name, value in context.params.items() if name not in OF_ONE}
         typed = [name for name in values if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
         taken = {name: values.pop(name) for name in (*self.names, "quiet") if name in values}
         return Source(given=frozenset(typed), **taken), values
@@ -77,22 +75,16 @@ class AnalysisCommand(Command):
         files = Output(str(ctx.info_name), WRITES[self.writes][0], **{name: ctx.params[name] for name in OUTPUT})
         source, own = self.asked(ctx)
         files.check_not_read((*source.checkpoints, source.inputs or ""))
+        source.check(optional=self.optional)
         follows = ctx.params.get("over") is not None
-        reads = bool(source.checkpoints) and not self.several and not follows
-        if reads and len(source.checkpoints) > 1:
-            got = len(source.checkpoints)
-            raise UserError(f"This command takes one checkpoint, got {got}: compare two by `dynlab compare A B`.")
-        source.check(optional=self.optional or follows)
-        if reads:
-            source = source.having(found=read_one(source, source.checkpoints[0]))
         return files.emit(over_step(self.function, source, own) if follows else self.function(source, **own))
 
-    def result(self, words: Iterable[str], read: Callable[[Source], Checkpoint]) -> CommandResult:
-        """Return what it gives for these words, of a checkpoint that `read` reads; nothing is written or printed."""
+    def result(self, words: Iterable[str], **said: Any) -> CommandResult:
+        """Return what it gives for these words, where the source says what is `said`; nothing is written or printed."""
         with self.make_context(self.name, [*words, "--quiet"]) as context:
             source, own = self.asked(context)
             source.check(optional=False)
-            return self.function(source.having(found=read(source)) if source.checkpoints else source, **own)
+            return self.function(source.having(**said), **own)
 
 
 def analysis(
@@ -101,9 +93,9 @@ def analysis(
     name: str | None = None,
     optional: bool = False,
     over: bool = True,
-    defaults: Mapping[str, Any] | None = None,
-    several: int = 0,
+    pair: bool = False,
     output: str = "figure",
+    **changed: Mapping[str, Any],
 ) -> Callable[[Analysis], AnalysisCommand]:
     """Make a command of a function of a `Source` and options of its own.
 
@@ -117,24 +109,19 @@ def analysis(
         It has something to show where nothing is named.
     over : bool
         ``--over step`` maps it over the checkpoints of a run.
-    defaults : mapping, optional
-        Other defaults of shared options.
-    several : int
-        Number of checkpoints, −1 for any: the function then reads them itself.
+    pair : bool
+        It takes two checkpoints, and reads them itself.
     output : str
         "figure", "page" or "movie".
+    **changed
+        Other attributes of shared options, by their names.
     """
     names = frozenset(options)
-    params: list[click.Parameter] = []
-    if "checkpoints" in names:
-        metavar, required = ("A B", True) if several > 1 else ("[CKPT]", False)
-        how: dict[str, Any] = {"type": NetworkName(), "metavar": metavar, "required": required}
-        params += [click.Argument(["checkpoints"], nargs=several or -1, **how), *[OVER] * over]
-    changed: dict[str, dict[str, Any]] = {each: {"default": value} for each, value in (defaults or {}).items()}
-    if "checkpoints" not in names:
-        changed["factory"] = {"metavar": "NAME", "help": "Analyse a built-in system (`dynlab list systems`)."}
+    how: dict[str, Any] = {"metavar": "A B", "nargs": 2} if pair else {"metavar": "[CKPT]", "nargs": -1}
+    argument = click.Argument(["checkpoints"], shell_complete=networks, required=pair, **how)
+    params: list[click.Parameter] = [*[argument] * ("checkpoints" in names), *[OVER] * over]
     params += shared({*names, *OUTPUT}, **changed, output=WRITES[output][1])
-    about = {"names": names, "writes": output, "several": bool(several), "optional": optional}
+    about = {"names": names, "writes": output, "pair": pair, "optional": optional}
     return click.command(name, cls=AnalysisCommand, params=params, **about)
 
 
@@ -181,18 +168,6 @@ def named(source: Source, ds: xr.Dataset, settings: Mapping[str, Any] | None = N
         told["layer"] = source.found.layer
     verdict = source.warning + ds.attrs["verdict"]
     return ds.assign_attrs(settings=json.dumps(told, sort_keys=True), verdict=verdict)
-
-
-def read_one(source: Source, name: str) -> Checkpoint:
-    """Read a checkpoint as the options say, and tell what it does not record."""
-    with working(f"Reading {name}", quiet=source.quiet):  # torch takes a second or more
-        from dynlab import zoo
-        from dynlab.checkpoints import read
-
-        found = read(zoo.locate(name), **source.reading, batch=source.batch)
-    if found.assumed and not source.quiet:
-        echo(found.assumed, err=True)
-    return found
 
 
 def over_step(function: Analysis, source: Source, own: dict[str, Any]) -> CommandResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import click
@@ -16,15 +16,12 @@ from .analysis import CommandResult, Source, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
 from .output import check_file
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 CODES = {"holds": 0, "violated": 1, "undecided": 4}
 # The elements of a JUnit report: an undecided bound is neither a pass nor a failure.
-ELEMENTS = {"violated": "failure", "undecided": "error"}
+ELEMENTS = {"violated": "failure", "undecided": "error", "not checked": "error"}
 
 
-@analysis(ANYTHING | {"starts"}, over=False, defaults={"samples": None})
+@analysis(ANYTHING | {"starts"}, over=False, samples={"default": None})
 @click.option("--max-modulus", type=float, metavar="X", help="Fail if a step's eigenvalue has a larger modulus.")
 @click.option("--max-real", type=float, metavar="X", help="Fail if a flow's eigenvalue has a larger real part (1/s).")
 @click.option("--min-log-gradient", type=float, metavar="X", help="Fail if ln ‖∂h_T/∂h_1‖ is smaller.")
@@ -50,45 +47,51 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
     chosen = click.get_current_context().params
     check_file(junit, "--junit", (".xml",), overwrite=chosen["overwrite"])
     from dynlab.diagnostics.eigenvalue_bounds.judgement import overall
+    from dynlab.testing import describe
 
-    started = time.perf_counter()
-    asked = source.driven | {"times": times} | source.computing | bounds
-    found = measured(source, "eigenvalue_bounds", "Measuring", [source.map], asked)
-    ds = found.dataset
-    if junit is not None:
-        write_junit(ds, junit, source.name, strict=strict, seconds=time.perf_counter() - started)
-    plot = found.plot if chosen["output"] else None  # a picture only where one is asked for
-    return found._replace(plot=plot, code=CODES[overall(ds["outcome"].values.tolist(), strict=strict)])
+    started, cases = time.perf_counter(), []
+    try:
+        asked = source.driven | {"times": times} | source.computing | bounds
+        found = measured(source, "eigenvalue_bounds", "Measuring", [source.map], asked)
+        each = [found.dataset.isel(bound=index) for index in range(found.dataset.sizes["bound"])]
+        cases = [(str(one["bound"].values), str(one["outcome"].values), describe(one)) for one in each]
+    except UserError as error:
+        cases = [("check", "not checked", str(error))]
+        raise
+    finally:
+        if junit is not None and cases:
+            write_junit(junit, source.name, cases, strict=strict, seconds=time.perf_counter() - started)
+    picture = found.picture if chosen["output"] else None  # a picture only where one is asked for
+    code = CODES[overall([outcome for _, outcome, _ in cases], strict=strict)]
+    return found._replace(picture=picture, code=code)
 
 
-def write_junit(ds: xr.Dataset, path: Path, name: str, *, strict: bool, seconds: float) -> None:
-    """Write one test case for each bound of a Dataset of `dynlab.eigenvalue_bounds`.
+def write_junit(path: Path, name: str, cases: list[tuple[str, str, str]], *, strict: bool, seconds: float) -> None:
+    """Write a JUnit report.
 
     Parameters
     ----------
-    ds : Dataset
     path : Path
     name : str
         The name of what was checked.
+    cases : list of tuple of str
+        The name, outcome and sentence of each bound.
     strict : bool
         Count a value at its bound as undecided.
     seconds : float
         Time that it took.
     """
-    from dynlab.testing import describe
+    from dynlab.schema import created
 
     elements = ELEMENTS | ({"at the bound": "error"} if strict else {})
-    found = [elements.get(outcome, "") for outcome in ds["outcome"].values.tolist()]
-    counts = {"tests": len(found), "failures": found.count("failure"), "errors": found.count("error"), "skipped": 0}
-    told = {key: str(count) for key, count in counts.items()} | {"name": one_line(name), "time": f"{seconds:.3f}"}
+    found = [elements.get(outcome, "") for _, outcome, _ in cases]
+    counts = {"tests": f"{len(found)}", "failures": f"{found.count('failure')}", "errors": f"{found.count('error')}"}
     suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", told, timestamp=ds.attrs["created"][:19])  # a zone is unknown
-    about = {"classname": "dynlab.check", "time": f"{seconds / len(found):.3f}"}
-    for index, element in enumerate(found):
-        one = ds.isel(bound=index)
-        said = one_line(describe(one))
-        case = ElementTree.SubElement(suite, "testcase", about, name=str(one["bound"].values))
-        shown = {"message": said, "type": str(one["outcome"].values)} if element else {}
-        ElementTree.SubElement(case, element or "system-out", shown).text = said
+    about = {"name": one_line(name), "skipped": "0", "time": f"{seconds:.3f}", "timestamp": created()[:19]}  # no zone
+    suite = ElementTree.SubElement(suites, "testsuite", counts | about)
+    for element, (bound, outcome, said) in zip(found, cases, strict=True):
+        case = ElementTree.SubElement(suite, "testcase", classname="dynlab.check", name=bound)
+        shown = {"message": one_line(said), "type": outcome} if element else {}
+        ElementTree.SubElement(case, element or "system-out", shown).text = one_line(said)
     ElementTree.indent(suites)
     write_text(path, '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, "unicode") + "\n")

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 import dynlab
 from dynlab.errors import OWN, UserError, in_words, lookup, unknown
@@ -66,6 +67,20 @@ def group() -> None:
     Start with `dynlab phase --matrix diff`, or with a checkpoint: `dynlab report CKPT`. CKPT is a file or a name that
     `dynlab list zoo` prints.
     """
+
+
+@click.command(hidden=True)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes dynlab's commands, options, networks and files at the Tab key.
+
+    \b
+    dynlab completion bash >> ~/.bashrc
+    dynlab completion zsh >> ~/.zshrc
+    dynlab completion fish > ~/.config/fish/completions/dynlab.fish
+    """
+    if (found := get_completion_class(shell)) is not None:
+        echo(found(group, {}, "dynlab", "_DYNLAB_COMPLETE").source())
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

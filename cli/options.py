@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
+from os.path import exists
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -13,40 +14,32 @@ from click.shell_completion import CompletionItem
 import dynlab
 from dynlab.errors import UserError
 
-Options = dict[str, click.Option]  # by the argument
-
 COUNT = click.IntRange(min=1)
 POSITIVE = click.FloatRange(min=0, min_open=True)
 NOT_NEGATIVE = click.IntRange(min=0)
-SEED = click.IntRange(0, 2**63 - 1)  # what torch's and numpy's generators take
 GRID = click.IntRange(min=2)  # points in each direction
 FOLDER = click.Path(path_type=Path)
-SIDE = click.FloatRange(3, 60)  # inches, of a figure
 INTEGRATORS = click.Choice(["euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler"])
 WORDS = {"none": None, "null": None, "true": True, "false": False}  # values of settings
 
 
-class NetworkName(click.types.StringParamType):
-    """A checkpoint: a file, or a name of the zoo, which a shell completes."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the zoo's names by their files: importing the zoo takes longer than a key should."""
-        names = sorted(file.stem for file in Path(dynlab.__file__).with_name("zoo").glob(f"{incomplete}*.pt"))
-        return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
+def networks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the zoo's names by their files, as importing the zoo takes longer than a key should; else files."""
+    names = sorted(file.stem for file in Path(dynlab.__file__).with_name("zoo").glob(f"{incomplete}*.pt"))
+    return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
 
 
-def numbers(text: str, words: tuple[str, ...] = ()) -> str | list[float]:
-    """Read numbers such as 0.1,0.2, or one of the words."""
+def numbers(text: str, others: str = "") -> list[float]:
+    """Read numbers such as 0.1,0.2; `others` says what else is allowed."""
     try:
-        return text if text in words else [float(each) for each in text.split(",")]
+        return [float(each) for each in text.split(",")]
     except ValueError as error:
-        allowed = " or ".join([*words, "numbers such as 0.1,0.2"])
-        raise click.BadParameter(f"{text!r} is not {allowed}.") from error
+        raise click.BadParameter(f"{text!r} is not {others}numbers such as 0.1,0.2.") from error
 
 
 def held_input(text: str) -> str | list[float]:
     """Read the input that is held."""
-    return numbers(text, ("zero", "rest", "mean"))
+    return text if text in ("zero", "rest", "mean") else numbers(text, "zero or rest or mean or ")
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -69,12 +62,12 @@ def names_in(*tables: str) -> Callable[[click.Context, click.Parameter, str], li
     return names
 
 
-def table(*options: click.Option) -> Options:
+def table(*options: click.Option) -> dict[str, click.Option]:
     """Return options by the name of their argument."""
     return {str(each.name): each for each in options}
 
 
-SUBJECT: Options = table(
+SUBJECT = table(
     click.Option(["--layer"], help="Recurrent layer to analyse: its prefix in the model, then :1 or :1r."),
     click.Option(
         ["--system", "factory"],
@@ -127,7 +120,7 @@ SUBJECT: Options = table(
         help="Step in seconds.  [default: the network's own; 0.1 of --matrix]",
     ),
 )
-DRIVE: Options = table(
+DRIVE = table(
     click.Option(
         ["--inputs"],
         metavar="SPEC",
@@ -158,12 +151,12 @@ DRIVE: Options = table(
         ["--at-step"], type=int, default=-1, help="Step to hold where parameters change with time; -1 is the last."
     ),
 )
-COMPUTE: Options = table(
-    click.Option(["--seed"], type=SEED, default=0, help="Seed of all random numbers."),
+COMPUTE = table(
+    click.Option(["--seed"], type=click.IntRange(0, 2**63 - 1), default=0, help="Seed of all random numbers."),
     click.Option(["--device"], default="cpu", help="cpu, cuda, mps."),
     click.Option(["--dtype"], type=click.Choice(["float64", "float32"]), default="float64", help="Precision."),
 )
-OUTPUT: Options = table(
+OUTPUT = table(
     click.Option(["--output", "-o"], type=FOLDER, metavar="FIGURE", help="Figure to write: png, svg or pdf."),
     click.Option(["--save"], type=FOLDER, metavar="FILE", help="Save the numbers: .nc or .zarr; .csv a table."),
     click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document instead of the verdict."),
@@ -171,20 +164,20 @@ OUTPUT: Options = table(
     click.Option(["--overwrite"], is_flag=True, help="Replace the files that --output and --save name."),
     click.Option(["--no-figure"], is_flag=True, help="Draw no figure."),
     click.Option(["--quiet"], is_flag=True, help="Print no progress."),
-    click.Option(["--size"], type=(SIDE, SIDE), metavar="W H", help="Width and height of the figure in inches: 8 5."),
+    click.Option(
+        ["--size"],
+        type=(click.FloatRange(3, 60),) * 2,
+        metavar="W H",
+        help="Width and height of the figure in inches: 8 5.",
+    ),
     click.Option(["--dpi"], type=click.IntRange(20, 600), help="Pixels per inch.  [default: 150]"),
     click.Option(["--theme"], type=click.Choice(["light", "dark"]), default="light", help="Ground."),
 )
 RANDOM_STARTS = click.option(
     "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"
 )
-SHARED: Options = SUBJECT | DRIVE | COMPUTE
-SECTIONS: dict[str, Options] = {
-    "What to analyse": SUBJECT,
-    "What drives it": DRIVE,
-    "Computing": COMPUTE,
-    "Output": OUTPUT,
-}
+SHARED = SUBJECT | DRIVE | COMPUTE
+SECTIONS = {"What to analyse": SUBJECT, "What drives it": DRIVE, "Computing": COMPUTE, "Output": OUTPUT}
 
 CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity", "encoder", "readout"})
 PLANAR = frozenset({"matrix", "flow", "map_", "config", "kind", "step_size"})
@@ -197,15 +190,20 @@ ANYTHING = CHECKPOINT | PLANAR | DRIVING | COMPUTING  # a checkpoint, a system b
 class Command(click.Command):
     """A command whose help has its own options first, and then those of each section."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a second KEY=VALUE after one --set, which would be read as a checkpoint."""
+        for flag, _, after in zip(args, args[1:], args[2:], strict=False):
+            if flag in ("--set", "--task-set") and "=" in after and not after.startswith("-") and not exists(after):
+                raise UserError(f"{flag} takes one KEY=VALUE: write {flag} {after} for the next.")
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options section by section."""
         place = {each.opts[0]: title for title, options in SECTIONS.items() for each in options.values()}
-        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *SECTIONS)}
-        for param in self.get_params(ctx):
-            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
-                rows[place.get(param.opts[0], "Options")].append(record)
-        for title, records in rows.items():
-            if records:
+        params = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        for title in ("Options", *SECTIONS):
+            of_section = [each for each in params if place.get(each.opts[0], "Options") == title]
+            if records := [record for each in of_section if (record := each.get_help_record(ctx))]:
                 with formatter.section(title):
                     formatter.write_dl(records)
 
@@ -218,20 +216,18 @@ def shared(names: Iterable[str], **changed: Mapping[str, Any]) -> list[click.Par
     return found
 
 
-def typed(given: click.Option, value: Any) -> list[str]:
-    """Return the words of a command line that give an option its value."""
-    if given.is_flag:
-        return [given.opts[0]] * bool(value)
-    values = value if given.multiple else [value]
-    return [f"{given.opts[0]}={','.join(map(str, each)) if isinstance(each, list) else each}" for each in values]
+def typed(values: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command line that give shared options their values, by name."""
+    return [
+        f"{SHARED[name].opts[0]}={','.join(map(str, each)) if isinstance(each, list) else each}"
+        for name, value in values.items()
+        for each in (value if SHARED[name].multiple else [value])
+    ]
 
 
 def ranges(option: str, text: str, size: int) -> list[list[float]]:
     """Return the lowest and the highest value of each of `size` states, of ``LOW:HIGH,LOW:HIGH``."""
-    try:
-        found = [[float(end) for end in part.split(":")] for part in text.split(",")]
-    except ValueError:
-        found = []
-    if len(found) != size or any(len(ends) != 2 for ends in found):
+    found = [numbers(part.replace(":", ",")) for part in text.split(",")]
+    if [len(ends) for ends in found] != [2] * size:
         raise UserError(f"{option} takes a range LOW:HIGH for each of the {size} states, got {text!r}.")
     return found

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
-from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,20 +14,18 @@ import click
 
 import dynlab as dl
 from dynlab.errors import UserError, one_line, require_extra, shown
-from dynlab.files import check_place, write_bytes, write_text
+from dynlab.files import check_place, write_text
 from dynlab.progress import working
 
-from .movie import Movie, save_movie
 from .options import OUTPUT
+from .pictures import Movie, save_figure, save_movie
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from matplotlib.figure import Figure
 
 FIGURES = Path("figures")
 FIGURE_SUFFIXES, PAGE_SUFFIXES, DATA_SUFFIXES = (".png", ".svg", ".pdf"), (".html",), (".nc", ".zarr", ".csv")
-FULL_DPI, SMALL_DPI = 150, 110
 OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 ROWS = 12  # of a table on the terminal
 FEW = 16  # values that a summary lists
@@ -41,27 +38,21 @@ class CommandResult(NamedTuple):
     ----------
     dataset : xarray.Dataset
         Empty where nothing is computed.
-    plot : callable or None
-        Draws the Dataset and returns its axes or figure.
+    picture : callable, Movie, str or None
+        Draws the Dataset and returns its axes or figure; or a movie, or a page of HTML.
     name : str
         Name of the subject, for the default file name.
     table : pandas.DataFrame or None
         Printed below the verdict, and saved as CSV.
     code : int
         The exit code.
-    page : str
-        HTML in place of a figure.
-    movie : Movie or None
-        In place of a figure.
     """
 
     dataset: xr.Dataset
-    plot: Callable[[xr.Dataset], Any] | None
+    picture: Callable[[xr.Dataset], Any] | Movie | str | None
     name: str
     table: pd.DataFrame | None = None
     code: int = 0
-    page: str = ""
-    movie: Movie | None = None
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -90,8 +81,8 @@ def print_table(frame: pd.DataFrame, rows: int | None = None) -> None:
         table.add_row(*map(_cell, row))
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000
     Console(width=width, markup=False, highlight=False).print(table)
-    if rows is not None and len(frame) > rows:
-        echo(f"… and {len(frame) - rows} more: --save FILE.csv has all.")
+    if left := len(frame[rows:]) if rows else 0:
+        echo(f"… and {left} more: --save FILE.csv has all.")
 
 
 def _cell(value: Any) -> str:
@@ -117,46 +108,12 @@ def free_path(name: str, suffix: str) -> Path:
     return next(path for path in numbered if not path.exists())
 
 
-def save_figure(
-    figure: Figure, path: Path, dpi: int | None = None, theme: str = "light", *, small: bool = False
-) -> None:
-    """Write a figure; the suffix of `path` decides the format.
-
-    Parameters
-    ----------
-    figure : Figure
-    path : Path
-    dpi : int, optional
-        Pixels per inch.
-    theme : str
-        "light" or "dark".
-    small : bool
-        For a PNG in a repository or a page: fewer points per inch, and 256 colours.
-    """
-    from dynlab.plots.style import rendered
-
-    drawn = rendered(figure, path.suffix[1:], dpi or (SMALL_DPI if small else FULL_DPI), theme)
-    write_bytes(path, in_few_colours(drawn) if small and path.suffix == ".png" else drawn)
-
-
-def in_few_colours(png: bytes) -> bytes:
-    """Return a PNG in 256 colours."""
-    from PIL import Image  # matplotlib's own way to write PNG
-
-    file = BytesIO()
-    with Image.open(BytesIO(png)) as image:  # maximum coverage keeps the rare colours of small markers
-        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
-    few.save(file, format="png", optimize=True)
-    return file.getvalue()
-
-
 class Output(SimpleNamespace):
     """Values of the options of `dynlab.cli.options.OUTPUT`, by their names; `suffixes` are those of --output."""
 
     def __init__(self, command: str, suffixes: tuple[str, ...] = FIGURE_SUFFIXES, **said: Any) -> None:
         """Refuse what cannot be written before anything is computed."""
-        unsaid = dict.fromkeys(OUTPUT) | {"theme": "light"}
-        super().__init__(**(unsaid | said), command=command, suffixes=suffixes)
+        super().__init__(**(dict.fromkeys(OUTPUT) | {"theme": "light"} | said), command=command, suffixes=suffixes)
         check_file(self.output, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.save, "--save", DATA_SUFFIXES, overwrite=self.overwrite)
         if self.output is not None and self.no_figure:
@@ -205,19 +162,19 @@ class Output(SimpleNamespace):
         return dl.save(result.dataset, self.save, overwrite=self.overwrite)
 
     def _draw(self, result: CommandResult) -> Path | None:
-        if self.no_figure or not (result.page or result.movie or result.plot):
+        if self.no_figure or result.picture is None:
             return None
         path = self.output or free_path(f"{self.command}-{result.name}", self.suffixes[0])
-        if result.page:
-            write_text(path, result.page)
+        if isinstance(result.picture, str):
+            write_text(path, result.picture)
             return path
         from dynlab.plots.style import asked
 
         with working("Drawing", quiet=self.quiet), asked(self.size, self.theme):
-            if result.movie is not None:
-                save_movie(result.movie, path, self.dpi, self.theme)
-            elif result.plot is not None:
-                save_figure(result.plot(result.dataset).figure, path, self.dpi, self.theme)
+            if isinstance(result.picture, Movie):
+                save_movie(result.picture, path, self.dpi, self.theme)
+            else:
+                save_figure(result.picture(result.dataset).figure, path, self.dpi, self.theme)
         return path
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import importlib.util
 import shlex
+import shutil
 import tempfile
 import time
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,13 +20,13 @@ from dynlab.files import write_text
 from dynlab.progress import working
 
 from . import COMMANDS
-from .analysis import AnalysisCommand, Source, read_one
-from .options import COMPUTE, SHARED, Command, NetworkName, shared, typed
-from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, in_few_colours, print_json
+from .analysis import AnalysisCommand, Source
+from .options import COMPUTE, Command, networks, shared, typed
+from .output import PAGE_SUFFIXES, CommandResult, Output, echo, free_path, print_json
+from .pictures import in_few_colours
 from .source import OF_CHECKPOINTS
 
 if TYPE_CHECKING:
-    from dynlab.checkpoints import Checkpoint
     from dynlab.report import Part
 
 FORWARDED = (*OF_CHECKPOINTS, "factory", "inputs", "samples", "skip", "data_dir", "at", *COMPUTE)
@@ -62,7 +63,7 @@ SECTIONS = (  # the most wanted first, which is also the order in which they are
 @click.command(
     cls=Command,
     params=[
-        click.Argument(["checkpoints"], type=NetworkName(), metavar="CKPT...", nargs=-1, required=True),
+        click.Argument(["checkpoints"], shell_complete=networks, metavar="CKPT...", nargs=-1, required=True),
         *shared(FORWARDED, **{name: {"default": None} for name in FORWARDED}),
         *shared(("output", "as_json", "overwrite", "quiet")),
     ],
@@ -96,20 +97,17 @@ def report(
     """
     Output("report", PAGE_SUFFIXES, output=output, overwrite=overwrite)
     options = {name: value for name, value in given.items() if value is not None}
-    source = Source(quiet=quiet, **options)
-    found = {name: read_one(source, name) for name in dict.fromkeys(checkpoints)}
+    sources = {name: Source(checkpoints=(name,), quiet=quiet, **options) for name in dict.fromkeys(checkpoints)}
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        parts, left = _all_parts(found, options, began + 60 * budget, Path(folder), quiet)
+        parts, left = _all_parts(sources, options, began + 60 * budget, Path(folder))
         if all(part.problem for part in parts):
             raise UserError(f"No part could be made: {next((part.problem for part in parts), LATE)}")
-        path = output or free_path("report-" + "-".join(Path(name).stem for name in found), ".html")
-        warned = {name: source.having(found=one).warning for name, one in found.items()}
-        parts = [part if part.problem else _unwarned(part, warned[part.network]) for part in parts]
-        answers = {name: answer and warned[name] + answer for name, answer in _answers(found, parts).items()}
-        line = ["dynlab", "report", *found, *_typed(options, SHARED), f"--budget={budget:g}"]
+        path = output or free_path("report-" + "-".join(Path(name).stem for name in sources), ".html")
+        answers = {name: _answer(source, parts) for name, source in sources.items()}
+        line = shlex.join(["dynlab", "report", *sources, *typed(options), f"--budget={budget:g}"])
         spent = f"The parts took {time.monotonic() - began:.0f} s; {len(left) or 'none'} left out."
-        write_text(path, _page(found, parts, left, answers, path, spent=spent, command=shlex.join(line)))
+        write_text(path, _page(sources, parts, left, answers, path, spent=spent, command=line))
     if as_json:
         told = [{name: getattr(part, name) for name in TOLD} for part in parts]
         about = {"command": "report", "files": {"page": str(path)}, "does_it_forget": answers}
@@ -122,42 +120,38 @@ def report(
         echo(said)
 
 
-def _typed(options: Mapping[str, Any], names: Container[str]) -> list[str]:
-    """Return the words of those typed options."""
-    return [word for key in options if key in names for word in typed(SHARED[key], options[key])]
-
-
 def _all_parts(
-    found: Mapping[str, Checkpoint], options: Mapping[str, Any], end: float, folder: Path, quiet: bool
+    sources: Mapping[str, Source], options: Mapping[str, Any], end: float, folder: Path
 ) -> tuple[list[Part], list[Part]]:
     """Make every part of every network, in turn, as long as there is time; return those that were left out too."""
     from dynlab.report import Part
 
     parts, left = [], []
-    for section, name in ((section, name) for section in SECTIONS for name in found):
-        if section.systems and found[name].system.name not in section.systems:
+    systems = {name: source.cell.name for name, source in sources.items()}  # a file that cannot be read ends the report
+    for section, name in ((section, name) for section in SECTIONS for name in sources):
+        if section.systems and systems[name] not in section.systems:
             continue
         command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
-        words = [section.arguments[0], name, *section.arguments[1:], *_typed(options, command.names)]
+        taken = {key: value for key, value in options.items() if key in command.names}
+        words = [name, *section.arguments[1:], *typed(taken)]
+        proved = section.title == "Fixed points" and importlib.util.find_spec("flint") is not None
+        line = ["dynlab", section.arguments[0], *words, *["--certificates=certificates"] * proved]
+        part = Part(name, section.title, shlex.join(line))
         if time.monotonic() > end:
-            left.append(Part(name, section.title, shlex.join(["dynlab", *words])))
+            left.append(part)
             continue
-        with working(f"{section.title} of {name}", quiet=quiet):
-            parts.append(_part(section, name, found[name], command, words, Path(tempfile.mkdtemp(dir=folder))))
+        beside = Path(tempfile.mkdtemp(dir=folder))
+        with working(f"{section.title} of {name}", quiet=sources[name].quiet):
+            words += [f"--certificates={beside}"] * proved
+            parts.append(_made(part, sources[name], command, words, beside))
     return parts, left
 
 
-def _part(
-    section: Section, name: str, network: Checkpoint, command: AnalysisCommand, words: list[str], folder: Path
-) -> Part:
-    """Return what the command says; where it fails, why."""
-    from dynlab.report import Part
-
+def _made(part: Part, source: Source, command: AnalysisCommand, words: list[str], folder: Path) -> Part:
+    """Return the part with what the command says, but for the warning that the page says once; or why it fails."""
     started = time.perf_counter()
-    can_prove = section.title == "Fixed points" and importlib.util.find_spec("flint") is not None
-    part = Part(name, section.title, shlex.join(["dynlab", *words, *["--certificates=certificates"] * can_prove]))
     try:
-        result = command.result([*words[1:], *[f"--certificates={folder}"] * can_prove], lambda source: network)
+        result = command.result(words, found=source.found, warning="")
         table = "" if result.table is None else result.table.to_string(index=False, float_format="{:.4g}".format)
         part = replace(part, dataset=result.dataset, table=table, picture=picture(result))
     except Exception as error:  # one part that fails leaves the others as they are
@@ -166,22 +160,18 @@ def _part(
     return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
 
 
-def _unwarned(part: Part, warning: str) -> Part:
-    """Return the part without the warning that begins its verdict, as the page says it once."""
-    return replace(part, dataset=part.dataset.assign_attrs(verdict=part.verdict.removeprefix(warning)))
-
-
-def _answers(found: Iterable[str], parts: Iterable[Part]) -> dict[str, str]:
-    """Return whether each network forgets, where both its gradients and its fixed points are known."""
+def _answer(source: Source, parts: Iterable[Part]) -> str:
+    """Return whether a network forgets; empty where its gradients or its fixed points are not known."""
     from dynlab.report import memory
 
-    made = {(part.section, part.network): part.dataset for part in parts if not part.problem}
-    pairs = {name: [made[key] for key in (("Gradient", name), ("Fixed points", name)) if key in made] for name in found}
-    return {name: memory(*pair) if len(pair) == 2 else "" for name, pair in pairs.items()}
+    network = source.checkpoints[0]
+    made = {part.section: part.dataset for part in parts if part.network == network and not part.problem}
+    answer = memory(made["Gradient"], made["Fixed points"]) if {"Gradient", "Fixed points"} <= made.keys() else ""
+    return answer and source.warning + answer
 
 
 def _page(
-    found: Mapping[str, Checkpoint],
+    sources: Mapping[str, Source],
     parts: list[Part],
     left: list[Part],
     answers: Mapping[str, str],
@@ -191,32 +181,30 @@ def _page(
     """Return the HTML; certificates that are too long for it are put beside it."""
     from dynlab import zoo
     from dynlab.checkpoints import describe
-    from dynlab.report import ReportedNetwork, report_page
+    from dynlab.report import described, report_page
     from dynlab.report.proofs import MOST_UNITS
 
     networks, proofs = [], {}
-    for name, one in found.items():
-        notes = " ".join(filter(None, (answers[name], one.assumed)))
-        line = shlex.join(["dynlab", "inspect", name])
-        networks.append(ReportedNetwork(name, describe(zoo.locate(name)), line, one.layer or "", notes))
-    for part in (part for part in parts if part.certificates):
-        if found[part.network].system.state_size > MOST_UNITS:
+    for name, source in sources.items():
+        layer, assumed = (source.found.layer, source.found.assumed) if source.found else (None, "")
+        notes = [note for note in (answers[name], assumed) if note]
+        networks.append(described(name, describe(zoo.locate(name)), layer, notes))
+    for part in parts:
+        if part.certificates and sources[part.network].cell.state_size > MOST_UNITS:
             beside = path.parent / f"{path.stem}-certificates-{Path(part.network).stem}"
-            beside.mkdir(exist_ok=True)
+            shutil.copytree(part.certificates[0].parent, beside, dirs_exist_ok=True)
             proofs[part.network] = beside.name
-            for file in part.certificates:
-                write_text(beside / file.name, file.read_text(encoding="utf-8"))
     questions = {section.title: section.question for section in SECTIONS}
     return report_page(networks, questions, parts, left, proofs=proofs, **said)
 
 
 def picture(result: CommandResult) -> str:
     """Return the figure as a data URL, SVG where that is short, else PNG; empty where there is none."""
-    if result.plot is None:
-        return ""
     from dynlab.plots.style import rendered
 
-    figure = result.plot(result.dataset.assign_attrs(verdict="")).figure  # the page says the verdict beside it
+    if not callable(result.picture):
+        return ""
+    figure = result.picture(result.dataset.assign_attrs(verdict="")).figure  # the page says the verdict beside it
     drawn, kind = rendered(figure, "svg"), "svg+xml"
     if len(drawn) > MOST_BYTES:
         drawn, kind = in_few_colours(rendered(figure, "png", SHARP)), "png"

@@ -16,22 +16,23 @@ from .options import SHARED
 from .output import echo
 
 if TYPE_CHECKING:
+    from dynlab.checkpoints import Checkpoint
     from dynlab.systems import Map, System
     from dynlab.tasks import Driving
 
 OF_CHECKPOINTS = ("layer", "nonlinearity", "encoder", "readout")
-# Options that only some subjects have.
+EQUATIONS = ("flow", "map_")
+# Options that only some subjects have; "driven" is a system by name that has inputs.
 OF_SOME: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(OF_CHECKPOINTS, ("checkpoint",)),
-    **dict.fromkeys(("inputs", "samples", "skip", "data_dir"), ("checkpoint", "driven system")),
-    "kind": ("matrix", "checkpoint"),
-    "config": ("system", "driven system", "equations"),
+    **dict.fromkeys(OF_CHECKPOINTS, ("checkpoints",)),
+    **dict.fromkeys(("inputs", "samples", "skip", "data_dir"), ("checkpoints", "driven")),
+    "kind": ("matrix", "checkpoints"),
+    "config": ("factory", "driven", *EQUATIONS),
 }
 DEFAULTS: dict[str, Any] = {
     **{name: option.default if isinstance(option.default, str | int) else None for name, option in SHARED.items()},
-    **dict.fromkeys(("checkpoints", "starts", "config"), ()),
-    **dict.fromkeys(("found", "first")),
-    "given": frozenset(),
+    **dict.fromkeys(("checkpoints", "starts", "config", "given"), ()),
+    "first": None,
     "quiet": False,
 }
 
@@ -45,8 +46,6 @@ class Source(SimpleNamespace):
         The names of the options that were typed.
     checkpoints : tuple of str
         The files or names of the zoo.
-    found : Checkpoint or None
-        Contents of the checkpoint, where one was named.
     first : Source or None
         The first one of a run, whose inputs all others are driven by.
     """
@@ -56,26 +55,40 @@ class Source(SimpleNamespace):
 
     def having(self, **changed: Any) -> Source:
         """Return another source that says the same but for these."""
-        return Source(**({name: getattr(self, name) for name in DEFAULTS} | changed))
+        said = {name: value for name, value in vars(self).items() if name in DEFAULTS or name == "found"}
+        return Source(**(said | changed))
 
     @functools.cached_property
     def subject(self) -> str:
-        """Return the kind of what is named: checkpoint, system, equations, matrix, or nothing.
+        """Return the option that names what is analysed, empty where none does; --system beside CKPT names its class.
 
         Raises
         ------
         UserError
             If several are named.
         """
-        named = {
-            "checkpoint": bool(self.checkpoints),
-            "equations": self.flow is not None or self.map_ is not None,
-            "matrix": self.matrix is not None,
-            "system": self.factory is not None and not self.checkpoints,
-        }
-        if sum(named.values()) > 1 or (self.flow is not None and self.map_ is not None):
+        named = [name for name in ("checkpoints", "factory", "matrix", *EQUATIONS) if getattr(self, name)]
+        if len(named) > 1 and named != ["checkpoints", "factory"]:
             raise UserError("Name one of CKPT, --system, --matrix, --flow and --map.")
-        return next((kind for kind, is_named in named.items() if is_named), "")
+        return named[0] if named else ""
+
+    @functools.cached_property
+    def found(self) -> Checkpoint | None:
+        """Return the contents of the checkpoint, read when they are first asked for; None where none is named."""
+        if not self.checkpoints:
+            return None
+        name, *others = self.checkpoints
+        if others:
+            got = len(self.checkpoints)
+            raise UserError(f"This command takes one checkpoint, got {got}: compare two by `dynlab compare A B`.")
+        with working(f"Reading {name}", quiet=self.quiet):  # torch takes a second or more
+            from dynlab import zoo
+            from dynlab.checkpoints import read
+
+            found = read(zoo.locate(name), **self.reading, batch=self.batch)
+        if found.assumed and not self.quiet:
+            echo(found.assumed, err=True)
+        return found
 
     def check(self, *, optional: bool) -> None:
         """Refuse none or several subjects, and options that the subject does not have."""
@@ -84,14 +97,13 @@ class Source(SimpleNamespace):
         subject = self.subject or "matrix"
         if not self.checkpoints and self.kind not in (None, "feedback") and self.step_size is not None:
             raise UserError(f"--kind {self.kind} has no step ε: leave out --step-size or --kind.")
-        if subject == "system" and ":" in str(self.factory):
+        if subject == "factory" and ":" in self.factory:
             raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
-        if subject == "system" and self.takes_inputs:
-            subject = "driven system"
-        for name in sorted(self.given):
-            if subject not in OF_SOME.get(name, (subject,)):
-                raise UserError(f"{SHARED[name].opts[0]} does not apply to {self.name}: leave it out.")
-        if subject == "checkpoint" and self.kind not in (None, "flow"):
+        if subject == "factory" and self.takes_inputs:
+            subject = "driven"
+        if wrong := [name for name in sorted(self.given) if subject not in OF_SOME.get(name, (subject,))]:
+            raise UserError(f"{SHARED[wrong[0]].opts[0]} does not apply to {self.name}: leave it out.")
+        if self.checkpoints and self.kind not in (None, "flow"):
             raise UserError(f"--kind {self.kind} is of --matrix; of a checkpoint --kind flow takes its flow.")
 
     @property
@@ -108,7 +120,7 @@ class Source(SimpleNamespace):
 
         return read_sequences(Path(self.inputs), Choice(self.samples, self.seed, self.skip))[0]
 
-    @property
+    @functools.cached_property
     def warning(self) -> str:
         """Return the warning of made-up inputs of a network that stands behind another layer of its model."""
         if self.found is None or not self.found.behind or Path(self.inputs or "").suffix:
@@ -126,7 +138,7 @@ class Source(SimpleNamespace):
             path = Path(self.checkpoints[0])
             folder = f"{path.absolute().parent.name}-" if path.exists() and path.absolute().parent.name else ""
             return folder + path.stem + (f"-{self.layer.replace(':', '-')}" if self.layer else "")
-        if self.subject == "equations":
+        if self.subject in EQUATIONS:
             return "equations"
         subject = (self.factory or self.matrix or "matrix").replace(";", "_").replace(",", "_")
         return subject if self.kind in (None, "feedback") else f"{subject}-{self.kind}"
@@ -146,8 +158,7 @@ class Source(SimpleNamespace):
 
         torch.manual_seed(self.seed)
         makers: dict[str, Any] = {"factory": dl.create, "flow": dl.EquationFlow, "map_": dl.EquationMap}
-        name = next(name for name in makers if getattr(self, name) is not None)
-        made = makers[name](getattr(self, name), **dict(self.config))
+        made = makers[self.subject](getattr(self, self.subject), **dict(self.config))
         if self.step_size is None:
             return made
         if not isinstance(made, dl.Flow):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from .output import OWN_ERROR, check_file, echo, print_json
 
 if TYPE_CHECKING:
     from dynlab.sweep import Outcome, Store
+    from dynlab.sweep.store import Value
 
 MOST_SAID = 5  # failures
 AGAIN = "The same line tries them again."
@@ -75,31 +77,33 @@ def sweep(
         begun = dynlab.__version__, os.getcwd()
         compute = functools.partial(sweep_grid.cell_dataset, command, list(arguments), before, begun)
         if data is None or dry_run:
-            return _estimate(said, sweeps.first_trial(compute, cells)[-1], sweeps.size(cells), workers, as_json)
+            return _estimate(said, sweeps.first_trial(compute, cells), sweeps.size(cells), workers, as_json)
         about = {"command": command, "arguments": list(arguments)}
-        store, tried = sweeps.opened(compute, cells, data, about, sweep_grid.contents(arguments, cells))
-    left = len(store.pending()) - sum(bool(each.problem) for each in tried)
+        store = sweeps.opened(compute, cells, data, about, sweep_grid.contents(arguments, cells))
+    left = len(store.pending())
     with working(f"Sweeping {left:,} cells", quiet=quiet):
-        for _ in through(sweeps.run(compute, store, tried, scheduler=scheduler, workers=workers), left):
-            pass
-    return _summary(said, command, store, as_json)
+        ended = through(sweeps.run(compute, store, scheduler=scheduler, workers=workers), left)
+        problems = [(sweeps.cell(cells, index), why) for index, why in ended if why]
+    return _summary(said, command, store, problems, as_json)
 
 
 def _estimate(said: str, first: Outcome, count: int, workers: int | None, as_json: bool) -> int:
     """Print what a sweep would take, of the seconds and the Dataset of one cell."""
-    each = 0 if first.dataset is None else first.dataset.nbytes
     workers = require_extra("dask.system", "sweep").CPU_COUNT if workers is None else max(1, workers)
-    seconds, size = math.ceil(count / workers) * first.seconds, count * each
+    each, seconds = first.dataset.nbytes, math.ceil(count / workers) * first.seconds
     if as_json:
-        of_one = {"seconds_each": first.seconds, "bytes_each": each}
-        print_json({"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": size} | of_one)
+        told = {"command": "sweep", "cells": count, "workers": workers, "seconds": seconds, "bytes": count * each}
+        print_json(told | {"seconds_each": first.seconds, "bytes_each": each})
     else:
         echo(f"{said}. A cell takes {first.seconds:.2g} s and {each / 1e6:.2g} MB.")
-        echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {size / 1e6:,.3g} MB at most.")
+        most = f"{count * each / 1e6:,.3g} MB at most"
+        echo(f"The sweep takes about {seconds:,.3g} s with {workers:,} workers, and {most}.")
     return 0
 
 
-def _summary(said: str, command: str, store: Store, as_json: bool) -> int:
+def _summary(
+    said: str, command: str, store: Store, problems: Sequence[tuple[Mapping[str, Value], str]], as_json: bool
+) -> int:
     """Print what was computed and what failed; return the exit code.
 
     Raises
@@ -107,7 +111,6 @@ def _summary(said: str, command: str, store: Store, as_json: bool) -> int:
     UserError
         If every cell fails, and none by a fault of dynlab's own.
     """
-    problems = store.problems()
     shown = [f"{', '.join(f'{key} = {value}' for key, value in cell.items())}: {why}" for cell, why in problems]
     own = any(why.startswith(OWN) for _, why in problems)
     if len(problems) == store.done.size and not own:

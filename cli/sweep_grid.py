@@ -1,6 +1,5 @@
 """A sweep's grid and its cells: options that take one value, settings of a system, and checkpoints are its axes."""
 
-import functools
 import hashlib
 import inspect
 import os
@@ -16,17 +15,14 @@ import xarray as xr
 from click.core import ParameterSource
 
 import dynlab
-from dynlab import checkpoints, zoo
 from dynlab.errors import UserError, entry, lookup
 from dynlab.sweep import MOST_CELLS, Axis
 from dynlab.systems import SYSTEMS
 
 from . import COMMANDS
-from .analysis import AnalysisCommand, Source
-from .options import OUTPUT
+from .analysis import OF_ONE, AnalysisCommand
 
 CHECKPOINT = "checkpoint"  # the axis of several checkpoints
-OF_ONE = {*OUTPUT, "over"} - {"quiet"}  # options that say what becomes of one Dataset
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 RANGE = re.compile(rf"({NUMBER}):({NUMBER}):(log)?(\d+)")
 FORMS = "rho=20:30:5 (5 values), rho=0.1:10:log5 (evenly in the logarithm) or seed=0,1,2"
@@ -73,12 +69,10 @@ def _before(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
     if given.get("factory") and not given.get("checkpoints"):
         made = lookup(SYSTEMS, given["factory"], "system")
         found = {name: f"--set={name}=" for name in inspect.signature(made).parameters}
-    for option in command.params:
-        single = isinstance(option, click.Option) and not option.is_flag and not option.multiple
-        if single and not isinstance(option.type, click.Path) and option.name not in OF_ONE:
-            flag = option.opts[0]
-            found[flag.lstrip("-").replace("-", "_")] = f"{flag}=" if flag.startswith("--") else flag
-    return found
+    options = [each for each in command.params if isinstance(each, click.Option) and each.name not in OF_ONE]
+    single = [each for each in options if not (each.is_flag or each.multiple or isinstance(each.type, click.Path))]
+    flags = {each.opts[0].lstrip("-").replace("-", "_"): each.opts[0] for each in single}
+    return found | {name: f"{flag}=" if flag.startswith("--") else flag for name, flag in flags.items()}
 
 
 def axis(text: str) -> Axis:
@@ -105,14 +99,12 @@ def axis(text: str) -> Axis:
 
 
 def _range(text: str, low: str, high: str, log: str | None, count: str) -> tuple[Any, ...]:
-    first, last, number = float(low), float(high), int(count)
-    if not 2 <= number <= MOST_CELLS or (log and min(first, last) <= 0):
+    if not 2 <= int(count) <= MOST_CELLS or (log and min(float(low), float(high)) <= 0):
         raise UserError(
             f"--grid {text}: a range has 2 to {MOST_CELLS:,} values, and only positive numbers have a logarithm."
         )
-    values = np.geomspace(first, last, number) if log else np.linspace(first, last, number)
-    whole = not log and first.is_integer() and last.is_integer() and (last - first) % (number - 1) == 0
-    return tuple(map(round, values.tolist())) if whole else tuple(values.tolist())
+    values = (np.geomspace if log else np.linspace)(float(low), float(high), int(count)).tolist()
+    return tuple(map(round, values) if not log and all(map(float.is_integer, values)) else values)
 
 
 def _listed(words: Sequence[str]) -> tuple[Any, ...]:
@@ -148,29 +140,18 @@ def cell_dataset(
         )
     if os.path.isdir(folder):
         os.chdir(folder)  # a worker computes one cell at a time
-
-    def read(source: Source) -> checkpoints.Checkpoint:
-        path = zoo.locate(str(values.get(CHECKPOINT, source.checkpoints[0])))
-        state = os.stat(path)
-        return _checkpoint(path, (state.st_mtime_ns, state.st_size), **source.reading)
-
+    words = [f"{text}{values[name]}" for name, text in before.items()]
+    one = {"checkpoints": (values[CHECKPOINT],)} if CHECKPOINT in values else {}
     try:
-        words = [f"{text}{values[name]}" for name, text in before.items()]
-        return swept_command(command).result([*arguments, *words], read).dataset
+        return swept_command(command).result([*arguments, *words], **one).dataset
     except click.ClickException as error:
         raise UserError(error.format_message()) from error
-
-
-@functools.lru_cache(maxsize=8)
-def _checkpoint(path: Path, state: tuple[int, int], **reading: Any) -> checkpoints.Checkpoint:
-    """Read a checkpoint once for all cells that a worker computes; `state` changes with the file."""
-    return checkpoints.read(path, **reading)
 
 
 def swept_command(name: str) -> AnalysisCommand:
     """Return a command that can be swept, or raise."""
     found = lookup(COMMANDS, name, "command")
-    if isinstance(found, AnalysisCommand) and found.writes == "figure" and not found.several:
+    if isinstance(found, AnalysisCommand) and found.writes == "figure" and not found.pair:
         return found
     raise UserError(
         f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --save, such as spectrum, "
@@ -179,15 +160,9 @@ def swept_command(name: str) -> AnalysisCommand:
 
 
 def contents(arguments: Sequence[str], grid: Sequence[Axis]) -> dict[str, str]:
-    """Return the SHA-256 of each file or Zarr store that a word of the command line or a value of the grid names."""
+    """Return the SHA-256 of the files and Zarr stores that the command line or a value of the grid names."""
     values = [value for each in grid for value in each.values if isinstance(value, str)]
     words = [word.partition("=")[2] if word.startswith("-") else word for word in arguments]
-    paths = [Path(name) for name in dict.fromkeys([*words, *values])]
-    return {str(path): _digest(path) for path in paths if path.is_file() or (path.suffix == ".zarr" and path.is_dir())}
-
-
-def _digest(path: Path) -> str:
-    told = hashlib.sha256()
-    for file in (each for each in (path, *sorted(path.rglob("*"))) if each.is_file()):
-        told.update(str(file).encode("utf-8", "surrogateescape") + file.read_bytes())
-    return told.hexdigest()
+    named = [path for path in map(Path, {*words, *values}) if path.is_file() or path.suffix == ".zarr"]
+    files = [file for path in named for file in (path, *path.rglob("*")) if file.is_file()]
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)}

@@ -11,15 +11,15 @@ from dynlab import schema
 
 def fixed_points(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each point: kind, leading eigenvalue, its time constant, growing directions."""
-    values, flow = ds["eigenvalue"].values, _is_flow(ds)
-    leading = values.real.max(-1, initial=-np.inf) if flow else np.abs(values).max(-1, initial=0.0)
-    rate = leading if flow else np.log(np.where(leading > 0, leading, np.nan))
+    values, unit = ds["eigenvalue"].values, _unit(ds["eigenvalue"])
+    leading = values.real.max(-1, initial=-np.inf) if unit == "s" else np.abs(values).max(-1, initial=0.0)
+    rate = leading if unit == "s" else np.log(np.where(leading > 0, leading, np.nan))
     return pd.DataFrame(
         {
             "point": np.arange(len(leading)),
             "kind": np.where(ds["status"] == "fixed point", ds["kind"], ds["status"]),
-            "largest Re λ (1/s)" if flow else "largest |μ|": leading,
-            f"τ ({_unit(flow)})": np.where(rate < 0, -1 / np.where(rate < 0, rate, -1.0), np.nan),
+            "largest Re λ (1/s)" if unit == "s" else "largest |μ|": leading,
+            f"τ ({unit})": np.where(rate < 0, -1 / np.where(rate < 0, rate, -1.0), np.nan),
             "growing directions": ds["unstable_directions"].values,
             "found by starts": ds["starts"].values,
         }
@@ -28,16 +28,12 @@ def fixed_points(ds: xr.Dataset) -> pd.DataFrame:
 
 def modes(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each mode of each point, slowest first."""
-    flow, value = _is_flow(ds), ds["eigenvalue"]
+    value, unit = ds["eigenvalue"], _unit(ds["eigenvalue"])
     frame = ds[["kind", "fate", "time_constant", "doubling_time", "frequency"]].to_dataframe().reset_index()
     frame["kind"] = frame["kind"].astype(str)
-    frame.insert(3, "Re λ (1/s)" if flow else "|μ|", (value.real if flow else abs(value)).values.ravel())
-    names = {
-        "fixed_point": "point",
-        "time_constant": f"τ ({_unit(flow)})",
-        "doubling_time": f"doubles in ({_unit(flow)})",
-    }
-    return frame.rename(columns=names | {"frequency": f"frequency (1/{_unit(flow)})"})
+    frame.insert(3, "Re λ (1/s)" if unit == "s" else "|μ|", (value.real if unit == "s" else abs(value)).values.ravel())
+    names = {"fixed_point": "point", "time_constant": f"τ ({unit})", "doubling_time": f"doubles in ({unit})"}
+    return frame.rename(columns=names | {"frequency": f"frequency (1/{unit})"})
 
 
 def lyapunov(ds: xr.Dataset) -> pd.DataFrame:
@@ -57,8 +53,7 @@ def eigenvalue_bounds(ds: xr.Dataset) -> pd.DataFrame:
 
 def basins(ds: xr.Dataset) -> pd.DataFrame:
     """Return a row for each attractor: its kind, period, and share of the starts with its error."""
-    period = f"period ({'s' if ds['period'].attrs['units'] == 's' else 'steps'})"
-    names = {"kind": "kind", period: "period", "share": "share", "± share": "share_error"}
+    names = {"kind": "kind", f"period ({_unit(ds['period'])})": "period", "share": "share", "± share": "share_error"}
     if not ds["box_share"].isnull().all():
         names |= {"share of the box": "box_share", "± box": "box_share_error"}
     columns = {title: ds[name].values for title, name in names.items()}
@@ -74,12 +69,9 @@ def bifurcation(ds: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(columns).sort_values(parameter, kind="stable")
 
 
-def _is_flow(ds: xr.Dataset) -> bool:
-    return str(ds["eigenvalue"].attrs["units"]) == schema.PER_SECOND
-
-
-def _unit(flow: bool) -> str:
-    return "s" if flow else "steps"
+def _unit(variable: xr.DataArray) -> str:
+    """Return the unit of time of a rate or a duration."""
+    return "s" if variable.attrs["units"] in (schema.PER_SECOND, "s") else "steps"
 
 
 TABLES: dict[str, Callable[[xr.Dataset], pd.DataFrame]] = {

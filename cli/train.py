@@ -88,7 +88,15 @@ SETTINGS = {
     ),
 }
 
-
+# Settings of a preset that go with its system, task, optimizer or schedule where another is chosen.
+OF_ANOTHER = {
+    "system": ["constrained_lr", "constrained_optimizer", "penalty"],
+    "task": ["augment", "embedding", "carry"],
+    "optimizer": ["alpha"],
+    "schedule": ["halve_every"],
+}
+WRITES = ("checkpoint_every", "keep_every", "log_every", "monitor_every", "test_every_epoch")
+SCORES = ("_accuracy", "_mse", "_bits_per_character", "_bits_per_word", "_perplexity")
 SUBJECT = (
     click.Option(
         ["--preset"],
@@ -157,24 +165,19 @@ RUN = (
 )
 
 
-def _setting(name: str, kind: type, text: str) -> click.Option:
-    """Return the option of a setting; what is true or false is a flag."""
-    how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
-    return click.Option([f"--{name.replace('_', '-')}"], help=text, **how)
+OF_SETTINGS = [
+    click.Option([f"--{name.replace('_', '-')}"], type=kind, is_flag=kind is bool, default=None, help=text)
+    for name, (kind, text) in SETTINGS.items()
+]
 
 
-@click.command(cls=Command, params=[*SUBJECT, *(_setting(name, *how) for name, how in SETTINGS.items()), *RUN])
+@click.command(cls=Command, params=[*SUBJECT, *OF_SETTINGS, *RUN])
 def train(
     device: str,
     data_dir: Path | None,
     output: Path | None,
     resume: bool,
     overwrite: bool,
-    checkpoint_every: int | None,
-    keep_every: int | None,
-    log_every: int | None,
-    monitor_every: int | None,
-    test_every_epoch: bool,
     as_json: bool,
     quiet: bool,
     **chosen: Any,
@@ -190,9 +193,7 @@ def train(
     on_terminal = sys.stderr.isatty()
     show: dict[str, Any] = {"data_dir": data_dir, "device": device, "progress": not quiet and on_terminal}
     show["log"] = None if quiet or on_terminal else functools.partial(echo, err=True)
-    writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every, "log_every": log_every}
-    writes |= {"monitor_every": monitor_every, "test_every_epoch": test_every_epoch}
-    writes = {name: value for name, value in writes.items() if value}
+    writes = {name: value for name in WRITES if (value := chosen.pop(name))}
     if resume:
         if writes or overwrite or output is None or any(chosen.values()):
             raise UserError("--resume takes only --output, the run's folder; leave the other options out.")
@@ -205,13 +206,9 @@ def train(
     if as_json:
         print_json({"checkpoint": str(result.checkpoint)} | facts)
     else:
-        scores = ", ".join(f"{key.replace('_', ' ')} {value:.4f}" for key, value in facts.items() if score(key))
-        echo(f"{result.checkpoint}: epoch {facts['epoch']}, {scores}, {facts['cell_parameters']} cell parameters.")
-
-
-def score(key: str) -> bool:
-    """Tell whether a fact of a training is a score of its network."""
-    return key.endswith(("_accuracy", "_mse", "_bits_per_character", "_bits_per_word", "_perplexity"))
+        scores = [f"{key.replace('_', ' ')} {value:.4f}" for key, value in facts.items() if key.endswith(SCORES)]
+        epoch = f"{result.checkpoint}: epoch {facts['epoch']}"
+        echo(", ".join([epoch, *scores, f"{facts['cell_parameters']} cell parameters."]))
 
 
 def run_of(
@@ -223,30 +220,28 @@ def run_of(
     retrain: bool,
     **settings: Any,
 ) -> Run:
-    """Return the run that the options describe, over that of the preset."""
+    """Return the run that the options describe, over that of the preset, whose system's and task's own go with them."""
     from dynlab.training import PRESETS, Preset, Run, Settings
 
     base = Preset(system or "", task or "", Settings())
     if preset is not None:
         base = entry(PRESETS, preset, "preset", listed_by="dynlab list presets")
-    if not (system or base.system) or not (task or base.task):
+    system, task = system or base.system, task or base.task
+    if not system or not task:
         raise UserError("Name what is trained and what on: --system ernn --task har2, or a --preset.")
     changes = {name: value for name, value in settings.items() if value is not None}
     if "augment" in changes:
         changes["augment"] = tuple(part for part in changes["augment"].split(",") if part)
-    same_system, same_task = system in (None, base.system), task in (None, base.task)
-    if changes.get("optimizer", base.settings.optimizer) != base.settings.optimizer:
-        changes.setdefault("alpha", Settings.alpha)  # the preset's is its optimizer's own
-    if changes.get("schedule", base.settings.schedule) != base.settings.schedule:
-        changes.setdefault("halve_every", Settings.halve_every)
-    own = [] if same_system else ["constrained_lr", "constrained_optimizer", "penalty"]
-    own += [] if same_task else ["augment", "embedding", "carry"]
-    changes = {name: getattr(Settings, name) for name in own} | changes
-    task_settings = dict(base.task_settings if same_task else {}) | dict(task_config)
+    left = dataclasses.asdict(base.settings) | {"system": base.system, "task": base.task}
+    chosen = left | changes | {"system": system, "task": task}
+    gone = [name for whose, names in OF_ANOTHER.items() if chosen[whose] != left[whose] for name in names]
+    changes = {name: getattr(Settings, name) for name in gone} | changes
     return Run(
-        system or base.system,
-        task or base.task,
+        system,
+        task,
         dataclasses.replace(base.settings, **changes),
-        dict(base.config if same_system else {}) | dict(config),
-        task_settings | ({"retrain": True} if retrain else {}),
+        dict(base.config if system == base.system else {}) | dict(config),
+        dict(base.task_settings if task == base.task else {})
+        | dict(task_config)
+        | ({"retrain": True} if retrain else {}),
     )

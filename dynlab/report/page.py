@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from markupsafe import Markup, escape
 
 from dynlab import __version__, schema
 from dynlab.javascript import inlined
-from dynlab.report.parts import Part, ReportedNetwork
+from dynlab.report.parts import Part
 from dynlab.report.proofs import MOST_UNITS, packed
 from dynlab.report.tables import tables
 from dynlab.words import counted, number
@@ -26,7 +27,7 @@ PROGRAM = 60_000  # characters of style, modules and words that are not in the p
 
 
 def report_page(
-    networks: Sequence[ReportedNetwork],
+    networks: Sequence[Mapping[str, Any]],
     sections: Mapping[str, str],
     parts: Sequence[Part],
     left: Sequence[Part] = (),
@@ -39,8 +40,8 @@ def report_page(
 
     Parameters
     ----------
-    networks : sequence of ReportedNetwork
-        Side by side, in this order.
+    networks : sequence of mapping
+        Side by side, in this order, each as `described` gives it.
     sections : mapping
         The headings in their order, each with the question that it answers.
     parts : sequence of Part
@@ -55,24 +56,28 @@ def report_page(
         Of networks with more than `dynlab.report.proofs.MOST_UNITS` units, the folder beside the page with their
         certificates.
     """
+    beside = proofs or {}
     room = MOST_CHARACTERS - PROGRAM - sum(len(part.picture) for part in parts)
-    shown: dict[str, list[dict[str, Any]]] = {name: [] for name in sections}
-    order = [network.name for network in networks]
-    for part in sorted(parts, key=lambda part: order.index(part.network)):
-        one = _shown(part)
-        if part.certificates and part.network not in (proofs or {}):
-            one["proofs"], one["held"] = packed(part.certificates, room)
-            room -= len(one["proofs"])
-        one["folder"] = (proofs or {}).get(part.network, "")
-        shown[part.section].append(one)
+    order = [network["name"] for network in networks]
+    ordered = sorted(parts, key=lambda part: order.index(part.network))
+    within: dict[str, tuple[str, list[str]]] = {}  # by network: its packed certificates, and their files
+    for part in (part for part in ordered if part.certificates and part.network not in beside):
+        within[part.network] = packed(part.certificates, room)
+        room -= len(within[part.network][0])
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
-    environment.filters["mathematics"] = mathematics
+    environment.filters |= {"mathematics": mathematics, "first_said": first_said, "sentence": _sentence}
+    environment.filters |= {"tables": tables, "settings": lambda ds: _settings(schema.settings(ds))}
+    by_section = {name: [part for part in ordered if part.section == name] for name in sections}
     return environment.get_template("report.html").render(
-        networks=[_facts(network) for network in networks],
-        sections=[{"name": name, "question": sections[name], "parts": shown[name]} for name in sections if shown[name]],
+        networks=networks,
+        sections=[
+            {"name": name, "question": sections[name], "parts": made} for name, made in by_section.items() if made
+        ],
         left=left,
+        within=within,
+        beside=beside,
         spent=spent,
         command=command,
         version=__version__,
@@ -96,58 +101,44 @@ def mathematics(text: str) -> Markup:
     return Markup(POWER.sub(r"\1<sup>\2</sup>", below))
 
 
-def _shown(part: Part) -> dict[str, Any]:
-    """What the template reads of a part."""
-    ds = part.dataset
-    verdict = part.verdict
-    return {
-        "network": part.network,
-        "section": part.section,
-        "command": part.command,
-        "verdict": verdict,
-        "first": first_said(verdict),
-        "picture": part.picture,
-        "printed": part.table,
-        "seconds": f"{part.seconds:.1f} s",
-        "problem": part.problem,
-        "tables": tables(ds),
-        "settings": list(_settings(schema.settings(ds)).items()) if ds.attrs else [],
-        "method": _sentence(ds.attrs.get("method", "")),
-        "certificates": len(part.certificates),
-        "proofs": "",
-        "held": [],
-    }
+def described(name: str, description: Mapping[str, Any], layer: str | None, notes: Sequence[str]) -> dict[str, Any]:
+    """Return what the page says of a network before its parts.
 
-
-def _facts(network: ReportedNetwork) -> dict[str, Any]:
-    """The rows that say what a network is."""
-    found = network.description
-    facts = {"file": f"{found['file']}, {found['bytes']:,} bytes", "sha256": found["sha256"], "form": found["format"]}
-    facts["parameters"] = f"{found['parameters']:,}"
-    for entry in found["systems"]:
+    Parameters
+    ----------
+    name : str
+    description : mapping
+        As `dynlab.checkpoints.describe` gives it.
+    layer : str or None
+        Which of the file's systems the parts are about.
+    notes : sequence of str
+        What the file does not tell and is taken to be so, and other sentences.
+    """
+    facts = {"file": f"{description['file']}, {description['bytes']:,} bytes", "sha256": description["sha256"]}
+    facts |= {"form": description["format"], "parameters": f"{description['parameters']:,}"}
+    for entry in description["systems"]:
         where = f" {entry['layer']}" if entry["layer"] else ""
+        of_step = entry["step_input_size"]
+        more = f" of the network and {of_step:,} of a step" if of_step != entry["input_size"] else ""
         facts[f"system{where}"] = (
-            f"{entry['system']}: {counted(entry['state_size'], 'number')} of state, {_inputs(entry)}, "
-            f"{counted(entry['parameters'], 'parameter')}, {entry['dtype'] or 'no dtype'}"
+            f"{entry['system']}: {counted(entry['state_size'], 'number')} of state, "
+            f"{counted(entry['input_size'], 'input')}{more}, {counted(entry['parameters'], 'parameter')}, "
+            f"{entry['dtype'] or 'no dtype'}"
         )
         facts[f"settings{where}"] = _setting(entry["config"])
-    if found["readout"]:
-        outputs, width = found["readout"]
-        facts["read-out"] = f"{width:,} to {outputs:,}"
-    if found["task"]:
-        facts["task"] = _setting(found["task"])
-    told = found["training"] or {}
-    training = {name.replace("_", " "): value for name, value in _settings(told).items()}
-    notes = [f"All parts are about the system {network.layer}."] if network.layer and len(found["systems"]) > 1 else []
-    notes += [network.assumed] if network.assumed else []
-    return {"name": network.name, "command": network.command, "facts": facts, "training": training, "notes": notes}
-
-
-def _inputs(entry: Mapping[str, Any]) -> str:
-    """How many numbers drive the network, and how many a step of it where that is another count."""
-    inputs, of_step = entry["input_size"], entry["step_input_size"]
-    more = f" of the network and {of_step:,} of a step" if of_step != inputs else ""
-    return counted(inputs, "input") + more
+    if description["readout"]:
+        facts["read-out"] = "{1:,} to {0:,}".format(*description["readout"])
+    if description["task"]:
+        facts["task"] = _setting(description["task"])
+    told = _settings(description["training"] or {})
+    about = [f"All parts are about the system {layer}."] if layer and len(description["systems"]) > 1 else []
+    return {
+        "name": name,
+        "command": shlex.join(["dynlab", "inspect", name]),
+        "facts": facts,
+        "training": {key.replace("_", " "): value for key, value in told.items()},
+        "notes": [*about, *notes],
+    }
 
 
 def first_said(verdict: str) -> str:

@@ -1,34 +1,9 @@
-"""What a report is put together of: networks, and the parts that say something of each."""
+"""A part of a report: what one command says of one network."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
-
-
-@dataclass(frozen=True)
-class ReportedNetwork:
-    """A network of the report.
-
-    Attributes
-    ----------
-    name : str
-    description : dict
-        As `dynlab.checkpoints.describe` gives it.
-    command : str
-        The command that says the same.
-    layer : str
-        Which of the file's systems the parts are about; empty where it has one.
-    assumed : str
-        What the file does not tell and is taken to be so, as a sentence.
-    """
-
-    name: str
-    description: dict[str, Any]
-    command: str
-    layer: str = ""
-    assumed: str = ""
 
 
 @dataclass(frozen=True)

@@ -25,25 +25,13 @@ def packed(files: Sequence[Path], most: int) -> tuple[str, list[str]]:
         JSON, compressed and in base64: ``program``, and ``certificates``, which lack it; and the names of the files
         that are in it.
     """
-    parts: list[str] = []
-    names: list[str] = []
-    program, length = "", 0
-    for file in files:
-        document = json.loads(file.read_text(encoding="utf-8"))
-        step = json.dumps(document.pop("program"))
-        part = json.dumps(document)
-        length += _length(part) + (0 if program else _length(step))
-        if length > most:
-            break
-        program = step
-        parts.append(part)
-        names.append(file.name)
-    if not parts:
-        return "", []
-    whole = f'{{"program": {program}, "certificates": [{", ".join(parts)}]}}'
-    return base64.b64encode(gzip.compress(whole.encode(), mtime=0)).decode("ascii"), names
-
-
-def _length(text: str) -> int:
-    """About how many characters it takes in the page."""
-    return len(gzip.compress(text.encode())) * 4 // 3
+    documents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    program = [document.pop("program") for document in documents][:1]
+    count = len(files)
+    while count:
+        whole = json.dumps({"program": program[0], "certificates": documents[:count]})
+        text = base64.b64encode(gzip.compress(whole.encode(), mtime=0)).decode("ascii")
+        if len(text) <= most:
+            return text, [file.name for file in files[:count]]
+        count = min(count - 1, int(count * most / len(text)))
+    return "", []

@@ -44,7 +44,7 @@ class Outcome:
     """One cell's Dataset, or why there is none, and the seconds that it took."""
 
     index: Index
-    dataset: xr.Dataset | None
+    dataset: xr.Dataset
     problem: str = ""
     seconds: float = 0.0
 
@@ -75,6 +75,8 @@ class Store:
     ----------
     done : ndarray of int8
         1 for each cell that is done.
+    seconds : float
+        What its first cell took.
     before : int
         How many cells were done when it was opened.
     again : int
@@ -95,10 +97,10 @@ class Store:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._group = zarr.open_group(path, mode="r+")
             told = json.loads(self._group.attrs[SWEEP])
-            self._dims = tuple(told["dims"])
             self._arrays: dict[str, Any] = dict(self._group.arrays())
             self._coordinates = {name: _present(one) for name, one in self._arrays.items() if _dims(one) == (name,)}
-            self.done: np.ndarray = self._arrays[DONE][...]
+            self._dims, self.done = _dims(self._arrays[DONE]), self._arrays[DONE][...]
+            self.seconds = told["seconds"]
         except BlockingIOError as error:
             raise UserError(f"Another process writes to {path}: wait until it is done.") from error
         # a damaged store drives zarr into any error
@@ -118,20 +120,20 @@ class Store:
 
     @classmethod
     def create(
-        cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str], first: xr.Dataset
+        cls, path: Path, grid: Sequence[Axis], about: Mapping[str, Any], read: Mapping[str, str], first: Outcome
     ) -> "Store":
         """Make a store in which nothing is done, for cells that give Datasets such as the `first`."""
-        taken = {str(name) for name in (*first.variables, *first.dims, DONE, PROBLEM, *TEXTS)}
+        taken = {str(name) for name in (*first.dataset.variables, *first.dataset.dims, DONE, PROBLEM, *TEXTS)}
         dims = [f"grid_{each.name}" if each.name in taken else each.name for each in grid]
         shape = [len(each.values) for each in grid]
-        said = json.dumps(_described(grid, about) | {"dims": dims, "files": dict(read)})
+        said = _described(grid, about) | {"files": dict(read), "seconds": first.seconds}
         empty = xr.Dataset(
             {
                 DONE: schema.variable(dims, np.zeros(shape, np.int8), "1 where the cell is done"),
                 PROBLEM: schema.variable(dims, np.full(shape, "", object), "why the cell failed"),
             },
             {dim: (dim, np.array(one.values), {"long_name": one.name}) for dim, one in zip(dims, grid, strict=True)},
-            {"dynlab_version": dynlab.__version__, SWEEP: said, "created": schema.created()},
+            {"dynlab_version": dynlab.__version__, SWEEP: json.dumps(said), "created": schema.created()},
         )
         private = files.private_name(path)
         with files.told_of_failure(path):
@@ -143,28 +145,24 @@ class Store:
         """Return the places of the cells that are not done, failed ones among them, shape (cell, axis)."""
         return np.argwhere(self.done != 1)
 
-    def problems(self) -> list[tuple[dict[str, Value], str]]:
-        """Return the values of the cells that failed, and why."""
-        said = self._arrays[PROBLEM][...]
-        places = map(tuple, np.argwhere(said != "").tolist())
-        return [(cell(self.grid, place), str(said[place])) for place in places]
-
-    def write(self, found: Sequence[Outcome]) -> None:
+    def write(self, found: Sequence[Outcome]) -> dict[Index, str]:
         """Write the variables of some cells, why others failed, and then which are done.
+
+        Returns
+        -------
+        dict
+            Why each of the cells failed, empty where it did not.
 
         Raises
         ------
         UserError
-            If the operating system refuses.
+            If the operating system refuses; what is done stays.
         """
         laid: dict[str, dict[Index, xr.Variable]] = {}
-        problems = {each.index: each.problem for each in found}
-        try:
+        problems: dict[Index, str] = {}
+        with files.told_of_failure(self.path):
             for each in found:
-                try:
-                    variables = self._variables(xr.Dataset() if each.dataset is None else each.dataset)
-                except UserError as error:
-                    problems[each.index], variables = str(error), {}
+                variables, problems[each.index] = self._variables(each)
                 for name, variable in variables.items():
                     laid.setdefault(name, {})[each.index] = variable
             laid[PROBLEM] = {index: xr.Variable((), text) for index, text in problems.items()}
@@ -173,42 +171,34 @@ class Store:
             for name, cells in laid.items():
                 self._lay(name, cells, sizes)
             self.done = self._arrays[DONE][...]
-        except OSError as error:
-            raise UserError(
-                f"{self.path} could not be written ({error.strerror or error}): the store is begun, and what is done "
-                f"in it stays. Make room or mend what is wrong, and the same line goes on with it."
-            ) from error
+        return problems
 
-    def _variables(self, ds: xr.Dataset) -> dict[str, xr.Variable]:
-        """Return what is written for a cell: its variables, and those of its coordinates that others do not share."""
-        texts = {name: str(text) for name, text in ds.attrs.items() if name in TEXTS}
+    def _variables(self, outcome: Outcome) -> tuple[dict[str, xr.Variable], str]:
+        """Return what is written for a cell, with the coordinates that others do not share, and why it failed."""
+        plain = split_complex(outcome.dataset)
+        texts = {name: str(text) for name, text in plain.attrs.items() if name in TEXTS}
         found = {name: schema.variable((), text, f"{name} of the cell") for name, text in texts.items()}
-        plain = split_complex(ds)
         for name, variable in ((str(key), each) for key, each in plain.variables.items()):
-            is_coordinate = name in plain.indexes
-            if is_coordinate and self._shared(name, variable):
+            if name in plain.indexes and self._shared(name, variable):
                 continue
-            key = OWN_COORDINATE.format(name) if is_coordinate else name
+            key = OWN_COORDINATE.format(name) if name in plain.indexes else name
             if (array := self._arrays.get(key)) is not None:
                 alike = array.attrs.get("units") == variable.attrs.get("units")
                 if not alike or _dims(array) != (*self._dims, *variable.dims):
-                    raise UserError(f"its variable {key} has other dimensions or units than that of the cells before.")
+                    return {}, f"its variable {key} has other dimensions or units than that of the cells before."
             found[key] = variable if variable.dtype.kind in "fOUT" else variable.astype(float)
-        return found
+        return found, outcome.problem
 
     def _shared(self, name: str, variable: xr.Variable) -> bool:
         """Tell whether the store's coordinate is the cell's too, as far as both go; the longer one is kept."""
         given = variable.values
         stored = self._coordinates.get(name, given[:0])
-        if not np.array_equal(stored[: given.size], given[: stored.size]):
-            return False
-        if name not in self._arrays:
-            self._create(name, variable, (name,), variable.shape, variable.shape)
-        if given.size > stored.size:
-            array = self._arrays[name]
-            array.resize((max(given.size, array.size),))
-            array[: given.size], self._coordinates[name] = given, given
-        return True
+        if given.size > stored.size and np.array_equal(stored, given[: stored.size]):
+            self._create(name, variable, (name,), given.shape, given.shape)
+            self._arrays[name][...] = given
+            self._coordinates[name] = given
+            return True
+        return np.array_equal(stored[: given.size], given)
 
     def _lengthen(self, cells: Sequence[Mapping[Any, int]]) -> dict[str, int]:
         """Lengthen every array to the longest of its dimensions in any array or cell, and return those lengths."""
@@ -251,6 +241,7 @@ class Store:
             fill_value=nothing,
             dimension_names=[*map(str, dims)],
             attributes={str(key): np.asarray(value).tolist() for key, value in variable.attrs.items()},
+            overwrite=True,  # a coordinate that has become longer
         )
 
 

@@ -1,4 +1,4 @@
-"""`dynlab animate`: frames show what their titles say, the bytes are the same each time, bad input has one sentence."""
+"""`dynlab animate`: frames show what their titles say."""
 
 import shutil
 
@@ -62,16 +62,3 @@ def test_points_move_along_the_trajectories():
 def test_an_mp4_is_written_by_ffmpeg(folder):
     assert run([*SWEEP, "-o", "a.mp4", "--quiet"]) == 0
     assert (folder / "a.mp4").read_bytes()[4:8] == b"ftyp"
-
-
-@pytest.mark.parametrize(
-    "arguments, sentence",
-    [
-        ([*SWEEP, "--parameter", "x"], "'x'"),
-        ([*SWEEP, "-o", "a.png"], "--output takes a file that ends in .gif, .mp4"),
-        (["animate", "--matrix", "diff", "--from", "1"], "add those that are missing"),
-        (["animate", "--matrix", "diff"], "Nothing moves"),
-    ],
-)
-def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, refused):
-    refused([*arguments, "--quiet"], sentence)

@@ -60,6 +60,12 @@ def test_json_and_the_junit_report_have_violated_at_the_bound_and_held(folder, s
     assert cases["max_exponent"].find("system-out") is not None
 
 
+def test_the_junit_report_says_why_nothing_could_be_checked(folder, capsys):
+    assert run(["check", "none.pt", "--max-modulus", "1", "--junit", "report.xml", "--quiet"]) == 2
+    error = ElementTree.parse(folder / "report.xml").getroot().find("testsuite/testcase/error")
+    assert error.get("message") in capsys.readouterr().err
+
+
 def commands_of_the_page():
     """The check of the page's workflow, and every line of the page that starts with the command."""
     return re.findall(r"^ *(dynlab check .*(?:\n +--.*)*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)

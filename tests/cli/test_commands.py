@@ -27,42 +27,35 @@ def of_gru(name, **options):
     return lambda: getattr(dl, name)(dl.load("gru.pt"), **options, **inputs())
 
 
-# Command lines, each with the call that gives the same numbers.
-SAME = [
-    (f"spectrum gru.pt {DRIVEN} --times 4", of_gru("spectrum", times=4)),
-    (f"gradient gru.pt {DRIVEN}", of_gru("gradient")),
-    (f"lyapunov gru.pt -k 2 {DRIVEN}", of_gru("lyapunov", k=2)),
-    (f"fixed-points gru.pt --starts 8 {DRIVEN}", of_gru("fixed_points", starts=8)),
-    (
-        f"lyapunov gru.pt --covariant -k 2 --transient 20 {NOISE} --steps 80",
-        lambda: dl.covariant_vectors(dl.load("gru.pt"), k=2, transient=20, backward_transient=20, **inputs(80)),
+# Command lines, each with the call that gives the same numbers; those after them are drawn.
+LINES = {
+    f"spectrum gru.pt {DRIVEN} --times 4": of_gru("spectrum", times=4),
+    f"gradient gru.pt {DRIVEN}": of_gru("gradient"),
+    f"lyapunov gru.pt -k 2 {DRIVEN}": of_gru("lyapunov", k=2),
+    f"fixed-points gru.pt --starts 8 {DRIVEN}": of_gru("fixed_points", starts=8),
+    f"lyapunov gru.pt --covariant -k 2 --transient 20 {NOISE} --steps 80": lambda: dl.covariant_vectors(
+        dl.load("gru.pt"), k=2, transient=20, backward_transient=20, **inputs(80)
     ),
-    (
-        "bifurcation --system logistic --parameter r --from 2.9 --to 3.1 --values 0",
-        lambda: dl.bifurcation(dl.create("logistic"), parameter="r", lowest=2.9, highest=3.1, values=0),
+    "bifurcation --system logistic --parameter r --from 2.9 --to 3.1 --values 0": lambda: dl.bifurcation(
+        dl.create("logistic"), parameter="r", lowest=2.9, highest=3.1, values=0
     ),
-]
-# And others, which are drawn.
-DRAWN = [
-    f"gradient gru.pt --end-to-end {DRIVEN}",
-    "lyapunov --system henon --steps 200",
-    f"modes gru.pt --starts 8 -k 2 {DRIVEN}",
-    f"geometry gru.pt --starts 8 {DRIVEN}",
-    f"geometry gru.pt --starts 8 --tangent 0 {DRIVEN}",
-    "pseudospectrum --matrix -1,10;0,-2 --kind flow --grid 7 --steps 9",
-    "basins --matrix plus --grid 9",
-    "bifurcation --system henon --parameter a --from 0 --to 1 --second b -0.3 0.3 --grid 3",
-    "energy --matrix zero --steps 20 --integrator euler --start 1,0",
-    "stability --matrix diff",
-    "compare gru.pt gru.pt --inputs noise:0.5 --samples 6",
-    "phase --matrix diff",
-    "box-bounds gru.pt --box 0.1 --states 8",
-    "lyapunov-function --matrix diff --step-size 0.05",
-    "ernn-manifold --steps 20",
-    f"ernn-convergence ernn.pt {NOISE} --steps 5 --iterations 9 --times 2",
-    f"check gru.pt {DRIVEN} --max-modulus 9 -o figures/check.png",
-]
-LINES = SAME + [(line, None) for line in DRAWN]
+    f"gradient gru.pt --end-to-end {DRIVEN}": None,
+    "lyapunov --system henon --steps 200": None,
+    f"modes gru.pt --starts 8 -k 2 {DRIVEN}": None,
+    f"geometry gru.pt --starts 8 --tangent 0 {DRIVEN}": None,
+    "pseudospectrum --matrix -1,10;0,-2 --kind flow --grid 7 --steps 9": None,
+    "basins --matrix plus --grid 9": None,
+    "bifurcation --system henon --parameter a --from 0 --to 1 --second b -0.3 0.3 --grid 3": None,
+    "energy --matrix zero --steps 20 --integrator euler --start 1,0": None,
+    "stability --matrix diff": None,
+    "compare gru.pt gru.pt --inputs noise:0.5 --samples 6": None,
+    "phase --matrix diff": None,
+    "box-bounds gru.pt --box 0.1 --states 8": None,
+    "lyapunov-function --matrix diff --step-size 0.05": None,
+    "ernn-manifold --steps 20": None,
+    f"ernn-convergence ernn.pt {NOISE} --steps 5 --iterations 9 --times 2": None,
+    f"check gru.pt {DRIVEN} --max-modulus 9 -o figures/check.png": None,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +67,7 @@ def networks(folder):
     (folder / "figures").mkdir()
 
 
-@pytest.mark.parametrize("arguments, call", LINES, ids=[line.partition(" --")[0] for line, _ in LINES])
+@pytest.mark.parametrize("arguments, call", LINES.items(), ids=[line.partition(" --")[0] for line in LINES])
 def test_the_numbers_are_those_of_python_and_a_picture_is_written(arguments, call, folder, capsys):
     if arguments.startswith(("box-bounds", "lyapunov-function")):
         pytest.importorskip("flint")
@@ -91,27 +84,26 @@ def test_the_numbers_are_those_of_python_and_a_picture_is_written(arguments, cal
 
 def test_every_analysis_command_is_run_above():
     made = {name for name, place in COMMANDS.items() if isinstance(lookup(COMMANDS, name, "command"), AnalysisCommand)}
-    assert made - {"explore", "animate"} == {arguments.split()[0] for arguments, _ in LINES}
+    assert made - {"explore", "animate"} == {line.split()[0] for line in LINES}
 
 
-def test_the_table_of_a_linear_map(capsys, monkeypatch):
-    """h ← diag(0.5, 2) h: one point, a saddle, whose largest |μ| is 2 and which has one growing direction."""
+def test_the_tables_of_linear_maps(capsys, monkeypatch):
+    """h ← diag(0.5, 2) h has a saddle with |μ| = 2 and one growing direction; 0.5 and 0.25 decay in −1/ln μ steps."""
     monkeypatch.setenv("COLUMNS", "10000")  # whole headings
-    assert run(["fixed-points", "--matrix", "0.5,0;0,2", "--kind", "linear", "--save", "t.csv", "--no-figure"]) == 0
+    how = ["--kind", "linear", "--save", "t.csv", "--overwrite", "--no-figure", "--matrix"]
+    assert run(["fixed-points", *how, "0.5,0;0,2"]) == 0
     row = pd.read_csv("t.csv").iloc[0]
     assert set(row.index) <= set(re.split(r"\s{2,}|\n", capsys.readouterr().out))
     assert (row["kind"], row["largest |μ|"], row["growing directions"]) == ("saddle", 2.0, 1)
     assert np.isnan(row["τ (steps)"])
-
-
-def test_a_decay_time_is_minus_one_over_the_logarithm(capsys):
-    assert run(["modes", "--matrix", "0.5,0;0,0.25", "--kind", "linear", "--save", "t.csv", "--no-figure"]) == 0
+    assert run(["modes", *how, "0.5,0;0,0.25"]) == 0
     np.testing.assert_allclose(pd.read_csv("t.csv")["τ (steps)"], [1 / np.log(2), 1 / np.log(4)])
 
 
-def test_explore_writes_the_page_of_a_network(folder, capsys):
+def test_explore_writes_the_page_of_a_network_with_the_line_that_makes_it(folder, capsys):
     assert run(["explore", "gru.pt", *DRIVEN.split(), "--quiet"]) == 0
-    assert '"name":"' in (folder / f"figures/explore-{folder.name}-gru.html").read_text(encoding="utf-8")
+    page = (folder / f"figures/explore-{folder.name}-gru.html").read_text(encoding="utf-8")
+    assert "dynlab explore gru.pt --inputs=noise:0.5 --samples=2 --steps=12" in page
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The entry point: help, exit codes, and what is imported."""
+"""The entry point: help, completion, exit codes, and what is imported."""
 
 import re
 import subprocess
@@ -6,6 +6,7 @@ import sys
 
 import click
 import pytest
+from click.shell_completion import get_completion_class
 
 from dynlab.cli import COMMANDS, GROUPS, HIDDEN, OTHERWISE
 from dynlab.cli.main import group, run
@@ -19,12 +20,20 @@ def test_help_groups_every_command_by_what_one_wants(capsys):
     assert all(f"\n{title}:\n" in out for title in GROUPS)
     assert all(f"\n  {name} " in out for names in GROUPS.values() for name in names)
     assert not any(f"\n  {name} " in out for name in HIDDEN)
-
-
-def test_help_of_a_command_has_its_own_options_first(capsys):
     assert run(["basins", "--help"]) == 0
     sections = re.findall(r"^(\w.*):$", capsys.readouterr().out, re.MULTILINE)
     assert sections == ["Options", "What to analyse", "What drives it", "Computing", "Output"]
+
+
+@pytest.mark.parametrize(
+    "words, found", [("spectrum gru", "gru-flipflop"), ("train --preset har2-ernn-k3", "har2-ernn-k3")]
+)
+def test_a_shell_completes_networks_and_presets(words, found, capsys):
+    assert run(["completion", "bash"]) == 0
+    assert "_DYNLAB_COMPLETE=bash_complete" in capsys.readouterr().out
+    *before, begun = words.split()
+    complete = get_completion_class("bash")(group, {}, "dynlab", "_DYNLAB_COMPLETE")
+    assert [each.value for each in complete.get_completions(before, begun)] == [found]
 
 
 def test_every_diagnostic_is_a_command_or_a_line_that_there_is():

@@ -9,8 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from dynlab.cli.movie import Movie, save_movie
-from dynlab.cli.output import save_figure
+from dynlab.cli.pictures import Movie, save_figure, save_movie
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES
 from dynlab.figures.har2 import LEAST, compared

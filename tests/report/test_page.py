@@ -7,7 +7,7 @@ import xarray as xr
 from node import in_node_of
 
 from dynlab.checkpoints import describe, read
-from dynlab.report import Part, ReportedNetwork, report_page
+from dynlab.report import Part, described, report_page
 from dynlab.report.page import FOLDER
 from dynlab.report.tables import TableCell, tables
 
@@ -15,7 +15,7 @@ from dynlab.report.tables import TableCell, tables
 def page_of(path, layer=None):
     """The page about a network of which no part was made but one without numbers."""
     found = read(path, layer=layer)
-    network = ReportedNetwork("net", describe(path), "dynlab inspect net", found.layer or "", found.assumed)
+    network = described("net", describe(path), found.layer, [found.assumed] * bool(found.assumed))
     ds = xr.Dataset(attrs={"verdict": "It shrinks. By half.", "settings": "{}"})
     part = Part("net", "Gradient", "dynlab gradient net", ds)
     return report_page([network], {"Gradient": "What is left?"}, [part], spent="", command="dynlab report net")

@@ -1,4 +1,7 @@
-"""Movies: figures one after the other in a GIF, or through ffmpeg in an MP4, with the same bytes each time."""
+"""Files of figures and movies: a movie is figures one after the other in a GIF, or through ffmpeg in an MP4.
+
+Both have the same bytes each time.
+"""
 
 import shutil
 import subprocess
@@ -14,12 +17,47 @@ from dynlab.files import write_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FULL_DPI, SMALL_DPI, MOVIE_DPI = 150, 110, 100
 MOVIE_SUFFIXES = (".gif", ".mp4")
-MOVIE_DPI = 100
 COLOURS = 64  # of a GIF
-FFMPEG = "-loglevel error -y -f image2pipe -c:v png -i - -c:v libx264 -pix_fmt yuv420p -threads 1"
-EXACT = "-fflags +bitexact -flags:v +bitexact -map_metadata -1"
-EVEN = "pad=ceil(iw/2)*2:ceil(ih/2)*2"  # which the format asks for
+# the same bytes each time, and an even number of pixels in each direction, which the format asks for
+FFMPEG = (
+    "ffmpeg -loglevel error -y -framerate {rate:g} -f image2pipe -c:v png -i - -c:v libx264 -pix_fmt yuv420p "
+    "-threads 1 -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -fflags +bitexact -flags:v +bitexact -map_metadata -1"
+)
+
+
+def save_figure(
+    figure: "Figure", path: Path, dpi: int | None = None, theme: str = "light", *, small: bool = False
+) -> None:
+    """Write a figure; the suffix of `path` decides the format.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : Path
+    dpi : int, optional
+        Pixels per inch.
+    theme : str
+        "light" or "dark".
+    small : bool
+        For a PNG in a repository or a page: fewer points per inch, and 256 colours.
+    """
+    from dynlab.plots.style import rendered
+
+    drawn = rendered(figure, path.suffix[1:], dpi or (SMALL_DPI if small else FULL_DPI), theme)
+    write_bytes(path, in_few_colours(drawn) if small and path.suffix == ".png" else drawn)
+
+
+def in_few_colours(png: bytes) -> bytes:
+    """Return a PNG in 256 colours."""
+    from PIL import Image  # matplotlib's own way to write PNG
+
+    file = BytesIO()
+    with Image.open(BytesIO(png)) as image:  # maximum coverage keeps the rare colours of small markers
+        few = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+    few.save(file, format="png", optimize=True)
+    return file.getvalue()
 
 
 class Movie(NamedTuple):
@@ -53,7 +91,7 @@ def save_movie(movie: Movie, path: Path, dpi: int | None = None, theme: str = "l
 def _mp4(drawn: list[bytes], movie: Movie, path: Path) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "movie.mp4"
-        command = ["ffmpeg", *f"-framerate {movie.rate:g} {FFMPEG} -vf {EVEN} {EXACT}".split(), str(made)]
+        command = [*FFMPEG.format(rate=movie.rate).split(), str(made)]
         done = subprocess.run(command, input=b"".join(drawn + drawn[-1:] * (movie.hold - 1)), capture_output=True)
         if done.returncode:
             reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:]

@@ -1,15 +1,34 @@
-"""`dynlab inspect`: what is in a checkpoint."""
+"""`dynlab inspect` and `dynlab list`: what is in a checkpoint, and what there is by name."""
 
+import inspect as signatures
 from typing import Any
 
 import click
 
-from .options import NetworkName
+from dynlab.errors import lookup
+
+from .options import networks
 from .output import echo, print_json, print_table
+
+OF_A_SYSTEM = {
+    "system": "system",
+    "state": "state_size",
+    "inputs": "input_size",
+    "inputs of a step": "step_input_size",
+    "parameters": "parameters",
+    "dtype": "dtype",
+}
+UNITS, INPUTS = 64, 3  # at which parameters are counted
+LISTED = {
+    "systems": ["name", "kind", "state_size", "parameters", "bounded", "program", "what"],
+    "tasks": ["name", "what"],
+    "zoo": ["name", "system", "task", "test_accuracy", "cell_parameters", "seed"],
+    "presets": ["name", "system", "task", "row of", "reported"],
+}
 
 
 @click.command()
-@click.argument("checkpoint", type=NetworkName(), metavar="CKPT")
+@click.argument("checkpoint", shell_complete=networks, metavar="CKPT")
 @click.option("--layer", help="Only this recurrent layer: its prefix in the model, then :1 or :1r.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
 def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
@@ -36,35 +55,20 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
+    systems = found["systems"]
     echo(f"{found['file']}: format {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
-    systems = found["systems"]
-    rows = [_row(each) for each in systems]
+    rows = [{"layer": _layer(each)} | {title: each[key] for title, key in OF_A_SYSTEM.items()} for each in systems]
     same = all(each["input_size"] == each["step_input_size"] for each in systems)
     print_table(pd.DataFrame(rows).drop(columns=["inputs of a step"] * same))
-    echo()
-    named = {f"settings of {_layer(each)}": _configured(each["config"]) for each in systems}
-    facts = [f"{name}: {fact}" for name, fact in (named | _facts(found)).items() if fact]
-    for line in (*found["read_as"], *facts):
+    settings = {f"settings of {_layer(each)}": _configured(each["config"]) for each in systems}
+    facts = [f"{name}: {fact}" for name, fact in (settings | _facts(found)).items() if fact]
+    for line in ("", *found["read_as"], *facts, f"\nDoes it forget? `dynlab report {checkpoint}` answers."):
         echo(line)
-    echo(f"\nDoes it forget? `dynlab report {checkpoint}` answers.")
 
 
 def _layer(entry: dict[str, Any]) -> str:
     return "(the only one)" if entry["layer"] is None else entry["layer"] or "(root)"
-
-
-def _row(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a system."""
-    return {
-        "layer": _layer(entry),
-        "system": entry["system"],
-        "state": entry["state_size"],
-        "inputs": entry["input_size"],
-        "inputs of a step": entry["step_input_size"],
-        "parameters": entry["parameters"],
-        "dtype": entry["dtype"],
-    }
 
 
 def _configured(config: dict[str, Any]) -> str:
@@ -92,3 +96,58 @@ def _facts(found: dict[str, Any]) -> dict[str, str]:
 def _settings(facts: dict[str, Any]) -> str:
     shown = {name: _settings(value) if isinstance(value, dict) else value for name, value in facts.items()}
     return ", ".join(f"{name}={value}" for name, value in shown.items())
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice([*LISTED]))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with all settings.")
+def listing(what: str, as_json: bool) -> None:
+    """List the systems, tasks, trained networks (zoo) or training presets.
+
+    \b
+    dynlab list systems     what --system takes; parameters are counted at 64 units and 3 inputs
+    dynlab list tasks       what --inputs task:NAME and `dynlab train --task` take
+    dynlab list zoo         trained networks that ship with dynlab; CKPT takes their names
+    dynlab list presets     what `dynlab train --preset` takes
+    """
+    import pandas as pd
+
+    found = _entries(what)
+    if as_json:
+        print_json(found)
+    else:
+        print_table(pd.DataFrame(found).filter(LISTED[what]))
+
+
+def _entries(what: str) -> list[dict[str, Any]]:
+    match what:
+        case "systems":
+            from dynlab.systems import SYSTEMS
+            from dynlab.systems.examples import facts
+
+            return [facts(name, INPUTS, UNITS) for name in SYSTEMS]
+        case "tasks":
+            from dynlab.tasks import TASKS
+
+            return [_task(name, lookup(TASKS, name, "task")) for name in TASKS]
+        case "zoo":
+            from dynlab import zoo
+
+            return zoo.entries()
+    from dynlab.training import PRESETS
+
+    return [
+        {
+            "name": name,
+            "system": one.system,
+            "task": one.task,
+            "row of": one.source or "the zoo",
+            "reported": one.reported,
+        }
+        for name, one in PRESETS.items()
+    ]
+
+
+def _task(name: str, make: Any) -> dict[str, Any]:
+    settings = {key: parameter.default for key, parameter in signatures.signature(make).parameters.items()}
+    return {"name": name, "what": (signatures.getdoc(make) or "").partition("\n")[0], "settings": settings}

@@ -1,7 +1,28 @@
-"""`dynlab ernn-manifold`: an ERNN's motion on its equilibrium manifold."""
+"""`dynlab ernn-convergence` and `ernn-manifold`: ERNN's inner iteration, and its motion on its equilibria."""
+
+from typing import Any
+
+import click
 
 from .analysis import CommandResult, Source, analysis, measured
-from .options import CHECKPOINT, COMPUTING, DRIVING
+from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING, POSITIVE
+
+
+@analysis(CHECKPOINT | DRIVING | COMPUTING, name="ernn-convergence")
+@click.option("--eta", type=POSITIVE, metavar="X", help="A constant inner step η.  [default: the learned ones, cycled]")
+@click.option("--iterations", type=COUNT, default=200, help="How many inner steps to follow.")
+@click.option("--times", type=COUNT, default=4, help="At how many steps of each sequence.")
+def ernn_convergence(source: Source, **own: Any) -> CommandResult:
+    """Follow ERNN's inner iteration towards the equilibrium that fsolve finds, and compare its rate with theory.
+
+    Where no equilibrium exists, several do, or the iteration diverges, it says so.
+
+    \b
+    dynlab ernn-convergence ernn.pt
+    dynlab ernn-convergence ernn.pt --eta 0.5
+    """
+    arguments, asked = (source.map, source.driving.inputs), own | source.computing
+    return measured(source, "ernn_convergence", "Following the inner iteration", arguments, asked)
 
 
 @analysis(
@@ -9,7 +30,8 @@ from .options import CHECKPOINT, COMPUTING, DRIVING
     name="ernn-manifold",
     optional=True,
     over=False,
-    defaults={"samples": 1, "steps": 1000},
+    samples={"default": 1},
+    steps={"default": 1000},
 )
 def ernn_manifold(source: Source) -> CommandResult:
     """Show an ERNN's motion on its equilibrium manifold, beside an RNN and a FastRNN.
