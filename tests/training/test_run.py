@@ -64,13 +64,10 @@ def test_the_checkpoint_holds_what_was_measured(whole):
 @pytest.mark.parametrize(
     "run, message",
     [
-        (Run("lsmt", "digits"), "Unknown system 'lsmt': .*did you mean 'lstm'"),
         (Run("lstm", "digit"), "Unknown task 'digit'"),
-        (Run("lstm", "digits"), "needs the setting 'hidden_size'"),
         (Run("lstm", "digits", config={"hidden_size": 3, "input_size": 2}), "width 2, task 'digits' gives 1"),
         (Run("henon", "digits"), "nothing to train"),
         (Run("lstm", "digits", Settings(augment=("scale",)), {"hidden_size": 3}), "has no augmentation"),
-        (Run("lstm", "digits", config={"hidden_size": 3}, task_settings={"size": 1}), "takes no setting 'size'"),
     ],
 )
 def test_what_cannot_be_trained_is_said_and_nothing_is_written(run, message, tmp_path):

@@ -31,12 +31,9 @@ def test_the_derivative_of_a_loss_is_the_sources(name):
 REFUSED = [
     ({"lr": 0.0}, "--lr must be a positive number"),
     ({"constrained_optimizer": "gd"}, "set --constrained-lr too"),
-    ({"penalty": -0.1}, "--penalty must be finite and not negative"),
     ({"alpha": 1.0, "optimizer": "rmsprop"}, "--alpha must be at least 0 and below 1"),
     ({"alpha": 0.9}, "--alpha is rmsprop's"),
-    ({"batch_size": 0}, "--batch-size must be at least 1"),
     ({"schedule": "cosin"}, "did you mean 'cosine'"),
-    ({"cutoff": 0.5}, "--cutoff does nothing without --loss huber"),
     ({"loss": "l1", "l1_share": 0.1}, "--l1-share does nothing without --loss elastic-net"),
     ({"loss": "elastic-net", "l1_share": 1.5}, "--l1-share must be from 0 to 1"),
     ({"halve_every": 3}, "--halve-every does nothing without --schedule halve"),
