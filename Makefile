@@ -45,7 +45,7 @@ test: lint
 
 # what all else rests on: the truths, the program, the numerics, the tables and the command line
 test-fast: $(VENV)/dev.stamp
-	$(PYTEST) -m "not slow and not data" tests/test_problems.py tests/test_schema.py tests/test_io.py tests/program tests/numerics tests/systems tests/cli/test_main.py tests/cli/test_refusals.py tests/explore/test_equations.py
+	$(PYTEST) -m "not slow and not data" tests/test_problems.py tests/test_io.py tests/program tests/numerics tests/systems tests/cli/test_main.py tests/cli/test_refusals.py tests/explore/test_equations.py
 
 browser-test: $(VENV)/dev.stamp
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }

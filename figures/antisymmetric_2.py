@@ -26,7 +26,7 @@ from .scripts import Drawn, Results, script
 
 TASK, INPUTS = "noisy-cifar", 96
 BESIDE = ("lstm-smnist", "antisymmetric-smnist")
-STEPS, FEW = 1000, 40
+STEPS, FEW = 1000, 10
 UNITS, FEW_UNITS = 128, 16
 TIMES = 41
 GAMMAS, STEP_SIZES = (0.001, 0.01, 0.1, 1.0), (0.01, 0.1)  # of the paper's grids

@@ -26,15 +26,6 @@ def pytest_collection():
         gc.enable()
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Say at the end how much no browser looked at."""
-    skipped = [each for each in terminalreporter.stats.get("skipped", []) if "test_browser" in each.nodeid]
-    if skipped:
-        terminalreporter.write_line(
-            f"Skipped for want of a browser: {len(skipped)} tests. make browser-test runs them."
-        )
-
-
 @pytest.fixture(autouse=True)
 def no_open_figures():
     yield

@@ -10,11 +10,10 @@ from dynlab.report.page import FOLDER
 
 NODE = shutil.which("node")
 PATIENCE = 300  # seconds
-CHECKER = ("certificate_check", "strict_json", "rejected")  # modules
 
 # What the report's worker says of each of a list.
 JUDGED = """given.map((each) => {
-  try { return ["Correct", certificate_check.check(strict_json.parsed(TEXT))]; }
+  try { return ["Correct", certificate_check.check(strict_json.parsed(READ))]; }
   catch (error) {
     if (!(error instanceof rejected.Rejected)) throw error;
     return [error.constructor.name, error.message];
@@ -22,16 +21,14 @@ JUDGED = """given.map((each) => {
 })"""
 
 
-def judged(texts):
-    """What the report's own checker says of each text: whether it holds, and the sentence."""
-    found = in_node_of(FOLDER)(JUDGED.replace("TEXT", "each"), texts, *CHECKER)
-    return [[kind == "Correct", said] for kind, said in found]
+def judged(given, read="each"):
+    """What the report's own checker says of each text: ``Correct``, ``Rejected`` or ``Malformed``, and the sentence."""
+    return in_node_of(FOLDER)(JUDGED.replace("READ", read), given, "certificate_check", "strict_json", "rejected")
 
 
 def judged_files(paths):
-    """What the report's own checker says of each file: ``Correct``, ``Rejected`` or ``Malformed``, and the sentence."""
-    read = JUDGED.replace("TEXT", "strict_json.decoded(readFileSync(each))")
-    return in_node_of(FOLDER)(read, [str(path) for path in paths], *CHECKER)
+    """What it says of each file."""
+    return judged([str(path) for path in paths], "strict_json.decoded(readFileSync(each))")
 
 
 def in_node_of(folder):

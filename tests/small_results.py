@@ -86,16 +86,6 @@ def euler() -> System:
     return create("antisymmetric", input_size=2, state_size=4, step_size=0.3, gamma=0.1, sigma_w=2.0).double()
 
 
-def panels() -> xr.Dataset:
-    """Four portraits, which no diagnostic of the table gives."""
-    return phase_panels(PANELS[4:], steps=10)
-
-
-def learned() -> xr.Dataset:
-    """The spectra of one network over three steps of a training."""
-    return over_training("spectrum", {step: vanilla() for step in (0, 10, 20)}, inputs(), times=2)
-
-
 OF_SPECTRA = ("plot_spectral_radius", "plot_eigenvalues_over_time", "plot_flow_spectrum")
 OF_STEPS = ("plot_step_region", "plot_critical_steps", "plot_diffusion_plane", "plot_theory_bounds")
 # What each plot draws that has no diagnostic of its name.
@@ -103,7 +93,7 @@ OTHERS = {
     **dict.fromkeys(("plot_stability_disc", "plot_divergence"), lambda: first_call({}, "phase_plane")[0]),
     **dict.fromkeys(OF_SPECTRA, lambda: spectrum(euler(), inputs())),
     **dict.fromkeys(OF_STEPS, lambda: stability(euler(), inputs())),
-    "plot_phase_panels": panels,
+    "plot_phase_panels": lambda: phase_panels(PANELS[4:], steps=10),
     "plot_attractor": lambda: lyapunov(create("henon"), steps=400),
-    "plot_over_training": learned,
+    "plot_over_training": lambda: over_training("spectrum", {0: vanilla(), 10: vanilla()}, inputs(), times=2),
 }

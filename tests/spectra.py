@@ -79,16 +79,8 @@ def companion(generator, n):
     return matrix
 
 
-def opposite(generator, n):
-    """x and −x."""
-    x = generator.uniform(0.1, 1, (n + 1) // 2)
-    Q = orthogonal(generator, n)
-    return Q @ np.diag(np.concatenate([x, -x])[:n]) @ Q.T
-
-
 FAMILIES = {
     "random": lambda g, n: g.standard_normal((n, n)) / np.sqrt(n),
-    "symmetric": lambda g, n: (lambda a: a + a.T)(g.standard_normal((n, n))),
     "orthogonal": orthogonal,
     "complex": lambda g, n: skewed(g, rotations(g, n), 1),
     "not normal": lambda g, n: skewed(g, np.diag(g.uniform(-2, 2, n)), 5),
@@ -96,7 +88,6 @@ FAMILIES = {
     "clustered": lambda g, n: skewed(g, np.diag(1 + 1e-7 * g.uniform(-1, 1, n)), 1),
     "graded": lambda g, n: g.standard_normal((n, n)) * 10.0 ** (np.subtract.outer(np.arange(n), np.arange(n)) / 3),
     "rows of all sizes": lambda g, n: 10.0 ** g.uniform(-8, 0, n)[:, None] * g.standard_normal((n, n)),
-    "single precision": lambda g, n: g.standard_normal((n, n)).astype(np.float32).astype(float),
     "huge": lambda g, n: 1e30 * g.standard_normal((n, n)),
     "tiny": lambda g, n: 1e-160 * g.standard_normal((n, n)),
     "of low rank": lambda g, n: g.standard_normal((n, max(1, n // 2))) @ g.standard_normal((max(1, n // 2), n)),
@@ -105,7 +96,6 @@ FAMILIES = {
     "defective pairs": defective_pairs,
     "graded Jordan blocks": graded_jordan,
     "companion": companion,
-    "opposite": opposite,
 }
 DEFECTIVE = ("nearly defective", "defective pairs", "graded Jordan blocks", "companion")
 

@@ -30,8 +30,7 @@ REGISTRIES = rb"|pypi" + rb"\.org|python" + rb"hosted\.org|npm" + rb"js\.org|deb
 
 def listed(section, option):
     """The lines of a setup.cfg option that holds one item a line."""
-    lines = SETUP[section][option].splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return re.findall(r"^\s*([^\s#].*)$", SETUP[section][option], re.MULTILINE)
 
 
 def package_of(folder):
@@ -42,19 +41,18 @@ def package_of(folder):
 
 def sources():
     """Every file of the packages, without the pictures in figures and what Python leaves there."""
-    files = [file for top in ("dynlab", "cli") for file in (ROOT / top).rglob("*") if file.is_file()]
-    figures = ROOT / "figures"
-    files += [*figures.glob("*.*"), *(figures / "kept").iterdir()]
-    return [file for file in files if file.suffix not in (".pyc", ".png") and file.is_file()]
+    patterns = ("dynlab/**/*", "cli/**/*", "figures/*.*", "figures/kept/*")
+    files = [file for pattern in patterns for file in ROOT.glob(pattern) if file.is_file()]
+    return [file for file in files if file.suffix not in (".pyc", ".png")]
 
 
 def tracked():
     """Return what git has, or would have at the next `git add`."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: which files belong to the project is not known")
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
-    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
 
 
 def test_packages_are_the_folders():
@@ -146,11 +144,9 @@ def test_wheel_works_outside_the_source_tree(built, tmp_path):
     script = f"""
 import importlib, sys
 sys.path.insert(0, {str(tmp_path)!r})
-from dynlab import checkpoints, figures, sweep, training, zoo
 from dynlab.cli import COMMANDS, main
-assert all(module.__file__.startswith({str(tmp_path)!r}) for module in (checkpoints, figures, sweep, training, main))
-for place in COMMANDS.values():
-    importlib.import_module(place.partition(":")[0])
+for place in ["dynlab.sweep", "dynlab.figures", "dynlab.training", *COMMANDS.values()]:
+    assert importlib.import_module(place.partition(":")[0]).__file__.startswith({str(tmp_path)!r})
 main.main(["inspect", "gru-flipflop"])
 """
     run = subprocess.run([sys.executable, "-I", "-c", script], cwd=tmp_path, capture_output=True, text=True)

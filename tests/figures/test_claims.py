@@ -19,7 +19,6 @@ from dynlab.systems import frozen
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "figures" / "gallery" / "README.md").read_text(encoding="utf-8")
-HOLDS, CONDITION, FAILS, UNDECIDED, NOT_RUN = claims.VERDICTS
 CLAIMS = {claim["name"]: claim for claim in claims.claims()}
 AGAIN = {claim["measure"]: name for name, claim in CLAIMS.items() if "measure" in claim}
 NEEDS_DATA = {"asrnn:norm"}
@@ -30,15 +29,6 @@ ADDED = {
     "huber": {0.025},  # the tutorial's β
     "implicit": {0.9666},  # 1/|1 − ελ| with λ = −0.15 ± 2i
 }
-# What the sources' claims come to whatever trainings are finished.
-KNOWN = {
-    HOLDS: "imaginary neither-vanish implicit gains surpasses-fastgrnn table-2",
-    CONDITION: "exponential manifold lemma-1 frozen-saturation theorem-1 theorem-2 corollary-1 ernn-figure-2 "
-    "prediction-cost",
-    FAILS: "gated proposition-1 proposition-2 critical-step constant-distance absolute-values zero-divergence imply "
-    "scalar-gamma slide-start slide-chain near-identity starts backward-euler rank-deficient lemma-2 norm-of-u "
-    "one-rate surpassed-fastrnn faster-training always-smaller table-1 table-6 speed-ups full-derivative huber",
-}
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +36,12 @@ def made():
     return lookup(TABLES, "audit", "table")()
 
 
-@pytest.fixture(scope="module")
-def rows(made):
-    return dict(zip(CLAIMS, made.rows, strict=True))
-
-
-@pytest.mark.parametrize("verdict", KNOWN)
-def test_the_verdicts_that_no_training_changes(verdict, rows):
-    assert {name for name in KNOWN[verdict].split() if rows[name][3] != verdict} == set()
-
-
-def test_every_claim_has_a_verdict_a_measurement_and_a_command(rows):
-    for _, words, found, verdict, command in rows.values():
+def test_every_claim_has_a_verdict_a_measurement_and_a_command(made):
+    for _, words, found, verdict, command in made.rows:
         assert verdict in claims.VERDICTS
         assert words.endswith((".", "”"))
         assert "nan" not in found
-        assert verdict == NOT_RUN or any(letter.isdigit() for letter in found)
+        assert verdict == "not run" or any(letter.isdigit() for letter in found)
         assert command.startswith(("`dynlab ", "`python "))
 
 
@@ -89,11 +69,12 @@ def test_nothing_is_kept_that_no_claim_measures_and_no_figure_draws():
 
 
 @pytest.mark.parametrize("claim", [one for one in CLAIMS if CLAIMS[one]["command"].startswith("dynlab figure ")])
-def test_the_numbers_of_a_claim_are_those_of_the_figure_that_repeats_it(claim, rows):
+def test_the_numbers_of_a_claim_are_those_of_the_figure_that_repeats_it(claim, made):
     """Up to rounding to fewer digits; minus signs are those of exponents."""
     command = CLAIMS[claim]["command"].removesuffix(" --recompute")
     there = numbers(README.partition(f"`{command}`")[2].partition("\n## ")[0].replace("<sup>", ""))
-    for text, value in zip(re.findall(r"[−-]?\d+\.\d+", rows[claim][2]), numbers(rows[claim][2]), strict=True):
+    told = made.rows[list(CLAIMS).index(claim)][2]
+    for text, value in zip(re.findall(r"[−-]?\d+\.\d+", told), numbers(told), strict=True):
         digits = len(text.partition(".")[2])
         assert value in ADDED.get(claim, ()) or any(abs(one - value) < 0.51 * 10**-digits for one in there), text
 

@@ -18,16 +18,12 @@ from dynlab.training.run import Run
 SEQUENCES = 2  # of the recorded 16: a weight that differs is seen in the first
 
 
-@pytest.fixture(scope="module")
-def recorded():
-    return kept("ernn-2")["gradients"]
-
-
 @pytest.mark.data
 @pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="needs HAR-2")
 @pytest.mark.parametrize("network", LOOK)
-def test_the_untrained_networks_are_those_of_the_commands(recorded, network):
+def test_the_untrained_networks_are_those_of_the_commands(network):
     """The weights are a function of the seed, so that step 0 can be computed again at once."""
+    recorded = kept("ernn-2")["gradients"]
     words = shlex.split(json.loads(recorded.attrs["commands"])[network])
     preset = PRESETS[words[words.index("--preset") + 1]]
     given = [word.partition("=") for word, before in zip(words[1:], words, strict=False) if before == "--set"]

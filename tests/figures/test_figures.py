@@ -12,11 +12,9 @@ from PIL import Image
 from dynlab.cli.pictures import Movie, save_figure, save_movie
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES
-from dynlab.figures.har2 import LEAST, compared
 from dynlab.figures.movie import DRAWN, errors
 from dynlab.figures.pages import gallery_page
-from dynlab.figures.scores import BEST, CHOSEN, LAST
-from dynlab.figures.scripts import kept, trainings
+from dynlab.figures.scripts import kept
 from dynlab.figures.tutorial import collapsed_rule, collapsed_sensitivities, random_start, tutorial_start
 
 GALLERY = (Path(__file__).parents[2] / "figures" / "gallery" / "README.md").read_text(encoding="utf-8")
@@ -57,22 +55,6 @@ def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
         assert ds.attrs["system"] == same.attrs["system"]
 
 
-def test_a_picture_of_the_repository_has_a_white_ground_and_no_bands(tmp_path):
-    figure, ax = plt.subplots()
-    ramp = np.linspace(0, 1, 400)
-    ax.imshow(ramp[:, None] * ramp, cmap="PuOr", aspect="auto")
-    ax.text(0, 0, "rare", color="lime")
-    save_figure(figure, tmp_path / "small.png", small=True)
-    with Image.open(tmp_path / "small.png") as image:
-        assert image.mode == "P"
-        shown = np.asarray(image.convert("RGB"))
-    assert (shown[:5] == 255).all()
-    middle = shown[shown.shape[0] // 2].astype(int)
-    steps = np.flatnonzero(np.abs(np.diff(middle, axis=0)).sum(axis=1))
-    assert np.diff(steps).max(initial=0) < 25  # of the pixels across the colours: no wide band of one
-    plt.close("all")
-
-
 def test_the_movie_is_a_gif_each_of_whose_frames_tells_its_own_errors(tmp_path):
     made = made_of("movie", True)
     save_movie(Movie(made.animation(), 6.25), tmp_path / "movie.gif")
@@ -85,22 +67,6 @@ def test_the_movie_is_a_gif_each_of_whose_frames_tells_its_own_errors(tmp_path):
         [f"error: gradient {loss[0, frame]:.3f}, rule {loss[1, frame]:.3f}" for loss in own.values]
         for frame in range(own.sizes["step"])
     ]
-
-
-def test_har2_draws_the_means_of_the_table_each_with_two_standard_errors():
-    ds = compared(trainings())
-    for ax, recipe in zip(made_of("har2").figure.axes, ds["recipe"].values, strict=True):
-        one = ds.sel(recipe=recipe, selection=[CHOSEN, LAST, BEST])
-        lines = [line.get_xdata() for line in ax.lines]
-        means = [line[0] for line in lines if len(line) == 1]
-        expected = np.concatenate([one["published"].values[:, None], one["score"].values], axis=1)
-        np.testing.assert_allclose(means, expected.ravel())
-        segments = [segment for bar in ax.collections for segment in bar.get_segments()]
-        bars = np.array([segment[:, 0] for segment in segments if np.size(segment)])
-        error = 2 * one["score_std"] / np.maximum(one["seeds"], 1) ** 0.5
-        known = np.isfinite(error.values.ravel())
-        np.testing.assert_allclose(np.diff(bars, axis=1).ravel(), 2 * error.values.ravel()[known])
-        assert expected[np.isfinite(expected)].min() > LEAST
 
 
 @pytest.mark.parametrize("start, error", [(tutorial_start, 0.007), (lambda: random_start(4.0, 0), 0.7)])

@@ -18,16 +18,6 @@ class Circle:
         return 2 * z[None]
 
 
-class Corner(Circle):
-    """y = |x|."""
-
-    def residual(self, z):
-        return np.array([z[1] - abs(z[0])])
-
-    def derivative(self, z):
-        return np.array([[-1.0 if z[0] > 0 else 1.0, 1.0]])
-
-
 BOX = np.array([-5.0, -5.0]), np.array([5.0, 5.0])
 
 
@@ -50,12 +40,3 @@ def test_the_last_point_lies_on_the_face_where_the_last_coordinate_leaves():
     points, end = continuation.follow(Circle(1.0), start, BOX[0], np.array([5.0, 0.5]))
     assert end == continuation.AT_THE_END
     np.testing.assert_allclose(points[-1].z, [np.sqrt(0.75), 0.5], rtol=1e-14)
-
-
-def test_a_curve_goes_on_around_its_corner():
-    curve = Corner(0.0)
-    start = continuation.correct(curve, np.array([-1.0, 1.0]), np.array([1.0, 0.0]))
-    points, end = continuation.follow(curve, start, BOX[0], np.array([2.0, 5.0]))
-    assert end == continuation.LEFT
-    assert points[-1].z[0] > 1.9
-    assert max(abs(point.z[1] - abs(point.z[0])) for point in points) < 1e-12

@@ -12,9 +12,7 @@ SPECTRA = {
     "equal": np.ones(N),
     "one of them larger": np.array([1.5] + [1.0] * (N - 1)),
     "two nearly equal": np.array([1.0, 1 - 1e-9] + [0.5] * (N - 2)),
-    "evenly spread": np.linspace(1, 0, N),
     "graded": 10.0 ** -np.arange(0, 3 * N, 3.0),
-    "rank one": np.array([1.0] + [0.0] * (N - 1)),
     "crowded at the top": 1 - np.linspace(0, 1, N) ** 4,
 }
 
@@ -56,15 +54,9 @@ def test_an_upper_bound_fails_as_rarely_as_stated():
         assert failed <= failing * count + 4 * np.sqrt(failing * count)
 
 
-def test_a_matrix_of_zeros_has_no_norm():
-    assert np.isneginf(bounds_of(np.zeros(N), 2)[1][0]).all()
-
-
 LARGE = ALL_UP_TO + 44
 KINDS = {
-    "random": lambda rng: rng.standard_normal((LARGE, LARGE)),
     "orthogonal": lambda rng: np.linalg.qr(rng.standard_normal((LARGE, LARGE)))[0],
-    "of rank one": lambda rng: np.outer(rng.standard_normal(LARGE), rng.standard_normal(LARGE)),
     "nilpotent": lambda rng: np.eye(LARGE, k=1),
     "nearly equal": lambda rng: np.diag([1, 1 - 1e-13, 1 - 1e-9, *rng.uniform(0, 1, LARGE - 3)]),
     "graded": lambda rng: np.geomspace(1, 1e-200, LARGE)[:, None] * rng.standard_normal((LARGE, LARGE)),

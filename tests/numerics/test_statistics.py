@@ -28,41 +28,35 @@ def test_block_errors_are_the_errors_of_the_mean(memory):
     assert np.std(growth[:, -1, 0] / 2048 / found) == pytest.approx(1.08, abs=0.12)  # Student's t of 15 degrees
 
 
-@pytest.mark.parametrize(
-    "exponents, size, expected",
-    [
-        ([-0.1, -1.0], 2, 0),  # an attracting fixed point
-        ([0.0, -1.0], 2, 1),  # a limit cycle, zero to rounding
-        ([0.9056, 0.0, -14.5723], 3, 2 + 0.9056 / 14.5723),  # Lorenz
-        ([0.5, -0.5], 2, 2),  # the sum of all is not negative
-        ([0.5, -1.0], 2, 1.5),
-        ([0.3, 0.2], 3, NAN),  # too few are known
-        ([0.3, -0.5, NAN], 3, 1.6),
-        ([0.3, -INF], 2, 1),
-    ],
-)
-def test_the_kaplan_yorke_dimension_at_its_edges(exponents, size, expected):
-    errors, bounds = np.full(len(exponents), 1e-3), np.full(len(exponents), 1e-15)
-    found = kaplan_yorke_dimension(np.array(exponents), errors, bounds, size)
-    assert found == pytest.approx(expected, nan_ok=True)
+KAPLAN_YORKE = [
+    ([-0.1, -1.0], 2, 0),  # an attracting fixed point
+    ([0.0, -1.0], 2, 1),  # a limit cycle, zero to rounding
+    ([0.9056, 0.0, -14.5723], 3, 2 + 0.9056 / 14.5723),  # Lorenz
+    ([0.5, -0.5], 2, 2),  # the sum of all is not negative
+    ([0.5, -1.0], 2, 1.5),
+    ([0.3, 0.2], 3, NAN),  # too few are known
+    ([0.3, -0.5, NAN], 3, 1.6),
+    ([0.3, -INF], 2, 1),
+]
+POSITIVE_SUM = [
+    ([0.5, 0.1, -2.0], 3, 0.6),
+    ([-0.5, -2.0], 2, 0),
+    ([0.5, 0.0005, -2.0], 3, 0.5),  # the second is zero within its error
+    ([0.0005, -2.0], 2, NAN),  # so is the largest
+    ([0.5, 0.1], 3, NAN),
+    ([0.5, -0.1, NAN], 3, 0.5),
+    ([0.5, NAN], 2, NAN),
+]
 
 
-@pytest.mark.parametrize(
-    "exponents, size, expected",
-    [
-        ([0.5, 0.1, -2.0], 3, 0.6),
-        ([-0.5, -2.0], 2, 0),
-        ([0.5, 0.0005, -2.0], 3, 0.5),  # the second is zero within its error
-        ([0.0005, -2.0], 2, NAN),  # so is the largest
-        ([0.5, 0.1], 3, NAN),
-        ([0.5, -0.1, NAN], 3, 0.5),
-        ([0.5, NAN], 2, NAN),
-    ],
-)
-def test_the_sum_of_positive_exponents(exponents, size, expected):
+EDGES = [(kaplan_yorke_dimension, one) for one in KAPLAN_YORKE] + [(positive_exponent_sum, one) for one in POSITIVE_SUM]
+
+
+@pytest.mark.parametrize("compute, case", EDGES)
+def test_the_kaplan_yorke_dimension_and_the_sum_of_positive_exponents_at_their_edges(compute, case):
+    exponents, size, expected = case
     errors, bounds = np.full(len(exponents), 1e-3), np.full(len(exponents), 1e-15)
-    found = positive_exponent_sum(np.array(exponents), errors, bounds, size)
-    assert found == pytest.approx(expected, nan_ok=True)
+    assert compute(np.array(exponents), errors, bounds, size) == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize("power", [-1.5, 1.0])

@@ -5,11 +5,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
-import torch
-
-from dynlab.numerics.threads import in_threads, torch_threads
-
 LONG = 300  # seconds for what takes a hundredth of one
 
 AFTERWARDS = """
@@ -41,13 +36,3 @@ def test_after_a_block_of_one_thread_factorisations_end_and_libraries_loaded_lat
     residual, counts = json.loads(ran.stdout)
     assert residual < 1e-9
     assert set(counts) == {1}
-
-
-def test_each_thread_of_a_pool_has_one_of_torch():
-    def work(rows):
-        return (np.full(rows.stop - rows.start, torch.get_num_threads()),)
-
-    with torch_threads(2):
-        (found,) = in_threads(work, 64)
-        assert torch.get_num_threads() == 2
-    assert (found == 1).all()

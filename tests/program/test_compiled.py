@@ -14,8 +14,8 @@ WEIGHTS = torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.3, 0.7]]).double()
 MADE = {
     "henon": lambda: create("henon"),
     "lorenz": lambda: create("lorenz"),
-    "gated": lambda: create("gru", input_size=1, hidden_size=3),
-    "stack": lambda: create("lstm", input_size=1, hidden_size=3, num_layers=2),
+    "gated": lambda: create("gru", input_size=1, hidden_size=2),
+    "stack": lambda: create("lstm", input_size=1, hidden_size=1, num_layers=2),
     "repeated": lambda: from_function(lambda h, x: torch.tanh(h[[0, 1, 1]] @ WEIGHTS), 2),
     "one's own": lambda: from_function(lambda h, x: torch.stack([h[1], torch.sin(h[0]) - 0.1 * h[1]]), 2),
 }

@@ -1,7 +1,6 @@
 """Proofs about fixed points against closed forms, multiprecision roots, and matrices that are nearly undecidable."""
 
 import math
-from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -9,18 +8,14 @@ import pytest
 import torch
 from certificates import fixed_point
 from flint import acb, acb_mat, ctx
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_map
-from dynlab.proofs.certify import certify, eigenvalue_radii
+from dynlab.proofs.certify import certify
 from dynlab.systems import create, frozen
-from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
-from problems import PLANAR
 
 
 def scalar_tanh(u):
@@ -57,17 +52,6 @@ def test_the_origin_of_the_scalar_tanh_is_unstable_and_at_slope_1_nothing_is_pro
     assert math.isnan(at_pitchfork.radius)
     # 1 + 2^−52: three roots within 3e-8 of each other, and the middle one still proved
     assert tuple(proof(scalar_tanh(1 + 2.0**-52), [0.0]).counts) == (1, 0, 0)
-
-
-@pytest.mark.parametrize("name", PLANAR)
-def test_planar_networks_are_decided_the_defective_ones_too(name):
-    matrix = PLANAR[name]
-    system = frozen(planar_system([[Fraction(v) for v in row] for row in matrix.tolist()], "feedback", 0.1))
-    found = proof(system, [0.0, 0.0])
-    expected = np.abs(1 + 0.1 * np.linalg.eigvals(matrix))
-    assert tuple(found.counts) == (int((expected > 1).sum()), int((expected < 1).sum()), 0)
-    radii = eigenvalue_radii(found, 1 + 0.1 * np.linalg.eigvals(matrix))
-    assert (radii < 1e-7).all()
 
 
 def test_a_rotation_stays_undecided_and_says_so():
@@ -113,42 +97,29 @@ def true_counts(matrix):
     return counts
 
 
-# Of each case whose eigenvalue's condition is below 1e4, whether all of it was proved, and decided without a proof.
-PROVED, DECIDED = [], []
-
-
-@settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1))
-def never_wrong(seed):
-    matrix = nearly_neutral(seed)
-    outside, inside = true_counts(matrix)
-    found = proof(frozen(LinearMap(matrix.tolist())), np.zeros(len(matrix)))
-    assert found.counts.outside <= outside
-    assert found.counts.inside <= inside
-    kind = kind_of_map(*eigenvalues(matrix)[:2])
-    assert kind.unstable <= outside
-    assert len(matrix) - kind.unstable - kind.undecided <= inside
-    assert kind.stable in (-1, int(outside == 0))
-    if condition(matrix) < 1e4:
-        PROVED.append(found.counts.undecided == 0)
-        DECIDED.append(kind.undecided == 0)
-
-
 def condition(matrix):
     """Of the eigenvalue whose modulus is nearest to 1."""
     values, right = np.linalg.eig(matrix)
-    left = np.linalg.inv(right)
-    conditions = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=0)
+    conditions = np.linalg.norm(np.linalg.inv(right), axis=1) * np.linalg.norm(right, axis=0)
     return conditions[np.argmin(np.abs(np.abs(values) - 1))]
 
 
 def test_eigenvalues_a_billionth_off_the_circle_are_never_decided_wrongly_and_nearly_always_decided():
-    PROVED.clear()
-    DECIDED.clear()
-    never_wrong()
-    assert len(DECIDED) > 15
-    assert np.mean(PROVED) >= 0.95
-    assert np.mean(DECIDED) >= 0.95
+    well_conditioned = []  # whether all of it was proved, and decided without a proof
+    for seed in range(60):
+        matrix = nearly_neutral(seed)
+        outside, inside = true_counts(matrix)
+        found = proof(frozen(LinearMap(matrix.tolist())), np.zeros(len(matrix)))
+        assert found.counts.outside <= outside
+        assert found.counts.inside <= inside
+        kind = kind_of_map(*eigenvalues(matrix)[:2])
+        assert kind.unstable <= outside
+        assert len(matrix) - kind.unstable - kind.undecided <= inside
+        assert kind.stable in (-1, int(outside == 0))
+        if condition(matrix) < 1e4:
+            well_conditioned.append([found.counts.undecided == 0, kind.undecided == 0])
+    assert len(well_conditioned) > 15
+    assert (np.mean(well_conditioned, axis=0) >= 0.95).all()
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_the_page_gives_back_the_files_that_it_holds(files):
     assert names == [file.name for file in files]
     found = unpacked(text)
     assert [json.loads(each) for each in found] == [json.loads(file.read_text()) for file in files]
-    assert judged(found) == [[True, certificate_check.check(json.loads(each))] for each in found]
+    assert judged(found) == [["Correct", certificate_check.check(json.loads(each))] for each in found]
     fewer, names = packed(files, len(text) * 9 // 10)  # what has no room is left out
     assert len(fewer) <= len(text) * 9 // 10
     assert 0 < len(names) < len(files)

@@ -33,8 +33,8 @@ static std::barrier<>* together;
 #define __syncthreads() together->arrive_and_wait()
 """
 RUN = """
-template <class... Arguments>
-static void run(void (*kernel)(Arguments...), int blocks, Arguments... arguments) {
+template <class Kernel, class... Arguments>
+static void run(Kernel kernel, int blocks, Arguments... arguments) {
     for (int block = 0; block < blocks; ++block) {
         std::barrier<> meeting(THREADS);
         together = &meeting;
@@ -45,12 +45,11 @@ static void run(void (*kernel)(Arguments...), int blocks, Arguments... arguments
     }
 }
 extern "C" void run_forward(int blocks, float* a, float* b, float* c, float* d, float* e, int row, int steps) {
-    run<float*, float*, const float*, const float*, const float*, int, int>(forward, blocks, a, b, c, d, e, row, steps);
+    run(forward, blocks, a, b, c, d, e, row, steps);
 }
 extern "C" void run_backward(int blocks, float* a, float* b, float* c, float* d, float* e, float* f, float* g, float* h,
                              int row, int steps) {
-    run<const float*, const float*, float*, float*, float*, const float*, const float*, const float*, int, int>(
-        backward, blocks, a, b, c, d, e, f, g, h, row, steps);
+    run(backward, blocks, a, b, c, d, e, f, g, h, row, steps);
 }
 """
 
@@ -83,30 +82,19 @@ def gradients(system, inputs, start, every_step):
     return [shown, last, start.grad, *(one.grad for one in system.parameters() if one.grad is not None)]
 
 
-def case(name, n, every_step, device="cpu"):
-    """What kernels give, and what automatic differentiation of the plain sequence gives in float64."""
+def compare(name, n, every_step, device="cpu"):
+    """Hold what kernels give to what automatic differentiation of the plain sequence gives in float64."""
     found = []
     for dtype, place in ((torch.float64, "cpu"), (torch.float32, device)):
         torch.manual_seed(0)
         extra = {"length": 6, "rank": 4, "eta": 0.4} if name == "ernn" else {}
-        system = create(name, input_size=2, state_size=n, **extra).to(dtype).to(place)
+        system = create(name, input_size=2, state_size=n, **extra).to(place, dtype)
         torch.manual_seed(1)
-        inputs, start = torch.randn(6, 3, 2), torch.randn(3, n) / 2
-        found.append((system, inputs.to(dtype).to(place), start.to(dtype).to(place)))
-    exact = gradients(*found[0], every_step)
-    return exact, lambda: gradients(*found[1], every_step)
-
-
-def assert_same(exact, found, name):
-    assert len(found) == len(exact)
-    for one, other in zip(found, exact, strict=True):
-        scale = other.abs().max().item()
-        np.testing.assert_allclose(
-            one.detach().cpu().numpy(),
-            other.detach().numpy(),
-            rtol=0,
-            atol=TOLERANCES.get(name, 2e-5) * max(scale, 1e-3),
-        )
+        inputs, start = (drawn.to(place, dtype) for drawn in (torch.randn(6, 3, 2), torch.randn(3, n) / 2))
+        found.append([one.detach().cpu().numpy() for one in gradients(system, inputs, start, every_step)])
+    for exact, one in zip(*found, strict=True):
+        atol = TOLERANCES.get(name, 2e-5) * max(np.abs(exact).max(), 1e-3)
+        np.testing.assert_allclose(one, exact, rtol=0, atol=atol)
 
 
 def fused(form, numbers, drive):
@@ -132,8 +120,7 @@ def test_kernels_give_what_the_steps_give(name, n, every_step, monkeypatch, tmp_
 
     monkeypatch.setattr(unitwise_sequence, "_fused_unit", fused)
     monkeypatch.setattr(fused_kernels, "compiled", compile_here)
-    exact, found = case(name, n, every_step)
-    assert_same(exact, found(), name)
+    compare(name, n, every_step)
     assert sorted(compiled) == ["backward", "forward"]
 
 
@@ -142,8 +129,7 @@ def test_kernels_give_what_the_steps_give(name, n, every_step, monkeypatch, tmp_
 @pytest.mark.parametrize("n", [SMALL, LARGE, 256])
 @pytest.mark.parametrize("name", CELLS)
 def test_a_gpu_gives_what_the_steps_give(name, n, every_step):
-    exact, found = case(name, n, every_step, "cuda")
-    assert_same(exact, found(), name)
+    compare(name, n, every_step, "cuda")
 
 
 @pytest.mark.parametrize("f", [torch.erf, lambda p: torch.cat([torch.tanh(p[..., :1]), p[..., 1:]], dim=-1)])

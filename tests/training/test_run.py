@@ -1,18 +1,14 @@
 """A run: what it leaves, that it resumes bit for bit, and what it refuses before it writes anything."""
 
-import itertools
-
 import pytest
 import torch
 from archives import put
-from runs import Stopped, differing, stored
 
 from dynlab import checkpoints, tasks
 from dynlab.errors import UserError
 from dynlab.training import Run, Settings, resume, train
-from dynlab.training import prepare as prepare_module
-from dynlab.training.module import Training
 from dynlab.training.network import Network, evaluate
+from dynlab.training.prepare import prepare
 
 # Everything that has a state: dropout's generator, the average, Adam's moments, the schedule, noise and order of data.
 SETTINGS = Settings(
@@ -20,7 +16,6 @@ SETTINGS = Settings(
 )
 BATCHES = 4  # 1,150 training images
 RUN = Run("lstm", "digits", SETTINGS, {"hidden_size": 4})
-FILES = ("last.ckpt", "best.ckpt", "network.pt")
 
 
 @pytest.fixture(scope="module")
@@ -29,54 +24,22 @@ def whole(tmp_path_factory):
     return train(RUN, folder, checkpoint_every=3)
 
 
-def assert_same_files(one, other, names=FILES):
-    for name in names:
-        assert differing(stored(one, name), stored(other, name)) == []
-    assert (one / "metrics.csv").read_text() == (other / "metrics.csv").read_text()
+def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(whole, assert_resumes):
+    found = assert_resumes(RUN, whole.checkpoint.parent, BATCHES + 3, checkpoint_every=3)
+    assert found.facts == whole.facts
 
 
-def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(whole, stop_at, tmp_path):
-    folder = tmp_path / "run"
-    stop_at(BATCHES + 3)
-    with pytest.raises(Stopped):
-        train(RUN, folder, checkpoint_every=3)
-    assert not (folder / "network.pt").exists()
-    stop_at(None)
-    torch.manual_seed(5)  # what else the process has drawn does not matter
-    assert resume(folder).facts == whole.facts
-    assert_same_files(whole.checkpoint.parent, folder)
-
-
-def test_a_run_stopped_between_the_last_batch_and_the_end_of_its_epoch_has_that_end_when_resumed(
-    whole, monkeypatch, tmp_path
-):
+def test_a_run_stopped_between_the_last_batch_and_the_end_of_its_epoch_has_that_end_when_resumed(whole, assert_resumes):
     """An end has the row of metrics, the validation, and what a schedule and the best checkpoint make of it."""
-    folder = tmp_path / "run"
-    original, count = Training.validation_step, itertools.count(1)
-
-    def stopping(self, batch, index):
-        if next(count) == 2:
-            raise Stopped
-        original(self, batch, index)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Training, "validation_step", stopping)
-        with pytest.raises(Stopped):
-            train(RUN, folder, checkpoint_every=BATCHES // 2)  # so that one falls on the last batch
-    resume(folder)
-    assert_same_files(whole.checkpoint.parent, folder, ("best.ckpt", "network.pt"))
+    names, every = ("best.ckpt", "network.pt"), BATCHES // 2  # so that a checkpoint falls on the last batch
+    assert_resumes(RUN, whole.checkpoint.parent, 1, "validation_step", names=names, checkpoint_every=every)
 
 
-def test_a_run_on_new_sequences_in_every_epoch_resumes_bit_for_bit(stop_at, tmp_path):
+def test_a_run_on_new_sequences_in_every_epoch_resumes_bit_for_bit(assert_resumes, tmp_path):
     task = {"symbols": 2, "delay": 3, "train_size": 20, "test_size": 4, "fresh": True}
     run = Run("gru", "copying", Settings(epochs=3, batch_size=8), {"hidden_size": 3}, task)  # three batches an epoch
     train(run, tmp_path / "whole", checkpoint_every=2)
-    stop_at(7)
-    with pytest.raises(Stopped):
-        train(run, tmp_path / "stopped", checkpoint_every=2)
-    stop_at(None)
-    resume(tmp_path / "stopped")
-    assert_same_files(tmp_path / "whole", tmp_path / "stopped")
+    assert_resumes(run, tmp_path / "whole", 7, checkpoint_every=2)
 
 
 def test_the_checkpoint_holds_what_was_measured(whole):
@@ -101,13 +64,10 @@ def test_the_checkpoint_holds_what_was_measured(whole):
 @pytest.mark.parametrize(
     "run, message",
     [
-        (Run("lsmt", "digits"), "Unknown system 'lsmt': .*did you mean 'lstm'"),
         (Run("lstm", "digit"), "Unknown task 'digit'"),
-        (Run("lstm", "digits"), "needs the setting 'hidden_size'"),
         (Run("lstm", "digits", config={"hidden_size": 3, "input_size": 2}), "width 2, task 'digits' gives 1"),
         (Run("henon", "digits"), "nothing to train"),
         (Run("lstm", "digits", Settings(augment=("scale",)), {"hidden_size": 3}), "has no augmentation"),
-        (Run("lstm", "digits", config={"hidden_size": 3}, task_settings={"size": 1}), "takes no setting 'size'"),
     ],
 )
 def test_what_cannot_be_trained_is_said_and_nothing_is_written(run, message, tmp_path):
@@ -130,11 +90,8 @@ def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
     assert (tmp_path / "mine" / "thesis.tex").exists()
 
 
-def test_the_checkpoint_of_another_run_is_refused(stop_at, tmp_path):
-    stop_at(BATCHES + 1)
-    with pytest.raises(Stopped):
-        train(RUN, tmp_path / "run")
-    stop_at(None)
+def test_the_checkpoint_of_another_run_is_refused(stopped, tmp_path):
+    stopped(RUN, tmp_path / "run", BATCHES + 1)
     file = tmp_path / "run" / "run.json"
     file.write_text(file.read_text().replace('"lr": 0.01', '"lr": 0.02'))
     with pytest.raises(UserError, match=r"The checkpoint is of another run, `dynlab train"):
@@ -144,11 +101,9 @@ def test_the_checkpoint_of_another_run_is_refused(stop_at, tmp_path):
 def test_kept_checkpoints_are_of_the_untrained_network_and_of_every_so_many_batches(whole, tmp_path):
     kept = train(RUN, tmp_path / "run", checkpoint_every=3, keep_every=5)
     folder = kept.checkpoint.parent
-    names = [path.name for path in sorted(folder.glob("step-*.ckpt"))]
-    assert names == ["step-000000.ckpt", "step-000005.ckpt", "step-000010.ckpt"]  # of 12 batches
-    assert [stored(folder, name)["/global_step"] for name in names] == [0, 5, 10]
-    untrained = prepare_module.prepare(RUN)[1].system.state_dict()
-    found = checkpoints.read(folder / names[0]).system.state_dict()
+    steps = {path.name: checkpoints.read(path).facts["global_step"] for path in folder.glob("step-*.ckpt")}
+    assert steps == {"step-000000.ckpt": 0, "step-000005.ckpt": 5, "step-000010.ckpt": 10}  # of 12 batches
+    untrained = prepare(RUN)[1].system.state_dict()
+    found = checkpoints.read(folder / "step-000000.ckpt").system.state_dict()
     assert all(torch.equal(found[name], untrained[name]) for name in untrained)
     assert kept.facts == whole.facts  # to keep them changes nothing
-    assert_same_files(whole.checkpoint.parent, folder)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Users(LightningModule):
-    """A module that dynlab has never seen: an encoder, a recurrent layer with dropout beside it, a head."""
+    """A module that dynlab has never seen: an encoder, a recurrent layer or a Cell, dropout, a head."""
 
     def __init__(self, recurrent, features):
         super().__init__()
@@ -27,8 +27,12 @@ class Users(LightningModule):
         self.seen = []
 
     def forward(self, x):
-        shown = self.body["recurrent"](torch.tanh(self.encode(x)))[0]
-        return self.head(self.dropout(shown[:, -1]))
+        recurrent, read, h = self.body["recurrent"], torch.tanh(self.encode(x)), None
+        if not isinstance(recurrent, nn.GRUCell):
+            return self.head(self.dropout(recurrent(read)[0][:, -1]))
+        for input in read.unbind(dim=1):
+            h = recurrent(input, h)
+        return self.head(self.dropout(h))
 
     def training_step(self, batch, index):
         loss = (self(batch[0]) - batch[1]).square().mean()
@@ -39,21 +43,11 @@ class Users(LightningModule):
         return torch.optim.Adam(self.parameters(), lr=1e-2)
 
 
-class Reader(Users):
-    """The same, one step of a Cell after the other."""
-
-    def forward(self, x):
-        h = None
-        for input in torch.tanh(self.encode(x)).unbind(dim=1):
-            h = self.body["recurrent"](input, h)
-        return self.head(self.dropout(h))
-
-
 MODULES = {
     "lstm-stack": lambda: Users(nn.LSTM(4, 5, num_layers=2, batch_first=True), 5),
     "lstm-projected": lambda: Users(nn.LSTM(4, 6, proj_size=3, batch_first=True), 3),
     "bidirectional": lambda: Users(nn.RNN(4, 5, bidirectional=True, batch_first=True), 10),
-    "cell": lambda: Reader(nn.GRUCell(4, 6), 6),
+    "cell": lambda: Users(nn.GRUCell(4, 6), 6),
 }
 LAYERS = {"bidirectional": "body.recurrent:0r"}
 ROWS = torch.randn(24, STEPS, 3, generator=torch.Generator().manual_seed(1))
@@ -133,35 +127,30 @@ class Model(nn.Module):
         return {"loss": ((found - labels) ** 2).mean(), "logits": found}
 
 
-@pytest.fixture
-def fitted_by_hugging_face(tmp_path):
+def test_hugging_faces_trainer_logs_the_same_and_trains_as_without(tmp_path):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed")
+    from dynlab.training.hugging_face import TrainerStabilityMonitor
+
+    options = {"max_steps": 8, "per_device_train_batch_size": 4, "report_to": [], "save_strategy": "no"}
+    arguments = transformers.TrainingArguments(tmp_path, use_cpu=True, disable_tqdm=True, **options)
+    examples = [{"x": row, "labels": row.sum()[None]} for row in ROWS]
 
     def fitted(*callbacks, recurrent=True):
         torch.manual_seed(0)
         model = Model(nn.GRU(3, 5, batch_first=True) if recurrent else None)
-        options = {"max_steps": 8, "per_device_train_batch_size": 4, "report_to": [], "save_strategy": "no"}
-        arguments = transformers.TrainingArguments(tmp_path, use_cpu=True, disable_tqdm=True, **options)
-        examples = [{"x": row, "labels": row.sum()[None]} for row in ROWS]
         trainer = transformers.Trainer(model, arguments, train_dataset=examples, callbacks=list(callbacks))
         trainer.train()
         return model, trainer
 
-    return fitted
-
-
-def test_hugging_faces_trainer_logs_the_same_and_trains_as_without(fitted_by_hugging_face):
-    from dynlab.training.hugging_face import TrainerStabilityMonitor
-
     monitor = recording(TrainerStabilityMonitor)(every_n_steps=3)
-    with_it, trainer = fitted_by_hugging_face(monitor)
+    with_it, trainer = fitted(monitor)
     assert_measured(monitor.kept)
     logged = [entry for entry in trainer.state.log_history if LOG_GRADIENT in entry]
     assert [entry["step"] for entry in logged] == [1, 4, 7]
     for entry, (_, _, found) in zip(logged, monitor.kept, strict=True):
         assert entry[LOG_GRADIENT] == pytest.approx(found[LOG_GRADIENT], rel=1e-6)
         assert np.isfinite([entry[SPECTRAL_RADIUS], entry[LARGEST_EXPONENT]]).all()
-    assert_same_training(with_it, fitted_by_hugging_face()[0])
+    assert_same_training(with_it, fitted()[0])
     with pytest.raises(UserError, match="found no RNN"):
-        fitted_by_hugging_face(TrainerStabilityMonitor(), recurrent=False)
+        fitted(TrainerStabilityMonitor(), recurrent=False)

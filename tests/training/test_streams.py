@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from archives import put
-from runs import Stopped, differing, stored
 from torch.nn.functional import cross_entropy
 
 from dynlab import checkpoints, spectrum, tasks
@@ -19,7 +18,7 @@ from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.tasks import driving_inputs
 from dynlab.tasks.official import DATA_SETS
-from dynlab.training import Run, Settings, resume, train
+from dynlab.training import Run, Settings, train
 from dynlab.training.batches import streams
 from dynlab.training.network import Network, evaluate
 from dynlab.trajectories.simulation import orbit
@@ -86,15 +85,9 @@ def test_carried_evaluation_is_one_long_sequence_for_each_stream(task):
     assert found["bits_per_character"] == pytest.approx(found["loss"] / math.log(2), rel=1e-12)
 
 
-def test_a_resumed_stream_ends_bit_for_bit_as_it_would_have(whole, folder, stop_at, tmp_path):
-    stop_at(30)
-    with pytest.raises(Stopped):
-        train(RUN, tmp_path / "run", data_dir=folder, checkpoint_every=5)
-    stop_at(None)
-    resumed = resume(tmp_path / "run", data_dir=folder)
-    assert resumed.facts == whole.facts
-    for name in ("last.ckpt", "best.ckpt", "network.pt"):
-        assert differing(stored(whole.checkpoint.parent, name), stored(tmp_path / "run", name)) == []
+def test_a_resumed_stream_ends_bit_for_bit_as_it_would_have(whole, folder, assert_resumes):
+    found = assert_resumes(RUN, whole.checkpoint.parent, 30, data_dir=folder, checkpoint_every=5)
+    assert found.facts == whole.facts
 
 
 def test_the_checkpoint_is_of_a_network_of_tokens(whole, folder):
