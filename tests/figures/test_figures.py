@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from dynlab.cli.pictures import Movie, save_figure, save_movie
+from dynlab.cli.pictures import Movie, save_movie
 from dynlab.errors import lookup
 from dynlab.figures import FIGURES
 from dynlab.figures.movie import DRAWN, errors
