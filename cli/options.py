@@ -171,7 +171,7 @@ OUTPUT = table(
         help="Width and height of the figure in inches: 8 5.",
     ),
     click.Option(["--dpi"], type=click.IntRange(20, 600), help="Pixels per inch.  [default: 150]"),
-    click.Option(["--theme"], type=click.Choice(["light", "dark"]), default="light", help="Ground."),
+    click.Option(["--theme"], type=click.Choice(["light", "dark"]), default="light", help="Background."),
 )
 RANDOM_STARTS = click.option(
     "--starts", type=COUNT, help="Random starts of the search for fixed points.  [default: 256, of large layers fewer]"

@@ -179,13 +179,13 @@ class Output(SimpleNamespace):
 
 
 def _document(ds: xr.Dataset, arrays: bool) -> dict[str, Any]:
-    """Return a Dataset as JSON; without `arrays` each longer variable is its least and largest value."""
+    """Return a Dataset as JSON; without `arrays` all that is longer is its least and largest value."""
     from dynlab.io import as_document
 
     document = as_document(ds)
-    long = {} if arrays else {name: array for name, array in ds.data_vars.items() if array.size > FEW}
+    long = {} if arrays else {name: array for name, array in ds.variables.items() if array.size > FEW}
     for name, array in long.items():
-        entry = document["variables"][name]
+        entry = document["coords" if name in ds.coords else "variables"][name]
         del entry["values"]
         entry["shape"] = list(array.shape)
         if array.dtype.kind in "iuf" and array.notnull().any():

@@ -91,14 +91,18 @@ def explore(source: Source, state: str | None, integrator: str | None, certify: 
 
 def _planar(source: Source, integrator: str) -> str:
     """Return the fragment of the planar system that is named."""
+    from dynlab import schema
     from dynlab.explore.page import equations_fragment, planar_fragment
     from dynlab.systems.planar import STARTS, STEP_SIZE
 
     how: dict[str, Any] = {"steps": source.steps, "integrator": integrator, "step_size": source.step_size or STEP_SIZE}
-    how |= {"starts": source.initial_states if source.starts else STARTS}
+    how |= {"starts": source.initial_states or STARTS}
     if source.flow is not None:
         if source.cell.state_size != 2:
             raise UserError(f"The explorer shows two states, and these are {source.cell.state_size} equations.")
+        if not source.starts:  # which equations of one's own have elsewhere
+            found = schema.settings(measured(source, "phase_plane", "Following orbits", [source.cell], {}).dataset)
+            how |= {"starts": found["starts"], "half": max(abs(end) for axis in found["window"] for end in axis)}
         return equations_fragment(source.flow, dict(source.config), **how)
     if integrator != "euler" and source.kind in ("vanilla", "linear"):
         raise UserError(f"A {source.kind} system is no step of an integrator: leave out --integrator or --kind.")
@@ -158,10 +162,9 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> tuple[Com
     from dynlab.diagnostics.phase_plane import phase_plane
     from dynlab.diagnostics.phase_plane.verdict import changes
     from dynlab.plots.movie import phase_frames
-    from dynlab.systems.planar import STARTS
 
     varied = varied_system(source.system, source.visiting, (parameter,), source.at, source.at_step, (values[0],))
-    settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
+    settings: dict[str, Any] = {"starts": source.initial_states or None, "steps": source.steps}
 
     def portrait(value: float, window: list[list[float]] | None = None) -> xr.Dataset:
         ds = phase_plane(varied.fixed(value).system, window=window, **settings)

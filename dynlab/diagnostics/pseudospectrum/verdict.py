@@ -61,7 +61,7 @@ def _growth(ds: xr.Dataset, side: str) -> str:
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:
-    """Tell whether the norm is below 1 after that time, and known until then: ‖A^(j+k)‖ ≤ ‖A^j‖ ‖A^k‖, so none is larger."""
+    """Tell whether the norm is known until it falls below 1: by ‖A^(j+k)‖ ≤ ‖A^j‖ ‖A^k‖ none is larger later."""
     later = ds[schema.TIME].values > when
     below = ds["log_power_norm_bound"].values[later] < 0
     return bool(below.any() and not np.isnan(ds["log_power_norm"].values[later][: below.argmax()]).any())
