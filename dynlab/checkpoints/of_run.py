@@ -60,16 +60,15 @@ def read_run(paths: str | Path | Sequence[str | Path], **settings: Any) -> list[
     files = [file for path in given for file in _files(Path(path))]
     found = {file: read(file, **settings) for file in files}
     steps = _steps(found)
-    snapshots: list[Snapshot] = []
+    at_step: dict[int, Snapshot] = {}
     for file in sorted(files, key=lambda file: (steps[file], len(file.name), file.name)):
-        snapshot = Snapshot(steps[file], found[file], file)
-        if not snapshots or snapshot.step != snapshots[-1].step:
-            snapshots.append(snapshot)
-        elif not _same(snapshots[-1].checkpoint, snapshot.checkpoint):
+        first = at_step.setdefault(steps[file], Snapshot(steps[file], found[file], file))
+        if not _same(first.checkpoint, found[file]):
             raise UserError(
-                f"{snapshots[-1].path} and {file} are different networks of the same step {snapshot.step}: name the "
-                f"files of one run."
+                f"{first.path} and {file} are different networks of the same step {first.step}: name the files of one "
+                f"run."
             )
+    snapshots = list(at_step.values())
     if len(snapshots) < 2:
         raise UserError(
             f"A run is followed over at least two steps, got {len(snapshots)} in {len(files)} files: check the path, "
