@@ -1,6 +1,7 @@
 """The contents of a file of any known format: tensors by name, dynlab's own document where there is one, and facts."""
 
 import hashlib
+import itertools
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ FACTS = bool | int | float | str  # of the training, beside the weights and Ligh
 # Facts lie near the top of a file; whatever is deeper (or refers to itself) is not one.
 DEEPEST_FACT = 6
 MOST_FACTS, LONGEST_FACT, LARGEST_NUMBER = 10_000, 10_000, 1e300
-DEEPEST = 100  # levels that are looked through for tensors
+LONGEST_NAME, MOST_TENSORS = 500, 100_000  # letters of a tensor's; what lies deeper in a file is left out
 LARGEST_UNPACKED = 2**31  # bytes of all arrays in a .npz, which may be packed
 # Of a safetensors file, by that format's own limit; a text's first eight bytes make a larger number.
 LONGEST_HEADER = 100_000_000
@@ -172,8 +173,7 @@ def _numbers(arrays: Any, name: str) -> Tensor:
 
 def _of_torch(tree: Any) -> Contents:
     top: Mapping[Any, Any] = tree if isinstance(tree, Mapping) else {}
-    told = {name: top[name] for name in top if isinstance(top[name], FACTS) or name == "hyper_parameters"}
-    facts: dict[str, Any] = plain(told)
+    facts = plain({name: top[name] for name in top if isinstance(top[name], FACTS) or name == "hyper_parameters"})
     for kind, document in (("dynlab", top), ("lightning", top.get(DYNLAB_KEY))):
         if isinstance(document, Mapping) and document.get("format") == FORMAT:
             return _of_document(kind, dict(document), facts if kind == "lightning" else {})
@@ -189,7 +189,7 @@ def _of_torch(tree: Any) -> Contents:
 
 def _unwrapped(tree: Any, part: str = "") -> tuple[Any, str]:
     """The model's own part of a training script's checkpoint, and its name with a dot after it."""
-    for name in WRAPPERS if isinstance(tree, Mapping) and part.count(".") < DEEPEST else ():
+    for name in WRAPPERS if isinstance(tree, Mapping) and len(part) < LONGEST_NAME else ():
         if isinstance(tree.get(name), Mapping):
             return _unwrapped(tree[name], f"{part}{name}.")
     return tree, part
@@ -204,7 +204,7 @@ def _beside(name: str, part: str) -> str:
 
 def _flat(tree: Any) -> tuple[dict[str, Tensor], dict[str, Foreign]]:
     """The tensors of a tree by their names, and its recurrent whole modules by their prefixes."""
-    found = _renamed(dict(_flatten(tree, "", set())))
+    found = _renamed(dict(itertools.islice(_flatten(tree, "", set()), MOST_TENSORS)))
     modules = {name.removesuffix("."): each for name, each in found.items() if isinstance(each, Foreign)}
     return {name: each for name, each in found.items() if isinstance(each, Tensor)}, modules
 
@@ -220,20 +220,21 @@ def _is_module(value: Any) -> bool:
     return isinstance(value, Foreign) and isinstance(value.state, Mapping) and "_parameters" in value.state
 
 
-def _flatten(tree: Any, prefix: str, seen: set[int], depth: int = 0) -> Iterator[tuple[str, Tensor | Foreign]]:
+def _flatten(tree: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Tensor | Foreign]]:
     """Every tensor below containers and whole modules by its dotted name, and every recurrent module by its prefix.
 
     Each container is gone through once.
     """
     if isinstance(tree, Tensor):
         yield prefix.removesuffix("."), tree
-    elif id(tree) not in seen and depth < DEEPEST:
+    elif id(tree) not in seen:
         seen.add(id(tree))
-        entries = [(str(plain(key)), value) for key, value in _entries(tree)]
-        if _is_module(tree) and any(is_parameter(name) for name, _ in entries):
+        if _is_module(tree) and any(is_parameter(f"{plain(key)}") for key, _ in _entries(tree)):
             yield prefix, tree
-        for name, value in entries:
-            yield from _flatten(value, f"{prefix}{name}.", seen, depth + 1)
+        for key, value in _entries(tree):
+            name = f"{prefix}{plain(key)}."
+            if len(name) <= LONGEST_NAME:
+                yield from _flatten(value, name, seen)
 
 
 def _entries(tree: Any) -> Iterable[tuple[Any, Any]]:
