@@ -165,8 +165,8 @@ def _of_slides(weights: dict[str, Tensor]) -> Layer | None:
 
 def _check_alone(where: str, layer: Layer, above: list[str]) -> None:
     """Raise where the weights cannot be those of torch's layer, or others beside them say that they are not."""
-    others = [name for name in layer.beside if isinstance(layer.part, nn.RNNCellBase) or "." not in name]
-    others = [*sorted(others), *above]
+    is_cell = isinstance(layer.part, nn.RNNCellBase)
+    others = [*sorted(name for name in layer.beside if is_cell or "." not in name), *above]
     if others:
         shown = ", ".join(map(repr, others[:NAMES_SHOWN])) + (", …" if len(others) > NAMES_SHOWN else "")
         raise UserError(

@@ -31,12 +31,12 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         for head, last in [matched.groups() for matched in map(first.fullmatch, tensors) if matched]:
             parts = [f"{head}{before}{last}{end}" for end in ends]
             below = {home for home in homes if home and _above(home) == head[:-1] and is_parameter(last)}
-            homes_of_it = below if below and head[:-1] not in homes else {head[:-1]}
-            if len(homes_of_it) == 1 and all(part in found and is_real(found[part]) for part in parts):
+            places = below if below and head[:-1] not in homes else {head[:-1]}
+            if len(places) == 1 and all(part in found and is_real(found[part]) for part in parts):
                 weight = compute(*(found[part] for part in parts))
                 if weight is not None:
                     found = {name: value for name, value in found.items() if name not in parts}
-                    found[f"{homes_of_it.pop()}.{last}".removeprefix(".")] = weight
+                    found[f"{places.pop()}.{last}".removeprefix(".")] = weight
     return found
 
 

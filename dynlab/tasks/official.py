@@ -115,10 +115,14 @@ def members(path: Path) -> Iterator[Member]:
     """Go through the files in a folder or an archive, and in the archives in it; or the file itself, unpacked."""
     if path.is_dir():
         for place in sorted(path.rglob("*.*")):
-            yield place.relative_to(path).as_posix(), partial(place.open, "rb")
+            yield place.relative_to(path).as_posix(), partial(_opened, place)
     else:
         with path.open("rb") as file:
             yield from _within(path.name, file)
+
+
+def _opened(place: Path) -> IO[bytes]:
+    return io.BytesIO(place.read_bytes())
 
 
 def _within(name: str, file: IO[bytes]) -> Iterator[Member]:
