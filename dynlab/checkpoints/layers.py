@@ -23,7 +23,7 @@ PLAIN = (
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
 # Rows of weight_hh in units of the hidden size, to torch's layer and cell.
-KINDS: dict[int, tuple[Any, Any]] = {1: (nn.RNN, nn.RNNCell), 3: (nn.GRU, nn.GRUCell), 4: (nn.LSTM, nn.LSTMCell)}
+KINDS: dict[float, tuple[Any, Any]] = {1: (nn.RNN, nn.RNNCell), 3: (nn.GRU, nn.GRUCell), 4: (nn.LSTM, nn.LSTMCell)}
 PARTS = ("_raw", "_orig", "_g", "_v", "_mask")  # how the names end of what a weight is computed of
 NAMES_SHOWN = 6  # of a file, in a sentence
 SLIDES, SLIDES_STEP = "ASNNCell", 0.01  # the AntisymmetricRNN of a talk's slides, and the step in its code

@@ -116,16 +116,15 @@ def _default(system: System, choice: Choice, steps: int, data_dir: str | Path | 
     """What was recorded with the system, its own task's data, or white noise and why."""
     from dynlab.tasks import TASKS
 
-    width, reason = system.network_input_size, "no task is known"
+    width = system.network_input_size
     if not width:
         return _made_up("zero", choice, steps, system)
     if system.recorded_inputs is not None:
         inputs = system.recorded_inputs[choice.of(len(system.recorded_inputs))]
         described = f"{_some(len(inputs), len(system.recorded_inputs))} recorded with the network"
         return Driving(inputs, None, described, True)
-    if system.task is not None and system.task not in TASKS:
-        reason = f"task {system.task!r} is not dynlab's"
-    elif system.task is not None:
+    reason = "no task is known" if system.task is None else f"task {system.task!r} is not dynlab's"
+    if system.task in TASKS:
         try:
             driving = _from_task(system.task, system, choice, data_dir, shipped)
             if driving.inputs.shape[-1] == width:
