@@ -148,31 +148,31 @@ def read(
         told = nonlinearity_of(contents.modules.get(chosen.prefix))
         is_untold = found.kind == "rnn" and told is None
         said = _assumptions(path, contents, chosen.prefix, found, readout or "")
-    if is_untold and nonlinearity is None:
-        said.append(
-            f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units "
-            f"give --nonlinearity relu (nonlinearity='relu')."
-        )
-    elif not is_untold and nonlinearity not in (None, told):
-        said.append(f"{path.name} is no plain RNN of unknown units: nonlinearity {nonlinearity} changes nothing.")
+    assumed = " ".join(said + _of_units(path.name, nonlinearity, told, is_untold))
     if readout is not None:
         read_by = entry(linear, readout, "linear layer")
     if encoder is not None:
         system.encode(_encoder(linear, encoder))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
-    return Checkpoint(
-        system,
-        read_by,
-        system.task,
-        contents.facts,
-        layer,
-        contents.format,
-        system.source,
-        assumed=" ".join(said),
-        readout_name=readout or "",
-        behind=behind,
+    name, kind = readout or "", contents.format
+    return Checkpoint(system, read_by, system.task, contents.facts, layer, kind, system.source, assumed, name, behind)
+
+
+def _of_units(file: str, given: str | None, told: str | None, is_untold: bool) -> list[str]:
+    """Say what is assumed of a plain RNN's units, or that what is given changes nothing."""
+    sentences = (
+        (
+            is_untold and given is None,
+            f"{file} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units give "
+            f"--nonlinearity relu (nonlinearity='relu').",
+        ),
+        (
+            not is_untold and given not in (None, told),
+            f"{file} is no plain RNN of unknown units: nonlinearity {given} changes nothing.",
+        ),
     )
+    return [sentence for holds, sentence in sentences if holds]
 
 
 def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
