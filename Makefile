@@ -64,7 +64,7 @@ $(VENV)/docs.stamp: $(VENV)/dev.stamp
 # In an environment of its own: `make test` goes on with the newest.
 test-oldest:
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -c constraints-oldest.txt -e '.[train,zarr,certify,fast,speech,sweep,dev]'
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -c constraints-oldest.txt -e '.[train,zarr,certify,fast,sweep,dev]'
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 fuzz: $(VENV)/dev.stamp
@@ -125,5 +125,5 @@ $(VENV)/core.stamp: $(VENV)/python.stamp $(MANIFEST)
 
 # the whole includes the core: after `make test`, `make demo` installs nothing more
 $(VENV)/dev.stamp: $(VENV)/python.stamp $(MANIFEST)
-	$(PIP_INSTALL) -e '.[train,zarr,certify,fast,speech,sweep,dev]'
+	$(PIP_INSTALL) -e '.[train,zarr,certify,fast,sweep,dev]'
 	touch $(VENV)/core.stamp $@

@@ -35,8 +35,8 @@ def _images(load: Callable[[], images.Images], steps: int | None) -> tuple[int, 
 
 
 def _ptb() -> tuple[int, int, int, int]:
-    corpus = ptb.load("word")
-    return len(corpus.train), MISSING, MISSING, len(corpus.test)
+    _, (train, _, test), _ = ptb.load("word")
+    return len(train), MISSING, MISSING, len(test)
 
 
 COUNTED: dict[str, Callable[[], tuple[int, int, int, int]]] = {

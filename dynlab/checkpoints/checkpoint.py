@@ -35,17 +35,6 @@ from dynlab.words import joined
 
 # How a learned initial state is named beside a layer, after the last dot.
 STARTS = frozenset({"h0", "c0", "h_0", "c_0", "hx", "cx", "h_init", "c_init", "init_hidden", "initial_state"})
-# What to do with a file without a recurrent layer.
-ITS_ARRAYS = (
-    "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 and "
-    "bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function"
-)
-UNPACKED = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
-NOT_COMPUTED = (
-    "its weights are computed by a parametrization that the file does not name: call "
-    "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself in "
-    "Python, dynlab.from_module(model)"
-)
 
 
 @dataclass(frozen=True)
@@ -141,7 +130,7 @@ def read(
     contents = read_contents(path)
     linear = linear_layers(contents.tensors)
     read_by: nn.Module | None = None
-    task, behind, open_ended, told = dict[str, Any](), "", False, None
+    task, behind, is_untold, told = dict[str, Any](), "", False, None
     if system_factory is not None:
         system, said = from_factory(path, contents, system_factory, layer, batch)
     elif contents.document is not None:
@@ -157,29 +146,33 @@ def read(
         readout = only_read_out(contents.tensors, found, chosen) if readout is None else readout
         behind = next(iter(encoders(contents.tensors, chosen.prefix, found)), "") if encoder is None else ""
         told = nonlinearity_of(contents.modules.get(chosen.prefix))
-        open_ended = found.kind == "rnn" and told is None
+        is_untold = found.kind == "rnn" and told is None
         said = _assumptions(path, contents, chosen.prefix, found, readout or "")
-    said += _of_units(path.name, nonlinearity, told, open_ended)
+    assumed = " ".join(said + _of_units(path.name, nonlinearity, told, is_untold))
     if readout is not None:
         read_by = entry(linear, readout, "linear layer")
     if encoder is not None:
         system.encode(_encoder(linear, encoder))
     system.source, system.task = source_of(path), task.pop("name", None)
     system.task_settings = {str(key): value for key, value in task.items()}
-    facts, kind, name = contents.facts, contents.format, readout or ""
-    return Checkpoint(system, read_by, system.task, facts, layer, kind, system.source, " ".join(said), name, behind)
+    name, kind = readout or "", contents.format
+    return Checkpoint(system, read_by, system.task, contents.facts, layer, kind, system.source, assumed, name, behind)
 
 
-def _of_units(file: str, given: str | None, told: str | None, open_ended: bool) -> list[str]:
+def _of_units(file: str, given: str | None, told: str | None, is_untold: bool) -> list[str]:
     """Say what is assumed of a plain RNN's units, or that what is given changes nothing."""
-    if open_ended and given is None:
-        return [
+    sentences = (
+        (
+            is_untold and given is None,
             f"{file} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU units give "
-            f"--nonlinearity relu (nonlinearity='relu')."
-        ]
-    if not open_ended and given not in (None, told):
-        return [f"{file} is no plain RNN of unknown units: nonlinearity {given} changes nothing."]
-    return []
+            f"--nonlinearity relu (nonlinearity='relu').",
+        ),
+        (
+            not is_untold and given not in (None, told),
+            f"{file} is no plain RNN of unknown units: nonlinearity {given} changes nothing.",
+        ),
+    )
+    return [sentence for holds, sentence in sentences if holds]
 
 
 def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
@@ -193,29 +186,30 @@ def _encoder(linear: Mapping[str, nn.Linear], told: str) -> Encoder:
 
 def _assumptions(path: Path, contents: Contents, prefix: str, found: Layer, readout_name: str) -> list[str]:
     """Sentences on what a file of weights does not tell of a layer, and on what it holds that is not read."""
-    said = []
-    if isinstance(found.part, nn.RNNCellBase | Map) or prefix in contents.modules:
-        said += read_as(path, contents, prefix, found)  # numbered names are those of torch's layers alone
+    by_names = isinstance(found.part, nn.RNNCellBase | Map) or prefix in contents.modules
     starts = [one_line(name) for name in contents.tensors if name.rpartition(".")[2].lower() in STARTS]
-    if starts:
-        said.append(
-            f"{path.name} holds {joined(starts[:NAMES_SHOWN])}, which may be a learned initial state: it is not read, "
-            f"and orbits start at 0. In Python initial_state= sets another."
-        )
     modules = dict.fromkeys(f"{prefix}.{name}".rpartition(".")[0].strip(".") for name in found.beside if "." in name)
     inside = [one_line(name) for name in modules if name != readout_name]
-    if inside:
-        said.append(
+    parts = joined([one_line(name) for name in (contents.part, *contents.other_parts)])
+    sentences = (
+        (
+            starts,
+            f"{path.name} holds {joined(starts[:NAMES_SHOWN])}, which may be a learned initial state: it is not read, "
+            f"and orbits start at 0. In Python initial_state= sets another.",
+        ),
+        (
+            inside,
             f"{path.name} holds {joined(inside[:NAMES_SHOWN])} inside the module of its {found.kind.upper()}, which is "
-            f"read as torch's own, without: where its step uses more, {GIVE_CLASS}."
-        )
-    if contents.other_parts:
-        parts = joined([one_line(name) for name in (contents.part, *contents.other_parts)])
-        said.append(
+            f"read as torch's own, without: where its step uses more, {GIVE_CLASS}.",
+        ),
+        (
+            contents.other_parts,
             f"{path.name} holds weights in {parts}: those of {contents.part} are read. To read others, save their part "
-            f"alone."
-        )
-    return said
+            f"alone.",
+        ),
+    )
+    said = read_as(path, contents, prefix, found) if by_names else []  # numbered names are of torch's layers alone
+    return said + [sentence for holds, sentence in sentences if holds]
 
 
 def read_as(path: Path, contents: Contents, prefix: str, found: Layer) -> list[str]:
@@ -244,9 +238,21 @@ def layers_of(path: Path, contents: Contents, nonlinearity: str | None = None) -
     names = [name or "one tensor without a name" for name in contents.tensors]
     shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "") or "no tensors"
     fixes = (
-        (contents.format == "numpy", ITS_ARRAYS),
-        (not names or any("_packed_params" in name for name in names), UNPACKED),
-        (any(".original" in name for name in names), NOT_COMPUTED),
+        (
+            contents.format == "numpy",
+            "if it is one of these, name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0 "
+            "and bias_hh_l0; another network, such as a leaky one, is given as its step, dynlab.from_function",
+        ),
+        (
+            not names or any("_packed_params" in name for name in names),
+            "quantised and scripted weights are packed: save the state_dict of the model as it was before",
+        ),
+        (
+            any(".original" in name for name in names),
+            "its weights are computed by a parametrization that the file does not name: call "
+            "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself "
+            "in Python, dynlab.from_module(model)",
+        ),
         (True, f"{GIVE_CLASS}, or its step, dynlab.from_function"),
     )
     fix = next(words for holds, words in fixes if holds)
@@ -272,9 +278,15 @@ def config_of(found: Layer) -> dict[str, Any]:
     if isinstance(part, Map):
         return part.config
     own: dict[str, dict[str, Any]] = {
+        "gru": {},
         "rnn": {"nonlinearity": getattr(part, "nonlinearity", None)},
         "lstm": {"proj_size": getattr(part, "proj_size", 0), "forget_bias": None},
     }
     layers = getattr(part, "num_layers", 1)
-    sizes = {"input_size": part.input_size, "hidden_size": part.hidden_size, "num_layers": layers, "bias": part.bias}
-    return sizes | own.get(found.kind, {})
+    return {
+        "input_size": part.input_size,
+        "hidden_size": part.hidden_size,
+        "num_layers": layers,
+        "bias": part.bias,
+        **own[found.kind],
+    }

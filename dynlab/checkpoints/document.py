@@ -28,7 +28,12 @@ VERSION = 1
 SAFETENSORS = ".safetensors"
 EMBEDDING = "embedding.weight"  # the place in a state_dict that says that the network reads tokens
 LARGEST_UNPROVED = 1000  # a whole number in a config, such as a length, that no weight stands for
-PARTS = ("config", "state_dict", "readout", "task", "training")  # of a document, which are mappings
+# The kinds of a document's parts.
+KINDS: dict[str, Any] = {
+    "system": str,
+    **dict.fromkeys(("config", "state_dict"), Mapping),
+    **dict.fromkeys(("readout", "task", "training"), Mapping | None),
+}
 FACTS = ("format", "version", "system", "task", "training")  # of a document, beside its tensors and its config
 
 
@@ -144,8 +149,6 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
     """
     path = Path(path)
     _check(document, f"What is to be written to {path}")
-    if not path.parent.is_dir():
-        raise UserError(f"The folder {path.parent} does not exist; create it first.")
     files.write_bytes(path, (_as_safetensors if path.suffix == SAFETENSORS else as_torch)(dict(document)))
     return path
 
@@ -199,20 +202,16 @@ def _check_sizes(config: Mapping[str, Any], state: Mapping[str, Tensor], where: 
         raise UserError(f"{where} says that its sizes are larger than its {held:,} weights allow: copy it again.")
 
 
-def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Any] | None:
-    """The document that `write` put into a safetensors file, or None where the file is somebody else's.
+def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Any]:
+    """The document that `write` put into a safetensors file.
 
     Raises
     ------
     ValueError, TypeError, KeyError
         For a header or names of tensors that `write` does not write.
     """
-    if FORMAT not in metadata:
-        return None
-    made: Any = json.loads(metadata[FORMAT])
-    if not isinstance(made, dict) or not isinstance(made.get("config"), dict):
-        raise TypeError("its facts are not those of a checkpoint")
-    made["state_dict"], made["readout"] = {}, {"bias": None} if made.pop("has_readout") else None
+    made: dict[str, Any] = json.loads(metadata[FORMAT])
+    made |= {"state_dict": {}, "readout": {"bias": None} if made.pop("has_readout") else None}
     for name, value in tensors.items():
         part, _, key = name.partition(".")
         made[part][key] = value
@@ -251,13 +250,11 @@ def _linear(weights: Mapping[str, Tensor | None], where: str) -> nn.Module:
 
 def _check(document: Mapping[str, Any], where: str) -> None:
     """Raise where a document is not of the kinds that `document` makes, or its numbers are not finite."""
-    given = {key: document[key] for key in PARTS if document.get(key) is not None}
-    whole = isinstance(document.get("system"), str) and {"config", "state_dict"} <= given.keys()
-    whole &= all(isinstance(part, Mapping) and all(isinstance(name, str) for name in part) for part in given.values())
-    if whole and isinstance((given.get("task") or {"name": ""}).get("name"), str):
-        readout = {f"readout.{name}": value for name, value in given.get("readout", {}).items() if value is not None}
-        tensors = {**given["state_dict"], **readout}
-        if all(isinstance(value, Tensor) for value in tensors.values()):
+    if all(isinstance(document.get(key), kind) for key, kind in KINDS.items()):
+        task, readout = document.get("task") or {"name": ""}, document.get("readout") or {}
+        given = {f"readout.{name}": value for name, value in readout.items() if value is not None}
+        tensors = {**document["state_dict"], **given}
+        if isinstance(task.get("name"), str) and all(isinstance(value, Tensor) for value in tensors.values()):
             return check_finite(tensors, where)
     raise UserError(
         f"{where} is no whole checkpoint of dynlab's: it needs system, config and state_dict, by names of tensors."

@@ -1,16 +1,16 @@
 """Read what `torch.save` wrote without running any code: every foreign name becomes an inert stand-in.
 
 `torch.load` with ``weights_only=True`` refuses an ordinary Lightning checkpoint with one `Path` among its
-hyper-parameters. Here tensors and ordered dictionaries are made by functions of this file, and every other name that a
-pickle wants imported is a class of that name that keeps its arguments and state and does nothing.
+hyper-parameters. Here tensors are made by functions of this file, and every other name that a pickle wants imported is
+a class of that name that keeps its arguments and state and does nothing.
 """
 
 import _compat_pickle
+import functools
 import io
 import math
 import pickle
 import zipfile
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar
@@ -20,10 +20,6 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 
-ZIP_START = b"PK\x03\x04"
-PICKLE_START = b"\x80"
-# A torch file from before 1.6 begins with this number, a protocol number and facts on the machine, each a pickle.
-MAGIC = 0x1950A86A20F9469CFC6C
 LARGEST_PICKLE = 2**26  # bytes of the one in a zip file, beside which its numbers lie
 REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib")
 REFUSED_BUILTINS = ("eval", "exec", "compile", "open", "__import__", "setattr", "delattr", "globals", "input")
@@ -37,17 +33,21 @@ DTYPES = {
     "ComplexDoubleStorage": torch.complex128,
     "BoolStorage": torch.bool,
     "ByteStorage": torch.uint8,
-    "UntypedStorage": torch.uint8,
     "CharStorage": torch.int8,
     "ShortStorage": torch.int16,
     "IntStorage": torch.int32,
     "LongStorage": torch.int64,
 }
 
-OF_TENSORS = ("torch._utils", "torch._tensor")  # whose functions make tensors
+
+class Entries(dict[Any, Any]):
+    """A dictionary that hashes no key that the file made of other things, which could take for ever."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key if isinstance(key, str | bytes | int | float | None) else object(), value)
 
 
-class Foreign(dict[Any, Any]):
+class Foreign(Entries):
     """Stands for an object of a class that is not imported: what the pickle says of it, and no behaviour.
 
     Attributes
@@ -91,13 +91,13 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
     ----------
     file : file
     stored : callable
-        Returns the numbers of a storage as a flat tensor, from its key, dtype and length.
+        Returns the bytes of a storage as a flat tensor, from its key.
     """
 
     stack: list[Any]
     dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
 
-    def __init__(self, file: IO[bytes], stored: Callable[[str, torch.dtype, int], Tensor]) -> None:
+    def __init__(self, file: IO[bytes], stored: Callable[[str], Tensor]) -> None:
         super().__init__(file, encoding="latin1")
         self._stored = stored
 
@@ -106,20 +106,14 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
         module = _compat_pickle.IMPORT_MAPPING.get(module, module)
         if module.partition(".")[0] in REFUSED_MODULES or (module == "builtins" and name in REFUSED_BUILTINS):
             raise UserError(f"asks for {module}.{name} and would run code if it were unpickled; {REMEDY}")
-        if f"{module}.{name}" in KNOWN:
-            return KNOWN[f"{module}.{name}"]
-        if module in OF_TENSORS and name.startswith("_rebuild_"):
-            return _no_ordinary_tensor
-        return type(name, (Foreign,), {"__module__": module})
+        if module in ("torch._utils", "torch._tensor") and name.startswith("_rebuild_"):
+            return REBUILT.get(name, _no_ordinary_tensor)
+        return KNOWN.get(f"{module}.{name}") or type(name, (Foreign,), {"__module__": module})
 
-    def persistent_load(self, told: Any) -> Any:
-        """Return the numbers that a tensor is made of; or the class of an old whole module, without its source."""
-        if told[0] == "module":
-            return told[1]
-        kind, dtype, key, _, count, *view = told
-        if kind != "storage" or not isinstance(count, int) or any(view):
-            raise EOFError
-        return self._stored(str(key), dtype, count) if isinstance(dtype, torch.dtype) else None
+    def persistent_load(self, told: Any) -> Tensor | None:
+        """Return the numbers that a tensor is made of; None where torch has no ordinary ones of that type."""
+        _, dtype, key, _, count = told
+        return self._stored(key)[: count * dtype.itemsize].view(dtype) if isinstance(dtype, torch.dtype) else None
 
     def load_build(self) -> None:
         """Keep the state of a stand-in; nothing else has one."""
@@ -127,47 +121,31 @@ class Reader(pickle._Unpickler):  # the one in C takes any memory that a file as
         if isinstance(self.stack[-1], Foreign):
             self.stack[-1].state = state
 
-    def load_setitems(self) -> None:
-        """Fill a dictionary."""
-        self._fill(self.pop_mark())  # type: ignore[attr-defined]
-
-    def load_setitem(self) -> None:
-        """Fill one place of a dictionary."""
-        value, key = self.stack.pop(), self.stack.pop()
-        self._fill([key, value])
-
-    def _fill(self, items: list[Any]) -> None:
-        """Fill a dictionary with keys and values; no key is hashed that the file made of other things."""
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            self.stack[-1][key if isinstance(key, str | bytes | int | float | None) else object()] = value
+    def load_empty_dictionary(self) -> None:
+        """Begin a dictionary."""
+        self.stack.append(Entries())
 
     dispatch[pickle.BUILD[0]] = load_build
-    dispatch[pickle.SETITEMS[0]] = load_setitems
-    dispatch[pickle.SETITEM[0]] = load_setitem
+    dispatch[pickle.EMPTY_DICT[0]] = load_empty_dictionary
     # sets are lists, whose items are not hashed
     dispatch[pickle.EMPTY_SET[0]] = dispatch[pickle.EMPTY_LIST[0]]
     dispatch[pickle.ADDITEMS[0]] = dispatch[pickle.APPENDS[0]]
     dispatch[pickle.FROZENSET[0]] = dispatch[pickle.LIST[0]]
-    for code in (pickle.EXT1, pickle.EXT2, pickle.EXT4):  # names that the running program has given numbers
+    # dictionaries as no torch.save writes them, and names that the running program has given numbers
+    for code in (pickle.DICT, pickle.EXT1, pickle.EXT2, pickle.EXT4):
         del dispatch[code[0]]
 
 
 def _tensor(numbers: Any, offset: int, size: Sequence[int], stride: Sequence[int], *others: Any) -> Tensor:
-    """Return what three of torch's functions make; after gradients and hooks comes a dtype, or what is said of bits."""
-    told = [each for each in others[2:] if each]
-    if not isinstance(numbers, Tensor) or not all(isinstance(each, torch.dtype) for each in told):
-        return _no_ordinary_tensor()  # quantised, conjugate, or in a plain pickle
-    for dtype in told:
-        numbers = numbers.view(dtype)
-    count = math.prod(size)
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if min((offset, *size, *stride)) < 0 or (count and last >= len(numbers)):
-        raise EOFError
-    if count > len(numbers):
+    """Return what two of torch's functions make; `others` are on gradients, on hooks and on bits of the numbers."""
+    if not isinstance(numbers, Tensor) or any(others[2:]):
+        return _no_ordinary_tensor()  # quantised, or conjugate
+    if math.prod(size) > len(numbers):
         raise UserError(
-            f"says that a tensor has {count:,} numbers, and holds fewer: it was expanded; save tensor.contiguous()"
+            f"says that a tensor has {math.prod(size):,} numbers, and holds fewer: it was expanded; save "
+            f"tensor.contiguous()"
         )
-    return numbers.as_strided(tuple(size), tuple(stride), offset)
+    return numbers.as_strided(tuple(size), tuple(stride), offset)  # which refuses what lies outside the storage
 
 
 def _tensor_of_type(rebuild: Any, _: Any, arguments: tuple[Any, ...], *__: Any) -> Any:
@@ -180,26 +158,24 @@ def _parameter(data: Any, *_: Any) -> Any:
 
 
 def _no_ordinary_tensor(*_: Any) -> Tensor:
-    """Return a tensor without numbers for one that is sparse, quantised or nested."""
+    """Return a tensor without numbers for one that is sparse, quantised, nested or of a rare type."""
     return torch.empty((), device="meta")
 
 
 REBUILT: dict[str, Callable[..., Any]] = {
     "_rebuild_tensor": _tensor,
     "_rebuild_tensor_v2": _tensor,
-    "_rebuild_tensor_v3": _tensor,
     "_rebuild_from_type_v2": _tensor_of_type,
     "_rebuild_parameter": _parameter,
     "_rebuild_parameter_with_state": _parameter,
 }
-# All that a pickle may name and get: plain containers, dtypes, and the functions of this file.
+# All else that a pickle may name and get: plain containers and dtypes.
 KNOWN: dict[str, Any] = {
-    "collections.OrderedDict": OrderedDict,
+    "collections.OrderedDict": Entries,
     "torch.Size": tuple,
     "torch.device": torch.device,
     **{f"torch.{name}": value for name, value in vars(torch).items() if isinstance(value, torch.dtype)},
     **{f"{place}.{name}": dtype for place in ("torch", "torch.storage") for name, dtype in DTYPES.items()},
-    **{f"{place}.{name}": function for place in OF_TENSORS for name, function in REBUILT.items()},
 }
 
 
@@ -209,79 +185,32 @@ def load(path: Path) -> Any:
     Raises
     ------
     UserError
-        If the file would run code if it were unpickled, is truncated, or is no file of `torch.save`.
+        If the file would run code if it were unpickled, or is no file of `torch.save`; without its name.
+    Exception
+        Of any kind, if it is damaged.
     """
-    try:
-        with path.open("rb") as file:
-            if file.read(len(ZIP_START)) == ZIP_START:
-                return _of_zip(path)
-            file.seek(0)
-            return _of_old(file, path.stat().st_size)
-    except UserError as error:
-        raise UserError(f"{path} {error}.") from error
-    # a damaged pickle drives an unpickler into any error
-    except Exception as error:
-        raise UserError(f"{path} cannot be read as a checkpoint: it is cut short or damaged; copy it again.") from error
-
-
-def _of_zip(path: Path) -> Any:
     with zipfile.ZipFile(path) as archive:
-        entries = {entry.filename: entry for entry in archive.infolist()}
-        pickled = next((name for name in entries if name.endswith("/data.pkl")), None)
-        if pickled is None:
-            raise UserError(f"is a zip archive but not one that torch.save wrote; {REMEDY}")
-        folder = pickled.removesuffix("data.pkl")
-        unpacked = sum(entry.file_size for entry in entries.values())
-        if unpacked > path.stat().st_size or len(entries) < len(archive.infolist()):
-            raise UserError("is no archive of torch.save's: its parts are packed or overlap, or two have one name")
-        for entry in entries.values():
-            if entry.CRC == 0:
-                del entry.CRC  # torch may be told to write none, and zipfile then compares none
-        if entries[pickled].file_size > LARGEST_PICKLE:
-            raise UserError(f"holds a pickle of more than {LARGEST_PICKLE:,} bytes; {REMEDY}")
-        if f"{folder}byteorder" in entries and archive.read(f"{folder}byteorder") != b"little":
-            raise UserError(f"was written on a machine with another order of bytes; {REMEDY}")
-        read: dict[str, Tensor] = {}
-
-        def stored(key: str, dtype: torch.dtype, count: int) -> Tensor:
-            if key not in read:
-                content = bytearray(archive.read(f"{folder}data/{key}"))
-                read[key] = torch.frombuffer(content or bytearray(1), dtype=torch.uint8)
-            return read[key][: count * dtype.itemsize].view(dtype)
-
-        return Reader(io.BytesIO(archive.read(pickled)), stored).load()
+        return _of_archive(archive, path.stat().st_size)
 
 
-def _of_old(file: IO[bytes], size: int) -> Any:
-    """Read a file as torch wrote it before 1.6: five pickles, and the numbers that the last one lists."""
-    made: dict[str, Tensor] = {}
-    left = size
-
-    def stored(key: str, dtype: torch.dtype, count: int) -> Tensor:
-        nonlocal left
-        if key not in made:
-            left -= count * dtype.itemsize
-            if count < 0 or left < 0:
-                raise EOFError
-            made[key] = torch.empty(count, dtype=dtype)
-        return made[key]
-
-    if Reader(file, stored).load() != MAGIC:
-        raise UserError(
-            "is a plain pickle, which torch.save did not write: load it where you trust it, and save its tensors with "
-            "torch.save or its arrays with numpy.savez, under torch's names"
-        )
-    Reader(file, stored).load()
-    if not Reader(file, stored).load()["little_endian"]:
+def _of_archive(archive: zipfile.ZipFile, size: int) -> Any:
+    entries = {entry.filename: entry for entry in archive.infolist()}
+    pickled = next((name for name in entries if name.endswith("/data.pkl")), None)
+    if pickled is None:
+        raise UserError(f"is a zip archive but not one that torch.save wrote; {REMEDY}")
+    if sum(entry.file_size for entry in entries.values()) > size or len(entries) < len(archive.infolist()):
+        raise UserError("is no archive of torch.save's: its parts are packed or overlap, or two have one name")
+    for entry in entries.values():
+        if entry.CRC == 0:
+            del entry.CRC  # torch may be told to write none, and zipfile then compares none
+    if entries[pickled].file_size > LARGEST_PICKLE:
+        raise UserError(f"holds a pickle of more than {LARGEST_PICKLE:,} bytes; {REMEDY}")
+    folder = pickled.removesuffix("data.pkl")
+    if f"{folder}byteorder" in entries and archive.read(f"{folder}byteorder") != b"little":
         raise UserError(f"was written on a machine with another order of bytes; {REMEDY}")
-    tree = Reader(file, stored).load()
-    for key in Reader(file, stored).load():
-        numbers = made.pop(key)
-        content = file.read(8 + numbers.numel() * numbers.itemsize)
-        if int.from_bytes(content[:8], "little") != numbers.numel():
-            raise EOFError
-        if len(numbers):
-            numbers.copy_(torch.frombuffer(bytearray(content[8:]), dtype=numbers.dtype))
-    if made:
-        raise EOFError
-    return tree
+
+    @functools.cache
+    def stored(key: str) -> Tensor:
+        return torch.frombuffer(bytearray(archive.read(f"{folder}data/{key}")) or bytearray(1), dtype=torch.uint8)
+
+    return Reader(io.BytesIO(archive.read(pickled)), stored).load()

@@ -23,9 +23,9 @@ PLAIN = (
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
 # Rows of weight_hh in units of the hidden size, to torch's layer and cell.
-KINDS: dict[int, tuple[Any, Any]] = {1: (nn.RNN, nn.RNNCell), 3: (nn.GRU, nn.GRUCell), 4: (nn.LSTM, nn.LSTMCell)}
+KINDS: dict[float, tuple[Any, Any]] = {1: (nn.RNN, nn.RNNCell), 3: (nn.GRU, nn.GRUCell), 4: (nn.LSTM, nn.LSTMCell)}
 PARTS = ("_raw", "_orig", "_g", "_v", "_mask")  # how the names end of what a weight is computed of
-NAMES_SHOWN, DEEPEST_NAME = 6, 100  # of a file, in a sentence; modules in a name
+NAMES_SHOWN = 6  # of a file, in a sentence
 SLIDES, SLIDES_STEP = "ASNNCell", 0.01  # the AntisymmetricRNN of a talk's slides, and the step in its code
 OF_TORCH = "torch.nn.modules.rnn."  # what the names of torch's own classes begin with
 GIVE_CLASS = "give its class with --system package.module:factory"
@@ -82,43 +82,26 @@ def find_layers(
     matches = [match for match in map(_PARAMETER.fullmatch, tensors) if match]
     prefixes = dict.fromkeys(match["prefix"] or "" for match in matches if match["part"] == "weight_hh")
     layers, misfits = {}, {}
-    for prefix, inside in _below(tensors, prefixes).items():
-        where = prefix or "the model"
+    for prefix in prefixes:
+        where, head, module = prefix or "the model", f"{prefix}." if prefix else "", modules.get(prefix)
+        inside = {name.removeprefix(head): value for name, value in tensors.items() if name.startswith(head)}
         try:
-            told = _told(where, modules.get(prefix))
-            layers[prefix] = _of_slides(inside) or _of_torch(where, inside, told or default)
-            _check_alone(where, layers[prefix], _parts_above(prefix, layers[prefix].names, tensors))
+            if module is not None and not module.called.startswith(OF_TORCH) and "mode" not in module.state:
+                raise UserError(
+                    f"{where} is a {one_line(module.called)}, whose step the file does not hold: {GIVE_CLASS}."
+                )
+            layer = _of_slides(inside) or _of_torch(where, inside, nonlinearity_of(module) or default)
+            _check_alone(where, layer, _parts_above(prefix, layer.names, tensors))
+            layers[prefix] = layer
         except UserError as error:
-            layers.pop(prefix, None)
             misfits[prefix] = error
     return layers, misfits
-
-
-def _told(where: str, module: Foreign | None) -> str | None:
-    """The nonlinearity that a whole module tells; raise where its class is no layer of torch's, nor made of one."""
-    if module is None:
-        return None
-    if not module.called.startswith(OF_TORCH) and "mode" not in module.state:
-        raise UserError(f"{where} is a {one_line(module.called)}, whose step the file does not hold: {GIVE_CLASS}.")
-    return nonlinearity_of(module)
 
 
 def nonlinearity_of(module: Foreign | None) -> str | None:
     """The nonlinearity of a plain RNN that a whole module tells."""
     told = module.state.get("nonlinearity") if module is not None else None
     return told if told in ("tanh", "relu") else None
-
-
-def _below(tensors: Mapping[str, Tensor], prefixes: Iterable[str]) -> dict[str, dict[str, Tensor]]:
-    """Group what stands below each prefix, by its name there."""
-    found: dict[str, dict[str, Tensor]] = {prefix: {} for prefix in prefixes}
-    for full, value in tensors.items():
-        parts = full.split(".", DEEPEST_NAME)
-        for count in range(len(parts)):
-            prefix = ".".join(parts[:count])
-            if prefix in found:
-                found[prefix][".".join(parts[count:])] = value
-    return found
 
 
 def _of_torch(where: str, inside: dict[str, Tensor], nonlinearity: str) -> Layer:
@@ -133,20 +116,18 @@ def _of_torch(where: str, inside: dict[str, Tensor], nonlinearity: str) -> Layer
         raise UserError(f"{where} lacks a matrix for its inputs or for its state (it has {shapes}); {GIVE_CLASS}.")
     rows, columns = recurrent.shape
     hidden = columns if projection is None else projection.shape[1]
-    layer, cell = KINDS.get(rows // max(hidden, 1) if rows % max(hidden, 1) == 0 else 0, (None, None))
+    layer, cell = KINDS.get(rows / max(hidden, 1), (None, None))
     if layer is None or (projection is not None and layer is not nn.LSTM):
         raise UserError(
             f"{where}: weight_hh has shape ({rows}, {columns}), but an RNN, a GRU or an LSTM of {hidden} units takes "
             f"{hidden}, {3 * hidden} or {4 * hidden} rows; {GIVE_CLASS}."
         )
-    options: dict[str, Any] = {"bias": any(name.startswith("bias") for name in weights)}
-    if layer is nn.RNN:
-        options["nonlinearity"] = nonlinearity
-    if projection is not None:
-        options["proj_size"] = columns
-    if not is_cell:
-        options["bidirectional"] = any(name.endswith("_reverse") for name in weights)
-        options["num_layers"] = sum("weight_hh" in name and "_reverse" not in name for name in weights)
+    reverse = [name for name in weights if name.endswith("_reverse")]
+    count = sum("weight_hh" in name for name in weights.keys() - {*reverse})
+    stack: dict[str, Any] = {} if is_cell else {"bidirectional": bool(reverse), "num_layers": count}
+    of_kind: dict[str, Any] = {} if projection is None else {"proj_size": columns}
+    options = stack | ({"nonlinearity": nonlinearity} if layer is nn.RNN else of_kind)
+    options["bias"] = any(name.startswith("bias") for name in weights)
     try:
         made = (cell if is_cell else layer)(given.shape[1], hidden, device="meta", dtype=given.dtype, **options)
         made.load_state_dict(weights, assign=True)
@@ -201,11 +182,10 @@ def _check_alone(where: str, layer: Layer, above: list[str]) -> None:
         )
 
 
-def _parts_above(prefix: str, weights: Iterable[str], tensors: Iterable[str]) -> list[str]:
+def _parts_above(prefix: str, weights: Iterable[str], tensors: Mapping[str, Tensor]) -> list[str]:
     """Return what seem to be parts of the layer's weights one level up, as ``weight_hh_l0_v`` beside its ``module``."""
     above = f"{prefix.rpartition('.')[0]}." if "." in prefix else ""
-    names = [f"{above}{name}{part}" for name in weights for part in PARTS] if prefix else []
-    return [name for name in names if name in tensors]
+    return sorted(tensors.keys() & {f"{above}{name}{part}" for name in weights for part in PARTS if prefix})
 
 
 def only_read_out(tensors: Mapping[str, Tensor], found: Layer, chosen: Choice) -> str | None:

@@ -7,7 +7,7 @@ import inspect
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -195,7 +195,7 @@ def from_factory(
         If the factory cannot be imported, fails, or makes a model that the weights do not fit.
     """
     check_finite(contents.tensors, str(path))
-    module = _built(_imported(name), name, contents.facts.get("hyper_parameters"))
+    module = _built(name, contents.facts.get("hyper_parameters"))
     own = module.f if isinstance(module, Function) and isinstance(module.f, nn.Module) else module
     fits = module if module.state_dict().keys() == contents.tensors.keys() else own  # a file of ours, or of the user's
     prefixes = _parts_that_fit(fits, contents.tensors)
@@ -229,41 +229,32 @@ def _parts_that_fit(module: nn.Module, tensors: Mapping[str, Tensor]) -> list[st
     """
     shapes = {key: value.shape for key, value in module.state_dict().items()}
     first = next(iter(shapes), "")
-    held = []
-    for begin in [key.removesuffix(first) for key in tensors if key.endswith(f".{first}")]:
-        part = {key.removeprefix(begin): value.shape for key, value in tensors.items() if key.startswith(begin)}
-        held += [begin] if part == shapes else []
-    return held
+    parts = {
+        begin: {key.removeprefix(begin): value.shape for key, value in tensors.items() if key.startswith(begin)}
+        for begin in [key.removesuffix(first) for key in tensors if key.endswith(f".{first}")]
+    }
+    return [begin for begin, part in parts.items() if part == shapes]
 
 
-def _imported(name: str) -> Callable[..., Any]:
+def _built(name: str, hyper_parameters: Any) -> nn.Module:
+    """The model that the user's factory makes, which is imported as `python -m` does, from the working folder too."""
     if ":" not in name:
         raise UserError(f"--system takes PACKAGE.MODULE:FACTORY, got {name!r}.")
+    told = hyper_parameters if isinstance(hyper_parameters, dict) else {}
     folder = os.getcwd()
-    sys.path.insert(0, folder)  # as `python -m` does: a module in the working folder is found
+    sys.path.insert(0, folder)
     try:
-        return cast(Callable[..., Any], pkgutil.resolve_name(name))
-    # a module that is imported runs the user's own code, and so is its error
+        factory = pkgutil.resolve_name(name)
+        takes = inspect.signature(factory).parameters
+        module = factory(**{key: value for key, value in told.items() if key in takes})
+    # the module and its factory are the user's own code, and so is their error
     except (Exception, SystemExit) as error:
         raise UserError(
-            f"--system {name!r} cannot be imported ({type(error).__name__}: {error}): check it, and run in the folder "
-            f"of your module."
+            f"--system {name!r} failed ({type(error).__name__}: {error}): run in the folder of your module. It is "
+            f"called with those of the file's hyper-parameters that it takes by name: {', '.join(told) or 'none here'}."
         ) from error
     finally:
         sys.path.remove(folder)
-
-
-def _built(factory: Callable[..., Any], name: str, hyper_parameters: Any) -> nn.Module:
-    told = hyper_parameters if isinstance(hyper_parameters, dict) else {}
-    try:
-        takes = inspect.signature(factory).parameters
-        module = factory(**{key: value for key, value in told.items() if key in takes})
-    # the factory is the user's own code, and so is its error
-    except (Exception, SystemExit) as error:
-        raise UserError(
-            f"--system {name!r} failed ({type(error).__name__}: {error}); it is called with those of the file's "
-            f"hyper-parameters that it takes by name: {', '.join(told) or 'none here'}."
-        ) from error
     if not isinstance(module, nn.Module):
         raise UserError(f"--system {name!r} must make a torch.nn.Module, got {type(module).__name__}.")
     return module

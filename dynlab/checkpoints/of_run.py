@@ -12,7 +12,6 @@ import torch
 from dynlab.checkpoints.checkpoint import Checkpoint, read
 from dynlab.checkpoints.contents import CHECKPOINT_SUFFIXES
 from dynlab.errors import UserError
-from dynlab.systems import System
 
 STEP_FACT = "global_step"  # Lightning's, and so that of dynlab's own trainings
 
@@ -60,36 +59,34 @@ def read_run(paths: str | Path | Sequence[str | Path], **settings: Any) -> list[
     files = [file for path in given for file in _files(Path(path))]
     found = {file: read(file, **settings) for file in files}
     steps = _steps(found)
-    snapshots: list[Snapshot] = []
+    at_step: dict[int, Snapshot] = {}
     for file in sorted(files, key=lambda file: (steps[file], len(file.name), file.name)):
-        snapshot = Snapshot(steps[file], found[file], file)
-        if not snapshots or snapshot.step != snapshots[-1].step:
-            snapshots.append(snapshot)
-        elif not _same(snapshots[-1].checkpoint, snapshot.checkpoint):
+        first = at_step.setdefault(steps[file], Snapshot(steps[file], found[file], file))
+        if not _same(first.checkpoint, found[file]):
             raise UserError(
-                f"{snapshots[-1].path} and {file} are different networks of the same step {snapshot.step}: name the "
-                f"files of one run."
+                f"{first.path} and {file} are different networks of the same step {first.step}: name the files of one "
+                f"run."
             )
+    snapshots = list(at_step.values())
     if len(snapshots) < 2:
         raise UserError(
             f"A run is followed over at least two steps, got {len(snapshots)} in {len(files)} files: check the path, "
             f"or keep more checkpoints, as `dynlab train --keep-every 100` does."
         )
-    kinds = {_described(each.checkpoint.system): each.path for each in snapshots}
+    systems = {each.path: each.checkpoint.system for each in snapshots}
+    kinds = {
+        f"{system.name} of {system.state_size:,} units and {system.input_size:,} inputs": path
+        for path, system in systems.items()
+    }
     if len(kinds) > 1:
         held = " and ".join(f"{path} holds {kind}" for kind, path in list(kinds.items())[:2])
         raise UserError(f"{held}: name the checkpoints of one run.")
     return snapshots
 
 
-def _described(system: System) -> str:
-    return f"{system.name} of {system.state_size:,} units and {system.input_size:,} inputs"
-
-
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        matching = [] if path.exists() else sorted(glob.glob(str(path)))  # of a pattern that no shell has expanded
-        return [Path(found) for found in matching] or [path]
+    if not path.is_dir():  # a file, or a pattern that no shell has expanded
+        return [path] if path.exists() else sorted(map(Path, glob.glob(str(path)))) or [path]
     inside = sorted(file for file in path.iterdir() if file.suffix in CHECKPOINT_SUFFIXES)
     # the network that a run ends with is one of the others again, and tells no step
     return [file for file in inside if file.suffix == ".ckpt"] or inside

@@ -1,6 +1,5 @@
 """Inputs from a file: .npy, .npz, .nc or .zarr, and which of its sequences an analysis takes."""
 
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +13,6 @@ from dynlab.files import check_readable
 
 NAME = "inputs"  # of the array, if a .npz holds several
 DIMS = (schema.SAMPLE, schema.TIME, schema.INPUT)
-# What a damaged file drives numpy into.
-DAMAGE = (ValueError, OSError, EOFError, MemoryError, SyntaxError, NotImplementedError, zipfile.BadZipFile)
 
 
 class Choice(NamedTuple):
@@ -77,13 +74,12 @@ def read_sequences(path: Path, choice: Choice) -> tuple[np.ndarray, int]:
     check_readable(path)
     try:
         array = _of_archive(path) if path.suffix == ".npz" else np.lib.format.open_memmap(path, mode="r")
-    except DAMAGE as error:
-        if isinstance(error, UserError):
-            raise
-        of_objects = "pickle" in str(error) or "Python objects" in str(error)
-        reason = "NumPy did not write it, or it holds objects" if of_objects else damage(error)
+    except UserError:
+        raise
+    # a damaged file drives numpy into any error
+    except Exception as error:
         raise UserError(
-            f"{path} cannot be read as an array of inputs, which must hold real numbers: {reason}."
+            f"{path} cannot be read as an array of inputs, which must hold real numbers: {damage(error)}."
         ) from error
     some = array[choice.of(len(array))] if array.ndim == len(DIMS) else array
     return _numbers(path, np.array(some)), len(array) if array.ndim else 0

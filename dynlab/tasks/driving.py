@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
 FEW = 16  # sequences
-USUAL = 1000  # what a setting that is not named may be
 MOST_NUMBERS = 10**9  # of the largest two settings of a task multiplied, which a checkpoint may name
-DOUBLE = 8  # bytes of a number of double precision
 FILES = (".npy", ".npz", ".nc", ".zarr")
 WAYS = "task:har2, a .npy, .npz, .nc or .zarr file, noise:1.0, constant:0.1,0.2 or zero"
 
@@ -118,16 +116,15 @@ def _default(system: System, choice: Choice, steps: int, data_dir: str | Path | 
     """What was recorded with the system, its own task's data, or white noise and why."""
     from dynlab.tasks import TASKS
 
-    width, reason = system.network_input_size, "no task is known"
+    width = system.network_input_size
     if not width:
         return _made_up("zero", choice, steps, system)
     if system.recorded_inputs is not None:
         inputs = system.recorded_inputs[choice.of(len(system.recorded_inputs))]
         described = f"{_some(len(inputs), len(system.recorded_inputs))} recorded with the network"
         return Driving(inputs, None, described, True)
-    if system.task is not None and system.task not in TASKS:
-        reason = f"task {system.task!r} is not dynlab's"
-    elif system.task is not None:
+    reason = "no task is known" if system.task is None else f"task {system.task!r} is not dynlab's"
+    if system.task in TASKS:
         try:
             driving = _from_task(system.task, system, choice, data_dir, shipped)
             if driving.inputs.shape[-1] == width:
@@ -148,7 +145,7 @@ def _from_task(name: str, system: System, choice: Choice, data_dir: str | Path |
 
     settings = system.task_settings if name == system.task else {}
     sizes = sorted(value for key, value in settings.items() if isinstance(value, int) and key != "seed")
-    if math.prod([USUAL, *sizes][-2:]) > MOST_NUMBERS:  # a file may say anything
+    if math.prod([1000, *sizes][-2:]) > MOST_NUMBERS:  # a file may say anything, and leave out one as usual
         raise UserError(f"The settings of the task {name!r} in the file ask for more than {MOST_NUMBERS:,} numbers.")
     of_har = name in har.CLASSES
     settings = ({"retrain": True} if of_har else {}) | settings | {"data_dir": data_dir}
@@ -176,9 +173,7 @@ def _from_file(path: Path, choice: Choice) -> Driving:
         inputs, available = inputs[None], 1
     if inputs.ndim != 3:
         raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
-    with np.errstate(all="ignore"):  # what is too large for a double is infinite, and refused as such
-        inputs = inputs.astype(np.float64)
-    return Driving(inputs, None, f"{_some(len(inputs), available)} of {path.name}", True)
+    return Driving(inputs.astype(np.float64), None, f"{_some(len(inputs), available)} of {path.name}", True)
 
 
 def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
@@ -187,7 +182,12 @@ def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
     if kind not in ("zero", "constant", "noise") or (kind == "zero" and text):
         raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
     shape = (choice.samples or FEW if kind == "noise" else 1, steps, system.network_input_size)
-    _check_room(*shape[:2], system)
+    needed = 8 * shape[0] * steps * max(system.network_input_size, system.state_size)
+    if needed > LARGEST:
+        raise UserError(
+            f"{shape[0]:,} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
+            f"{LARGEST / 2**30:.0f} GiB: take a smaller --steps or --samples."
+        )
     if kind == "zero":
         return Driving(np.zeros(shape), None, NO_INPUT, False)
     try:
@@ -204,21 +204,10 @@ def _made_up(spec: str, choice: Choice, steps: int, system: System) -> Driving:
     if tokens is not None:
         inputs, described = generator.integers(tokens, size=shape).astype(float), "random tokens"
     else:
-        with np.errstate(over="ignore"):  # what is too large is refused as infinite
-            inputs = values[0] * generator.standard_normal(shape)
+        inputs = values[0] * generator.standard_normal(shape)
         described = f"white noise of deviation {values[0]:g}"
     inside = f" at the layer's own {system.input_size} inputs" * bool(system.part_of)
     return Driving(inputs, None, f"{counted(len(inputs), 'sequence')} of {described}{inside}", False)
-
-
-def _check_room(samples: int, steps: int, system: System) -> None:
-    """Raise where the states that inputs lead to cannot be held."""
-    needed = DOUBLE * samples * steps * max(system.network_input_size, system.state_size)
-    if needed > LARGEST:
-        raise UserError(
-            f"{samples:,} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
-            f"{LARGEST / 2**30:.0f} GiB: take a smaller --steps or --samples."
-        )
 
 
 def _some(taken: int, available: int) -> str:

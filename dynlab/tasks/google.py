@@ -11,16 +11,14 @@ References
 """
 
 import io
-import wave
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.io.wavfile
 
-from dynlab.errors import require_extra
 from dynlab.tasks import official, recordings
 from dynlab.tasks.log_mel import FILTERS, RATE, STEPS, log_mel
 from dynlab.tasks.recordings import Standardise
@@ -50,25 +48,6 @@ FEATURES = (
 # A second of a recording of noise: its number, the sample at which the second begins, and the factor of its samples.
 Silence = tuple[int, int, float]
 Example = tuple[str | Silence, int]  # a clip's name, or silence, and its class
-
-
-@dataclass(frozen=True)
-class Catalogue:
-    """The contents of a copy of the data set.
-
-    Attributes
-    ----------
-    path : Path
-        The archive, or the folder that it unpacks to.
-    splits : list of list of str
-        The clips for training, validation and test by their names, ``word/file.wav``, sorted.
-    noises : list of ndarray, shape (time,), int16
-        The recordings of noise, in the order of their names.
-    """
-
-    path: Path
-    splits: list[list[str]]
-    noises: list[np.ndarray]
 
 
 def google30(
@@ -101,13 +80,14 @@ def google30(
     Raises
     ------
     UserError
-        If the data set is not to be had, and without the extra ``speech``.
+        If the data set is not to be had.
     """
-    found = catalogue(data_dir, download=download)
+    path, clips_of, noises = catalogue(data_dir, download=download)
     return _make(
         "google30",
-        found,
-        [[(name, _word(name)) for name in names] for names in found.splits],
+        path,
+        noises,
+        [[(name, _word(name)) for name in names] for names in clips_of],
         len(WORDS),
         f"Speech Commands 0.01, 30 words, {FEATURES}",
         {"seed": seed, "retrain": retrain, "standardise": standardise},
@@ -136,13 +116,14 @@ def google12(
     Raises
     ------
     UserError
-        If the data set is not to be had, and without the extra ``speech``.
+        If the data set is not to be had.
     """
-    found = catalogue(data_dir, download=download)
+    path, clips_of, noises = catalogue(data_dir, download=download)
     return _make(
         "google12",
-        found,
-        [_twelve(names, found.noises, i) for i, names in enumerate(found.splits)],
+        path,
+        noises,
+        [_twelve(names, noises, i) for i, names in enumerate(clips_of)],
         2 + len(COMMANDS),
         f"Speech Commands 0.01, ten commands, other words and silence, {FEATURES} The sources name ten commands, noise "
         "and silence, with 22,246 and 3,081 examples. These are the counts of TensorFlow's example. To the 18,538 and "
@@ -173,7 +154,8 @@ def _word(name: str) -> int:
 
 def _make(
     name: str,
-    found: Catalogue,
+    path: Path,
+    noises: list[np.ndarray],
     splits: list[list[Example]],
     classes: int,
     description: str,
@@ -182,20 +164,18 @@ def _make(
     """The task of the splits' examples; memory holds their features alone."""
     examples = list(chain.from_iterable(splits))
     features = np.empty((len(examples), STEPS, FILTERS), np.float32)
-    rows = {}
+    rows = {what: row for row, (what, _) in enumerate(examples) if isinstance(what, str)}
     for row, (what, _) in enumerate(examples):
-        if isinstance(what, str):
-            rows[what] = row
-        else:
+        if not isinstance(what, str):
             noise, start, volume = what
-            features[row] = log_mel(volume * found.noises[noise][start : start + RATE])
-    for clip, sound in clips(found, rows):
+            features[row] = log_mel(volume * noises[noise][start : start + RATE])
+    for clip, sound in clips(path, rows):
         features[rows[clip]] = log_mel(sound)
     everything = Split(features, np.array([target for _, target in examples], np.int64))
     tests = len(splits[0]) + len(splits[1])
     return recordings.make(
         name,
-        (everything[:tests], everything[tests:], {"origin": found.path.name, "sha256": digest(features)}),
+        (everything[:tests], everything[tests:], {"origin": path.name, "sha256": digest(features)}),
         np.arange(tests) >= len(splits[0]),
         classes,
         description,
@@ -203,11 +183,22 @@ def _make(
     )
 
 
-def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> Catalogue:
+def catalogue(
+    data_dir: str | Path | None = None, *, download: bool = True
+) -> tuple[Path, list[list[str]], list[np.ndarray]]:
     """List the clips in the archive, whose checksum is compared, or in the folder ``speech_commands_v0.01``.
 
     Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``speech_commands`` first, in dynlab's cache, and at
     its public home.
+
+    Returns
+    -------
+    path : Path
+        The archive, or the folder that it unpacks to.
+    splits : list of list of str
+        The clips for training, validation and test by their names, ``word/file.wav``, sorted.
+    noises : list of ndarray, shape (time,), int16
+        The recordings of noise, in the order of their names.
 
     Raises
     ------
@@ -216,7 +207,6 @@ def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> C
     UserError
         If nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    require_extra("kaldi_native_fbank", "speech")  # before a gigabyte is fetched
     names, lists, noises, of = [], {}, {}, official.DATA_SETS["speech_commands"]
     with official.opened(of, data_dir, download=download) as path:
         if path.is_file() and of.downloads[path.name][1] != f"sha256:{official.pooch.file_hash(path)}":
@@ -227,7 +217,7 @@ def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> C
             if sound and folder in WORDS:
                 names.append(name)
             elif sound and folder == BACKGROUND:
-                noises[name] = samples(name, opened().read())
+                noises[name] = samples(opened().read())
             elif name in LISTS:
                 lists[name] = frozenset(opened().read().decode().split())
         if len(names) != CLIPS or not noises or len(lists) != len(LISTS):
@@ -237,34 +227,29 @@ def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> C
             )
         validation, test = (lists[name] for name in LISTS)
     splits = [sorted(part) for part in (frozenset(names) - validation - test, validation, test)]
-    return Catalogue(path, splits, [noises[name] for name in sorted(noises)])
+    return path, splits, [noises[name] for name in sorted(noises)]
 
 
-def clips(found: Catalogue, wanted: Container[str]) -> Iterator[tuple[str, np.ndarray]]:
+def clips(path: Path, wanted: Container[str]) -> Iterator[tuple[str, np.ndarray]]:
     """The names and the samples, int16, of the clips that are `wanted`, in the order in which they lie there."""
-    with official.damage_is_named(official.DATA_SETS["speech_commands"], found.path):
-        for name, opened in official.members(found.path):
+    with official.damage_is_named(official.DATA_SETS["speech_commands"], path):
+        for name, opened in official.members(path):
             if name in wanted:
-                sound = samples(name, opened().read())
+                sound = samples(opened().read())
                 if len(sound) > RATE:
                     raise ValueError(f"{name} has {len(sound)} samples, more than a second's {RATE}")
                 yield name, sound
 
 
-def samples(name: str, content: bytes) -> np.ndarray:
-    """The samples of the wav file of that name, int16.
+def samples(content: bytes) -> np.ndarray:
+    """The samples of a wav file, int16.
 
     Raises
     ------
     ValueError
         If it is none of one channel of 16 bits at 16 kHz.
     """
-    try:
-        with wave.open(io.BytesIO(content)) as sound:
-            form = (sound.getnchannels(), sound.getsampwidth(), sound.getframerate())
-            data = sound.readframes(sound.getnframes())
-    except (wave.Error, EOFError, RuntimeError) as error:  # RuntimeError: of a length beyond the file
-        raise ValueError(f"{name} is no wav file: {error}") from error
-    if form != (1, 2, RATE):
-        raise ValueError(f"{name} has {form[0]} channels of {8 * form[1]} bits at {form[2]} Hz, not 1 of 16 at {RATE}")
-    return np.frombuffer(data, "<i2")
+    rate, found = scipy.io.wavfile.read(io.BytesIO(content))
+    if (rate, found.ndim, found.dtype) != (RATE, 1, np.int16):
+        raise ValueError(f"a clip has {found.shape} samples of {found.dtype} at {rate} Hz, not one channel of int16")
+    return found

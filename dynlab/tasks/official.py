@@ -21,8 +21,6 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-import numpy as np
-
 from dynlab.errors import UserError
 from dynlab.tasks.task import NotAtHand
 
@@ -68,11 +66,6 @@ class DataSet:
     forms: Sequence[str] = ()
     terms: str = ""
 
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of its files' checksums, in their order."""
-        return hashlib.sha256("".join(self.files.values()).encode()).hexdigest()
-
     def held(self, folder: Path) -> list[Path]:
         """The files in a folder, each packed or not, or else a file or a folder that holds the whole set, or none."""
         wheres = (folder, folder / self.unpacked)
@@ -113,7 +106,8 @@ def read(
     with damage_is_named(dataset, paths[0]):
         if lacking := [name for name in dataset.files if name not in contents]:
             raise ValueError(f"it lacks {', '.join(lacking)}")
-    source = {"origin": ", ".join(path.name for path in paths), "sha256": dataset.sha256}
+    sums = hashlib.sha256("".join(dataset.files.values()).encode())
+    source = {"origin": ", ".join(path.name for path in paths), "sha256": sums.hexdigest()}
     return [contents[name] for name in dataset.files], source
 
 
@@ -121,10 +115,14 @@ def members(path: Path) -> Iterator[Member]:
     """Go through the files in a folder or an archive, and in the archives in it; or the file itself, unpacked."""
     if path.is_dir():
         for place in sorted(path.rglob("*.*")):
-            yield place.relative_to(path).as_posix(), partial(place.open, "rb")
+            yield place.relative_to(path).as_posix(), partial(_opened, place)
     else:
         with path.open("rb") as file:
             yield from _within(path.name, file)
+
+
+def _opened(place: Path) -> IO[bytes]:
+    return io.BytesIO(place.read_bytes())
 
 
 def _within(name: str, file: IO[bytes]) -> Iterator[Member]:
@@ -213,14 +211,9 @@ def by_hand(dataset: DataSet) -> str:
 
 @contextmanager
 def damage_is_named(dataset: DataSet, path: Path) -> Iterator[None]:
-    """Make what goes wrong while `path` is read the error that names it, and says where to get it anew.
-
-    What numpy warns of, such as a table without a row, is refused later by its shape or checksum.
-    """
+    """Make what goes wrong while `path` is read the error that names it, and says where to get it anew."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            yield
+        yield
     except UserError:
         raise
     # a damaged file drives its readers into any error

@@ -15,7 +15,6 @@ References
 """
 
 import io
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -45,27 +44,6 @@ LEFT_OPEN = {
     "word": "Perplexity is the exponential of the cross-entropy. The sources say neither how long the vectors of the "
     "words are nor whether the state is carried from window to window: it is with --carry, and starts at 0 without.",
 }
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Streams of tokens.
-
-    Attributes
-    ----------
-    vocabulary : tuple of str
-        In the order of first appearance in the training stream, then the validation's, then the test's.
-    train, validation, test : ndarray, shape (time,), int16
-        Places in the vocabulary. Each line ends in `EOS`.
-    source : dict
-        ``origin`` and ``sha256``.
-    """
-
-    vocabulary: tuple[str, ...]
-    train: np.ndarray
-    validation: np.ndarray
-    test: np.ndarray
-    source: dict[str, str]
 
 
 def shown(stream: np.ndarray, length: int, numbers: np.ndarray) -> np.ndarray:
@@ -137,25 +115,24 @@ def ptb_word(
 
 def _make(level: Level, length: int, seed: int, retrain: bool, data_dir: str | Path | None, download: bool) -> Task:
     """The next token at each step of the streams, in windows."""
-    corpus = load(level, data_dir, download=download)
-    shortest = min(len(corpus.train), len(corpus.validation), len(corpus.test)) - 1
+    vocabulary, (train, validation, test), source = load(level, data_dir, download=download)
+    shortest = min(map(len, (train, validation, test))) - 1
     if not 1 <= length <= shortest:
         raise UserError(f"The length must be at least 1 and at most {shortest}, the shortest stream's; got {length}.")
-    tokens = len(corpus.vocabulary)
-    train = np.concatenate([corpus.train, corpus.validation]) if retrain else corpus.train
+    tokens = len(vocabulary)
     return Task(
         name=f"ptb-{level}",
         settings={"length": length, "seed": seed, "retrain": retrain},
-        train=windows(train, length),
-        validation=None if retrain else windows(corpus.validation, length),
-        test=windows(corpus.test, length),
+        train=windows(np.concatenate([train, validation]) if retrain else train, length),
+        validation=None if retrain else windows(validation, length),
+        test=windows(test, length),
         output_size=tokens,
         loss="cross-entropy",
         every_step=True,
         tokens=tokens,
         unit=UNITS[level],
         description=DESCRIPTION.format(of=OF[level].format(tokens), length=length, open=LEFT_OPEN[level]),
-        source=corpus.source,
+        source=source,
     )
 
 
@@ -166,12 +143,24 @@ def windows(tokens: np.ndarray, length: int) -> Split:
     return Split(OnDemand(partial(shown, tokens, length), np.arange(count), (length, 1)), targets)
 
 
-def load(level: Level, data_dir: str | Path | None = None, *, download: bool = True) -> Corpus:
-    """The characters or the words; see `official.read` for where they are looked for and what is raised."""
+def load(
+    level: Level, data_dir: str | Path | None = None, *, download: bool = True
+) -> tuple[list[str], list[np.ndarray], dict[str, str]]:
+    """The characters or the words; see `official.read` for where they are looked for and what is raised.
+
+    Returns
+    -------
+    vocabulary : list of str
+        In the order of first appearance in the training stream, then the validation's, then the test's.
+    streams : list of ndarray, shape (time,), int16
+        For training, validation and test, places in the vocabulary. Each line ends in `EOS`.
+    source : dict
+        ``origin`` and ``sha256``.
+    """
     numbers: dict[str, int] = {}
     texts, source = official.read(official.DATA_SETS[f"ptb-{level}"], data_dir, download=download)
-    train, validation, test = (tokens(text, numbers) for text in texts)
-    return Corpus(tuple(numbers), train, validation, test, source)
+    streams = [tokens(text, numbers) for text in texts]
+    return list(numbers), streams, source
 
 
 def tokens(text: bytes, numbers: dict[str, int]) -> np.ndarray:

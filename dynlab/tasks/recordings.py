@@ -7,14 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from dynlab.errors import UserError, entry
-from dynlab.tasks.task import Augmentation, OnDemand, Scaling, Split, Task, hold_out
+from dynlab.tasks.task import Augmentation, Scaling, Split, Task, hold_out
 
 Standardise = Literal["feature", "channel", "global"]
 # What mean and deviation are taken over, of sequences (sample, time, input) or (sample, time, channel, column).
 STANDARDISE = {"feature": (0,), "channel": (0, 1, 3), "global": (0, 1, 2, 3)}
 CHUNK = 64  # sequences whose moments are summed at a time
-NOISE_SEED = 2**31  # of the noise after the sequences, the same whatever the run's seed
-TRAIN, TEST = 0, 1  # streams of that seed
+NOISE_SEED = 2**31  # of the noise after the sequences, the same whatever the run's seed; the test's is its stream 1
 
 
 def make(
@@ -53,17 +52,14 @@ def make(
     steps, width = scaling.mean.shape
     if length is not None and length < steps:
         raise UserError(f"The length must be at least {steps}, the rows of an image; got {length}.")
-
-    def split(raw: np.ndarray, stream: int, part: Split) -> Split:
-        standardised = partial(shown, raw, scaling, length, stream)
-        return Split(OnDemand(standardised, part.inputs, (length or steps, width)), part.targets, part.subjects)
-
+    of_train, of_test = (partial(shown, part.inputs, scaling, length, i) for i, part in enumerate((train, test)))
+    sizes = length or steps, width
     return Task(
         name=name,
         settings=settings,
-        train=split(train.inputs, TRAIN, kept),
-        validation=None if held is None else split(train.inputs, TRAIN, held),
-        test=split(test.inputs, TEST, Split(np.arange(len(test)), test.targets, test.subjects)),
+        train=kept.made_by(of_train, sizes),
+        validation=None if held is None else held.made_by(of_train, sizes),
+        test=Split(np.arange(len(test)), test.targets, test.subjects).made_by(of_test, sizes),
         output_size=output_size,
         loss="cross-entropy",
         every_step=False,

@@ -46,6 +46,10 @@ class Split:
         subjects = None if self.subjects is None else self.subjects[which]
         return Split(self.inputs[which], self.targets[which], subjects)
 
+    def made_by(self, make: Callable[[np.ndarray], np.ndarray], sizes: tuple[int, ...]) -> "Split":
+        """Return the split whose inputs are made of the numbers that stand in their place; see `OnDemand`."""
+        return Split(OnDemand(make, self.inputs, sizes), self.targets, self.subjects)
+
 
 @dataclass(frozen=True)
 class OnDemand:
@@ -201,7 +205,7 @@ class Task:
                 raise UserError(f"Task {self.name!r} has no augmentation, got {text!r}; leave it out.")
             function, default = entry(self.augmentations, name, "augmentation")
             try:
-                value = float(strength) if strength else default
+                value = float(strength or default)
             except ValueError:
                 value = np.nan
             if not 0 <= value < np.inf:
@@ -246,9 +250,8 @@ def of_few(everything: Split, test_size: int, seed: int, retrain: bool, **facts:
     """
     order = np.random.default_rng(TEST_SEED).permutation(len(everything))
     train, validation = hold_out(everything[order[test_size:]], HELD_OUT_SHARE, seed, retrain)
-    settings = {"seed": seed, "retrain": retrain}
     return Task(
-        settings=settings,
+        settings={"seed": seed, "retrain": retrain},
         train=train,
         validation=validation,
         test=everything[order[:test_size]],

@@ -23,7 +23,7 @@ import numpy as np
 
 from dynlab.arguments import check_at_least
 from dynlab.tasks import official
-from dynlab.tasks.task import OnDemand, Split, Task, hold_out
+from dynlab.tasks.task import Split, Task, hold_out
 
 REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # its name differs between the releases
 STARS = 5
@@ -104,16 +104,13 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     reviews = load(data_dir, count=TRAIN + TEST, train=TRAIN, words=length, vocabulary=VOCABULARY)
     everything = Split(np.arange(len(reviews.stars)), reviews.stars - 1)
     train, validation = hold_out(everything[:TRAIN], HELD_OUT_SHARE, seed, retrain)
-
-    def on_demand(part: Split) -> Split:
-        return Split(OnDemand(partial(padded, reviews, length), part.inputs, (length, 1)), part.targets)
-
+    shown, sizes = partial(padded, reviews, length), (length, 1)
     return Task(
         name="yelp5",
         settings={"length": length, "seed": seed, "retrain": retrain},
-        train=on_demand(train),
-        validation=None if validation is None else on_demand(validation),
-        test=on_demand(everything[TRAIN:]),
+        train=train.made_by(shown, sizes),
+        validation=None if validation is None else validation.made_by(shown, sizes),
+        test=everything[TRAIN:].made_by(shown, sizes),
         output_size=STARS,
         loss="cross-entropy",
         every_step=False,

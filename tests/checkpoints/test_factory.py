@@ -79,12 +79,12 @@ def test_a_step_of_the_users_own_becomes_a_system(factory, prefix):
 
 WRONG = {
     "own_networks": "takes PACKAGE.MODULE:FACTORY, got 'own_networks'",
-    "own_netwroks:Net": "cannot be imported.*run in the folder",
+    "own_netwroks:Net": r"failed \(ModuleNotFoundError: .*run in the folder",
     "own_networks:__name__": "failed .*not a callable",
     "own_networks:fails": r"failed \(RuntimeError: no such width\)",
     "fractions:Fraction": "must make a torch.nn.Module, got Fraction",
     "own_networks:Step": "weights do not fit what own_networks:Step makes.*mix.weight",
-    "ends:x": r"cannot be imported \(SystemExit: 5\)",
+    "ends:x": r"failed \(SystemExit: 5\)",
 }
 
 

@@ -9,13 +9,11 @@ import operator
 import os
 import pathlib
 import pickle
-import pickletools
 import runpy
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from dynlab.checkpoints import read
-from dynlab.checkpoints.inert import REBUILT, Foreign, Reader, _no_ordinary_tensor, load
+from dynlab.checkpoints.inert import REBUILT, Entries, Foreign, Reader, _no_ordinary_tensor
 from dynlab.errors import UserError
 
 EXAMPLES = int(os.environ.get("DYNLAB_EXAMPLES", "60"))
@@ -76,31 +74,18 @@ def stand_ins(mark):
     ]
 
 
-def bare(content, path):
-    path.write_bytes(pickle.dumps(content, protocol=4))
-
-
-SAVERS = {
-    "zip": torch.save,
-    "before 1.6": functools.partial(torch.save, _use_new_zipfile_serialization=False),
-    "protocol 4": functools.partial(torch.save, pickle_protocol=4),
-    "a bare pickle": bare,
-}
-
-
-@pytest.mark.parametrize("save", SAVERS.values(), ids=SAVERS)
-def test_nothing_in_a_pickle_runs(save, tmp_path):
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_nothing_in_a_pickle_runs(protocol, tmp_path):
     mark, path = tmp_path / "mark", tmp_path / "evil.pt"
     for name, call in refused_by_name(mark).items():
-        save({"state_dict": WEIGHTS, "extra": call}, path)
+        torch.save({"state_dict": WEIGHTS, "extra": call}, path, pickle_protocol=protocol)
         module, _, attribute = name.rpartition(".")
         module = "posix|nt|os" if module == "os" else module
         with pytest.raises(UserError, match=rf"asks for ({module})\.{attribute} and would run code"):
             read(path)
     for call in stand_ins(mark):
-        save({"state_dict": WEIGHTS, "extra": call}, path)
-        with contextlib.suppress(UserError) if save is bare else contextlib.nullcontext():
-            assert read(path).system.state_size == 3
+        torch.save({"state_dict": WEIGHTS, "extra": call}, path, pickle_protocol=protocol)
+        assert read(path).system.state_size == 3
     assert not mark.exists()
     assert not hasattr(pathlib.PurePath, "dynlab_was_here")
 
@@ -133,10 +118,10 @@ def test_every_way_to_name_a_global_is_seen(opcodes, tmp_path):
     (tmp_path / "plain.pt").write_bytes(opcodes)
     with zipfile.ZipFile(tmp_path / "zipped.pt", "w") as archive:
         archive.writestr("archive/data.pkl", opcodes)
-        archive.writestr("archive/version", "3")
-    for name in ("plain.pt", "zipped.pt"):
-        with pytest.raises(UserError, match=r"asks for (os\.system|builtins\.eval) and would run code"):
-            read(tmp_path / name)
+    sentences = {"zipped": r"asks for (os\.system|builtins\.eval) and would run code", "plain": "a plain pickle"}
+    for name, sentence in sentences.items():
+        with pytest.raises(UserError, match=sentence):
+            read(tmp_path / f"{name}.pt")
 
 
 PARTS = [
@@ -148,14 +133,14 @@ PARTS = [
     *(b"(imine\nX\n", b"\x8c\x02os", b"\x8c\x06system", b"\x8c\x05touch"),
 ]
 PLAIN = (Foreign, dict, list, tuple, str, bytes, int, type(None), torch.Tensor, torch.dtype)
-CALLABLE = (*REBUILT.values(), _no_ordinary_tensor, OrderedDict, tuple, torch.device)
+CALLABLE = (*REBUILT.values(), _no_ordinary_tensor, Entries, tuple, torch.device)
 
 
 @settings(max_examples=10 * EXAMPLES)
 @given(parts=st.lists(st.sampled_from(PARTS), max_size=40))
 @example(parts=[b"\x8c\x02os", b"\x8c\x06system", b"\x93", b"\x8c\x05touch", b"\x85", b"R"])
 def test_a_pickle_of_any_opcodes_makes_nothing_but_containers_tensors_and_stand_ins(parts):
-    reader = Reader(io.BytesIO(b"\x80\x04" + b"".join(parts) + b"."), lambda key, dtype, count: torch.zeros(3))
+    reader = Reader(io.BytesIO(b"\x80\x04" + b"".join(parts) + b"."), lambda key: torch.zeros(12, dtype=torch.uint8))
     with contextlib.suppress(Exception):
         reader.load()
     left = [*reader.__dict__.get("stack", []), *reader.memo.values()]
@@ -183,18 +168,3 @@ def test_tensors_that_are_no_plain_numbers_are_said_to_be_none(odd, tmp_path):
     torch.save(WEIGHTS | {"weight_hh_l0": odd}, tmp_path / "a.pt")
     with pytest.raises(UserError, match="weight_hh_l0: no floating-point numbers as ordinary"):
         read(tmp_path / "a.pt")
-
-
-def test_weights_that_an_old_file_leaves_out_are_not_what_lay_in_memory(tmp_path):
-    """Its fifth pickle lists the storages that follow; torch leaves those that are not listed as they were made."""
-    written = io.BytesIO()
-    torch.save(WEIGHTS, written, _use_new_zipfile_serialization=False)
-    content = io.BytesIO(written.getvalue())
-    for _ in range(4):
-        list(pickletools.genops(content))
-    head, keys, rest = written.getvalue()[: content.tell()], pickle.load(content), content.read()
-    path = tmp_path / "old.pt"
-    for listed, refused in ((keys, False), (keys[:-1], True), (dict.fromkeys(keys[:-1], "more"), True)):
-        path.write_bytes(head + pickle.dumps(listed, protocol=2) + rest)
-        with pytest.raises(UserError, match=r"old\.pt") if refused else contextlib.nullcontext():
-            load(path)

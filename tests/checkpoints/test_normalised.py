@@ -61,7 +61,7 @@ def test_a_norm_one_level_above_its_layer_is_computed(tmp_path):
 
 
 UNTOLD = {
-    "two layers": ({"weight_hh_l0_raw": (9, 3)}, "ab", "which, the file does not tell"),
+    "two layers": ({"weight_hh_l0_raw": (9, 3)}, "ab", "beside them 'weight_hh_l0_raw'"),
     "another shape": ({"weight_hh_l0_g": (9, 2), "weight_hh_l0_v": (9, 3)}, "a", "beside them 'weight_hh_l0_g'"),
     "a mask alone": ({"weight_hh_l0_mask": (9, 3)}, "a", "beside them 'weight_hh_l0_mask'"),
 }

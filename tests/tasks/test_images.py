@@ -85,11 +85,6 @@ def test_sequences_are_the_images_in_their_order_in_the_official_split(of, name,
     assert task.train.inputs.dtype == np.float32
 
 
-def test_the_permutation_is_the_published_one():
-    order = np.random.RandomState(images.PERMUTATION_SEED).permutation(784)
-    assert order[:10].tolist() == [319, 576, 323, 107, 355, 716, 197, 20, 625, 60]
-
-
 @pytest.mark.parametrize("of, name, share", [("mnist", "smnist", 1 / 6), ("cifar", "noisy-cifar", 0.1)])
 def test_what_is_held_out_is_drawn_by_the_seed_and_never_trained_on(of, name, share, arrays, folder):
     one, same, other = (create(name, data_dir=folder, seed=seed, standardise="none") for seed in (1, 1, 2))

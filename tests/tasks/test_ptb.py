@@ -36,17 +36,15 @@ def folder(declare, tmp_path):
 
 @pytest.mark.parametrize("level", TEXTS)
 def test_streams_are_the_lines_with_their_ends(level, folder):
-    corpus = ptb.load(level, folder)
-    found = [corpus.train, corpus.validation, corpus.test]
-    assert tuple(" ".join(corpus.vocabulary[number] for number in stream) for stream in found) == STREAMS[level]
-    assert corpus.vocabulary == tuple(dict.fromkeys(" ".join(STREAMS[level]).split()))  # by first appearance
+    vocabulary, streams, _ = ptb.load(level, folder)
+    assert tuple(" ".join(vocabulary[number] for number in stream) for stream in streams) == STREAMS[level]
+    assert vocabulary == list(dict.fromkeys(" ".join(STREAMS[level]).split()))  # by first appearance
 
 
 @pytest.mark.parametrize("level, tokens, length", [("char", 11, 1), ("char", 11, 3), ("word", 8, 2)])
 def test_windows_follow_each_other_and_ask_for_what_comes_next(level, tokens, length, folder):
-    corpus = ptb.load(level, folder)
     task = create(f"ptb-{level}", data_dir=folder, length=length)
-    for stream, part in ((corpus.train, task.train), (corpus.validation, task.validation), (corpus.test, task.test)):
+    for stream, part in zip(ptb.load(level, folder)[1], (task.train, task.validation, task.test), strict=True):
         count = (len(stream) - 1) // length * length
         assert np.array_equal(part.inputs[:].ravel(), stream[:count])
         assert np.array_equal(part.targets.ravel(), stream[1 : count + 1])
@@ -69,9 +67,9 @@ def test_a_length_that_a_stream_does_not_have_is_named(level, length, most, fold
     ],
 )
 def test_the_real_files_have_the_published_counts(level, tokens, lengths, shape):
-    corpus = ptb.load(level, download=False)
-    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == lengths
-    assert set(corpus.train.tolist()) == set(range(len(corpus.vocabulary)))  # the training stream has every one
+    vocabulary, streams, _ = ptb.load(level, download=False)
+    assert list(map(len, streams)) == lengths
+    assert set(streams[0].tolist()) == set(range(len(vocabulary)))  # the training stream has every one
     task = create(f"ptb-{level}", download=False)
     assert (task.train.inputs.shape, task.tokens, task.output_size) == (shape, tokens, tokens)
     assert np.array_equal(task.test.inputs[-1][1:, 0], task.test.targets[-1, :-1])

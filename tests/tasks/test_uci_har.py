@@ -50,16 +50,10 @@ def files(arrays):
     return {f"UCI HAR Dataset/{name}": text for name, text in found.items()}
 
 
-FORMS = {
-    "folder": files,
-    "inner": lambda arrays: {INNER: zipped(files(arrays))},
-    "outer": lambda arrays: {OUTER: zipped({INNER: zipped(files(arrays)), "UCI HAR Dataset.names": "x"})},
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_official_files_are_read_bit_for_bit(form, arrays, tmp_path):
-    found, _ = har.load(put(tmp_path, FORMS[form](arrays)), download=False)
+@pytest.mark.parametrize("is_unpacked", [True, False])
+def test_the_official_files_are_read_bit_for_bit(is_unpacked, arrays, tmp_path):
+    whole = {OUTER: zipped({INNER: zipped(files(arrays)), "UCI HAR Dataset.names": "x"})}
+    found, _ = har.load(put(tmp_path, files(arrays) if is_unpacked else whole), download=False)
     assert all(np.array_equal(found[name], value) for name, value in arrays.items())
     assert found["x_train"].dtype == np.float32
 

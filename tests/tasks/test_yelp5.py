@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import lzma
 
 import numpy as np
 import pytest
@@ -43,9 +42,7 @@ def packed(lines, mode="w", name=NAME):
 
 FORMS = {
     NAME: lambda lines: lines,
-    f"{NAME}.xz": lzma.compress,
     "review.json.gz": gzip.compress,
-    "yelp_dataset.tar": packed,
     "yelp_dataset.tgz": lambda lines: packed(lines, "w:gz", "dataset/review.json"),
     "Yelp-JSON.zip": lambda lines: zipped({"Agreement.pdf": "x", "yelp_dataset.tar": packed(lines)}, "Yelp JSON/"),
 }
