@@ -14,7 +14,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.closed_path import closed_curves, shortest_tree
+from dynlab.numerics.closed_path import closed_curves
 from dynlab.numerics.statistics import BLOCKS, signs, standard_errors, sure
 from dynlab.program.compiled import Compiled
 from dynlab.systems.autonomous import Held
@@ -119,8 +119,7 @@ def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
         return "", "", 0.0
     if zeros > 1:
         return TORUS, "quasiperiodic attractor", 0.0
-    joined = held.placed(trail[-MOST_JOINED:])
-    curves = closed_curves(joined, shortest_tree(joined))
+    curves = closed_curves(held.placed(trail[-MOST_JOINED:]))
     if curves is None:
         return "", "", 0.0
     several = f"cycle of {curves.pieces} invariant closed curves"
