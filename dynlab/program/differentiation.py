@@ -25,7 +25,7 @@ LARGE = 0.48  # errors above this power of the largest number are unbounded
 def jacobian(
     system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve", by: str = "state"
 ) -> Operator:
-    """Return ∂step/∂state of a map, ∂velocity/∂state of a flow.
+    """Return ∂step/∂state of a map, ∂velocity/∂state of a flow, or the derivative by the input.
 
     Parameters
     ----------
@@ -41,17 +41,11 @@ def jacobian(
     """
     stated = getattr(system, STATED, None) if method == "evolve" else None
     if stated is not None:
-        found: Tensor = stated(state, input, t, by)
-        return of_matrix(found)
+        return of_matrix(stated(state, input, t, by))
     try:
         return derived(system, method).at(by).operator(state, input, t)
     except NoProgram:
         return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
-
-
-def input_jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-    """Return ∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`."""
-    return jacobian(system, state, input, t, by="input")
 
 
 def along(system: Any, states: Tensor, inputs: Tensor) -> Operator:
@@ -147,8 +141,7 @@ def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tenso
 def _pulled(total: Tensor, own: Tensor) -> Tensor:
     if not total.requires_grad:
         return torch.zeros_like(own)
-    found: Tensor = torch.autograd.grad(total, own, retain_graph=True, materialize_grads=True)[0]
-    return found
+    return torch.autograd.grad(total, own, retain_graph=True, materialize_grads=True)[0]
 
 
 def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:

@@ -150,8 +150,7 @@ def _is_all(entries: Any, size: int) -> bool:
 
 def _forward(term: Term, source: Tensor) -> Tensor:
     part = source if _is_all(term.entries, source.shape[-2]) else source[..., term.entries, :]
-    moved = part if term.matrix is None else shared_product(term.matrix, part)
-    return _times(term.scale, moved)
+    return _times(term.scale, part if term.matrix is None else shared_product(term.matrix, part))
 
 
 def _times(scale: Tensor | None, x: Tensor) -> Tensor:

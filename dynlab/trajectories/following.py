@@ -19,7 +19,7 @@ from torch import Tensor
 
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.threads import in_threads
-from dynlab.program.compiled import LARGEST, Compiled, compiled, is_installed
+from dynlab.program.compiled import Compiled, compiled
 from dynlab.program.derived import derived
 from dynlab.program.program import NoProgram
 from dynlab.systems.autonomous import Held
@@ -38,10 +38,7 @@ Step = Callable[[Tensor], Tensor]
 
 def scalar_code(held: Held) -> Compiled | None:
     """Return compiled code of a small step, with the loops over it; None without numba or without a program."""
-    if held.angles:
-        return None
-    small = held.system.state_size <= LARGEST and held.input.dtype == torch.float64 and held.input.device.type == "cpu"
-    if not small or not is_installed():
+    if held.angles or held.input.dtype != torch.float64 or held.input.device.type != "cpu":
         return None
     try:
         return compiled(derived(held.system).program.held(held.input, held.t), LOOPS)
