@@ -73,8 +73,7 @@ def _orthogonal(vectors: Tensor, basis: list[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the part orthogonal to the basis, of length 1 or zero, and its length; each vector has its own basis."""
     earlier = torch.stack(basis, dim=-1)
     for _ in range(2):  # once is not enough where little is left
-        along = torch.einsum("snbj,snb->sbj", earlier, vectors)
-        vectors = vectors - torch.einsum("snbj,sbj->snb", earlier, along)
+        vectors = vectors - torch.einsum("snbj,sbj->snb", earlier, torch.einsum("snbj,snb->sbj", earlier, vectors))
     size = vector_norm(vectors, dim=1)
     # Below the rounding of the vector itself nothing of it is left: the Krylov space is complete.
     size = torch.where(size > vectors.shape[1] * torch.finfo(vectors.dtype).eps, size, 0)

@@ -26,6 +26,7 @@ from torch.linalg import vector_norm
 
 from dynlab.numerics.product_errors import (
     NO_ZERO,
+    eye,
     local_error,
     lose,
     mixed_errors,
@@ -114,16 +115,16 @@ def number_from(lower: NDArray[Any], upper: NDArray[Any], least: float) -> NDArr
 
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     """Return the product of no factors."""
-    eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
     zero = like.new_zeros(samples, size)
+    one = eye(zero).expand(samples, size, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
-    return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), zero > 0, nullity, eye, nullity == 0)
+    return GradedProduct(one, zero, one, torch.full_like(one, -torch.inf), zero > 0, nullity, one, nullity == 0)
 
 
 def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
     """Return ``factor @ product``, where an entry of the factor is wrong by `error` at most."""
     finite = torch.isfinite(factor).all(dim=(-2, -1))
-    factor = torch.where(finite[:, None, None], factor, _eye(factor))
+    factor = torch.where(finite[:, None, None], factor, eye(factor))
     error = torch.where(finite[:, None, None], error, 0)
     blind = ((factor == 0) & (error == 0)).all(dim=-2)
     if blind.any():  # columns of zeros take dimensions away, and exactly so where the projection is a factor of its own
@@ -160,8 +161,7 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     rows, before = _rows(product.rows, order), _rows(_columns(product.log_error, order), order)
     mixed = mixing @ rows
     norm = vector_norm(mixed, dim=-1)
-    size = torch.where(lost, mixing.abs().sum(dim=-1), norm)
-    log_scale = scale + diagonal.log() + size.log()
+    log_scale = scale + diagonal.log() + torch.where(lost, mixing.abs().sum(dim=-1), norm).log()
     own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
     own = own + rounding_of_logarithms(scale) + rounding_of_logarithms(log_scale)
     own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
@@ -253,8 +253,4 @@ def _unit_triangular(R: Tensor, scale: Tensor) -> Tensor:
     """D⁻¹ R e^scale with D = diag(R) e^scale: 1 on the diagonal, where a column is smaller than the row's own, less."""
     grown = (scale.unsqueeze(-2) - scale.unsqueeze(-1)).clamp(max=math.log(LARGEST_PART)).exp()
     quotient = (R / R.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)).nan_to_num()
-    return (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1) + _eye(R)
-
-
-def _eye(like: Tensor) -> Tensor:
-    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
+    return (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1) + eye(R)

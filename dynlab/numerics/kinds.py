@@ -103,8 +103,7 @@ def _kind(
     """`excess`: how far each eigenvalue lies beyond the border of stability (axis or circle), negative inside."""
     grows, decays = excess > errors, excess < -errors
     unstable, undecided = int(grows.sum()), int((~grows & ~decays).sum())
-    finite = np.isfinite(values).all() and np.isfinite(errors).all()
-    if not finite:
+    if not (np.isfinite(values).all() and np.isfinite(errors).all()):
         return Kind("undecided, eigenvalues not finite", -1, unstable, len(values) - unstable)
     if undecided and not unstable:
         return Kind(UNDECIDED + _border(values, errors, ~grows & ~decays, is_map), -1, unstable, undecided)
@@ -122,8 +121,7 @@ def _kind(
     else:
         name = flip + (SADDLE_FOCUS if 1 in parts else SADDLE)
     # A saddle that surely has a complex leading pair is a saddle-focus whatever its other side turns out to be.
-    undecided_noun = -1 in parts and 1 not in parts
-    prefix = UNDECIDED + NEAR if undecided or undecided_noun else ""
+    prefix = UNDECIDED + NEAR if undecided or (-1 in parts and 1 not in parts) else ""
     return Kind(prefix + name, 0 if unstable else 1, unstable, undecided)
 
 

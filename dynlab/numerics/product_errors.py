@@ -35,6 +35,11 @@ NO_ZERO = 1e-8  # the share of another row in a row of zeros, of which the squar
 NO_BOUND = 1e12  # the logarithm of what is larger than any product: of rows that may be of any size
 
 
+def eye(like: Tensor) -> Tensor:
+    """Return the unit matrix of the size of the last dimension, in the type and on the device of `like`."""
+    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
+
+
 def rounding_of_sums(like: Tensor) -> float:
     """Return the rounding of a sum of n products, as a share of the sum of their moduli."""
     return like.shape[-1] ** 0.5 * torch.finfo(like.dtype).eps / 2
@@ -47,8 +52,7 @@ def rounding_of_logarithms(scale: Tensor) -> Tensor:
 
 def local_error(image: Tensor, wrong: Tensor, Q: Tensor, R: Tensor) -> Tensor:
     """Return |F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n)."""
-    eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device).expand_as(R)
-    inverse = solve_triangular(R, eye, upper=True)
+    inverse = solve_triangular(R, eye(R).expand_as(R), upper=True)
     left = (Q.mT @ (image - Q @ R)).abs() + Q.abs().mT @ (wrong + rounding_of_sums(R) * (Q.abs() @ R.abs()))
     return (left @ inverse.abs()).nan_to_num(torch.inf, torch.inf)
 
@@ -76,8 +80,7 @@ def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor,
     unknown = torch.where(lost.unsqueeze(-2) & ~lost.unsqueeze(-1), size, -torch.inf)
     found = torch.diagonal_scatter(torch.logaddexp(before, unknown), diagonal, dim1=-2, dim2=-1)
     gap = _differences(log_scale)
-    eye = torch.eye(mixing.shape[-1], dtype=mixing.dtype, device=mixing.device).expand_as(mixing)
-    inverse = solve_triangular(mixing, eye, upper=True, unitriangular=True)
+    inverse = solve_triangular(mixing, eye(mixing).expand_as(mixing), upper=True, unitriangular=True)
     passed = _passed_on(_passed_on(found, mixing, gap, left=True), inverse, gap, left=False)
     return torch.diagonal_scatter(passed, found.diagonal(dim1=-2, dim2=-1), dim1=-2, dim2=-1)
 
