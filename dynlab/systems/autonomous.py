@@ -20,7 +20,6 @@ from dynlab.systems.orthogonal import Orthogonal
 
 REST_STEPS = 512  # of a layer that others below it drive, until these are at rest
 EDGE = 1e-6  # of a turn: −π is π, and what rounding leaves beside it
-LONGEST_INDEX = 5  # digits of a device's number and one more
 
 
 def check_device(device: str) -> None:

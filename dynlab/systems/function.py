@@ -106,8 +106,7 @@ class Function(Map):
         def each(value: Tensor) -> Tensor:
             return torch.complex(fn(value.real), fn(value.imag)) if value.is_complex() else fn(value)
 
-        made: Function = super()._apply(each, recurse)
-        return made
+        return super()._apply(each, recurse)
 
     def _why(self, reason: str, state: Tensor, input: Tensor) -> str:
         """Say what to do about an error of the function's own."""

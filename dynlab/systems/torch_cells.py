@@ -164,8 +164,7 @@ class LSTMCell(Cell):
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
         """Return the pre-activations of i, f, g and o, in torch's order."""
         h = state[..., : self._sizes[0]]
-        joint = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
-        return joint.chunk(4, dim=-1)
+        return (linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)).chunk(4, dim=-1)
 
     @staticmethod
     def _memory(preactivations: Sequence[Tensor]) -> Tensor:
