@@ -59,8 +59,8 @@ def norm_bounds(image: Product, preimage: Product, start: Tensor, failing: float
         v, log_scale = image(w)
         v, alpha = _orthogonal(v * (log_scale - reference).exp().unsqueeze(1), right)
         left, right, alphas, betas = [*left, w], [*right, v], [*alphas, alpha], [*betas, beta]
-    bidiagonal = torch.diag_embed(torch.stack(alphas, dim=-1))
-    bidiagonal = bidiagonal + torch.diag_embed(torch.stack(betas[1:], dim=-1), offset=1) if betas[1:] else bidiagonal
+    above = torch.diag_embed(torch.stack([*betas[1:], betas[0]], dim=-1), offset=1)[..., :-1, :-1]
+    bidiagonal = torch.diag_embed(torch.stack(alphas, dim=-1)) + above
     _, values, vectors = torch.linalg.svd(bidiagonal)
     logs = (values[..., 0].log() + reference).cpu().numpy()
     best = torch.from_numpy(logs.argmax(axis=1))

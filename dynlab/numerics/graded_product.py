@@ -149,7 +149,8 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     scale = (length.log() + product.log_scale).gather(-1, order)
     lost, doubtful = product.lost.gather(-1, order), doubtful.gather(-1, order)
     reach = (possible @ product.reach > 0).to(factor.dtype)
-    nullity = torch.stack([product.nullity, *map(_empty, (possible, possible.mT, reach, reach.mT))]).amax(dim=0)
+    empty = [(~each.any(dim=-1)).sum(dim=-1) for each in (possible, possible.mT, reach, reach.mT)]  # rows and columns
+    nullity = torch.stack([product.nullity, *empty]).amax(dim=0)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
     vanished = diagonal == 0
     last = torch.arange(R.shape[-1], device=R.device) >= R.shape[-1] - nullity.unsqueeze(-1)
@@ -175,11 +176,6 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     return GradedProduct(
         Q, log_scale, mixed / norm.unsqueeze(-1), log_error, lost & ~zero, nullity, reach, product.valid
     )
-
-
-def _empty(matrix: Tensor) -> Tensor:
-    """Count the rows of zeros of each matrix."""
-    return (~matrix.any(dim=-1)).sum(dim=-1)
 
 
 def _towards_vanished(product: GradedProduct) -> Tensor:

@@ -77,7 +77,7 @@ def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
         + text.jacobian()
         + (loops.read_text("utf-8") if loops else "")
     )
-    return Compiled(text.numbers(), text.length, module)
+    return Compiled(np.concatenate(text.values), text.length, module)
 
 
 class _Text:
@@ -89,8 +89,7 @@ class _Text:
     def __init__(self, program: Program, linear: Linearisation) -> None:
         self.program, self.linear = program, linear
         self.stored: dict[tuple[str, int], int] = {}
-        self.values: list[NDArray[np.float64]] = []
-        self.count = 0
+        self.values: list[NDArray[np.float64]] = [np.zeros(1)]  # the array `c` in parts
         self.at = list(itertools.accumulate((operation.size for operation in program.operations), initial=0))
         self.length = self.at[-1]
         self.rows = linear.rows
@@ -99,10 +98,6 @@ class _Text:
         for rows in self.rows[1:]:
             self.knots.append(self.length)
             self.length += rows * self.columns
-
-    def numbers(self) -> NDArray[np.float64]:
-        """The array `c`."""
-        return np.concatenate([np.zeros(1), *self.values])
 
     def step(self) -> str:
         """``def step(h, c, w, out)``."""
@@ -140,10 +135,8 @@ class _Text:
     def _place(self, key: tuple[str, int], values: Any) -> int:
         """Return where a stored array begins in `c`."""
         if key not in self.stored:
-            array = np.asarray(values, dtype=np.float64).ravel()
-            self.stored[key] = 1 + self.count
-            self.values.append(array)
-            self.count += len(array)
+            self.stored[key] = sum(map(len, self.values))
+            self.values.append(np.asarray(values, dtype=np.float64).ravel())
         return self.stored[key]
 
     def _constant(self, number: int) -> int:

@@ -114,8 +114,7 @@ def jacobian_and_rounding(system: Any, state: Tensor, input: Tensor, t: int | Te
         matrix, error = _estimated(jacobian(system, state, input, t).dense())
         return of_matrix(matrix), _norm(state, of_matrix(error)) + roundings * _norm(state, of_matrix(matrix.abs()))
     found, moduli, larger = linear.bounded(state, input, t)
-    rounded = (roundings + linear.terms * unit) * _norm(state, moduli)
-    return found, _norm(state, moduli, larger) + rounded
+    return found, _norm(state, moduli, larger) + (roundings + linear.terms * unit) * _norm(state, moduli)
 
 
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:

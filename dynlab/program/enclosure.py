@@ -92,15 +92,15 @@ def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], 
 
 def stored(program: Program, number: int) -> arb_mat:
     """A stored vector, as a column, or matrix, with its error as a radius; made once."""
-    if number not in program.balls:
+    if ("balls", number) not in program.made:
         array = program.constants[number].detach().cpu().double().numpy()
         matrix = exact_matrix(array.reshape(len(array) if array.ndim else 1, -1))
         share = program.errors[number]
         if share and array.size:
             radius = arb(0, share * float(np.abs(array).max()))
             matrix = arb_mat([[entry + radius for entry in row] for row in matrix.tolist()])
-        program.balls[number] = matrix
-    return program.balls[number]
+        program.made["balls", number] = matrix
+    return program.made["balls", number]
 
 
 def exact_matrix(values: Any) -> arb_mat:

@@ -115,8 +115,7 @@ class _Differentiation:
             case "sum":
                 return self._summed(parts[0], operation.size, int(operation.number))
         total: Terms = {}
-        slopes = OPERATIONS[operation.name].slopes(p, i)
-        for read, part, slope in zip(operation.reads, parts, slopes, strict=True):
+        for read, part, slope in zip(operation.reads, parts, OPERATIONS[operation.name].slopes(p, i), strict=True):
             if part:
                 wide = part if p.operations[read].size == operation.size else self._taken(part, (0,) * operation.size)
                 self._add(total, {place: self._times(slope, d) for place, d in wide.items()})

@@ -75,10 +75,7 @@ class Program:
     constants: list[Tensor] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     output: int = -1
-    balls: dict[int, Any] = field(
-        default_factory=dict, repr=False
-    )  # the constants in ball arithmetic, made when asked for
-    made: dict[Any, Any] = field(default_factory=dict, repr=False)  # derivatives and code, made when asked for
+    made: dict[Any, Any] = field(default_factory=dict, repr=False)  # derivatives, code and balls, when asked for
     _numbers: dict[Operation, int] = field(default_factory=dict, repr=False)
 
     def append(self, name: str, *reads: int, size: int | None = None, **held: Any) -> int:

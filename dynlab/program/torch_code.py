@@ -114,7 +114,8 @@ def bounded_values(
         reads = [found[k] for k in operation.reads]
         held: list[Any] = [operation.number] if operation.name == "power" else []
         if operation.constant is not None:
-            held = [(constants[operation.constant], _of_stored(program, constants, operation.constant))]
+            stored, share = constants[operation.constant], program.errors[operation.constant]
+            held = [(stored, share * stored.abs().max() if share and stored.numel() else 0.0)]
         error: Any
         match operation.name:
             case "state" | "input" | "time" | "number":
@@ -148,11 +149,6 @@ def _underflow(name: str, value: Tensor, reads: Sequence[Bounded]) -> Tensor:
     if name == "multiply":
         small = small & (reads[0][0] != 0) & (reads[1][0] != 0)
     return tiny * small.to(value.dtype)
-
-
-def _of_stored(program: Program, constants: Sequence[Tensor], number: int) -> Any:
-    share, values = program.errors[number], constants[number]
-    return share * values.abs().max() if share and values.numel() else 0.0
 
 
 def _linear_error(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Any:

@@ -122,8 +122,7 @@ class Recorder(TorchDispatchMode):
             if result.is_floating_point() or result.is_complex():
                 rounds = name not in EXACT and not _is_exact(name, given, args)
                 terms = 1.0 if name in ENTRYWISE else max(result.numel(), 1) ** 0.5
-                own = FOLDED * terms * torch.finfo(result.dtype).eps if rounds else 0.0
-                self.errors[id(result)] = error + own
+                self.errors[id(result)] = error + rounds * FOLDED * terms * torch.finfo(result.dtype).eps
         return found
 
     def slot(self, tensor: Tensor) -> int:

@@ -201,5 +201,9 @@ def step_number(system: System, at_step: int) -> int:
 
 def held_settings(system: System, at: str | ArrayLike, held: Held) -> dict[str, Any]:
     """Return what a Dataset's settings say of a system and of what is held."""
-    words = at if isinstance(at, str) else "values"
-    return {"at": words, "input": held.input.tolist(), "at_step": held.t, "config": system.json_config}
+    return {
+        "at": at if isinstance(at, str) else "values",
+        "input": held.input.tolist(),
+        "at_step": held.t,
+        "config": system.json_config,
+    }

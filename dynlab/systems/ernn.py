@@ -12,6 +12,7 @@ ICLR 2014.
 """
 
 import abc
+import functools
 import math
 
 import numpy as np
@@ -83,7 +84,6 @@ class InnerIteration(ERNNCell):
         if start not in STARTS:
             raise unknown("start of the inner iteration", start, STARTS)
         self.start = start
-        self._inner: list[InnerFlow] = []
         self.eta = nn.Parameter(torch.full((inner_steps, length), float(eta)))
 
     @property
@@ -119,13 +119,12 @@ class InnerIteration(ERNNCell):
         """Return ∇F = ∂f/∂z − I of the inner flow."""
         batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
         held = [each.expand(*batch, each.shape[-1]) for each in (state, input)]
-        return jacobian(self.inner_flow(), g, torch.cat(held, dim=-1))
+        return jacobian(self.inner_flow, g, torch.cat(held, dim=-1))
 
+    @functools.cached_property
     def inner_flow(self) -> "InnerFlow":
-        """Return the inner flow as a system of its own, made once."""
-        if not self._inner:
-            self._inner.append(InnerFlow(self))  # in a list: a module's part must not hold the module
-        return self._inner[0]
+        """The inner flow as a system of its own, made once; no part of the module, which it holds."""
+        return InnerFlow(self)
 
     def step_etas(self, t: int | Tensor) -> Tensor:
         """The K learned η of step `t`, shape (K,) for an int and (K, ...) for a tensor of step numbers.

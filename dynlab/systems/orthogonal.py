@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrize import ParametrizationList, register_parametrization
 
 from dynlab.arguments import check_at_least
-from dynlab.errors import UserError, entry
+from dynlab.errors import entry
 
 
 def exponential(A: Tensor) -> Tensor:
@@ -144,10 +144,8 @@ class Orthogonal(nn.Module):
     @torch.no_grad()
     def rebase(self, entries: Tensor, project: bool = False) -> None:
         """Make the present matrix the base, its polar factor where `project`, and the parameter `entries` 0."""
-        if self.base is None:
-            raise UserError("These orthogonal matrices have no base that could move.")
         matrix = self._precise(entries)
-        self.base.copy_(polar_factor(matrix) if project else matrix)
+        cast(Tensor, self.base).copy_(polar_factor(matrix) if project else matrix)
         entries.zero_()
 
     def _precise(self, entries: Tensor) -> Tensor:

@@ -155,8 +155,7 @@ def product_and_error(held: Held, states: Tensor) -> tuple[Real, Real]:
             product, known = matrix @ product, np.abs(matrix) @ known
             with np.errstate(invalid="ignore"):  # 0 · inf
                 doubtful = np.nan_to_num((np.abs(matrix) + error) @ doubtful, nan=np.inf, posinf=np.inf)
-    eps = float(np.finfo(np.float64).eps)
-    return product, doubtful - known + ROUNDINGS * n * len(states) * eps * known
+    return product, doubtful - known + ROUNDINGS * n * len(states) * np.finfo(np.float64).eps * known
 
 
 def _described(held: Held, p: int, root: Tensor, residual: float) -> Attractor | None:
@@ -223,8 +222,7 @@ def _limit_cycle(held: Held, start: Real, period: float, code: Compiled | None) 
         return None
     gaps = np.linalg.norm(held.difference(states[1:], states[:-1]), axis=1)
     for times in range(TIMES, 1, -1):  # the period may be that of several turns
-        back = states[round((len(states) - 1) / times)]
-        if np.linalg.norm(held.difference(back, h)) <= gaps.max():
+        if np.linalg.norm(held.difference(states[round((len(states) - 1) / times)], h)) <= gaps.max():
             once = _limit_cycle(held, h, T / times, code)
             if once is not None:
                 return once

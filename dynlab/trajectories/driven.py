@@ -143,7 +143,7 @@ class Driven:
             With leading dimensions (sample, some of the steps). Where h_{t−1} is not finite it may be anything.
         """
         for given, _ in self._pieces(steps, at_once):
-            yield jacobian(self.system, *given).mapped(_number_in_float64, _number_in_float64)
+            yield jacobian(self.system, *given).mapped(in_float64, in_float64)
 
     def operators_with_rounding(
         self, steps: Sequence[int] | NDArray[np.int64], at_once: float
@@ -155,7 +155,7 @@ class Driven:
         for given, lost in self._pieces(steps, at_once):
             found, rounding = jacobian_and_rounding(self.system, *given)
             rounding = in_float64(_masked(rounding.expand(lost.shape[:-2])[..., None, None], lost)[..., 0, 0])
-            yield found.mapped(_number_in_float64, _number_in_float64), rounding
+            yield found.mapped(in_float64, in_float64), rounding
 
     def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield what `operators_with_rounding` does as matrices (sample, some of the steps, state, state)."""
@@ -194,10 +194,6 @@ def _masked(matrices: Tensor, lost: Tensor) -> Tensor:
 def in_float64(values: Tensor) -> Tensor:
     """The same numbers alone in float64, on the CPU where their device has none: long products need its digits."""
     return (values.cpu() if values.device.type == "mps" else values).detach().double()
-
-
-def _number_in_float64(number: Tensor | float) -> Tensor | float:
-    return in_float64(number) if isinstance(number, Tensor) else number
 
 
 def drive(

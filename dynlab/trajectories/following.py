@@ -137,8 +137,7 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
         final[live] = torch.where(left[:, None], before, h)
         taken[live[stops]] = number
         if stops.any():
-            stays = ~stops
-            live, h, ref, allowed, normal, reach = (each[stays] for each in (live, h, ref, allowed, normal, reach))
+            live, h, ref, allowed, normal, reach = (each[~stops] for each in (live, h, ref, allowed, normal, reach))
             if not len(live):
                 break
     return Stretch(final, period, gone, taken)
