@@ -26,6 +26,7 @@ from torch.linalg import vector_norm
 
 from dynlab.numerics.product_errors import (
     NO_ZERO,
+    differences,
     eye,
     local_error,
     lose,
@@ -33,7 +34,6 @@ from dynlab.numerics.product_errors import (
     of_modes,
     rounding_of_logarithms,
     rounding_of_sums,
-    with_factor_errors,
 )
 
 KNOWN = 1e-3  # error of a logarithm, or as a share of it beyond ±1, up to which it is stated
@@ -168,7 +168,7 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
     kept = lose(mixed_errors(before, own, mixing, log_scale, lost), log_scale, lost)
     added = local_error(image, wrong, Q, R)
-    log_error, log_scale, lost = lose(with_factor_errors(kept[0], added, kept[1]), *kept[1:])
+    log_error, log_scale, lost = lose(torch.logaddexp(kept[0], added.log() + differences(kept[1])), *kept[1:])
     # a row that is zero for certain may not be so in this basis by what of its column is wrong by more than rounding
     seen = added * torch.where(zero, torch.where(vanished, diagonal, 1) * doubtful, 1).unsqueeze(-2)
     zero = zero & ~(seen >= NO_ZERO).any(dim=-1)

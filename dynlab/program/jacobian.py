@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 Function = Callable[[Any], Any]
-MATRIX = 2  # dimensions
 FEW = 4  # vectors are few where so many times their number is at most that of the columns they are multiplied by
 
 
@@ -102,7 +101,7 @@ class Operator:
 
         knots = [
             [
-                (size, [Term(each(t.scale, 1), each(t.matrix, MATRIX), t.knot, t.entries) for t in terms])
+                (size, [Term(each(t.scale, 1), each(t.matrix, 2), t.knot, t.entries) for t in terms])
                 for size, terms in blocks
             ]
             for blocks in self.knots
@@ -122,7 +121,7 @@ class Operator:
         if len(self.knots) > 1 or len(self.knots[0]) > 1 or len(terms) != 1:
             return None
         (term,) = terms
-        if term.matrix is None or term.matrix.ndim > MATRIX or not _is_all(term.entries, self.columns):
+        if term.matrix is None or term.matrix.ndim > 2 or not _is_all(term.entries, self.columns):
             return None
         scale = self._like.new_ones(1) if term.scale is None else term.scale
         return scale.expand(*scale.shape[:-1], self.rows), term.matrix
@@ -186,7 +185,7 @@ def shared_product(matrix: Tensor, x: Tensor) -> Tensor:
     Those of one matrix are columns of one product, which lies column by column: torch would read the matrix once for
     each element.
     """
-    if matrix.ndim > MATRIX or x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
+    if matrix.ndim > 2 or x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
         return matrix @ x
     rows = x.mT.reshape(-1, matrix.shape[-1]) @ matrix.mT
     return rows.reshape(*x.shape[:-2], x.shape[-1], matrix.shape[0]).mT

@@ -18,8 +18,6 @@ from dynlab.program.differentiation import jacobian
 from dynlab.systems.base import Euler, Flow, Integrator
 from dynlab.systems.implicit import settled
 
-LONG = 1e3  # the first time step of the search for a midpoint, with which it is nearly Newton's method
-
 
 class ExplicitMidpoint(Integrator):
     """One step of the explicit midpoint method, h + ε f(h + (ε/2) f(h)): order 2, R(z) = 1 + z + z²/2."""
@@ -68,7 +66,7 @@ class ImplicitMidpoint(Integrator):
             lambda m: state - m + half * self.flow.velocity(m, input, t),
             lambda m: half * _rate(self.flow, m, input, t) - identity,
             state.expand(*batch, state.shape[-1]),
-            LONG,
+            1e3,  # with so long a first step it is nearly Newton's method
         )
 
 
