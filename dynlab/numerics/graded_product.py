@@ -12,8 +12,6 @@ many-body QMC simulations on GPU accelerated multicore systems", IPDPS 2012 (sor
 Cox and Higham, "Stability of Householder QR factorization for weighted least squares problems", 1998 (sorted rows).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

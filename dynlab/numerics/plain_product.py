@@ -12,8 +12,6 @@ References
 Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 3.5 (products of matrices).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ class PlainProducts:
     lost: Tensor
     count: Index
 
-    def __getitem__(self, steps: int | slice | NDArray[np.bool_]) -> PlainProducts:
+    def __getitem__(self, steps: int | slice | NDArray[np.bool_]) -> "PlainProducts":
         """Return one of the steps, without their dimension, or some."""
         return PlainProducts(*(part[steps] for part in vars(self).values()))
 

@@ -1,7 +1,5 @@
 """The table's functions of balls: the ends of a wide ball enclose a monotone function of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from flint import arb

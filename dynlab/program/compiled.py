@@ -4,8 +4,6 @@ The text depends on the structure alone: stored numbers, held inputs and literal
 compilation, which is kept on disk, serves all their values.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import itertools

@@ -3,8 +3,6 @@
 Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of the largest entry.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -8,8 +8,6 @@ Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmet
 (2017).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Structured Jacobians: a short chain of row-scaled matrices, from `dynlab.program.linearise`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -93,7 +91,7 @@ class Operator:
         """Return the matrices, shape (..., rows, columns); without leading dimensions where all states share them."""
         return self.apply(torch.eye(self.columns, dtype=self._like.dtype, device=self._like.device))
 
-    def mapped(self, batched: Function, shared: Function) -> Operator:
+    def mapped(self, batched: Function, shared: Function) -> "Operator":
         """Return the same operator of other numbers: those that carry the batch, and those that all of it shares."""
 
         def each(value: Tensor | None, own: int) -> Tensor | None:
@@ -108,11 +106,11 @@ class Operator:
         ]
         return Operator(knots, self.columns, shared(self._like))
 
-    def absolute(self) -> Operator:
+    def absolute(self) -> "Operator":
         """Return the same sums and products of the moduli: entry by entry no smaller than abs(J)."""
         return self.mapped(abs, abs)
 
-    def __getitem__(self, index: Any) -> Operator:
+    def __getitem__(self, index: Any) -> "Operator":
         return self.mapped(lambda numbers: numbers[index], lambda numbers: numbers)
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:

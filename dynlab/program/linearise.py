@@ -7,8 +7,6 @@ and a stack's, an LSTM's or an inner iteration's is a short chain of knots. The 
 evaluates them, bounds their rounding, encloses them and writes them as source text.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple

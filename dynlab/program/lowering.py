@@ -4,8 +4,6 @@ Calls that only move numbers are run on the places of the numbers, which says wh
 complex calls that is linear in the state, such as a Fourier transform, becomes one matrix.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable

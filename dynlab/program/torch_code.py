@@ -5,8 +5,6 @@ References
 Higham, "Accuracy and stability of numerical algorithms", SIAM 2002, section 3.3: running error analysis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ preamble, so that the stored numbers can be computed again when the parameters c
 step and its derivative at random points.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable

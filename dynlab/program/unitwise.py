@@ -5,8 +5,6 @@ the state. M collects all that is linear before f. Where the step ends in a prod
 itself, the steps are those of u.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

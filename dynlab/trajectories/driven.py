@@ -1,7 +1,5 @@
 """A driven trajectory and the Jacobians along it, some steps at a time."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,7 +57,7 @@ class Driven:
     def steps(self) -> int:
         return self.inputs.shape[1]
 
-    def of(self, samples: slice | NDArray[np.int64]) -> Driven:
+    def of(self, samples: slice | NDArray[np.int64]) -> "Driven":
         """Return some of the trajectories."""
         inputs, states = self.inputs[samples], self.states[samples]
         return dataclasses.replace(self, inputs=inputs, states=states, lengths=self.lengths[samples])
@@ -74,7 +72,7 @@ class Driven:
         """A reason why values are NaN, where lengths differ."""
         return "NaN after a sequence's end" if len(set(self.lengths)) > 1 else ""
 
-    def parts(self) -> Iterator[tuple[NDArray[np.int64], Driven]]:
+    def parts(self) -> "Iterator[tuple[NDArray[np.int64], Driven]]":
         """Yield for each length the numbers of the sequences that have it, and their trajectories up to their end."""
         for length in np.unique(self.lengths):
             samples = np.flatnonzero(self.lengths == length)
@@ -83,7 +81,7 @@ class Driven:
             yield samples, dataclasses.replace(part, inputs=inputs, states=states)
 
     def joined(
-        self, work: Callable[[Driven], tuple[NDArray[np.int64], Found, Found]]
+        self, work: Callable[["Driven"], tuple[NDArray[np.int64], Found, Found]]
     ) -> tuple[NDArray[np.int64], Found]:
         """Return what `work` finds along sequences of one length, of all: NaN at the times after a sequence's end.
 
