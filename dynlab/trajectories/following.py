@@ -9,6 +9,7 @@ References
 Brent, "An improved Monte Carlo factorization algorithm", BIT 20 (1980), section 2.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -67,6 +68,11 @@ def step_of(held: Held, dt: float) -> Step:
         return held.difference(h, -dt / 6 * (first + 2 * second + 2 * third + held.moved(h + dt * third)))
 
     return step
+
+
+def iterates(step: Step, start: Tensor, count: int) -> list[Tensor]:
+    """Return a start and the states after 1 … `count` steps."""
+    return list(itertools.accumulate(range(count), lambda state, _: step(state), initial=start))
 
 
 class Stretch(NamedTuple):
@@ -164,7 +170,4 @@ def orbit(
         for one in states:
             code.module.orbit(one, code.numbers, code.workspace, length * held.is_flow)
         return torch.from_numpy(states[:, 1:].swapaxes(0, 1)), length
-    step, found = step_of(held, length), [begin]
-    for _ in range(count):
-        found.append(step(found[-1]))
-    return torch.stack(found[1:]), length
+    return torch.stack(iterates(step_of(held, length), begin, count)[1:]), length
