@@ -248,8 +248,7 @@ def square(size: int, rank: int | None, reach: float) -> nn.Module:
 def matrix_of(U: nn.Module) -> Tensor:
     """Return U itself, shape (state, state)."""
     like = next(U.parameters())
-    found: Tensor = U(torch.eye(len(like), dtype=like.dtype, device=like.device))
-    return found.mT
+    return U(torch.eye(len(like), dtype=like.dtype, device=like.device)).mT
 
 
 class DeepERNN(InnerIteration):
