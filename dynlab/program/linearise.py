@@ -147,9 +147,12 @@ class _Differentiation:
     def _taken(self, terms: Terms, index: Index) -> Terms:
         found: Terms = {}
         for place, d in terms.items():
-            which = "entries" if place.matrix == ONE else "rows"
-            before = getattr(place, which)
-            moved = place._replace(**{which: index if before is None else tuple(before[i] for i in index)})
+            if place.matrix == ONE:
+                moved = place._replace(
+                    entries=index if place.entries is None else tuple(place.entries[i] for i in index)
+                )
+            else:
+                moved = place._replace(rows=index if place.rows is None else tuple(place.rows[i] for i in index))
             scale = d if d == ONE or self.program.operations[d].size == 1 else self.program.take(d, index)
             self._add(found, {moved: scale})
         return found
