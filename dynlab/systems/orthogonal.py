@@ -27,18 +27,13 @@ from dynlab.arguments import check_at_least
 from dynlab.errors import entry
 
 
-def exponential(A: Tensor) -> Tensor:
-    """The matrix e^A, a rotation for a skew-symmetric A."""
-    return torch.linalg.matrix_exp(A)
-
-
 def cayley(A: Tensor) -> Tensor:
     """(I + A)⁻¹ (I − A), a rotation without the eigenvalue −1 for a skew-symmetric A, unitary for a skew-Hermitian."""
     identity = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
     return torch.linalg.solve(identity + A, identity - A)
 
 
-CHARTS = {"exp": exponential, "cayley": cayley}
+CHARTS = {"exp": torch.linalg.matrix_exp, "cayley": cayley}
 # What each block's number a is drawn as.
 STARTS: dict[str, Callable[[Tensor], Tensor]] = {
     "cayley": lambda a: -torch.tan(a.uniform_(0, math.pi / 2) / 2),

@@ -1,6 +1,5 @@
 """Orbits of maps, solutions of flows, driven trajectories."""
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any, TypeVar
@@ -98,13 +97,6 @@ def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
     with parametrize.cached():  # a constrained matrix is made once an orbit, not once a step
         pieces = iter(lambda: list(islice(states, PIECE)), [])
         return torch.cat([torch.stack(piece, dim=-2) for piece in pieces], dim=-2)
-
-
-def end_of_orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
-    """h_T alone."""
-    with parametrize.cached():
-        (last,) = deque(_states(system, inputs, initial), maxlen=1)
-    return last
 
 
 def _states(system: Map, inputs: Tensor, state: Tensor) -> Iterator[Tensor]:
