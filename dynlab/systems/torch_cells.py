@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.systems.activations import Activated, activation_named
+from dynlab.systems.activations import ActivatedMap, activation_named
 from dynlab.systems.base import Map
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
@@ -89,15 +89,12 @@ def _outputs(cell: Cell, inputs: Tensor) -> Tensor:
     return torch.stack(outputs, dim=-2)
 
 
-class RNNCell(Activated, Cell):
+class RNNCell(ActivatedMap, Cell):
     """h' = φ(W_ih x + b_ih + W_hh h + b_hh), φ = tanh or ReLU."""
 
     def __init__(self, weights: Mapping[str, Tensor], nonlinearity: str) -> None:
         super().__init__(weights, "rnn")
         self.activation = activation_named(nonlinearity)
-
-    step = Activated.value
-    state_bound = Activated.value_bound
 
     def weights(self) -> tuple[Tensor, Tensor]:
         return self.weight_hh, self.weight_ih

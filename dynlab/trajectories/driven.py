@@ -124,13 +124,10 @@ class Driven:
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / self._entries):
             yield _masked(jacobian(of, *given).dense(), lost)
 
-    def blocks_and_errors(
-        self, of: System, steps: Sequence[int] | NDArray[np.int64]
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def blocks_and_errors(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[list[Tensor]]:
         """Yield what `blocks` does, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
-            matrix, error = (in_float64(_masked(part, lost)) for part in jacobian_and_error(of, *given))
-            yield matrix.cpu().numpy(), error.cpu().numpy()
+            yield [in_float64(_masked(part, lost)) for part in jacobian_and_error(of, *given)]
 
     def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: float) -> Iterator[Operator]:
         """∂step/∂state at h_{t−1}, x_t for each t of `steps`, in that order, `at_once` of them at a time, in float64.
@@ -164,9 +161,8 @@ class Driven:
 
     def jacobians_with_errors(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
         """The Jacobians step by step, and bounds on their entries' errors, each (sample, state, state), in float64."""
-        for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
-            both = [in_float64(_masked(part, lost)) for part in jacobian_and_error(self.system, *given)]
-            yield from zip(both[0].unbind(dim=1), both[1].unbind(dim=1), strict=True)
+        for both in self.blocks_and_errors(self.system, steps):
+            yield from zip(*(part.unbind(dim=1) for part in both), strict=True)
 
     @property
     def _entries(self) -> int:
