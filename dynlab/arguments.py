@@ -100,10 +100,10 @@ def _is(value: object, kind: Any) -> bool:
     return fits
 
 
-def check_at_least(least: int, **counts: int) -> None:
-    """Raise where one of the numbers is below `least`."""
+def check_at_least(least: int, **counts: int | None) -> None:
+    """Raise where one of the numbers that are given is below `least`."""
     for name, count in counts.items():
-        if count < least:
+        if count is not None and count < least:
             raise UserError(f"{name} must be at least {least}, got {count}.")
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from dynlab.plots import style
 from dynlab.systems.vanilla import Vanilla
 from dynlab.tasks import create
-from dynlab.trajectories.simulation import end_of_orbit
+from dynlab.trajectories.simulation import orbit
 
 SEED = 2882  # the tutorial's
 UNITS, SHOWN, ASKED = 32, 6, 8
@@ -116,7 +116,7 @@ def answers(system: Vanilla, read: Tensor, inputs: Tensor) -> Tensor:
 
 
 def _last(system: Vanilla, inputs: Tensor) -> Tensor:
-    return end_of_orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))
+    return orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))[:, -1]
 
 
 def descent(windows: Windows, epochs: int, along: str, slope: Slope = huber) -> Iterator[tuple[Any, ...]]:

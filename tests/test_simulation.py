@@ -84,4 +84,3 @@ def test_an_orbit_in_pieces_is_that_of_the_steps(steps):
         assert torch.equal(states[:, t], state)
         state = factor * state + inputs[:, t]
     assert torch.equal(states[:, -1], state)
-    assert torch.equal(simulation.end_of_orbit(system, inputs, start), state)

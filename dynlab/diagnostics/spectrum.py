@@ -159,7 +159,9 @@ def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[s
 
     def work(some: slice) -> tuple[NDArray[Any], ...]:
         stacks = driven.of(some).blocks_and_errors(of, steps)
-        parts = [_of_stack(driven.system, of.blocks, *each, conditions) for each in stacks]
+        parts = [
+            _of_stack(driven.system, of.blocks, J.cpu().numpy(), error.cpu().numpy(), conditions) for J, error in stacks
+        ]
         return tuple(np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
 
     joined = in_threads(work, samples, 8 * ARRAYS * n * n * len(steps))

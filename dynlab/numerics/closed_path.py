@@ -16,38 +16,24 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
 
 MOST_CURVES = 64  # that one orbit visits in turn
 FEWEST_STATES = 64  # on each
-APART = 1.5  # times the next shorter edge of the tree: an edge that is longer may lead from one curve to another
 BESIDE = 0.02  # of the states may hang beside the path, as where an orbit has not quite come to its curve
 DISORDER = 0.005  # of the states may have successors out of order, for the same reason
 TURNS = 2  # the orbit goes around at least so often
 LENGTHS = 0.01  # of the path's length: by less than that it grows where the number of states doubles, twice
 
 
-class Tree(NamedTuple):
-    """The shortest tree that joins points.
-
-    Attributes
-    ----------
-    ends : ndarray of int, shape (m − 1, 2)
-        Both points of each edge.
-    lengths : ndarray, shape (m − 1,)
-    """
-
-    ends: Index
-    lengths: Real
-
-
-def shortest_tree(points: Real) -> Tree:
+def shortest_tree(points: Real) -> csr_array:
     """Return the minimum spanning tree of points (m, n), by Prim's method, one row of distances at a time."""
     count = len(points)
     nearest, distance = np.zeros(count, dtype=np.int64), np.full(count, np.inf)
-    ends, lengths = np.empty((count - 1, 2), dtype=np.int64), np.empty(count - 1)
+    ends, lengths = np.empty((2, count - 1), dtype=np.int64), np.empty(count - 1)
     columns, here = np.ascontiguousarray(points.T), 0
     outside = np.ones(count, dtype=bool)
     for edge in range(count - 1):
@@ -57,8 +43,8 @@ def shortest_tree(points: Real) -> Tree:
         closer = (square < distance) & outside
         distance[closer], nearest[closer] = square[closer], here
         here = int(distance.argmin())
-        ends[edge], lengths[edge] = (nearest[here], here), np.sqrt(distance[here])
-    return Tree(ends, lengths)
+        ends[:, edge], lengths[edge] = (nearest[here], here), np.sqrt(distance[here])
+    return csr_array((np.maximum(lengths, np.finfo(np.float64).tiny), ends), shape=(count, count))
 
 
 class Curves(NamedTuple):
@@ -75,55 +61,34 @@ class Curves(NamedTuple):
     widest: float
 
 
-def closed_curves(orbit: Real, tree: Tree) -> Curves | None:
+def closed_curves(orbit: Real) -> Curves | None:
     """Return the closed curves on which consecutive states (m, n) of an orbit lie, or None where none are seen.
 
-    Parameters
-    ----------
-    orbit : ndarray, shape (m, n)
-    tree : Tree
-        The shortest tree of its states.
+    Where there are several, states of one are farther from all others than from their nearest ones on it.
 
     Examples
     --------
     >>> angle = np.sqrt(2) * np.arange(512)
-    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    >>> closed_curves(circle, shortest_tree(circle)).pieces
+    >>> closed_curves(np.stack([np.cos(angle), np.sin(angle)], axis=1)).pieces
     1
     """
-    for count in _counts(tree, len(orbit)):
-        piece = orbit[::count]
-        path = _path(piece, tree if count == 1 else shortest_tree(piece))
+    number = np.arange(len(orbit))
+    for count in range(1, min(MOST_CURVES, len(orbit) // FEWEST_STATES) + 1):
+        piece, others = orbit[::count], orbit[number % count > 0]
+        tree = cKDTree(piece)
+        if tree.query(others)[0].min(initial=np.inf) <= tree.query(piece, k=2)[0].max():
+            continue
+        path = _path(piece)
         if path is not None and _turns(path, len(piece)) and _has_length(piece, path):
-            steps = np.linalg.norm(np.diff(piece[path], axis=0), axis=1)
-            return Curves(count, float(steps.max()))
+            return Curves(count, float(np.linalg.norm(np.diff(piece[path], axis=0), axis=1).max()))
     return None
 
 
-def _counts(tree: Tree, states: int) -> list[int]:
-    """Return how many curves there may be: one, or as many as the tree's longest edges part and the orbit visits."""
-    found = [1]
-    order = np.argsort(-tree.lengths)
-    sizes = tree.lengths[order]
-    for count in range(2, min(MOST_CURVES, states // FEWEST_STATES) + 1):
-        if sizes[count - 2] <= APART * sizes[count - 1]:
-            continue
-        kept = tree.ends[order[count - 1 :]]
-        labels = connected_components(_graph(kept, np.ones(len(kept)), states), directed=False)[1]
-        if len(set(labels[:count].tolist())) == count and (labels[count:] == labels[:-count]).all():
-            found.append(count)
-    return found
-
-
-def _graph(ends: Index, lengths: Real, size: int) -> csr_array:
-    return csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=(size, size))
-
-
-def _path(points: Real, tree: Tree) -> Index | None:
-    """Return the points along the tree's longest path, or None where more than a few are beside it."""
-    graph = _graph(tree.ends, np.maximum(tree.lengths, np.finfo(np.float64).tiny), len(points))
-    start = int(dijkstra(graph, directed=False, indices=0).argmax())
-    distance, before = dijkstra(graph, directed=False, indices=start, return_predecessors=True)
+def _path(points: Real) -> Index | None:
+    """Return the points along the longest path of their tree, or None where more than a few are beside it."""
+    tree = shortest_tree(points)
+    start = int(dijkstra(tree, directed=False, indices=0).argmax())
+    distance, before = dijkstra(tree, directed=False, indices=start, return_predecessors=True)
     path = [int(distance.argmax())]
     while path[-1] != start:
         path.append(int(before[path[-1]]))

@@ -38,8 +38,7 @@ def critical_step(eigenvalues: ArrayLike, errors: ArrayLike = 0.0) -> tuple[floa
     if zero.all():
         return np.nan, "every eigenvalue is 0, so that no step size is too large"
     values, bounds = values[~zero], bounds[~zero]
-    grows = (values.real > bounds) | ((values.real >= 0) & (bounds == 0))
-    if grows.any():
+    if ((values.real > bounds) | ((values.real >= 0) & (bounds == 0))).any():
         return 0.0, aside
     if not (values.real < -bounds).all():
         return np.nan, "the error of an eigenvalue does not separate its real part from 0"

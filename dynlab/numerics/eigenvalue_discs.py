@@ -84,8 +84,7 @@ def discs(matrices: Real, error: Real) -> Discs:
     if len(doubtful):
         own, wrong, sizes = matrices[doubtful], error[doubtful], sizes[doubtful]
         off = np.maximum(np.minimum(wrong.max(axis=(1, 2)), sizes), own.shape[-1] * UNIT * sizes)
-        noise = np.random.default_rng(0).uniform(-1, 1, own.shape[1:])
-        other = _by(own, wrong, own + off[:, None, None] * noise)
+        other = _by(own, wrong, own + off[:, None, None] * np.random.default_rng(0).uniform(-1, 1, own.shape[1:]))
         for place, centers, radii in zip(doubtful, other.centers, other.radii, strict=True):
             if np.isfinite(radii).all() and np.isfinite(found.centers[place]).all():
                 pairs = matched(found.centers[place], centers)

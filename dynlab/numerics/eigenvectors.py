@@ -110,8 +110,6 @@ def eigenmodes(
     other left one. The gap is that between the two eigenvalues less their errors. M is the residual W (J X − X Λ), its
     rounding, and the error of J: the largest error over condition of the separated eigenvalues.
     """
-    if not np.isfinite(jacobian).all():
-        raise ValueError("eigenmodes takes a matrix whose entries are finite")
     n, parts = len(jacobian), parts_of(blocks or (len(jacobian),))
     modes = [eigenvectors(jacobian[None, part, part]) for part in parts]
     values, X, W = (each[0] for each in coupled(jacobian[None], parts, modes))

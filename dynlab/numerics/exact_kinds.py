@@ -14,24 +14,13 @@ from dynlab.numerics.kinds import CENTER, LINE, PERIOD_TWO_LINE, PERIOD_TWO_PLAN
 Matrix = Sequence[Sequence[Fraction]]
 
 
-def rational(matrix: Sequence[Sequence[Fraction | float]]) -> list[list[Fraction]]:
-    """Return the entries as fractions: 0.1 is 1/10, the shortest decimal number that is stored as that float.
-
-    Examples
-    --------
-    >>> rational([[0.1, -2.0], [Fraction(1, 3), 0]])[0]
-    [Fraction(1, 10), Fraction(-2, 1)]
-    """
-    return [[Fraction(entry if isinstance(entry, Fraction) else str(entry)) for entry in row] for row in matrix]
-
-
 def exact_kind(matrix: Sequence[Sequence[Fraction | float]], is_map: bool = False) -> Kind:
     """Return the kind of the origin of the linear flow h' = A h, or of the linear map h → A h.
 
     Parameters
     ----------
     matrix : sequence of two rows of two Fractions or floats
-        A.
+        A; 0.1 is 1/10, the shortest decimal number that is stored as that float.
     is_map : bool
 
     References
@@ -46,7 +35,7 @@ def exact_kind(matrix: Sequence[Sequence[Fraction | float]], is_map: bool = Fals
     >>> exact_kind([[0.985, -0.2], [0.2, 0.985]], is_map=True).name
     'unstable focus'
     """
-    ((a, b), (c, d)) = rational(matrix)
+    a, b, c, d = (Fraction(entry if isinstance(entry, Fraction) else str(entry)) for row in matrix for entry in row)
     trace, determinant, discriminant = _invariants(a, b, c, d)
     if discriminant < 0:
         beyond = determinant - 1 if is_map else trace

@@ -59,6 +59,5 @@ def growth(R: Real, log_size: Real, rounding: Real) -> tuple[Real, Real]:
     # A zero column is replaced by the identity's, which leaves the others' inverse as it is.
     regular = np.where(vanished[..., None, :], np.eye(R.shape[-1]), R) if vanished.any() else R
     with np.errstate(all="ignore"):
-        length = np.linalg.norm(np.linalg.inv(regular), axis=-2)
-        error = SAFETY * (rounding * np.exp(log_size))[..., None] * length
+        error = SAFETY * (rounding * np.exp(log_size))[..., None] * np.linalg.norm(np.linalg.inv(regular), axis=-2)
         return np.log(diagonal), np.where(~vanished & (error < UNRESOLVED), error, np.inf)

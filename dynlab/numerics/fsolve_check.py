@@ -42,19 +42,14 @@ def check(f: Function, jacobian: Function, root: Real, direction: Real) -> Check
     """
     scale, ends = float(merging.scale(root)), []
     for length in [side * offset for offset in OFFSETS for side in (scale, -scale)]:
-        state = run(f, jacobian, root + length * direction)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", RuntimeWarning)
+            state = scipy.optimize.fsolve(f, root + length * direction, fprime=jacobian, xtol=XTOL, full_output=True)[0]
         distance = float(np.nan_to_num(np.linalg.norm(state - root), nan=np.inf))
         ends.append(Check(state, float(np.linalg.norm(f(state))), distance))
         if distance <= SMALLEST_DISTANCE * scale:
             break
     return min(ends, key=lambda end: end.distance)
-
-
-def run(f: Function, jacobian: Function, start: Real) -> Real:
-    """Return where fsolve ends, whatever its flag says of it."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return scipy.optimize.fsolve(f, start, fprime=jacobian, xtol=XTOL, full_output=True)[0]
 
 
 def position_error(residual: float, smallest_singular_value: float) -> float:

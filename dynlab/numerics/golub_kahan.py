@@ -59,8 +59,8 @@ def norm_bounds(image: Product, preimage: Product, start: Tensor, failing: float
         v, log_scale = image(w)
         v, alpha = _orthogonal(v * (log_scale - reference).exp().unsqueeze(1), right)
         left, right, alphas, betas = [*left, w], [*right, v], [*alphas, alpha], [*betas, beta]
-    bidiagonal = torch.diag_embed(torch.stack(alphas, dim=-1))
-    bidiagonal = bidiagonal + torch.diag_embed(torch.stack(betas[1:], dim=-1), offset=1) if betas[1:] else bidiagonal
+    above = torch.diag_embed(torch.stack([*betas[1:], betas[0]], dim=-1), offset=1)[..., :-1, :-1]
+    bidiagonal = torch.diag_embed(torch.stack(alphas, dim=-1)) + above
     _, values, vectors = torch.linalg.svd(bidiagonal)
     logs = (values[..., 0].log() + reference).cpu().numpy()
     best = torch.from_numpy(logs.argmax(axis=1))
@@ -73,8 +73,7 @@ def _orthogonal(vectors: Tensor, basis: list[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the part orthogonal to the basis, of length 1 or zero, and its length; each vector has its own basis."""
     earlier = torch.stack(basis, dim=-1)
     for _ in range(2):  # once is not enough where little is left
-        along = torch.einsum("snbj,snb->sbj", earlier, vectors)
-        vectors = vectors - torch.einsum("snbj,sbj->snb", earlier, along)
+        vectors = vectors - torch.einsum("snbj,sbj->snb", earlier, torch.einsum("snbj,snb->sbj", earlier, vectors))
     size = vector_norm(vectors, dim=1)
     # Below the rounding of the vector itself nothing of it is left: the Krylov space is complete.
     size = torch.where(size > vectors.shape[1] * torch.finfo(vectors.dtype).eps, size, 0)

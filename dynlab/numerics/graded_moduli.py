@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
-from dynlab.numerics.threads import in_threads
 
 SAFETY = 4.0  # for what is beyond first order, and for the growth of entries in an elimination
 
@@ -79,33 +78,16 @@ def log_moduli(
     what underflows then is beyond every digit of the mean.
     """
     changes = generator.standard_normal(rows.shape) / np.sqrt(rows.shape[-1])
-    arrays = (log_scale, rows, orthogonal, np.clip(error, rows.shape[-1] * np.finfo(float).eps, 1), changes)
-
-    def several(some: slice) -> tuple[NDArray[np.float64], ...]:
-        """Mean and deviation of each product, and of each product changed, relative to its largest scale."""
-        pairs = [_one(*each) for each in zip(*(array[some] for array in arrays), strict=True)]
-        return np.stack([pair[0] for pair in pairs]), np.stack([pair[1] for pair in pairs])
-
-    first, second = in_threads(several, len(rows))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs, changed = np.log(first), np.log(second)
-        known = np.abs(changed - logs) <= LARGEST_CHANGE
-    logs = np.where(known, logs + log_scale.max(axis=-1, keepdims=True), np.nan)
-    return logs[:, 0], logs[:, 1]
-
-
-def _one(
-    log_scale: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    orthogonal: NDArray[np.float64],
-    error: NDArray[np.float64],
-    change: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    order = np.argsort(-log_scale, kind="stable")
-    if np.isneginf(log_scale[order[0]]):
-        return np.full((2, 2), np.nan)
-    half = np.exp((log_scale[order] - log_scale[order[0]]) / 2)
-    graded = half[:, None] * (rows @ orthogonal)[np.ix_(order, order)] * half
-    changed = graded + (error * half)[:, None] * change * half
-    moduli = np.abs(approximate_eigenvalues(np.stack([graded, changed])))
-    return np.stack([moduli.mean(axis=-1), moduli.std(axis=-1)], axis=-1)
+    order = np.argsort(-log_scale, axis=-1, kind="stable")
+    scales, wrong = (np.take_along_axis(each, order, axis=-1) for each in (log_scale, error))
+    wrong = np.clip(wrong, rows.shape[-1] * np.finfo(float).eps, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a product that is zero nothing is known
+        half = np.exp((scales - scales[:, :1]) / 2)
+        core = np.take_along_axis(rows @ orthogonal, order[:, :, None], axis=1)
+        graded = half[:, :, None] * np.take_along_axis(core, order[:, None], axis=2) * half[:, None]
+        changed = graded + (wrong * half)[:, :, None] * changes * half[:, None]
+        moduli = np.abs(approximate_eigenvalues(np.stack([graded, changed])))
+        logs, others = np.log(np.stack([moduli.mean(axis=-1), moduli.std(axis=-1)], axis=1))
+        known = np.abs(others - logs) <= LARGEST_CHANGE
+    log_mean, log_deviation = np.where(known, logs + scales[:, 0], np.nan)
+    return log_mean, log_deviation

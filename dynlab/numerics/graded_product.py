@@ -12,8 +12,6 @@ many-body QMC simulations on GPU accelerated multicore systems", IPDPS 2012 (sor
 Cox and Higham, "Stability of Householder QR factorization for weighted least squares problems", 1998 (sorted rows).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,13 +24,14 @@ from torch.linalg import vector_norm
 
 from dynlab.numerics.product_errors import (
     NO_ZERO,
+    differences,
+    eye,
     local_error,
     lose,
     mixed_errors,
     of_modes,
     rounding_of_logarithms,
     rounding_of_sums,
-    with_factor_errors,
 )
 
 KNOWN = 1e-3  # error of a logarithm, or as a share of it beyond ±1, up to which it is stated
@@ -114,16 +113,16 @@ def number_from(lower: NDArray[Any], upper: NDArray[Any], least: float) -> NDArr
 
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     """Return the product of no factors."""
-    eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
     zero = like.new_zeros(samples, size)
+    one = eye(zero).expand(samples, size, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
-    return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), zero > 0, nullity, eye, nullity == 0)
+    return GradedProduct(one, zero, one, torch.full_like(one, -torch.inf), zero > 0, nullity, one, nullity == 0)
 
 
 def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
     """Return ``factor @ product``, where an entry of the factor is wrong by `error` at most."""
     finite = torch.isfinite(factor).all(dim=(-2, -1))
-    factor = torch.where(finite[:, None, None], factor, _eye(factor))
+    factor = torch.where(finite[:, None, None], factor, eye(factor))
     error = torch.where(finite[:, None, None], error, 0)
     blind = ((factor == 0) & (error == 0)).all(dim=-2)
     if blind.any():  # columns of zeros take dimensions away, and exactly so where the projection is a factor of its own
@@ -148,7 +147,8 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     scale = (length.log() + product.log_scale).gather(-1, order)
     lost, doubtful = product.lost.gather(-1, order), doubtful.gather(-1, order)
     reach = (possible @ product.reach > 0).to(factor.dtype)
-    nullity = torch.stack([product.nullity, *map(_empty, (possible, possible.mT, reach, reach.mT))]).amax(dim=0)
+    empty = [(~each.any(dim=-1)).sum(dim=-1) for each in (possible, possible.mT, reach, reach.mT)]  # rows and columns
+    nullity = torch.stack([product.nullity, *empty]).amax(dim=0)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
     vanished = diagonal == 0
     last = torch.arange(R.shape[-1], device=R.device) >= R.shape[-1] - nullity.unsqueeze(-1)
@@ -160,14 +160,13 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     rows, before = _rows(product.rows, order), _rows(_columns(product.log_error, order), order)
     mixed = mixing @ rows
     norm = vector_norm(mixed, dim=-1)
-    size = torch.where(lost, mixing.abs().sum(dim=-1), norm)
-    log_scale = scale + diagonal.log() + size.log()
+    log_scale = scale + diagonal.log() + torch.where(lost, mixing.abs().sum(dim=-1), norm).log()
     own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
     own = own + rounding_of_logarithms(scale) + rounding_of_logarithms(log_scale)
     own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
     kept = lose(mixed_errors(before, own, mixing, log_scale, lost), log_scale, lost)
     added = local_error(image, wrong, Q, R)
-    log_error, log_scale, lost = lose(with_factor_errors(kept[0], added, kept[1]), *kept[1:])
+    log_error, log_scale, lost = lose(torch.logaddexp(kept[0], added.log() + differences(kept[1])), *kept[1:])
     # a row that is zero for certain may not be so in this basis by what of its column is wrong by more than rounding
     seen = added * torch.where(zero, torch.where(vanished, diagonal, 1) * doubtful, 1).unsqueeze(-2)
     zero = zero & ~(seen >= NO_ZERO).any(dim=-1)
@@ -175,11 +174,6 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     return GradedProduct(
         Q, log_scale, mixed / norm.unsqueeze(-1), log_error, lost & ~zero, nullity, reach, product.valid
     )
-
-
-def _empty(matrix: Tensor) -> Tensor:
-    """Count the rows of zeros of each matrix."""
-    return (~matrix.any(dim=-1)).sum(dim=-1)
 
 
 def _towards_vanished(product: GradedProduct) -> Tensor:
@@ -253,8 +247,4 @@ def _unit_triangular(R: Tensor, scale: Tensor) -> Tensor:
     """D⁻¹ R e^scale with D = diag(R) e^scale: 1 on the diagonal, where a column is smaller than the row's own, less."""
     grown = (scale.unsqueeze(-2) - scale.unsqueeze(-1)).clamp(max=math.log(LARGEST_PART)).exp()
     quotient = (R / R.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)).nan_to_num()
-    return (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1) + _eye(R)
-
-
-def _eye(like: Tensor) -> Tensor:
-    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
+    return (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1) + eye(R)

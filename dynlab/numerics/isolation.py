@@ -84,8 +84,7 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     probes = points[:, None] + SEVERAL * box[:, None] * _corners(v[:, -1])
     change = equations.matrix(probes.flatten(0, 1)).unflatten(0, probes.shape[:2]) - matrices.unsqueeze(1)
     moved = (inverse.unsqueeze(1) @ change).abs() @ box[:, None, :, None]
-    q = (moved.squeeze(-1) / box[:, None]).amax(dim=(1, 2))
-    alone = regular & (q <= CONTRACTION)
+    alone = regular & ((moved.squeeze(-1) / box[:, None]).amax(dim=(1, 2)) <= CONTRACTION)
     errors = torch.where(regular, off.norm(dim=-1), torch.inf)
     # in single coordinates little may be left of f where the root is not known at all
     errors = torch.where(alone | ~regular, errors, slack.norm(dim=-1) / sigma[:, -1])

@@ -69,8 +69,7 @@ def kind_of_flow(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
     >>> kind_of_flow([2j, -2j], 1e-15).name
     'undecided, near center'
     """
-    values, bounds = _arrays(eigenvalues, errors)
-    return _kind(values, bounds, excess=values.real, is_map=False)
+    return _kind(eigenvalues, errors, is_map=False)
 
 
 def kind_of_map(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
@@ -88,23 +87,17 @@ def kind_of_map(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
     >>> kind_of_map([-1.5, 0.5], 1e-15).name
     'flip saddle'
     """
-    values, bounds = _arrays(eigenvalues, errors)
-    return _kind(values, bounds, excess=np.abs(values) - 1.0, is_map=True)
+    return _kind(eigenvalues, errors, is_map=True)
 
 
-def _arrays(eigenvalues: ArrayLike, errors: ArrayLike) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+def _kind(eigenvalues: ArrayLike, bounds: ArrayLike, is_map: bool) -> Kind:
     values = np.atleast_1d(np.asarray(eigenvalues, dtype=complex))
-    return values, np.broadcast_to(np.asarray(errors, dtype=float), values.shape)
-
-
-def _kind(
-    values: NDArray[np.complex128], errors: NDArray[np.float64], excess: NDArray[np.float64], is_map: bool
-) -> Kind:
-    """`excess`: how far each eigenvalue lies beyond the border of stability (axis or circle), negative inside."""
+    errors = np.broadcast_to(np.asarray(bounds, dtype=float), values.shape)
+    # how far each lies beyond the border of stability, circle or axis, negative inside
+    excess = np.abs(values) - 1.0 if is_map else values.real
     grows, decays = excess > errors, excess < -errors
     unstable, undecided = int(grows.sum()), int((~grows & ~decays).sum())
-    finite = np.isfinite(values).all() and np.isfinite(errors).all()
-    if not finite:
+    if not (np.isfinite(values).all() and np.isfinite(errors).all()):
         return Kind("undecided, eigenvalues not finite", -1, unstable, len(values) - unstable)
     if undecided and not unstable:
         return Kind(UNDECIDED + _border(values, errors, ~grows & ~decays, is_map), -1, unstable, undecided)
@@ -122,8 +115,7 @@ def _kind(
     else:
         name = flip + (SADDLE_FOCUS if 1 in parts else SADDLE)
     # A saddle that surely has a complex leading pair is a saddle-focus whatever its other side turns out to be.
-    undecided_noun = -1 in parts and 1 not in parts
-    prefix = UNDECIDED + NEAR if undecided or undecided_noun else ""
+    prefix = UNDECIDED + NEAR if undecided or (-1 in parts and 1 not in parts) else ""
     return Kind(prefix + name, 0 if unstable else 1, unstable, undecided)
 
 

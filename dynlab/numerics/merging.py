@@ -36,8 +36,7 @@ def merged(points: NDArray[np.float64], same: float = SAME) -> NDArray[np.int64]
         return np.zeros(0, dtype=np.int64)
     reach = same * scale(points)
     spread = np.argsort(-np.ptp(points, axis=0))[:MOST_COORDINATES]
-    pairs = KDTree(points[:, spread]).query_pairs(float(reach.max()), output_type="ndarray")
-    one, other = pairs.T
+    one, other = KDTree(points[:, spread]).query_pairs(float(reach.max()), output_type="ndarray").T
     near = np.linalg.norm(points[one] - points[other], axis=1) <= np.maximum(reach[one], reach[other])
     joins = csr_array((near[near], (one[near], other[near])), shape=(len(points), len(points)))
     order, labels = ordered(points), connected_components(joins, directed=False)[1]
@@ -49,5 +48,4 @@ def merged(points: NDArray[np.float64], same: float = SAME) -> NDArray[np.int64]
 
 def ordered(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the indices that sort points by their first coordinate, then by the second, and so on."""
-    rounded = np.round(points, DECIMALS) + 0.0  # + 0.0 makes −0 and 0 one
-    return np.lexsort(rounded.T[::-1])
+    return np.lexsort((np.round(points, DECIMALS) + 0.0).T[::-1])  # + 0.0 makes −0 and 0 one

@@ -85,20 +85,16 @@ def _matched(a: Real, b: Real) -> Real:
     found = []
     for of_a, of_b in zip(*made, strict=True):
         p, q = np.linalg.eigh(of_a)[1], np.linalg.eigh(of_b)[1]
-        signs = _signs((p.mT @ a @ p) * (q.mT @ b @ q))
+        products = (p.mT @ a @ p) * (q.mT @ b @ q)
+        # signs d for which Σ_ij d_i d_j m_ij is large: those of the leading eigenvector
+        signs = np.where(np.linalg.eigh(products + products.mT)[1][..., -1] < 0, -1.0, 1.0)
         found.append((p * signs[..., None, :]) @ q.mT)
     return np.stack(found, axis=-3)
 
 
-def _signs(products: Real) -> Real:
-    """Signs d for which Σ_ij d_i d_j m_ij is large: those of the leading eigenvector."""
-    return np.where(np.linalg.eigh(products + products.mT)[1][..., -1] < 0, -1.0, 1.0)
-
-
 def _drawn(n: int, starts: int, seed: int, lead: tuple[int, ...]) -> Real:
     """Orthogonal matrices at random, every other one a reflection, shape (*lead, starts, n, n)."""
-    drawn = np.random.default_rng(seed).standard_normal((starts, n, n))
-    turned = np.linalg.qr(drawn)[0]
+    turned = np.linalg.qr(np.random.default_rng(seed).standard_normal((starts, n, n)))[0]
     turned[1::2, 0] *= -1
     return np.broadcast_to(turned, (*lead, starts, n, n))
 

@@ -12,12 +12,9 @@ References
 Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 3.5 (products of matrices).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -59,10 +56,9 @@ class PlainProducts:
     lost: Tensor
     count: Index
 
-    def __getitem__(self, steps: int | slice | NDArray[np.bool_]) -> PlainProducts:
+    def __getitem__(self, steps: int | slice | NDArray[np.bool_]) -> "PlainProducts":
         """Return one of the steps, without their dimension, or some."""
-        parts: Any = (self.matrix, self.log_scale, self.error, self.lost, self.count)
-        return PlainProducts(*(part[steps] for part in parts))
+        return PlainProducts(*(part[steps] for part in vars(self).values()))
 
 
 def plain_products(

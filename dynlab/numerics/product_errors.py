@@ -35,6 +35,11 @@ NO_ZERO = 1e-8  # the share of another row in a row of zeros, of which the squar
 NO_BOUND = 1e12  # the logarithm of what is larger than any product: of rows that may be of any size
 
 
+def eye(like: Tensor) -> Tensor:
+    """Return the unit matrix of the size of the last dimension, in the type and on the device of `like`."""
+    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
+
+
 def rounding_of_sums(like: Tensor) -> float:
     """Return the rounding of a sum of n products, as a share of the sum of their moduli."""
     return like.shape[-1] ** 0.5 * torch.finfo(like.dtype).eps / 2
@@ -47,8 +52,7 @@ def rounding_of_logarithms(scale: Tensor) -> Tensor:
 
 def local_error(image: Tensor, wrong: Tensor, Q: Tensor, R: Tensor) -> Tensor:
     """Return |F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n)."""
-    eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device).expand_as(R)
-    inverse = solve_triangular(R, eye, upper=True)
+    inverse = solve_triangular(R, eye(R).expand_as(R), upper=True)
     left = (Q.mT @ (image - Q @ R)).abs() + Q.abs().mT @ (wrong + rounding_of_sums(R) * (Q.abs() @ R.abs()))
     return (left @ inverse.abs()).nan_to_num(torch.inf, torch.inf)
 
@@ -75,9 +79,8 @@ def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor,
     diagonal = torch.logaddexp(before.diagonal(dim1=-2, dim2=-1), torch.logaddexp(turned, own.log()))
     unknown = torch.where(lost.unsqueeze(-2) & ~lost.unsqueeze(-1), size, -torch.inf)
     found = torch.diagonal_scatter(torch.logaddexp(before, unknown), diagonal, dim1=-2, dim2=-1)
-    gap = _differences(log_scale)
-    eye = torch.eye(mixing.shape[-1], dtype=mixing.dtype, device=mixing.device).expand_as(mixing)
-    inverse = solve_triangular(mixing, eye, upper=True, unitriangular=True)
+    gap = differences(log_scale)
+    inverse = solve_triangular(mixing, eye(mixing).expand_as(mixing), upper=True, unitriangular=True)
     passed = _passed_on(_passed_on(found, mixing, gap, left=True), inverse, gap, left=False)
     return torch.diagonal_scatter(passed, found.diagonal(dim1=-2, dim2=-1), dim1=-2, dim2=-1)
 
@@ -96,24 +99,9 @@ def _passed_on(log_error: Tensor, mixing: Tensor, gap: Tensor, *, left: bool) ->
     return found
 
 
-def with_factor_errors(log_error: Tensor, added: Tensor, log_scale: Tensor) -> Tensor:
-    """Return the logarithm of Y with the errors of the factor.
-
-    Parameters
-    ----------
-    log_error : Tensor, shape (sample, n, n)
-        Y of `mixed_errors`.
-    added : Tensor, shape (sample, n, n)
-        |F|, `local_error`.
-    log_scale : Tensor, shape (sample, n)
-        d after the factor.
-    """
-    return torch.logaddexp(log_error, added.log() + _differences(log_scale))
-
-
 def lose(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the same with each row lost that is too wrong for first order: its d then bounds it."""
-    heavy = log_error - _differences(log_scale).clamp(min=0) >= math.log(DROWNED)
+    heavy = log_error - differences(log_scale).clamp(min=0) >= math.log(DROWNED)
     wrong = torch.logsumexp(torch.where(heavy, log_error, -torch.inf), dim=-1)
     larger = torch.logaddexp(torch.zeros_like(wrong), wrong).nan_to_num(NO_BOUND).clamp(max=NO_BOUND)
     log_error = torch.where(heavy, -torch.inf, log_error) - larger.unsqueeze(-1)
@@ -125,7 +113,7 @@ def of_modes(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
     d, order = torch.sort(log_scale, dim=-1, descending=True, stable=True)
     index = order.unsqueeze(-1).expand_as(log_error)
     ordered = log_error.gather(-2, index).gather(-1, order.unsqueeze(-2).expand_as(log_error))
-    gap = -_differences(d)  # [k, i]: d_k − d_i
+    gap = -differences(d)  # [k, i]: d_k − d_i
     # a share of a larger row is first seen as a rotation, and of that in the squares of the lengths; and so is its own
     seen = (ordered + 2 * gap.clamp(max=0)).exp() + (2 * (ordered + gap.clamp(max=0))).exp()
     rounding = d.shape[-1] * torch.finfo(d.dtype).eps + rounding_of_logarithms(d)  # of the singular values of e^d T
@@ -136,6 +124,6 @@ def of_modes(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
     return SAFETY * (each.nan_to_num(torch.inf, torch.inf) + rounding).cummax(dim=-1).values
 
 
-def _differences(log_scale: Tensor) -> Tensor:
+def differences(log_scale: Tensor) -> Tensor:
     """[k, i]: d_i − d_k."""
     return log_scale.unsqueeze(-2) - log_scale.unsqueeze(-1)

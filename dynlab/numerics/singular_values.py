@@ -71,8 +71,7 @@ def log_singular_values(log_scale: Real, rows: Real) -> Real:
     def several(some: slice) -> tuple[Real]:
         return (np.stack([_one(d, T) for d, T in zip(log_scale[some], rows[some], strict=True)]),)
 
-    (found,) = in_threads(several, len(rows))
-    return np.asarray(found)
+    return np.asarray(in_threads(several, len(rows))[0])
 
 
 def gejsv(matrix: Real) -> tuple[Real, bool]:

@@ -58,8 +58,7 @@ def block_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], 
     if blocks < FEWEST_BLOCKS:
         return np.full(log_growth[:, 0].shape, np.nan)
     ends = np.round(np.linspace(0, len(elapsed), blocks + 1)).astype(int)[1:] - 1
-    finite = np.isfinite(log_growth[:, -1])
-    growth = np.where(finite[:, None], log_growth[:, ends], np.nan)
+    growth = np.where(np.isfinite(log_growth[:, -1:]), log_growth[:, ends], np.nan)
     spans = np.diff(elapsed[ends], prepend=0.0)
     means = np.diff(growth, axis=1, prepend=0.0) / spans[:, None]
     shares = (spans / elapsed[-1])[:, None]
@@ -94,9 +93,8 @@ def combined_errors(
 
 def errors_between(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the standard deviation between samples, for each of them; NaN for one sample alone."""
-    finite = np.isfinite(exponents)
     deviation = np.ma.masked_invalid(exponents).std(axis=0, ddof=1).filled(np.nan)
-    return np.where(finite, deviation, np.nan)
+    return np.where(np.isfinite(exponents), deviation, np.nan)
 
 
 def beyond_errors(

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -61,21 +61,16 @@ def in_threads(
     threads = 1 if inside or 0 < count * each <= LITTLE else cores()
     at_once = CHUNK_BYTES / each if each else count
     chunks = slices(count, min(at_once, math.ceil(count / (threads * chunks_per_thread)) if threads > 1 else count))
-    if inside:
-        found = [work(rows) for rows in through(chunks)]
-    elif threads == 1 or len(chunks) <= 1:
-        with one_thread_each():
+    with nullcontext() if inside else one_thread_each():
+        if threads == 1 or len(chunks) <= 1:
             found = [work(rows) for rows in through(chunks or [slice(0, 0)])]
-    else:
-        with (
-            one_thread_each(),
-            ThreadPoolExecutor(threads, initializer=_enter, initargs=(torch.is_grad_enabled(),)) as pool,
-        ):
-            few, here = len(chunks) <= threads, contextvars.copy_context()
-            # of as many chunks as threads, the loops inside the first tell how far all are
-            jobs = [pool.submit(here.run, work, chunks[0])] if few else []
-            jobs += [pool.submit(work, rows) for rows in chunks[len(jobs) :]]
-            found = [job.result() for job in (jobs if few else through(jobs))]
+        else:
+            with ThreadPoolExecutor(threads, initializer=_enter, initargs=(torch.is_grad_enabled(),)) as pool:
+                few, here = len(chunks) <= threads, contextvars.copy_context()
+                # of as many chunks as threads, the loops inside the first tell how far all are
+                jobs = [pool.submit(here.run, work, chunks[0])] if few else []
+                jobs += [pool.submit(work, rows) for rows in chunks[len(jobs) :]]
+                found = [job.result() for job in (jobs if few else through(jobs))]
     return tuple(_joined(parts) for parts in zip(*found, strict=True))
 
 

@@ -1,7 +1,5 @@
 """The table's functions of balls: the ends of a wide ball enclose a monotone function of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from flint import arb
@@ -13,24 +11,18 @@ class NonSmooth(Exception):
     """An operation that may be at a place without a derivative: a ReLU at 0, a modReLU at its border, a root of 0."""
 
 
-def _increasing(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
-    """An increasing function: the ends of a wide ball enclose it."""
+def _monotone(
+    function: Callable[[arb], arb], low: Callable[[arb], arb] = arb.lower, high: Callable[[arb], arb] = arb.upper
+) -> Callable[[arb, bool], arb]:
+    """A function that increases, or an even one that is monotone in the modulus: a wide ball's ends enclose it."""
 
     def enclosed(p: arb, kinks: bool) -> arb:
-        return function(p) if float(p.rad()) < WIDE else function(p.lower()).union(function(p.upper()))
+        return function(p) if float(p.rad()) < WIDE else function(low(p)).union(function(high(p)))
 
     return enclosed
 
 
-def _even(function: Callable[[arb], arb]) -> Callable[[arb, bool], arb]:
-    """An even function that decreases with the modulus."""
-
-    def enclosed(p: arb, kinks: bool) -> arb:
-        if float(p.rad()) < WIDE:
-            return function(p)
-        return function(arb(p.abs_lower())).union(function(arb(p.abs_upper())))
-
-    return enclosed
+MODULI = arb.abs_lower, arb.abs_upper  # the ends of a ball for an even function
 
 
 def _tanh_slope(p: arb) -> arb:
@@ -83,7 +75,7 @@ def _divide(a: arb, b: arb, kinks: bool) -> arb:
 
 
 def _positive(function: Callable[[arb], arb], what: str) -> Callable[[arb, bool], arb]:
-    increasing = _increasing(function)
+    increasing = _monotone(function)
 
     def enclosed(p: arb, kinks: bool) -> arb:
         if not p > 0:
@@ -110,26 +102,26 @@ BALLS: dict[str, Callable[..., arb]] = {
     "multiply": lambda a, b, kinks: a * b,
     "divide": _divide,
     "negate": lambda p, kinks: -p,
-    "tanh": _increasing(lambda p: p.tanh()),
-    "sigmoid": _increasing(lambda p: (1 + (p / 2).tanh()) / 2),
-    "tanh_slope": _even(_tanh_slope),
-    "sigmoid_slope": _even(lambda p: _tanh_slope(p / 2) / 4),
+    "tanh": _monotone(lambda p: p.tanh()),
+    "sigmoid": _monotone(lambda p: (1 + (p / 2).tanh()) / 2),
+    "tanh_slope": _monotone(_tanh_slope, *MODULI),
+    "sigmoid_slope": _monotone(lambda p: _tanh_slope(p / 2) / 4, *MODULI),
     "relu": _relu,
     "abs": lambda p, kinks: abs(p),
     "sign": lambda p, kinks: 2 * _step(p, kinks) - 1,
     "step": _step,
     "modrelu": _modrelu,
     "modrelu_slope": _modrelu_slope,
-    "exp": _increasing(lambda p: p.exp()),
-    "expm1": _increasing(lambda p: p.expm1()),
+    "exp": _monotone(lambda p: p.exp()),
+    "expm1": _monotone(lambda p: p.expm1()),
     "log": _positive(lambda p: p.log(), "the logarithm"),
     "log1p": lambda p, kinks: BALLS["log"](1 + p, kinks),
     "sqrt": _positive(lambda p: p.sqrt(), "the root"),
     "sin": lambda p, kinks: p.sin(),
     "cos": lambda p, kinks: p.cos(),
-    "atan": _increasing(lambda p: p.atan()),
-    "erf": _increasing(lambda p: p.erf()),
-    "erf_slope": _even(lambda p: 2 / arb.pi().sqrt() * (-p * p).exp()),
-    "softplus": _increasing(lambda p: p.exp().log1p() if p < 50 else p + (-p).exp().log1p()),
+    "atan": _monotone(lambda p: p.atan()),
+    "erf": _monotone(lambda p: p.erf()),
+    "erf_slope": _monotone(lambda p: 2 / arb.pi().sqrt() * (-p * p).exp(), *MODULI),
+    "softplus": _monotone(lambda p: p.exp().log1p() if p < 50 else p + (-p).exp().log1p()),
     "power": _power,
 }

@@ -4,15 +4,12 @@ The text depends on the structure alone: stored numbers, held inputs and literal
 compilation, which is kept on disk, serves all their values.
 """
 
-from __future__ import annotations
-
-import functools
 import hashlib
 import importlib.util
+import itertools
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -35,37 +32,26 @@ from numba import njit
 
 
 class Compiled(NamedTuple):
-    """A step and its Jacobian as compiled functions.
+    """A step and its Jacobian as compiled functions, and what they are called with.
 
     Attributes
     ----------
-    step : callable
-        ``step(h, c, w, out)`` writes the next state of `h` into `out`.
-    jacobian : callable
-        ``jacobian(h, c, w, out)`` writes ∂step/∂h into `out`, shape (n, n).
     numbers : ndarray
         `c`: stored numbers, one after the other.
     workspace : int
         Length of `w`.
     module : module
-        The generated text, with the loops that were asked for as its functions.
+        The generated text: ``step(h, c, w, out)`` writes the next state of `h` into `out`, ``jacobian(h, c, w, out)``
+        ∂step/∂h, shape (n, n); and the loops that were asked for.
     """
 
-    step: Callable[..., None]
-    jacobian: Callable[..., None]
     numbers: NDArray[np.float64]
     workspace: int
     module: ModuleType
 
 
-@functools.cache
-def is_installed() -> bool:
-    """Tell whether numba is there: the extra ``fast``."""
-    return importlib.util.find_spec("numba") is not None
-
-
 def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
-    """Compile a held program (`Program.held`) of a step or velocity; None where it is too large or not scalar.
+    """Compile a held program (`Program.held`) of a step or velocity; None of a large or not scalar one, without numba.
 
     Parameters
     ----------
@@ -75,7 +61,7 @@ def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
         number of states. Its text follows
         theirs in one module, so that numba keeps what it compiles on disk.
     """
-    if not is_installed() or program.size > LARGEST:
+    if program.size > LARGEST or importlib.util.find_spec("numba") is None:
         return None
     linear = linearise(program)
     names = {program.operations[i].name for i in program.needed(program.output, *linear.scales())}
@@ -89,7 +75,7 @@ def compiled(program: Program, loops: Path | None = None) -> Compiled | None:
         + text.jacobian()
         + (loops.read_text("utf-8") if loops else "")
     )
-    return Compiled(module.step, module.jacobian, text.numbers(), text.length, module)
+    return Compiled(np.concatenate(text.values), text.length, module)
 
 
 class _Text:
@@ -101,10 +87,8 @@ class _Text:
     def __init__(self, program: Program, linear: Linearisation) -> None:
         self.program, self.linear = program, linear
         self.stored: dict[tuple[str, int], int] = {}
-        self.values: list[NDArray[np.float64]] = []
-        self.count = 0
-        ends = np.cumsum([0, *(operation.size for operation in program.operations)])
-        self.at = [int(end) for end in ends]
+        self.values: list[NDArray[np.float64]] = [np.zeros(1)]  # the array `c` in parts
+        self.at = list(itertools.accumulate((operation.size for operation in program.operations), initial=0))
         self.length = self.at[-1]
         self.rows = linear.rows
         self.columns = self.rows[0]
@@ -112,10 +96,6 @@ class _Text:
         for rows in self.rows[1:]:
             self.knots.append(self.length)
             self.length += rows * self.columns
-
-    def numbers(self) -> NDArray[np.float64]:
-        """The array `c`."""
-        return np.concatenate([np.zeros(1), *self.values])
 
     def step(self) -> str:
         """``def step(h, c, w, out)``."""
@@ -153,20 +133,15 @@ class _Text:
     def _place(self, key: tuple[str, int], values: Any) -> int:
         """Return where a stored array begins in `c`."""
         if key not in self.stored:
-            array = np.asarray(values, dtype=np.float64).ravel()
-            self.stored[key] = 1 + self.count
-            self.values.append(array)
-            self.count += len(array)
+            self.stored[key] = sum(map(len, self.values))
+            self.values.append(np.asarray(values, dtype=np.float64).ravel())
         return self.stored[key]
 
     def _constant(self, number: int) -> int:
         return self._place(("constant", number), self.program.constants[number].detach().cpu().double().numpy())
 
     def _evaluation(self, needed: list[int]) -> list[str]:
-        lines: list[str] = []
-        for i in needed:
-            lines += self._operation(i)
-        return lines
+        return [line for i in needed for line in self._operation(i)]
 
     def _operation(self, i: int) -> list[str]:
         p, operation, at = self.program, self.program.operations[i], self.at[i]
@@ -239,8 +214,7 @@ class _Text:
 
 def _module(text: str) -> ModuleType:
     """The text as a module in a folder of its own, where numba keeps what it compiles."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:24]
-    name = f"dynlab_step_{digest}"
+    name = f"dynlab_step_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     if name in sys.modules:
         return sys.modules[name]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynlab" / "compiled"
@@ -248,9 +222,6 @@ def _module(text: str) -> ModuleType:
     path = home / f"{name}.py"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be imported")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = sys.modules[name] = ModuleType(name)
+    exec(compile(text, path, "exec"), vars(module))
     return module

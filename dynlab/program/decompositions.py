@@ -1,7 +1,5 @@
 """ATen's other functions by the elementary ones, written in torch: what they call is recorded in their place."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

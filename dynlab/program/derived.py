@@ -1,7 +1,5 @@
 """A system's program, and Jacobians with bounds on their rounding, made once for each system."""
 
-from __future__ import annotations
-
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -75,7 +73,7 @@ class Derived:
         found = {id(tensor): table[name] for table, name, tensor in self.places if table.get(name) is not tensor}
         return {key: tensor for key, tensor in found.items() if tensor is not None}
 
-    def at(self, by: str) -> Linear:
+    def at(self, by: str) -> "Linear":
         """The linearised program with the parameters as they are now."""
         moved = self.moved()
         return Linear(self.parts[by].linear, self.preamble.run(moved), self.parts[by].code) if moved else self.parts[by]

@@ -3,8 +3,6 @@
 Without a program errors are estimates: `DOUBT` (n + `FUNCTIONS`) roundings of the largest entry.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -25,7 +23,7 @@ LARGE = 0.48  # errors above this power of the largest number are unbounded
 def jacobian(
     system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0, method: str = "evolve", by: str = "state"
 ) -> Operator:
-    """Return ∂step/∂state of a map, ∂velocity/∂state of a flow.
+    """Return ∂step/∂state of a map, ∂velocity/∂state of a flow, or the derivative by the input.
 
     Parameters
     ----------
@@ -41,17 +39,11 @@ def jacobian(
     """
     stated = getattr(system, STATED, None) if method == "evolve" else None
     if stated is not None:
-        found: Tensor = stated(state, input, t, by)
-        return of_matrix(found)
+        return of_matrix(stated(state, input, t, by))
     try:
         return derived(system, method).at(by).operator(state, input, t)
     except NoProgram:
         return of_matrix(automatic_jacobian(getattr(system, method), state, input, t, by))
-
-
-def input_jacobian(system: Any, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-    """Return ∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`."""
-    return jacobian(system, state, input, t, by="input")
 
 
 def along(system: Any, states: Tensor, inputs: Tensor) -> Operator:
@@ -120,8 +112,7 @@ def jacobian_and_rounding(system: Any, state: Tensor, input: Tensor, t: int | Te
         matrix, error = _estimated(jacobian(system, state, input, t).dense())
         return of_matrix(matrix), _norm(state, of_matrix(error)) + roundings * _norm(state, of_matrix(matrix.abs()))
     found, moduli, larger = linear.bounded(state, input, t)
-    rounded = (roundings + linear.terms * unit) * _norm(state, moduli)
-    return found, _norm(state, moduli, larger) + rounded
+    return found, _norm(state, moduli, larger) + (roundings + linear.terms * unit) * _norm(state, moduli)
 
 
 def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tensor, by: str) -> Tensor:
@@ -147,8 +138,7 @@ def automatic_jacobian(evolve: Any, state: Tensor, input: Tensor, t: int | Tenso
 def _pulled(total: Tensor, own: Tensor) -> Tensor:
     if not total.requires_grad:
         return torch.zeros_like(own)
-    found: Tensor = torch.autograd.grad(total, own, retain_graph=True, materialize_grads=True)[0]
-    return found
+    return torch.autograd.grad(total, own, retain_graph=True, materialize_grads=True)[0]
 
 
 def _estimated(matrix: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,6 @@ Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmet
 (2017).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -71,16 +69,14 @@ def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], 
             case "constant":
                 found[i] = stored(program, operation.slot).entries()
             case "linear":
-                vector = arb_mat(len(reads[0]), 1, reads[0])
-                found[i] = (stored(program, operation.slot) * vector).entries()
+                found[i] = (stored(program, operation.slot) * arb_mat(len(reads[0]), 1, reads[0])).entries()
             case "take":
                 found[i] = [reads[0][k] for k in operation.index]
             case "join":
                 found[i] = [entry for part in reads for entry in part]
             case "sum":
                 length = int(operation.number)
-                groups = (reads[0][k : k + length] for k in range(0, len(reads[0]), length))
-                found[i] = [sum(group, arb(0)) for group in groups]
+                found[i] = [sum(reads[0][k : k + length], arb(0)) for k in range(0, len(reads[0]), length)]
             case name:
                 held = [arb(operation.number)] if name == "power" else None
                 if operation.constant is not None:
@@ -94,16 +90,15 @@ def enclosed_values(program: Program, outputs: Sequence[int], state: list[arb], 
 
 def stored(program: Program, number: int) -> arb_mat:
     """A stored vector, as a column, or matrix, with its error as a radius; made once."""
-    if number not in program.balls:
-        values = program.constants[number]
-        array = values.detach().cpu().double().numpy()
+    if ("balls", number) not in program.made:
+        array = program.constants[number].detach().cpu().double().numpy()
         matrix = exact_matrix(array.reshape(len(array) if array.ndim else 1, -1))
         share = program.errors[number]
         if share and array.size:
             radius = arb(0, share * float(np.abs(array).max()))
             matrix = arb_mat([[entry + radius for entry in row] for row in matrix.tolist()])
-        program.balls[number] = matrix
-    return program.balls[number]
+        program.made["balls", number] = matrix
+    return program.made["balls", number]
 
 
 def exact_matrix(values: Any) -> arb_mat:

@@ -1,7 +1,5 @@
 """Structured Jacobians: a short chain of row-scaled matrices, from `dynlab.program.linearise`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ import torch
 from torch import Tensor
 
 Function = Callable[[Any], Any]
-MATRIX = 2  # dimensions
 FEW = 4  # vectors are few where so many times their number is at most that of the columns they are multiplied by
 
 
@@ -94,7 +91,7 @@ class Operator:
         """Return the matrices, shape (..., rows, columns); without leading dimensions where all states share them."""
         return self.apply(torch.eye(self.columns, dtype=self._like.dtype, device=self._like.device))
 
-    def mapped(self, batched: Function, shared: Function) -> Operator:
+    def mapped(self, batched: Function, shared: Function) -> "Operator":
         """Return the same operator of other numbers: those that carry the batch, and those that all of it shares."""
 
         def each(value: Tensor | None, own: int) -> Tensor | None:
@@ -102,18 +99,18 @@ class Operator:
 
         knots = [
             [
-                (size, [Term(each(t.scale, 1), each(t.matrix, MATRIX), t.knot, t.entries) for t in terms])
+                (size, [Term(each(t.scale, 1), each(t.matrix, 2), t.knot, t.entries) for t in terms])
                 for size, terms in blocks
             ]
             for blocks in self.knots
         ]
         return Operator(knots, self.columns, shared(self._like))
 
-    def absolute(self) -> Operator:
+    def absolute(self) -> "Operator":
         """Return the same sums and products of the moduli: entry by entry no smaller than abs(J)."""
         return self.mapped(abs, abs)
 
-    def __getitem__(self, index: Any) -> Operator:
+    def __getitem__(self, index: Any) -> "Operator":
         return self.mapped(lambda numbers: numbers[index], lambda numbers: numbers)
 
     def scaled_matrix(self) -> tuple[Tensor, Tensor] | None:
@@ -122,7 +119,7 @@ class Operator:
         if len(self.knots) > 1 or len(self.knots[0]) > 1 or len(terms) != 1:
             return None
         (term,) = terms
-        if term.matrix is None or term.matrix.ndim > MATRIX or not _is_all(term.entries, self.columns):
+        if term.matrix is None or term.matrix.ndim > 2 or not _is_all(term.entries, self.columns):
             return None
         scale = self._like.new_ones(1) if term.scale is None else term.scale
         return scale.expand(*scale.shape[:-1], self.rows), term.matrix
@@ -150,8 +147,7 @@ def _is_all(entries: Any, size: int) -> bool:
 
 def _forward(term: Term, source: Tensor) -> Tensor:
     part = source if _is_all(term.entries, source.shape[-2]) else source[..., term.entries, :]
-    moved = part if term.matrix is None else shared_product(term.matrix, part)
-    return _times(term.scale, moved)
+    return _times(term.scale, part if term.matrix is None else shared_product(term.matrix, part))
 
 
 def _times(scale: Tensor | None, x: Tensor) -> Tensor:
@@ -187,7 +183,7 @@ def shared_product(matrix: Tensor, x: Tensor) -> Tensor:
     Those of one matrix are columns of one product, which lies column by column: torch would read the matrix once for
     each element.
     """
-    if matrix.ndim > MATRIX or x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
+    if matrix.ndim > 2 or x.shape[:-2].numel() == 1 or FEW * x.shape[-1] > matrix.shape[-1]:
         return matrix @ x
     rows = x.mT.reshape(-1, matrix.shape[-1]) @ matrix.mT
     return rows.reshape(*x.shape[:-2], x.shape[-1], matrix.shape[0]).mT

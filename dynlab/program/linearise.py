@@ -7,8 +7,7 @@ and a stack's, an LSTM's or an inner iteration's is a short chain of knots. The 
 evaluates them, bounds their rounding, encloses them and writes them as source text.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -71,8 +70,7 @@ def linearise(program: Program, by: str = "state") -> Linearisation:
     """
     if by not in program.made:
         program.made[by] = _Differentiation(program, by).run()
-    found: Linearisation = program.made[by]
-    return found
+    return program.made[by]
 
 
 class _Differentiation:
@@ -82,20 +80,17 @@ class _Differentiation:
         self.program, self.by = program, by
         self.knots: list[Knot] = [[(program.size if by == "state" else program.input_size, {})]]
         self.needed = program.needed(program.output)
-        uses = [k for i in self.needed for k in program.operations[i].reads]
-        self.uses = {i: uses.count(i) for i in self.needed}
+        self.uses = Counter(k for i in self.needed for k in program.operations[i].reads)
         self.derivatives: dict[int, Terms] = {}
         self.slope_of: dict[tuple[int, int], int] = {}
 
     def run(self) -> Linearisation:
         for i in self.needed:
             self.derivatives[i] = self._derivative(i)
-            if len(self.derivatives[i]) > 1 and self.uses.get(i, 0) > 1:
+            if len(self.derivatives[i]) > 1 and self.uses[i] > 1:
                 self.derivatives[i] = self._tied(self.derivatives[i], self.program.operations[i].size)
         last = self.derivatives[self.program.output]
-        only = next(iter(last.items()), None)
-        is_knot = len(last) == 1 and only == (Place(ONE, None, len(self.knots) - 1, None), ONE)
-        if not is_knot or len(self.knots) == 1:
+        if len(self.knots) == 1 or last != {Place(ONE, None, len(self.knots) - 1, None): ONE}:
             self._tied(last, self.program.operations[self.program.output].size)
         return Linearisation(self.program, self.knots)
 
@@ -118,8 +113,7 @@ class _Differentiation:
             case "sum":
                 return self._summed(parts[0], operation.size, int(operation.number))
         total: Terms = {}
-        slopes = OPERATIONS[operation.name].slopes(p, i)
-        for read, part, slope in zip(operation.reads, parts, slopes, strict=True):
+        for read, part, slope in zip(operation.reads, parts, OPERATIONS[operation.name].slopes(p, i), strict=True):
             if part:
                 wide = part if p.operations[read].size == operation.size else self._taken(part, (0,) * operation.size)
                 self._add(total, {place: self._times(slope, d) for place, d in wide.items()})
@@ -154,8 +148,9 @@ class _Differentiation:
         found: Terms = {}
         for place, d in terms.items():
             if place.matrix == ONE:
-                entries = index if place.entries is None else tuple(place.entries[i] for i in index)
-                moved = place._replace(entries=entries)
+                moved = place._replace(
+                    entries=index if place.entries is None else tuple(place.entries[i] for i in index)
+                )
             else:
                 moved = place._replace(rows=index if place.rows is None else tuple(place.rows[i] for i in index))
             scale = d if d == ONE or self.program.operations[d].size == 1 else self.program.take(d, index)

@@ -4,8 +4,6 @@ Calls that only move numbers are run on the places of the numbers, which says wh
 complex calls that is linear in the state, such as a Fourier transform, becomes one matrix.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable
@@ -48,8 +46,7 @@ def _binary(name: str) -> Lowering:
         x, y = r.node(a), r.node(b)
         shape = np.broadcast_shapes(x.shape, y.shape)
         second = r.program.multiply(r.program.constant(alpha), spread(r, y, shape))
-        found: int = getattr(r.program, name)(spread(r, x, shape), second)
-        return found
+        return getattr(r.program, name)(spread(r, x, shape), second)
 
     return lowering
 
@@ -160,22 +157,18 @@ def _looked_up(
     places, rows = torch.arange(held.numel()).reshape(held.shape), []
     with contextlib.suppress(IndexError, RuntimeError):  # beyond the last step
         for step in range(max(held.shape, default=0)):
-            moved = function(places, *tree_map(lambda leaf, t=step: _at(r, leaf, t), rest), **kwargs)
+            at = tree_map(lambda leaf, t=step: torch.full_like(leaf, t) if r.is_traced(leaf) else leaf, rest)
+            moved = function(places, *at, **kwargs)
             rows.append(torch.stack([leaf.reshape(-1) for leaf in tree_leaves(moved)]).reshape(-1))
     table = r.fixed(
         torch.ops.aten.index.Tensor, r.fixed(torch.ops.aten.reshape.default, held, [-1]), [torch.stack(rows)]
     )
     time = next(leaf for leaf in tree_leaves((rest, kwargs)) if r.is_traced(leaf))
-    slot = r.slot(table)
-    number = r.program.append("lookup", r.nodes[id(time)].number, size=table.shape[1], constant=slot)
+    number = r.program.append("lookup", r.nodes[id(time)].number, size=table.shape[1], constant=r.slot(table))
     start = 0
     for result in results:
         r.mark(result, r.program.take(number, range(start, start + result.numel())))
         start += result.numel()
-
-
-def _at(r: Recorder, leaf: Any, step: int) -> Any:
-    return torch.full_like(leaf, step) if isinstance(leaf, Tensor) and r.is_traced(leaf) else leaf
 
 
 def complex_call(
@@ -228,8 +221,7 @@ def _stretch(r: Recorder, calls: list[Call], given: list[Tensor], result: Tensor
     whole = r.fixed(affine, *fixed)
     n = whole.shape[1] - 1
     matrix = r.fixed(torch.ops.aten.slice.Tensor, whole, 1, 0, n)
-    joint = r.program.join([full(r, r.node(source)) for source in given])
-    found = r.program.linear(r.slot(matrix), joint)
+    found = r.program.linear(r.slot(matrix), r.program.join([full(r, r.node(source)) for source in given]))
     if not whole[:, n].any():
         return found
     return r.program.add(found, r.node(r.fixed(torch.ops.aten.select.int, whole, 1, n)).number)
@@ -250,10 +242,9 @@ def lower(r: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     elif name in MOVING:
         moved(r, function, args, kwargs, results)
     else:
-        in_place = name.endswith("_")
-        if in_place and args[0]._is_view():
+        if name.endswith("_") and args[0]._is_view():
             raise NoProgram("it writes into a part of a tensor")
-        name = name.removesuffix("_") if in_place else name
+        name = name.removesuffix("_")
         with r:
             if name in ELEMENTARY:
                 number = ELEMENTARY[name](r, *args, **kwargs)

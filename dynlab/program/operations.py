@@ -7,18 +7,15 @@ Rounding bounds are absolute errors. Measured against multi-precision arithmetic
 the value (u the unit roundoff); `FUNCTION` u is what is stated.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from dynlab.program.program import Program
+from dynlab.program.program import Program
 
 FUNCTION = 4.0  # units u that a function of one number rounds by
 TINY = 2.0**-1022  # below it products lose digits

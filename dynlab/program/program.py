@@ -1,7 +1,5 @@
 """A step as a short list of elementary operations on vectors, read from the step itself (`dynlab.program.trace`)."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -75,10 +73,7 @@ class Program:
     constants: list[Tensor] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     output: int = -1
-    balls: dict[int, Any] = field(
-        default_factory=dict, repr=False
-    )  # the constants in ball arithmetic, made when asked for
-    made: dict[Any, Any] = field(default_factory=dict, repr=False)  # derivatives and code, made when asked for
+    made: dict[Any, Any] = field(default_factory=dict, repr=False)  # derivatives, code and balls, when asked for
     _numbers: dict[Operation, int] = field(default_factory=dict, repr=False)
 
     def append(self, name: str, *reads: int, size: int | None = None, **held: Any) -> int:
@@ -202,7 +197,7 @@ class Program:
             found.append(operation.name == leaf or any(found[i] for i in operation.reads))
         return found
 
-    def held(self, input: Tensor | None, t: int = 0) -> Program:
+    def held(self, input: Tensor | None, t: int = 0) -> "Program":
         """The program of a fixed step number and, unless it is None, a held input: without ``time`` and ``input``."""
         found = Program(
             self.size, self.input_size if input is None else 0, constants=list(self.constants), errors=list(self.errors)

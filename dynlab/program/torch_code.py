@@ -5,8 +5,6 @@ References
 Higham, "Accuracy and stability of numerical algorithms", SIAM 2002, section 3.3: running error analysis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +18,18 @@ from dynlab.program.operations import NAMES, OPERATIONS, Bounded
 from dynlab.program.program import Program
 
 LEAVES = ("state", "input", "time")
+# Sources in torch, beside those of functions, from what an operation reads and the numbers that it holds.
+SOURCES = {
+    "state": "h",
+    "input": "x",
+    "time": "clock(t, h)",
+    "number": "{c}",
+    "constant": "{c}.reshape(-1)",
+    "lookup": "row({c}, t)",
+    "linear": "linear({0}, {c})",
+    "join": "join([{all}], {sizes})",
+    "sum": "sums({0}, {c:.0f})",
+}
 # Operations whose results are never 0 but by underflow; a product is 0 where a factor is.
 UNDERFLOWS = {"exp", "sigmoid", "tanh_slope", "sigmoid_slope", "erf_slope", "multiply"}
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "negate", "power")  # of Python's numbers too
@@ -63,46 +73,18 @@ class TorchCode:
 
     def _source(self, program: Program, i: int) -> str:
         operation = program.operations[i]
-        reads = [f"v{k}" for k in operation.reads]
-        match operation.name:
-            case "state":
-                return "h"
-            case "input":
-                return "x"
-            case "time":
-                return "clock(t, h)"
-            case "number":
-                return repr(operation.number)
-            case "constant":
-                return f"c[{operation.constant}].reshape(-1)"
-            case "lookup":
-                return f"row(c[{operation.constant}], t)"
-            case "linear":
-                return f"linear({reads[0]}, c[{operation.constant}])"
-            case "join":
-                return f"join([{', '.join(reads)}], {program.sizes(operation.reads)})"
-            case "sum":
-                return f"sums({reads[0]}, {int(operation.number)})"
-            case "take":
-                first = operation.index[0] if operation.index else 0
-                if operation.index == tuple(range(first, first + operation.size)):
-                    return f"{reads[0]}[..., {first}:{first + operation.size}]"
-                self._names[f"i{i}"] = torch.tensor(operation.index, dtype=torch.long)
-                return f"{reads[0]}[..., i{i}]"
-            case name:
-                held = operation.number if name == "power" else f"c[{operation.constant}]"
-                if name not in ARITHMETIC:
-                    reads = [f"tensor(v{k})" if self._bare[k] else f"v{k}" for k in operation.reads]
-                return OPERATIONS[name].torch.format(*reads, c=held)
-
-
-def _code_of(program: Program, outputs: Sequence[int]) -> TorchCode:
-    """Return the code of these operations, made once."""
-    key = tuple(outputs)
-    if key not in program.made:
-        program.made[key] = TorchCode(program, outputs)
-    found: TorchCode = program.made[key]
-    return found
+        name, reads = operation.name, [f"v{k}" for k in operation.reads]
+        if name == "take":
+            first = operation.index[0] if operation.index else 0
+            if operation.index == tuple(range(first, first + operation.size)):
+                return f"{reads[0]}[..., {first}:{first + operation.size}]"
+            self._names[f"i{i}"] = torch.tensor(operation.index, dtype=torch.long)
+            return f"{reads[0]}[..., i{i}]"
+        if name not in (*SOURCES, *ARITHMETIC):
+            reads = [f"tensor(v{k})" if self._bare[k] else f"v{k}" for k in operation.reads]
+        held = operation.number if operation.constant is None else f"c[{operation.constant}]"
+        source = SOURCES.get(name) or OPERATIONS[name].torch
+        return source.format(*reads, all=", ".join(reads), sizes=program.sizes(operation.reads), c=held)
 
 
 def bounded_values(
@@ -120,7 +102,9 @@ def bounded_values(
     """
     unit = torch.finfo(state.dtype).eps / 2
     needed = program.needed(*outputs)
-    code = _code_of(program, needed)
+    if tuple(needed) not in program.made:
+        program.made[tuple(needed)] = TorchCode(program, needed)
+    code = program.made[tuple(needed)]
     values = code.values(state, input, t, constants, code.fold(constants))
     found: dict[int, Bounded] = {}
     for i, given in zip(needed, values, strict=True):
@@ -128,11 +112,12 @@ def bounded_values(
         reads = [found[k] for k in operation.reads]
         held: list[Any] = [operation.number] if operation.name == "power" else []
         if operation.constant is not None:
-            held = [(constants[operation.constant], _of_stored(program, constants, operation.constant))]
-        error: Any = 0.0
+            stored, share = constants[operation.constant], program.errors[operation.constant]
+            held = [(stored, share * stored.abs().max() if share and stored.numel() else 0.0)]
+        error: Any
         match operation.name:
             case "state" | "input" | "time" | "number":
-                pass
+                error = 0.0
             case "constant" | "lookup":
                 error = held[0][1]
             case "linear":
@@ -162,11 +147,6 @@ def _underflow(name: str, value: Tensor, reads: Sequence[Bounded]) -> Tensor:
     if name == "multiply":
         small = small & (reads[0][0] != 0) & (reads[1][0] != 0)
     return tiny * small.to(value.dtype)
-
-
-def _of_stored(program: Program, constants: Sequence[Tensor], number: int) -> Any:
-    share, values = program.errors[number], constants[number]
-    return share * values.abs().max() if share and values.numel() else 0.0
 
 
 def _linear_error(unit: float, a: Bounded, matrix: Tensor, matrix_error: Any) -> Any:

@@ -6,8 +6,6 @@ preamble, so that the stored numbers can be computed again when the parameters c
 step and its derivative at random points.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable
@@ -122,8 +120,7 @@ class Recorder(TorchDispatchMode):
             if result.is_floating_point() or result.is_complex():
                 rounds = name not in EXACT and not _is_exact(name, given, args)
                 terms = 1.0 if name in ENTRYWISE else max(result.numel(), 1) ** 0.5
-                own = FOLDED * terms * torch.finfo(result.dtype).eps if rounds else 0.0
-                self.errors[id(result)] = error + own
+                self.errors[id(result)] = error + rounds * FOLDED * terms * torch.finfo(result.dtype).eps
         return found
 
     def slot(self, tensor: Tensor) -> int:

@@ -5,8 +5,6 @@ the state. M collects all that is linear before f. Where the step ends in a prod
 itself, the steps are those of u.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,8 +53,7 @@ class Unitwise:
         self.products: list[int] = []
         self.asides: list[int] = []
         self.inside: list[int] = []  # the operations of f
-        reads = [k for i in p.needed(self.cut) for k in p.operations[i].reads]
-        self._visit(self.cut, reads)
+        self._visit(self.cut, [k for i in p.needed(self.cut) for k in p.operations[i].reads])
         self._check()
         self.before = TorchCode(p, [*self.products, *self.asides])
         self.unit = TorchCode(p, [self.cut], given=[*self.products, *self.asides])
@@ -148,8 +145,7 @@ class Unitwise:
 
         def function(state: Tensor, pre: Tensor, asides: Sequence[Tensor]) -> Tensor:
             parts = pre.split(sizes, dim=-1) if len(sizes) > 1 else (pre,)
-            found: Tensor = values(state, None, None, held, folded, [*parts, *asides])[0]
-            return found
+            return values(state, None, None, held, folded, [*parts, *asides])[0]
 
         return function
 
@@ -162,8 +158,7 @@ class Unitwise:
             return torch.cat(self.before.values(state, input, 0, constants, folded)[: len(self.products)])
 
         def output(cut: Tensor) -> Tensor:
-            found: Tensor = self.after.values(None, None, 0, constants, ends, [cut])[0]
-            return found
+            return self.after.values(None, None, 0, constants, ends, [cut])[0]
 
         matrix = torch.func.jacrev(products)(origin)
         if self.cut == self.program.output:

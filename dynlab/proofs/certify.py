@@ -119,8 +119,7 @@ def within(inner: Ball, outer: Ball) -> bool:
 
 def _inverse(jacobian: arb_mat) -> arb_mat:
     """C ≈ (J − I)⁻¹ in double precision, which is as good as any where that matrix is not nearly singular."""
-    n = jacobian.nrows()
-    shifted = (jacobian - identity(n)).mid()
+    shifted = (jacobian - identity(jacobian.nrows())).mid()
     matrix = doubles(shifted)
     try:
         found = np.linalg.inv(matrix)
@@ -212,8 +211,7 @@ def certify(program: Program, point: Real) -> Certificate:
                 except NotProved as error:
                     reason = str(error)
                     break
-            if best is None or _better(found, best):
-                best = found
+            best = max(found, best or found, key=lambda each: (each.certified, -each.counts.undecided))
             if found.counts.undecided == 0:
                 return found
     return best or refused(program.size, reason)
@@ -254,14 +252,9 @@ def _attempt(program: Program, point: Real, thorough: bool, precision: int) -> C
     if not within(tight, ball):
         tight = ball
     discs = eigenvalue_discs(tight.jacobian, thorough)
-    n = program.size
-    counts = Counts(0, 0, n) if discs is None else count(discs)
+    counts = Counts(0, 0, program.size) if discs is None else count(discs)
     reason = _undecided(discs, counts)
     return Certificate(discs is not None, above(ball.radius), counts, reason, precision, ball, tight, discs)
-
-
-def _better(found: Certificate, best: Certificate) -> bool:
-    return (found.certified, -found.counts.undecided) >= (best.certified, -best.counts.undecided)
 
 
 def _undecided(discs: ProvedDiscs | None, counts: Counts) -> str:

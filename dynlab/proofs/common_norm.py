@@ -72,8 +72,7 @@ def estimated_bound(jacobian: Structured, weights: Real, logarithmic: bool) -> f
 
 def weighted(matrices: Real, weights: Real) -> Real:
     """T J T⁻¹ of matrices (k, n, n), in floating point."""
-    found: Real = weights @ matrices @ np.linalg.inv(weights)
-    return found
+    return weights @ matrices @ np.linalg.inv(weights)
 
 
 def _candidates(parts: Floating, logarithmic: bool) -> list[Real]:
@@ -143,8 +142,7 @@ def _largest_eigenvalue(symmetric: arb_mat) -> arb:
 
 
 def _norm(matrix: arb_mat) -> arb:
-    wide = matrix.nrows() < matrix.ncols()
-    square = matrix * matrix.transpose() if wide else matrix.transpose() * matrix
+    square = matrix * matrix.transpose() if matrix.nrows() < matrix.ncols() else matrix.transpose() * matrix
     return _largest_eigenvalue(square).max(arb(0)).sqrt().upper()
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from dynlab.numerics.arrays import Index
 from dynlab.program.enclosure import doubles, exact_matrix, identity
@@ -103,18 +104,14 @@ def discs_of(jacobian: arb_mat, basis: Basis) -> ProvedDiscs | None:
 
 def count(discs: ProvedDiscs) -> Counts:
     """The eigenvalues inside and outside the unit circle; connected discs are decided together or not at all."""
-    sides = np.array([_side(c, r) for c, r in zip(discs.centers, discs.radii, strict=True)])
+    pairs = zip(discs.centers, discs.radii, strict=True)
+    sides = np.array([int(abs(center) - radius > 1) - int(abs(center) + radius < 1) for center, radius in pairs])
     outside = inside = 0
     for number in range(int(discs.component.max()) + 1):
         members = sides[discs.component == number]
         outside += len(members) * bool((members == 1).all())
         inside += len(members) * bool((members == -1).all())
     return Counts(outside, inside, len(sides) - outside - inside)
-
-
-def _side(center: acb, radius: arb) -> int:
-    modulus = abs(center)
-    return 1 if modulus - radius > 1 else -1 if modulus + radius < 1 else 0
 
 
 def _row_sums(matrix: acb_mat) -> list[arb]:
@@ -172,9 +169,6 @@ def _thorough(middle: arb_mat) -> Basis:
 
 def _components(centers: list[acb], radii: list[arb]) -> Index:
     """Numbers of the connected sets; two discs that may touch are connected."""
-    number = np.arange(len(centers))
-    for i, center in enumerate(centers):
-        for j in range(i):
-            if number[i] != number[j] and not abs(center - centers[j]) > radii[i] + radii[j]:
-                number[number == number[j]] = number[i]
-    return np.unique(number, return_inverse=True)[1].astype(np.int64)
+    pairs = list(zip(centers, radii, strict=True))
+    meet = [[not abs(a - b) > r + s for b, s in pairs] for a, r in pairs]
+    return connected_components(np.array(meet), directed=False)[1].astype(np.int64)

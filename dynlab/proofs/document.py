@@ -45,8 +45,8 @@ def document(program: Program, certificate: Certificate, system: str, source: An
     with ctx.workprec(certificate.precision):
         discs = _shorter(tight, certificate.discs, certificate.counts)
         vectors, inverse = discs.basis
-        floor = arb(2) ** -(certificate.precision // 2)
-        radii = [_number(_claimed(radius, floor)) for radius in discs.radii]
+        floor, least = arb(2) ** -(ctx.prec // 2), arb(2) ** -(ctx.prec // 4)
+        radii = [_number((CLAIMED * radius + floor * radius.max(least)).upper()) for radius in discs.radii]
     return {
         "format": FORMAT,
         "system": system,
@@ -83,16 +83,10 @@ def written(program: Program) -> list[dict[str, Any]]:
 
 def _shorter(ball: Ball, discs: ProvedDiscs, counts: Counts) -> ProvedDiscs:
     """The discs of eigenvectors in double precision, which take half as many digits, where they decide as much."""
-    found = discs_of(ball.jacobian, Basis(*(_in_doubles(matrix) for matrix in discs.basis)))
+    n = len(ball.center)
+    basis = Basis(*(acb_mat(n, n, [complex(entry) for entry in matrix.entries()]) for matrix in discs.basis))
+    found = discs_of(ball.jacobian, basis)
     return found if found is not None and count(found) == counts else discs
-
-
-def _in_doubles(matrix: acb_mat) -> acb_mat:
-    return acb_mat(matrix.nrows(), matrix.ncols(), [complex(entry) for entry in matrix.entries()])
-
-
-def _claimed(radius: arb, floor: arb) -> arb:
-    return (radius * CLAIMED + floor * radius.max(arb(2) ** -(ctx.prec // 4))).upper()
 
 
 def _operation(program: Program, number: int, places: dict[int, int]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ SYSTEMS = {
     "antisymmetric": "dynlab.systems.antisymmetric:antisymmetric",
     "antisymmetric-gated": "dynlab.systems.antisymmetric:antisymmetric_gated",
     "residual-gated": "dynlab.systems.antisymmetric:residual_gated",
-    "fastrnn": "dynlab.systems.fastrnn:FastRNN",
+    "fastrnn": "dynlab.systems.fastgrnn:FastRNN",
     "fastgrnn": "dynlab.systems.fastgrnn:FastGRNN",
     "ugrnn": "dynlab.systems.fastgrnn:UGRNN",
     "cornn": "dynlab.systems.cornn:CoRNN",

@@ -29,8 +29,7 @@ class Activation:
 
     def slope(self, p: Tensor) -> Tensor:
         """φ' at pre-activations `p`, as automatic differentiation has it."""
-        found: Tensor = torch.func.grad(lambda q: self.function(q).sum())(p)
-        return found
+        return torch.func.grad(lambda q: self.function(q).sum())(p)
 
 
 def log_cosh(p: Tensor) -> Tensor:

@@ -37,7 +37,25 @@ class Diffusing(nn.Module):
         return matrix[tuple(self.skew.places)]
 
 
-class AntisymmetricFlow(ActivatedFlow):
+class Turning(Flow):
+    """A flow with M = W − Wᵀ − γ I, or with any M where γ is None; arguments as in `AntisymmetricFlow`."""
+
+    M: Tensor
+
+    def __init__(self, input_size: int, state_size: int, gamma: float | None, sigma_w: float) -> None:
+        super().__init__(state_size, input_size)
+        if not (0 <= (gamma or 0) < math.inf and 0 <= sigma_w < math.inf):
+            raise UserError(f"gamma and sigma_w must be non-negative numbers, got {gamma} and {sigma_w}.")
+        self.gamma, deviation = gamma, sigma_w / math.sqrt(state_size)
+        if gamma is None:
+            self.M = nn.Parameter(deviation * torch.randn(state_size, state_size))
+        else:
+            diffusing = Diffusing(state_size, gamma)
+            self.M = nn.Parameter(diffusing(deviation * torch.randn(state_size * (state_size - 1) // 2)))
+            register_parametrization(self, "M", diffusing)
+
+
+class AntisymmetricFlow(Turning, ActivatedFlow):
     """h' = tanh(M h + V x + b), M = W − Wᵀ − γ I, with Jacobian diag(1 − tanh²) M.
 
     Its eigenvalues have −γ max(1 − tanh²) ≤ Re λ ≤ −γ min(1 − tanh²). Under a constant input and with γ > 0 it has
@@ -55,13 +73,10 @@ class AntisymmetricFlow(ActivatedFlow):
         W starts with entries of variance sigma_w²/state_size, V with variance 1/input_size, b with 0.
     """
 
-    M: Tensor
     activation = ACTIVATIONS["tanh"]
 
     def __init__(self, input_size: int, state_size: int, gamma: float = 0.01, sigma_w: float = 1.0) -> None:
-        super().__init__(state_size, input_size)
-        self.gamma = gamma
-        _add_matrix(self, gamma, sigma_w)
+        super().__init__(input_size, state_size, gamma, sigma_w)
         self.V = nn.Parameter(_input_weights(self))
         self.b = nn.Parameter(torch.zeros(state_size))
 
@@ -69,10 +84,10 @@ class AntisymmetricFlow(ActivatedFlow):
         return self.M, self.V
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return super().known_equilibrium(input) if self.gamma > 0 else None  # M has the eigenvalues −γ ± iω
+        return super().known_equilibrium(input) if self.gamma else None  # M has the eigenvalues −γ ± iω
 
 
-class GatedFlow(Flow):
+class GatedFlow(Turning):
     """h' = z ∘ tanh(M h + V_h x + b_h) with the gate z = σ(M h + V_z x + b_z), both with M = W − Wᵀ − γ I, or any M.
 
     The Jacobian is diag(c) M, c = σ'(p_z) tanh(p_h) + σ(p_z) (1 − tanh²(p_h)) of the two pre-activations. A c may be
@@ -88,12 +103,8 @@ class GatedFlow(Flow):
         As in `AntisymmetricFlow`.
     """
 
-    M: Tensor
-
     def __init__(self, input_size: int, state_size: int, gamma: float | None = 0.01, sigma_w: float = 1.0) -> None:
-        super().__init__(state_size, input_size)
-        self.gamma = gamma
-        _add_matrix(self, gamma, sigma_w)
+        super().__init__(input_size, state_size, gamma, sigma_w)
         self.V_z = nn.Parameter(_input_weights(self))
         self.V_h = nn.Parameter(_input_weights(self))
         self.b_z = nn.Parameter(torch.zeros(state_size))
@@ -153,18 +164,6 @@ def residual_gated(input_size: int, state_size: int, step_size: float = 0.01, si
     Nothing bounds its eigenvalues' real parts: what the antisymmetric matrix is for can be measured against it.
     """
     return Euler(GatedFlow(input_size, state_size, None, sigma_w), step_size)
-
-
-def _add_matrix(flow: AntisymmetricFlow | GatedFlow, gamma: float | None, sigma_w: float) -> None:
-    if not (0 <= (gamma or 0) < math.inf and 0 <= sigma_w < math.inf):
-        raise UserError(f"gamma and sigma_w must be non-negative numbers, got {gamma} and {sigma_w}.")
-    n = flow.state_size
-    if gamma is None:
-        flow.M = nn.Parameter(sigma_w / math.sqrt(n) * torch.randn(n, n))
-        return
-    diffusing = Diffusing(n, gamma)
-    flow.M = nn.Parameter(diffusing(sigma_w / math.sqrt(n) * torch.randn(n * (n - 1) // 2)))
-    register_parametrization(flow, "M", diffusing)
 
 
 def _input_weights(flow: Flow) -> Tensor:

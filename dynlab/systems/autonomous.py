@@ -20,7 +20,6 @@ from dynlab.systems.orthogonal import Orthogonal
 
 REST_STEPS = 512  # of a layer that others below it drive, until these are at rest
 EDGE = 1e-6  # of a turn: −π is π, and what rounding leaves beside it
-LONGEST_INDEX = 5  # digits of a device's number and one more
 
 
 def check_device(device: str) -> None:
@@ -202,5 +201,9 @@ def step_number(system: System, at_step: int) -> int:
 
 def held_settings(system: System, at: str | ArrayLike, held: Held) -> dict[str, Any]:
     """Return what a Dataset's settings say of a system and of what is held."""
-    words = at if isinstance(at, str) else "values"
-    return {"at": words, "input": held.input.tolist(), "at_step": held.t, "config": system.json_config}
+    return {
+        "at": at if isinstance(at, str) else "values",
+        "input": held.input.tolist(),
+        "at_step": held.t,
+        "config": system.json_config,
+    }

@@ -7,7 +7,6 @@ from dynlab.errors import UserError
 from dynlab.program.differentiation import jacobian
 from dynlab.systems.autonomous import Held
 
-MATRIX = 2  # dimensions
 MOST_TIMES = 5000  # of a flow's own time scale, 1/‖∂f/∂h‖₂, that it is solved for: about two minutes
 
 
@@ -58,4 +57,4 @@ def finite_or_zero(matrices: Tensor) -> Tensor:
 def _own(matrices: Tensor, states: Tensor) -> Tensor:
     """One matrix for each of the states, in memory of its own: what is made for a batch is, what it shares is not."""
     shape = (*states.shape[:-1], *matrices.shape[-2:])
-    return matrices if matrices.ndim > MATRIX and matrices.shape == shape else matrices.expand(shape).clone()
+    return matrices if matrices.ndim > 2 and matrices.shape == shape else matrices.expand(shape).clone()

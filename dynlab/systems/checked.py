@@ -42,21 +42,15 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         # weights may be in training where derivatives are asked for, or the call in a place where they are off for good
         with torch.inference_mode(False), torch.no_grad():
             found = checked_call(**given)
-        if isinstance(found, xr.Dataset) and isinstance(given.get("at"), str) and given["at"] == "zero":
-            found.attrs["verdict"] += _own_zero(given["system"])
+        zero = isinstance(given.get("at"), str) and given["at"] == "zero"
+        if isinstance(found, xr.Dataset) and zero and given["system"].part_of:  # the model may never feed it zero
+            found.attrs["verdict"] += (
+                f" Zero is the layer's own input inside {given['system'].part_of}: at='rest' (--at rest) holds what "
+                f"the whole model feeds it."
+            )
         return found
 
     return call
-
-
-def _own_zero(system: System) -> str:
-    """Return a sentence where a layer's own zero input is held, which the model around it may never feed it."""
-    if not system.part_of:
-        return ""
-    return (
-        f" Zero is the layer's own input inside {system.part_of}: at='rest' (--at rest) holds what the whole "
-        f"model feeds it."
-    )
 
 
 def _check_finite(system: System, dtype: torch.dtype) -> None:

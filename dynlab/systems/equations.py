@@ -64,9 +64,8 @@ class Equations(System):
         expressions = _parsed(text)
         super().__init__(len(expressions), 0)
         self.text, self.expressions = text, expressions
-        self.variables = (
-            VARIABLES[: self.state_size] if self.state_size <= len(VARIABLES) else _numbered(self.state_size)
-        )
+        numbered = tuple(f"x{number}" for number in range(1, self.state_size + 1))
+        self.variables = VARIABLES[: self.state_size] if self.state_size <= len(VARIABLES) else numbered
         used = {name for tree in self.expressions for name in _names(tree)} - {*self.variables, *CONSTANTS}
         for name in sorted(used | set(numbers)):
             if name not in numbers:
@@ -150,7 +149,3 @@ def _parsed(text: str) -> list[ast.expr]:
 def _names(tree: ast.AST) -> set[str]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
-
-
-def _numbered(size: int) -> tuple[str, ...]:
-    return tuple(f"x{number}" for number in range(1, size + 1))

@@ -12,6 +12,7 @@ ICLR 2014.
 """
 
 import abc
+import functools
 import math
 
 import numpy as np
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError, unknown
 from dynlab.program.differentiation import jacobian
 from dynlab.program.jacobian import Operator
@@ -28,7 +30,26 @@ from dynlab.systems.base import Flow, Map
 STARTS = ("previous", "zero")
 
 
-class InnerIteration(Map):
+class ERNNCell(Map):
+    """What all ERNNs have: φ, the sign s of h_{k−1}, and the drive W x_k + b.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    sign : {1, -1}
+    activation : {"relu", "tanh", "sigmoid", "identity"}
+    """
+
+    def __init__(self, input_size: int, state_size: int, sign: int, activation: str) -> None:
+        super().__init__(state_size, input_size)
+        if sign not in (1, -1):
+            raise UserError(f"The sign of h_{{k−1}} in ERNN must be 1 or -1, got {sign!r}.")
+        self.sign, self.activation, self.reach = sign, activation_named(activation), 1 / math.sqrt(state_size)
+        self.W = nn.Parameter(torch.empty(state_size, input_size).uniform_(-self.reach, self.reach))
+        self.b = nn.Parameter(torch.empty(state_size).uniform_(-self.reach, self.reach))
+
+
+class InnerIteration(ERNNCell):
     """h_k = g_K after K inner Euler steps g ← g + η_{i,k} (f(z) − z), z = g + s h_{k−1}, where f reads W x_k + b.
 
     The Jacobian is (a + s) (I + η_K ∇F_K) ⋯ (I + η_1 ∇F_1) − s I with ∇F = ∂f/∂z − I, where a is 1 where g starts at
@@ -37,33 +58,33 @@ class InnerIteration(Map):
     Parameters
     ----------
     input_size, state_size : int
+    sign, activation
+        As in `ERNNCell`.
+    length, inner_steps : int
+        T and K.
     start : {"previous", "zero"}
         The start of g: at h_{k−1} or at 0.
-    sign : {1, -1}
-        s.
-    activation : {"relu", "tanh", "sigmoid", "identity"}
-        φ.
-
-    Attributes
-    ----------
-    eta : Parameter, shape (K, T)
-        Every learned η.
+    eta : float
+        The initial value of every η, learned from there; shape (K, T).
     """
 
-    eta: nn.Parameter
-
-    def __init__(self, input_size: int, state_size: int, start: str, sign: int, activation: str) -> None:
-        super().__init__(state_size, input_size)
+    def __init__(
+        self,
+        input_size: int,
+        state_size: int,
+        sign: int,
+        activation: str,
+        length: int,
+        inner_steps: int,
+        start: str,
+        eta: float,
+    ) -> None:
+        super().__init__(input_size, state_size, sign, activation)
+        check_at_least(1, length=length, inner_steps=inner_steps)
         if start not in STARTS:
             raise unknown("start of the inner iteration", start, STARTS)
-        if sign not in (1, -1):
-            raise UserError(f"The sign of h_{{k−1}} in ERNN must be 1 or -1, got {sign!r}.")
-        self.activation = activation_named(activation)
-        self.start, self.sign = start, sign
-        self._inner: list[InnerFlow] = []
-        self.reach = 1 / math.sqrt(state_size)
-        self.W = nn.Parameter(torch.empty(state_size, input_size).uniform_(-self.reach, self.reach))
-        self.b = nn.Parameter(torch.empty(state_size).uniform_(-self.reach, self.reach))
+        self.start = start
+        self.eta = nn.Parameter(torch.full((inner_steps, length), float(eta)))
 
     @property
     def inner_steps(self) -> int:
@@ -98,13 +119,12 @@ class InnerIteration(Map):
         """Return ∇F = ∂f/∂z − I of the inner flow."""
         batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
         held = [each.expand(*batch, each.shape[-1]) for each in (state, input)]
-        return jacobian(self.inner_flow(), g, torch.cat(held, dim=-1))
+        return jacobian(self.inner_flow, g, torch.cat(held, dim=-1))
 
+    @functools.cached_property
     def inner_flow(self) -> "InnerFlow":
-        """Return the inner flow as a system of its own, made once."""
-        if not self._inner:
-            self._inner.append(InnerFlow(self))  # in a list: a module's part must not hold the module
-        return self._inner[0]
+        """The inner flow as a system of its own, made once; no part of the module, which it holds."""
+        return InnerFlow(self)
 
     def step_etas(self, t: int | Tensor) -> Tensor:
         """The K learned η of step `t`, shape (K,) for an int and (K, ...) for a tensor of step numbers.
@@ -189,19 +209,13 @@ class ERNN(InnerIteration):
         eta: float = 0.01,
         deviation: float | None = None,
     ) -> None:
-        super().__init__(input_size, state_size, start, sign, activation)
-        if length < 1 or inner_steps < 1 or (rank is not None and rank < 1):
-            raise UserError(
-                f"ERNN needs a length, inner steps and a rank of at least 1 (rank None for a full matrix), "
-                f"got {length}, {inner_steps} and {rank}."
-            )
+        super().__init__(input_size, state_size, sign, activation, length, inner_steps, start, eta)
         self.projection = projection
         self.U = square(state_size, rank, self.reach)
         if deviation is not None:
-            for parameter in self.parameters():
+            for parameter in (self.W, self.b, *self.U.parameters()):
                 nn.init.normal_(parameter, std=deviation)
             nn.init.zeros_(self.b)
-        self.eta = nn.Parameter(torch.full((inner_steps, length), float(eta)))
 
     def transition(self, z: Tensor, drive: Tensor) -> Tensor:
         inner = self.U(z) + drive
@@ -227,14 +241,14 @@ class IdentityPlusLowRank(nn.Module):
 
 def square(size: int, rank: int | None, reach: float) -> nn.Module:
     """U of an ERNN: full where `rank` is None, uniform in ±1/√size; else I + V H of that rank."""
+    check_at_least(1, rank=rank)
     return nn.Linear(size, size, bias=False) if rank is None else IdentityPlusLowRank(size, rank, reach)
 
 
 def matrix_of(U: nn.Module) -> Tensor:
     """Return U itself, shape (state, state)."""
     like = next(U.parameters())
-    found: Tensor = U(torch.eye(len(like), dtype=like.dtype, device=like.device))
-    return found.mT
+    return U(torch.eye(len(like), dtype=like.dtype, device=like.device)).mT
 
 
 class DeepERNN(InnerIteration):
@@ -280,16 +294,11 @@ class DeepERNN(InnerIteration):
         activation: str = "tanh",
         eta: float = 0.01,
     ) -> None:
-        super().__init__(input_size, state_size, start, sign, activation)
-        if length < 1 or inner_steps < 1 or layers < 0:
-            raise UserError(
-                f"A deep ERNN needs a length and inner steps of at least 1 and no negative layers, got {length}, "
-                f"{inner_steps} and {layers}."
-            )
+        super().__init__(input_size, state_size, sign, activation, length, inner_steps, start, eta)
+        check_at_least(0, layers=layers)
         U, *above = (torch.empty(state_size, state_size).uniform_(-self.reach, self.reach) for _ in range(1 + layers))
         self.U = nn.Parameter(U)
         self.above = nn.ParameterList(above)
-        self.eta = nn.Parameter(torch.full((inner_steps, length), float(eta)))
 
     def transition(self, z: Tensor, drive: Tensor) -> Tensor:
         found = self.activation.function(linear(z, self.U) + drive)

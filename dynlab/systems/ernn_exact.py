@@ -12,14 +12,12 @@ import math
 from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import linear
 
-from dynlab.errors import UserError
 from dynlab.program.differentiation import automatic_jacobian
-from dynlab.systems.activations import Activation, activation_named
-from dynlab.systems.base import Map
-from dynlab.systems.ernn import matrix_of, square
+from dynlab.systems.activations import Activation
+from dynlab.systems.ernn import ERNNCell, matrix_of, square
 from dynlab.systems.implicit import settled
 
 
@@ -77,7 +75,7 @@ def solve(q: Tensor, M: Tensor, activation: Activation) -> Tensor:
     )
 
 
-class ExactERNN(Map):
+class ExactERNN(ERNNCell):
     """h_k = z*(x_k) − s h_{k−1}, where z* = φ(P (U z* + W x_k + b)), and ∂h_k/∂h_{k−1} = −s I.
 
     z* is found by a solver that follows the inner flow from 0; gradients by the implicit function theorem. z* depends
@@ -117,18 +115,9 @@ class ExactERNN(Map):
         activation: str = "tanh",
         projection: bool = True,
     ) -> None:
-        super().__init__(state_size, input_size)
-        if sign not in (1, -1) or (rank is not None and rank < 1):
-            raise UserError(
-                f"The exact ERNN takes a sign of 1 or -1 and a rank of at least 1 (None for a full matrix), "
-                f"got {sign} and {rank}."
-            )
-        self.activation = activation_named(activation)
-        self.sign, self.projection = sign, projection
-        reach = 1 / math.sqrt(state_size)
-        self.W = nn.Parameter(torch.empty(state_size, input_size).uniform_(-reach, reach))
-        self.b = nn.Parameter(torch.empty(state_size).uniform_(-reach, reach))
-        self.U = square(state_size, rank, reach)
+        super().__init__(input_size, state_size, sign, activation)
+        self.projection = projection
+        self.U = square(state_size, rank, self.reach)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.equilibrium(input) - self.sign * state

@@ -12,7 +12,6 @@ from dynlab.systems.base import Flow, System
 
 INPUTS, UNITS = 3, 4
 LENGTH = 5  # of the sequences of a system that learns something for each of their steps
-MATRIX = [[0.5, -2.0], [2.0, 0.5]]
 
 
 def example_config(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]:
@@ -30,8 +29,8 @@ def example_config(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[
     >>> example_config("lstm"), example_config("henon")
     ({'input_size': 3, 'hidden_size': 4}, {})
     """
-    sizes: dict[str, Any] = {"input_size": inputs, "state_size": units, "hidden_size": units}
-    known = sizes | {"length": LENGTH, "matrix": MATRIX}
+    sizes = {"input_size": inputs, "state_size": units, "hidden_size": units, "length": LENGTH}
+    known: dict[str, Any] = sizes | {"matrix": [[0.5, -2.0], [2.0, 0.5]]}
     takes = inspect.signature(lookup(SYSTEMS, name, "system")).parameters.values()
     return {one.name: known[one.name] for one in takes if one.default is one.empty}
 

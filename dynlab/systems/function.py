@@ -14,8 +14,6 @@ from dynlab.systems.base import Map
 from dynlab.systems.module_copy import copied
 from dynlab.systems.urnn import to_complex, to_real
 
-ROWS = 2  # dimensions
-SOME = 3  # states that tell a function of one state from one of rows
 # Errors that a function of the user's own may end in.
 OF_CODE = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError)
 ORDERS = {"hx": "f(state, input)", "xh": "f(input, state)"}
@@ -42,7 +40,7 @@ class Function(Map):
         lead = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
         if 0 in lead:
             return state.expand(*lead, self.state_size)
-        if len(lead) < ROWS and len(state.shape) == len(input.shape):
+        if len(lead) < 2 and len(state.shape) == len(input.shape):
             return self._next(state, input)
         rows = [value.expand(*lead, value.shape[-1]).flatten(end_dim=-2) for value in (state, input)]
         return self._next(*rows).reshape(*lead, self.state_size)
@@ -52,7 +50,7 @@ class Function(Map):
         state = state.clone()  # `f` may write on what it is given
         whole = state.split(self.sizes, dim=-1) if self.is_tuple else [state]
         parts = tuple(to_complex(part) if self.complex_state else part for part in whole)
-        f: Callable[..., Any] = torch.func.vmap(self.f) if self.by_row and state.ndim == ROWS else self.f
+        f: Callable[..., Any] = torch.func.vmap(self.f) if self.by_row and state.ndim == 2 else self.f
         given = parts if self.is_tuple else parts[0]
         try:
             following = f(given, input) if self.order == "hx" else f(input, given)
@@ -86,7 +84,7 @@ class Function(Map):
         """
         generator = torch.Generator().manual_seed(0)
         like = next(self.parameters(), torch.zeros((), dtype=torch.float64)).detach().real
-        drawn = [torch.randn(SOME, size, generator=generator).to(like) for size in (self.state_size, self.input_size)]
+        drawn = [torch.randn(3, size, generator=generator).to(like) for size in (self.state_size, self.input_size)]
         with torch.no_grad():
             alone, again = (torch.stack([self._next(*row) for row in zip(*drawn, strict=True)]) for _ in range(2))
             if not _close(alone, again):
@@ -106,8 +104,7 @@ class Function(Map):
         def each(value: Tensor) -> Tensor:
             return torch.complex(fn(value.real), fn(value.imag)) if value.is_complex() else fn(value)
 
-        made: Function = super()._apply(each, recurse)
-        return made
+        return super()._apply(each, recurse)
 
     def _why(self, reason: str, state: Tensor, input: Tensor) -> str:
         """Say what to do about an error of the function's own."""

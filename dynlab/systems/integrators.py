@@ -14,11 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.program.differentiation import input_jacobian, jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems.base import Euler, Flow, Integrator
 from dynlab.systems.implicit import settled
-
-LONG = 1e3  # the first time step of the search for a midpoint, with which it is nearly Newton's method
 
 
 class ExplicitMidpoint(Integrator):
@@ -57,7 +55,7 @@ class ImplicitMidpoint(Integrator):
         identity = _identity(state)
         if by == "state":
             return torch.linalg.solve_ex(identity - half, identity + half)[0]
-        moved = self.step_size * input_jacobian(self.flow, middle, input, t).dense()
+        moved = self.step_size * jacobian(self.flow, middle, input, t, by="input").dense()
         return torch.linalg.solve_ex(identity - half, moved)[0]
 
     def midpoint(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
@@ -68,7 +66,7 @@ class ImplicitMidpoint(Integrator):
             lambda m: state - m + half * self.flow.velocity(m, input, t),
             lambda m: half * _rate(self.flow, m, input, t) - identity,
             state.expand(*batch, state.shape[-1]),
-            LONG,
+            1e3,  # with so long a first step it is nearly Newton's method
         )
 
 
@@ -85,8 +83,7 @@ class ExponentialEuler(Integrator):
     def _weights(self, like: Tensor, t: int | Tensor) -> Tensor:
         """ε φ₁(ε L), shape (state, state): a block of the exponential of [[ε L, ε I], [0, 0]]."""
         n = self.state_size
-        first = t if isinstance(t, int) else 0
-        L = _rate(self.flow, like.new_zeros(n), like.new_zeros(self.input_size), first)
+        L = _rate(self.flow, like.new_zeros(n), like.new_zeros(self.input_size), t if isinstance(t, int) else 0)
         blocks = like.new_zeros(2 * n, 2 * n)
         blocks[:n, :n] = L
         blocks[:n, n:] = torch.eye(n, dtype=like.dtype, device=like.device)

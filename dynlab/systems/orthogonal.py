@@ -23,12 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import ParametrizationList, register_parametrization
 
-from dynlab.errors import UserError, entry
-
-
-def exponential(A: Tensor) -> Tensor:
-    """The matrix e^A, a rotation for a skew-symmetric A."""
-    return torch.linalg.matrix_exp(A)
+from dynlab.arguments import check_at_least
+from dynlab.errors import entry
 
 
 def cayley(A: Tensor) -> Tensor:
@@ -37,7 +33,7 @@ def cayley(A: Tensor) -> Tensor:
     return torch.linalg.solve(identity + A, identity - A)
 
 
-CHARTS = {"exp": exponential, "cayley": cayley}
+CHARTS = {"exp": torch.linalg.matrix_exp, "cayley": cayley}
 # What each block's number a is drawn as.
 STARTS: dict[str, Callable[[Tensor], Tensor]] = {
     "cayley": lambda a: -torch.tan(a.uniform_(0, math.pi / 2) / 2),
@@ -106,11 +102,7 @@ class Orthogonal(nn.Module):
     ) -> None:
         super().__init__()
         made = entry(CHARTS, chart, "chart of the orthogonal matrices")
-        if (rebase_every is not None and rebase_every < 1) or project_every < 1:
-            raise UserError(
-                f"The base moves after rebase_every >= 1 steps (None: never) and is projected after project_every >= 1 "
-                f"moves, got {rebase_every} and {project_every}."
-            )
+        check_at_least(1, rebase_every=rebase_every, project_every=project_every)
         self.tangent, self.chart = tangent, made
         self._keeps = False
         self._made: tuple[Any, ...] = ()  # the matrix, what it was made of, and versions and places in memory of that
@@ -126,8 +118,7 @@ class Orthogonal(nn.Module):
         at = [(id(each), each._version, each.data_ptr()) for each in of]
         if self._made[2:] != (at,):
             self._made = self._precise(entries).to(entries.dtype), of, at
-        found: Tensor = self._made[0]
-        return found
+        return self._made[0]
 
     def keep(self) -> None:
         """From now on compute the matrix anew only where what it is made of was changed, by torch and not by ``.data``.
@@ -148,10 +139,8 @@ class Orthogonal(nn.Module):
     @torch.no_grad()
     def rebase(self, entries: Tensor, project: bool = False) -> None:
         """Make the present matrix the base, its polar factor where `project`, and the parameter `entries` 0."""
-        if self.base is None:
-            raise UserError("These orthogonal matrices have no base that could move.")
         matrix = self._precise(entries)
-        self.base.copy_(polar_factor(matrix) if project else matrix)
+        cast(Tensor, self.base).copy_(polar_factor(matrix) if project else matrix)
         entries.zero_()
 
     def _precise(self, entries: Tensor) -> Tensor:
@@ -159,14 +148,14 @@ class Orthogonal(nn.Module):
         return turned if self.base is None else self.base.double() @ turned
 
 
-def constrain(system: nn.Module, name: str, entries: Tensor, orthogonal: Orthogonal) -> None:
-    """Give `system` the matrix `name`, which `orthogonal` makes of the parameter `entries`.
+def constrain(system: nn.Module, name: str, entries: Tensor, made: nn.Module) -> None:
+    """Give `system` the matrix `name`, which the module `made` makes of the parameter `entries`.
 
     It is a parametrization of torch: ``with torch.nn.utils.parametrize.cached():`` computes it once.
     """
     setattr(system, name, nn.Parameter(entries))
     # `unsafe` says that the parameter has another shape than the matrix; without an inverse none can be assigned
-    register_parametrization(system, name, orthogonal, unsafe=True)
+    register_parametrization(system, name, made, unsafe=True)
 
 
 def parametrizations_of(system: nn.Module, name: str) -> ParametrizationList:

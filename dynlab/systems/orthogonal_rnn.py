@@ -39,6 +39,8 @@ def modrelu(z: Tensor, b: Tensor) -> Tensor:
 class ModReLURNN(Map):
     """h_t = modReLU(V x_t + Bᵀ h_{t−1}), and ∂h_t/∂h_{t−1} = diag(modReLU') Bᵀ. V has no bias of its own.
 
+    `modrelu_rnn` gives it a free B; `exprnn`, `dtriv` and `scornn` an orthogonal one, each with its parametrization.
+
     Parameters
     ----------
     V : Tensor, shape (state, input)
@@ -83,8 +85,7 @@ def modrelu_rnn(input_size: int, state_size: int, init: str = "cayley") -> ModRe
 def exprnn_weights(input_size: int, state_size: int) -> tuple[Tensor, Tensor]:
     """V of variance 2/input_size (Kaiming) and modReLU's b, as the authors start them."""
     check_sizes(state_size, input_size)
-    V = torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1))
-    return V, modrelu_bias(state_size)
+    return torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1)), modrelu_bias(state_size)
 
 
 def modrelu_bias(state_size: int) -> Tensor:
@@ -92,28 +93,7 @@ def modrelu_bias(state_size: int) -> Tensor:
     return torch.empty(state_size).uniform_(-0.01, 0.01)
 
 
-class OrthogonalRNN(ModReLURNN):
-    """`ModReLURNN` with an orthogonal B.
-
-    `exprnn`, `dtriv` and `scornn` make it, each with its parametrization of B and its start.
-
-    Parameters
-    ----------
-    V : Tensor, shape (state, input)
-    b : Tensor, shape (state,)
-        modReLU's, at the start.
-    entries : Tensor, shape (state (state − 1) / 2,)
-        Entries of the skew-symmetric matrix, at the start.
-    orthogonal : Orthogonal
-        From `entries` to B.
-    """
-
-    def __init__(self, V: Tensor, b: Tensor, entries: Tensor, orthogonal: Orthogonal) -> None:
-        super().__init__(V, b)
-        constrain(self, "B", entries, orthogonal)
-
-
-def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = "exp") -> OrthogonalRNN:
+def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = "exp") -> ModReLURNN:
     """expRNN: B = exp(A) with A skew-symmetric.
 
     Parameters
@@ -130,8 +110,9 @@ def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = 
     >>> sum(parameter.numel() for parameter in cell.parameters())
     14705
     """
-    weights = exprnn_weights(input_size, state_size)
-    return OrthogonalRNN(*weights, skew_start(state_size, init), Orthogonal(SkewSymmetric(state_size), chart))
+    cell = ModReLURNN(*exprnn_weights(input_size, state_size))
+    constrain(cell, "B", skew_start(state_size, init), Orthogonal(SkewSymmetric(state_size), chart))
+    return cell
 
 
 def dtriv(
@@ -141,10 +122,10 @@ def dtriv(
     chart: str = "exp",
     rebase_every: int | None = 100,
     project_every: int = 100,
-) -> OrthogonalRNN:
+) -> ModReLURNN:
     """Dynamic trivialization: B = base · exp(A), where every K steps of the optimiser the base becomes B, and A 0.
 
-    Training calls `OrthogonalRNN.after_optimizer_step`, between one graph and the next: no gradient mixes two charts.
+    Training calls `System.after_optimizer_step`, between one graph and the next: no gradient mixes two charts.
 
     Parameters
     ----------
@@ -156,15 +137,15 @@ def dtriv(
     project_every : int
         M: after how many moves the base is projected on the orthogonal matrices; 30 in the authors' copying.
     """
-    weights = exprnn_weights(input_size, state_size)
+    cell = ModReLURNN(*exprnn_weights(input_size, state_size))
     orthogonal = Orthogonal(SkewSymmetric(state_size), chart, torch.eye(state_size), rebase_every, project_every)
-    cell = OrthogonalRNN(*weights, skew_start(state_size, init), orthogonal)
+    constrain(cell, "B", skew_start(state_size, init), orthogonal)
     if rebase_every is None:
         orthogonal.rebase(entries_of(cell, "B"))
     return cell
 
 
-def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayley") -> OrthogonalRNN:
+def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayley") -> ModReLURNN:
     """scoRNN: B = (I + A)⁻¹ (I − A) D, D diagonal: entries 1, the last round(ρ n) −1.
 
     Parameters
@@ -179,8 +160,8 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
     if not 0 <= rho <= 1:
         raise UserError(f"scoRNN's rho, the share of entries -1, must be between 0 and 1, got {rho}.")
     V = torch.empty(state_size, input_size).uniform_(-0.01, 0.01)  # the authors' range
-    orthogonal = Orthogonal(SkewSymmetric(state_size), "cayley")
-    cell = OrthogonalRNN(V, torch.zeros(state_size), skew_start(state_size, init), orthogonal)
+    cell = ModReLURNN(V, torch.zeros(state_size))
+    constrain(cell, "B", skew_start(state_size, init), Orthogonal(SkewSymmetric(state_size), "cayley"))
     register_parametrization(cell, "B", Signs(state_size, round(rho * state_size)))
     return cell
 

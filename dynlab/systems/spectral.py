@@ -17,7 +17,6 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
-from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.systems.activations import ActivatedMap, activation_named
@@ -75,9 +74,7 @@ class SpectralRNN(ActivatedMap):
         self.V = nn.Parameter(torch.empty(state_size, input_size).uniform_(-reach, reach))
         self.b = nn.Parameter(torch.zeros(state_size))
         vectors = torch.empty(2, state_size * k - k * (k - 1) // 2).uniform_(-1, 1)  # their lengths do not matter
-        self.W = nn.Parameter(vectors)
-        # `unsafe` says that the parameter has another shape than the matrix
-        register_parametrization(self, "W", ReflectionSVD(state_size, k, margin), unsafe=True)
+        constrain(self, "W", vectors, ReflectionSVD(state_size, k, margin))
 
 
 class ReflectionSVD(nn.Module):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.systems.activations import Activated, activation_named
+from dynlab.systems.activations import ActivatedMap, activation_named
 from dynlab.systems.base import Map
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
@@ -32,8 +32,10 @@ class Cell(Map):
     ----------
     weights : mapping of str to Tensor
         Some of `PARAMETERS`; the biases, and all but an LSTM's projection `weight_hr`, may be left out.
-    state_size, output_size : int
-        The output is the first part of the state.
+    name : str
+        The public name.
+    memory : int
+        How many states lie behind the output.
     """
 
     weight_ih: Tensor
@@ -42,9 +44,10 @@ class Cell(Map):
     bias_hh: Tensor | None
     weight_hr: Tensor | None
 
-    def __init__(self, weights: Mapping[str, Tensor], state_size: int, output_size: int) -> None:
-        super().__init__(state_size, weights["weight_ih"].shape[1])
-        self.output_size = output_size
+    def __init__(self, weights: Mapping[str, Tensor], name: str, memory: int = 0) -> None:
+        outputs = weights["weight_hh"].shape[1]
+        super().__init__(outputs + memory, weights["weight_ih"].shape[1])
+        self.name, self.output_size = name, outputs
         self.below, self.reverse = nn.ModuleList(), False
         for name in PARAMETERS:
             given = weights.get(name)
@@ -86,17 +89,12 @@ def _outputs(cell: Cell, inputs: Tensor) -> Tensor:
     return torch.stack(outputs, dim=-2)
 
 
-class RNNCell(Activated, Cell):
+class RNNCell(ActivatedMap, Cell):
     """h' = φ(W_ih x + b_ih + W_hh h + b_hh), φ = tanh or ReLU."""
 
     def __init__(self, weights: Mapping[str, Tensor], nonlinearity: str) -> None:
-        n = weights["weight_hh"].shape[1]
-        super().__init__(weights, n, n)
-        self.name = "rnn"
+        super().__init__(weights, "rnn")
         self.activation = activation_named(nonlinearity)
-
-    step = Activated.value
-    state_bound = Activated.value_bound
 
     def weights(self) -> tuple[Tensor, Tensor]:
         return self.weight_hh, self.weight_ih
@@ -109,9 +107,7 @@ class GRUCell(Cell):
     """h' = (1 − z) n + z h, where n = tanh(W_in x + b_in + r q), q = W_hn h + b_hn, and r, z are the gates."""
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
-        n = weights["weight_hh"].shape[1]
-        super().__init__(weights, n, n)
-        self.name = "gru"
+        super().__init__(weights, "gru")
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_n = self._preactivations(state, input)
@@ -135,9 +131,9 @@ class LSTMCell(Cell):
     """c' = f c + i g and h' = o tanh(c'), in the state (h, c); with a projection h' = W_hr (o tanh(c'))."""
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
-        self._sizes = [weights["weight_hh"].shape[1], weights["weight_hh"].shape[0] // 4]
-        super().__init__(weights, sum(self._sizes), self._sizes[0])
-        self.name = "lstm"
+        memory = weights["weight_hh"].shape[0] // 4
+        super().__init__(weights, "lstm", memory)
+        self._sizes = [self.output_size, memory]
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         i, f, g, o = self._preactivations(state, input)
@@ -164,8 +160,7 @@ class LSTMCell(Cell):
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
         """Return the pre-activations of i, f, g and o, in torch's order."""
         h = state[..., : self._sizes[0]]
-        joint = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
-        return joint.chunk(4, dim=-1)
+        return (linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)).chunk(4, dim=-1)
 
     @staticmethod
     def _memory(preactivations: Sequence[Tensor]) -> Tensor:

@@ -9,8 +9,6 @@ from dynlab.errors import UserError
 from dynlab.systems.base import Map
 from dynlab.systems.torch_cells import PARAMETERS, Cell, GRUCell, LSTMCell, RNNCell, Stack
 
-IDENTITY_START_INPUT = 0.03  # deviation of the input weights beside identity recurrent ones: small, not to swamp them
-
 RecurrentModule = nn.RNNBase | nn.RNNCellBase
 
 
@@ -108,7 +106,7 @@ def rnn(
             if name.startswith("weight_hh"):
                 nn.init.eye_(parameter)
             elif name.startswith("weight_ih"):
-                nn.init.normal_(parameter, std=IDENTITY_START_INPUT)
+                nn.init.normal_(parameter, std=0.03)  # small, not to swamp the recurrent ones
             else:
                 nn.init.zeros_(parameter)
     return torch_layer(module)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dynlab.errors import entry
-from dynlab.systems.activations import ActivatedFlow, ActivatedMap, activation_named
+from dynlab.systems.activations import Activated, ActivatedFlow, ActivatedMap, activation_named
 from dynlab.systems.base import Euler
 from dynlab.systems.orthogonal import polar_factor
 
@@ -33,7 +33,22 @@ STARTS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class Vanilla(ActivatedMap):
+class Uniform(Activated):
+    """W, V and b of an activated system, uniform in ±1/√state_size; a b that is no parameter is 0 and not saved."""
+
+    def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
+        super().__init__(state_size, input_size)
+        self.activation = activation_named(activation)
+        reach = 1 / math.sqrt(state_size)
+        self.W = nn.Parameter(torch.empty(state_size, state_size).uniform_(-reach, reach))
+        self.V = nn.Parameter(torch.empty(state_size, input_size).uniform_(-reach, reach))
+        if bias:
+            self.b = nn.Parameter(torch.empty(state_size).uniform_(-reach, reach))
+        else:
+            self.register_buffer("b", torch.zeros(state_size), persistent=False)
+
+
+class Vanilla(Uniform, ActivatedMap):
     """h_t = φ(W h_{t−1} + V x_t + b), with ∂h_t/∂h_{t−1} = diag(φ') W.
 
     Weights and biases start uniform in ±1/√state_size, as torch's recurrent layers do.
@@ -59,23 +74,16 @@ class Vanilla(ActivatedMap):
     def __init__(
         self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True, start: str = "uniform"
     ) -> None:
-        super().__init__(state_size, input_size)
-        self.activation = activation_named(activation)
         started = entry(STARTS, start, "start of the weights")
-        _add_weights(self, bias)
+        super().__init__(input_size, state_size, activation, bias)
         if start != "uniform":
             with torch.no_grad():
                 for weight in (self.W, self.V):
                     weight.copy_(started(torch.randn_like(weight)))
 
 
-class FeedbackFlow(ActivatedFlow):
+class FeedbackFlow(Uniform, ActivatedFlow):
     """h' = φ(W h + V x + b), with Jacobian diag(φ') W; parameters and start as in `Vanilla`."""
-
-    def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
-        super().__init__(state_size, input_size)
-        self.activation = activation_named(activation)
-        _add_weights(self, bias)
 
 
 def feedback(
@@ -94,15 +102,3 @@ def feedback(
         Without it b = 0 and is no parameter.
     """
     return Euler(FeedbackFlow(input_size, state_size, activation, bias), step_size)
-
-
-def _add_weights(system: Vanilla | FeedbackFlow, bias: bool) -> None:
-    """Give `system` its W, V and b; a b that is no parameter is a buffer of zeros that is not saved."""
-    n, m = system.state_size, system.input_size
-    reach = 1 / math.sqrt(n)
-    system.W = nn.Parameter(torch.empty(n, n).uniform_(-reach, reach))
-    system.V = nn.Parameter(torch.empty(n, m).uniform_(-reach, reach))
-    if bias:
-        system.b = nn.Parameter(torch.empty(n).uniform_(-reach, reach))
-    else:
-        system.register_buffer("b", torch.zeros(n), persistent=False)

@@ -14,7 +14,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.closed_path import closed_curves, shortest_tree
+from dynlab.numerics.closed_path import closed_curves
 from dynlab.numerics.statistics import BLOCKS, signs, standard_errors, sure
 from dynlab.program.compiled import Compiled
 from dynlab.systems.autonomous import Held
@@ -114,13 +114,11 @@ def _form(held: Held, trail: Real, sign: Index) -> tuple[str, str, float]:
     if sign[0] > 0:
         return CHAOS, "chaotic attractor", 0.0
     zeros = int((sign == 0).sum())
-    own = int(held.is_flow)
-    if zeros == len(sign) or not (sign[zeros:] < 0).all() or zeros < 1 + own:
+    if zeros == len(sign) or not (sign[zeros:] < 0).all() or zeros < 1 + held.is_flow:
         return "", "", 0.0
     if zeros > 1:
         return TORUS, "quasiperiodic attractor", 0.0
-    joined = held.placed(trail[-MOST_JOINED:])
-    curves = closed_curves(joined, shortest_tree(joined))
+    curves = closed_curves(held.placed(trail[-MOST_JOINED:]))
     if curves is None:
         return "", "", 0.0
     several = f"cycle of {curves.pieces} invariant closed curves"
@@ -151,8 +149,7 @@ def _preserves_volume(held: Held, trail: Real) -> bool:
     with torch.no_grad():
         matrices = held_matrices(held, torch.as_tensor(trail[:LATE]).to(held.input)).double().cpu().numpy()
     rates = matrices.trace(axis1=1, axis2=2) if held.is_flow else np.linalg.slogdet(matrices)[1]
-    size = n * (1 + np.abs(matrices).max())
-    return bool(np.abs(rates).max() <= np.sqrt(np.finfo(np.float64).eps) * size)
+    return bool(np.abs(rates).max() <= np.sqrt(np.finfo(np.float64).eps) * n * (1 + np.abs(matrices).max()))
 
 
 def _drift(trail: Real) -> float:

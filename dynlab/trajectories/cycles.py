@@ -23,7 +23,7 @@ from dynlab.program.compiled import Compiled
 from dynlab.program.differentiation import jacobian_and_error
 from dynlab.systems.autonomous import Held
 from dynlab.systems.autonomous_jacobians import finite_or_zero, held_matrices
-from dynlab.trajectories.following import orbit
+from dynlab.trajectories.following import iterates, orbit
 
 REST, CYCLE, CURVE, TORUS, CHAOS = "rest", "cycle", "closed curve", "torus", "chaos"
 WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
@@ -133,10 +133,7 @@ def _carried(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor]:
     product = torch.eye(n, dtype=h.dtype).expand(k, n, n)
     at_once = max(1, BLOCK // (k * n * n))
     for begin in range(0, p, at_once):
-        visited = [h]
-        for _ in range(begin, min(begin + at_once, p)):
-            visited.append(held.moved(visited[-1]))
-        h = visited.pop()
+        *visited, h = iterates(held.moved, h, min(at_once, p - begin))
         for matrix in held_matrices(held, torch.cat(visited)).unflatten(0, (-1, k)):
             product = matrix @ product
     return h, product
@@ -155,17 +152,13 @@ def product_and_error(held: Held, states: Tensor) -> tuple[Real, Real]:
             product, known = matrix @ product, np.abs(matrix) @ known
             with np.errstate(invalid="ignore"):  # 0 · inf
                 doubtful = np.nan_to_num((np.abs(matrix) + error) @ doubtful, nan=np.inf, posinf=np.inf)
-    eps = float(np.finfo(np.float64).eps)
-    return product, doubtful - known + ROUNDINGS * n * len(states) * eps * known
+    return product, doubtful - known + ROUNDINGS * n * len(states) * np.finfo(np.float64).eps * known
 
 
 def _described(held: Held, p: int, root: Tensor, residual: float) -> Attractor | None:
     """Return the fixed point, equilibrium or cycle through a root; None where it repeats earlier than after p steps."""
     with torch.no_grad():
-        states = [root]
-        for _ in range(p - 1):
-            states.append(held.moved(states[-1]))
-        points = held.difference(torch.stack(states))
+        points = held.difference(torch.stack(iterates(held.moved, root, p - 1)))
         apart = held.difference(points[1:], root).abs().amax(dim=1)
         if p > 1 and float(apart.min()) <= max(LEAST * float(apart.max()), float(tolerance(root))):
             return None
@@ -223,8 +216,7 @@ def _limit_cycle(held: Held, start: Real, period: float, code: Compiled | None) 
         return None
     gaps = np.linalg.norm(held.difference(states[1:], states[:-1]), axis=1)
     for times in range(TIMES, 1, -1):  # the period may be that of several turns
-        back = states[round((len(states) - 1) / times)]
-        if np.linalg.norm(held.difference(back, h)) <= gaps.max():
+        if np.linalg.norm(held.difference(states[round((len(states) - 1) / times)], h)) <= gaps.max():
             once = _limit_cycle(held, h, T / times, code)
             if once is not None:
                 return once

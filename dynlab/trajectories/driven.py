@@ -1,7 +1,5 @@
 """A driven trajectory and the Jacobians along it, some steps at a time."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,7 +57,7 @@ class Driven:
     def steps(self) -> int:
         return self.inputs.shape[1]
 
-    def of(self, samples: slice | NDArray[np.int64]) -> Driven:
+    def of(self, samples: slice | NDArray[np.int64]) -> "Driven":
         """Return some of the trajectories."""
         inputs, states = self.inputs[samples], self.states[samples]
         return dataclasses.replace(self, inputs=inputs, states=states, lengths=self.lengths[samples])
@@ -74,7 +72,7 @@ class Driven:
         """A reason why values are NaN, where lengths differ."""
         return "NaN after a sequence's end" if len(set(self.lengths)) > 1 else ""
 
-    def parts(self) -> Iterator[tuple[NDArray[np.int64], Driven]]:
+    def parts(self) -> "Iterator[tuple[NDArray[np.int64], Driven]]":
         """Yield for each length the numbers of the sequences that have it, and their trajectories up to their end."""
         for length in np.unique(self.lengths):
             samples = np.flatnonzero(self.lengths == length)
@@ -83,7 +81,7 @@ class Driven:
             yield samples, dataclasses.replace(part, inputs=inputs, states=states)
 
     def joined(
-        self, work: Callable[[Driven], tuple[NDArray[np.int64], Found, Found]]
+        self, work: Callable[["Driven"], tuple[NDArray[np.int64], Found, Found]]
     ) -> tuple[NDArray[np.int64], Found]:
         """Return what `work` finds along sequences of one length, of all: NaN at the times after a sequence's end.
 
@@ -126,13 +124,10 @@ class Driven:
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / self._entries):
             yield _masked(jacobian(of, *given).dense(), lost)
 
-    def blocks_and_errors(
-        self, of: System, steps: Sequence[int] | NDArray[np.int64]
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def blocks_and_errors(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[list[Tensor]]:
         """Yield what `blocks` does, and bounds on the entries' errors, in float64; NaN where h_{t−1} is not finite."""
         for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
-            matrix, error = (in_float64(_masked(part, lost)) for part in jacobian_and_error(of, *given))
-            yield matrix.cpu().numpy(), error.cpu().numpy()
+            yield [in_float64(_masked(part, lost)) for part in jacobian_and_error(of, *given)]
 
     def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: float) -> Iterator[Operator]:
         """∂step/∂state at h_{t−1}, x_t for each t of `steps`, in that order, `at_once` of them at a time, in float64.
@@ -143,7 +138,7 @@ class Driven:
             With leading dimensions (sample, some of the steps). Where h_{t−1} is not finite it may be anything.
         """
         for given, _ in self._pieces(steps, at_once):
-            yield jacobian(self.system, *given).mapped(_number_in_float64, _number_in_float64)
+            yield jacobian(self.system, *given).mapped(in_float64, in_float64)
 
     def operators_with_rounding(
         self, steps: Sequence[int] | NDArray[np.int64], at_once: float
@@ -155,7 +150,7 @@ class Driven:
         for given, lost in self._pieces(steps, at_once):
             found, rounding = jacobian_and_rounding(self.system, *given)
             rounding = in_float64(_masked(rounding.expand(lost.shape[:-2])[..., None, None], lost)[..., 0, 0])
-            yield found.mapped(_number_in_float64, _number_in_float64), rounding
+            yield found.mapped(in_float64, in_float64), rounding
 
     def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield what `operators_with_rounding` does as matrices (sample, some of the steps, state, state)."""
@@ -166,9 +161,8 @@ class Driven:
 
     def jacobians_with_errors(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
         """The Jacobians step by step, and bounds on their entries' errors, each (sample, state, state), in float64."""
-        for given, lost in self._pieces(steps, NUMBERS_AT_ONCE / (ARRAYS * self._entries)):
-            both = [in_float64(_masked(part, lost)) for part in jacobian_and_error(self.system, *given)]
-            yield from zip(both[0].unbind(dim=1), both[1].unbind(dim=1), strict=True)
+        for both in self.blocks_and_errors(self.system, steps):
+            yield from zip(*(part.unbind(dim=1) for part in both), strict=True)
 
     @property
     def _entries(self) -> int:
@@ -194,10 +188,6 @@ def _masked(matrices: Tensor, lost: Tensor) -> Tensor:
 def in_float64(values: Tensor) -> Tensor:
     """The same numbers alone in float64, on the CPU where their device has none: long products need its digits."""
     return (values.cpu() if values.device.type == "mps" else values).detach().double()
-
-
-def _number_in_float64(number: Tensor | float) -> Tensor | float:
-    return in_float64(number) if isinstance(number, Tensor) else number
 
 
 def drive(

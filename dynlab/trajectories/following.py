@@ -9,6 +9,7 @@ References
 Brent, "An improved Monte Carlo factorization algorithm", BIT 20 (1980), section 2.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.threads import in_threads
-from dynlab.program.compiled import LARGEST, Compiled, compiled, is_installed
+from dynlab.program.compiled import Compiled, compiled
 from dynlab.program.derived import derived
 from dynlab.program.program import NoProgram
 from dynlab.systems.autonomous import Held
@@ -38,10 +39,7 @@ Step = Callable[[Tensor], Tensor]
 
 def scalar_code(held: Held) -> Compiled | None:
     """Return compiled code of a small step, with the loops over it; None without numba or without a program."""
-    if held.angles:
-        return None
-    small = held.system.state_size <= LARGEST and held.input.dtype == torch.float64 and held.input.device.type == "cpu"
-    if not small or not is_installed():
+    if held.angles or held.input.dtype != torch.float64 or held.input.device.type != "cpu":
         return None
     try:
         return compiled(derived(held.system).program.held(held.input, held.t), LOOPS)
@@ -70,6 +68,11 @@ def step_of(held: Held, dt: float) -> Step:
         return held.difference(h, -dt / 6 * (first + 2 * second + 2 * third + held.moved(h + dt * third)))
 
     return step
+
+
+def iterates(step: Step, start: Tensor, count: int) -> list[Tensor]:
+    """Return a start and the states after 1 … `count` steps."""
+    return list(itertools.accumulate(range(count), lambda state, _: step(state), initial=start))
 
 
 class Stretch(NamedTuple):
@@ -140,8 +143,7 @@ def followed(held: Held, begin: Tensor, count: int, bound: float, scale: Tensor,
         final[live] = torch.where(left[:, None], before, h)
         taken[live[stops]] = number
         if stops.any():
-            stays = ~stops
-            live, h, ref, allowed, normal, reach = (each[stays] for each in (live, h, ref, allowed, normal, reach))
+            live, h, ref, allowed, normal, reach = (each[~stops] for each in (live, h, ref, allowed, normal, reach))
             if not len(live):
                 break
     return Stretch(final, period, gone, taken)
@@ -168,7 +170,4 @@ def orbit(
         for one in states:
             code.module.orbit(one, code.numbers, code.workspace, length * held.is_flow)
         return torch.from_numpy(states[:, 1:].swapaxes(0, 1)), length
-    step, found = step_of(held, length), [begin]
-    for _ in range(count):
-        found.append(step(found[-1]))
-    return torch.stack(found[1:]), length
+    return torch.stack(iterates(step_of(held, length), begin, count)[1:]), length

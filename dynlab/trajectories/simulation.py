@@ -1,6 +1,5 @@
 """Orbits of maps, solutions of flows, driven trajectories."""
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any, TypeVar
@@ -100,13 +99,6 @@ def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
         return torch.cat([torch.stack(piece, dim=-2) for piece in pieces], dim=-2)
 
 
-def end_of_orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
-    """h_T alone."""
-    with parametrize.cached():
-        (last,) = deque(_states(system, inputs, initial), maxlen=1)
-    return last
-
-
 def _states(system: Map, inputs: Tensor, state: Tensor) -> Iterator[Tensor]:
     yield state
     for t in through(range(inputs.shape[-2])):
@@ -146,11 +138,7 @@ def prepare(
     driving = _tensor("inputs", inputs, number, device)
     driving = driving.unsqueeze(0) if driving.ndim == 2 else driving
     check_inputs(driving, system)
-    learned = system.initial_state()
-    initial = torch.zeros(system.state_size, dtype=number, device=device) if learned is None else learned
-    if initial_state is not None:
-        initial = _tensor("initial state", initial_state, number, device)
-        _check_initial(initial, system.state_size)
+    initial = _initial(system, initial_state, number, device)
     samples = max(driving.shape[0], initial.shape[0] if initial.ndim == 2 else 1)
     if driving.shape[0] not in (1, samples) or (initial.ndim == 2 and initial.shape[0] not in (1, samples)):
         raise UserError(f"There are {driving.shape[0]} input sequences for {initial.shape[0]} initial states.")
@@ -169,11 +157,8 @@ def prepare_flow(system: Flow, initial_state: Any = None) -> tuple[Flow, Tensor]
     UserError
         For initial states of the wrong width, or not finite, and for a velocity that changes with time.
     """
-    learned = system.initial_state()
-    start = np.zeros(system.state_size) if learned is None else learned
-    initial = _tensor("initial state", start if initial_state is None else initial_state, torch.float64, "cpu")
-    _check_initial(initial, system.state_size)
-    system, initial = frozen(system), initial.reshape(-1, system.state_size)
+    system = frozen(system)
+    initial = _initial(system, initial_state, torch.float64, "cpu").reshape(-1, system.state_size)
     first, later = (system.velocity(initial, initial.new_zeros(len(initial), system.input_size), t) for t in (0, 1))
     if not torch.equal(first.nan_to_num(), later.nan_to_num()):
         raise UserError(
@@ -192,11 +177,16 @@ def _tensor(name: str, values: Any, dtype: torch.dtype, device: str) -> Tensor:
         raise UserError(f"The {name} must be an array of numbers, rows of equal length; got {values!r:.80}.") from error
 
 
-def _check_initial(initial: Tensor, size: int) -> None:
+def _initial(system: System, given: Any, dtype: torch.dtype, device: str) -> Tensor:
+    """The initial states that are given, else the learned one, else 0."""
+    size, learned = system.state_size, system.initial_state()
+    start = np.zeros(size) if learned is None else learned
+    initial = _tensor("initial state", start if given is None else given, dtype, device)
     if initial.ndim not in (1, 2) or initial.shape[-1] != size:
         raise UserError(f"The initial state must have shape ({size},) or (sample, {size}), got {tuple(initial.shape)}.")
     if not torch.isfinite(initial).all():
         raise UserError("The initial state holds NaN or infinite values; give finite ones.")
+    return initial
 
 
 def check_inputs(inputs: Tensor, system: System) -> None:
@@ -277,8 +267,7 @@ def check_evaluations(system: System, taken: int, t: float, end: float) -> None:
 def _trajectory_dataset(
     system: System, states: np.ndarray, times: np.ndarray, units: str, settings: dict[str, Any]
 ) -> xr.Dataset:
-    diverged = ~np.isfinite(states).all(axis=-1)
-    diverged = np.maximum.accumulate(diverged, axis=1)
+    diverged = np.maximum.accumulate(~np.isfinite(states).all(axis=-1), axis=1)
     states = np.where(diverged[..., None], np.nan, states)
     flags = {"trajectory": "NaN where the trajectory has left the floating-point numbers, or where the step is none"}
     return schema.dataset(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dynlab.numerics.closed_path import closed_curves, shortest_tree
+from dynlab.numerics.closed_path import closed_curves
 
 GOLDEN = (np.sqrt(5) - 1) / 2
 
@@ -42,5 +42,5 @@ def graph_without_length():
     ids=["circle", "ellipse", "two circles", "spiral", "fractal", "torus", "noise"],
 )
 def test_closed_curves_are_seen_and_nothing_else(orbit, pieces):
-    found = closed_curves(orbit, shortest_tree(orbit))
+    found = closed_curves(orbit)
     assert (found and found.pieces) == pieces

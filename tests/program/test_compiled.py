@@ -29,8 +29,8 @@ def test_compiled_code_is_the_step_and_its_jacobian(name, tmp_path, monkeypatch)
     found = compiled(derived(system).program.held(given))
     n = system.state_size
     work, value, matrix = np.empty(found.workspace), np.empty(n), np.empty((n, n))
-    found.step(state, found.numbers, work, value)
-    found.jacobian(state, found.numbers, work, matrix)
+    found.module.step(state, found.numbers, work, value)
+    found.module.jacobian(state, found.numbers, work, matrix)
     at = torch.from_numpy(state)
     np.testing.assert_allclose(value, system.evolve(at, given).detach(), rtol=1e-14, atol=1e-15)
     np.testing.assert_allclose(matrix, jacobian(system, at, given).dense(), rtol=1e-14, atol=1e-15)
@@ -42,7 +42,7 @@ def test_one_compilation_with_loops_around_its_step_serves_all_numbers(tmp_path,
     loops.write_text("@njit(cache=True)\ndef twice(h, c, w, out):\n    step(h, c, w, out)\n    step(out, c, w, h)\n")
     held = [derived(frozen(create("henon", a=a))).program.held(torch.zeros(0)) for a in (1.2, 1.4)]
     first, second = (compiled(program, loops) for program in held)
-    assert first.step is second.step
+    assert first.module is second.module
     for found, a in ((first, 1.2), (second, 1.4)):
         state = np.array([0.5, 0.1])
         found.module.twice(state, found.numbers, np.empty(found.workspace), np.empty(2))

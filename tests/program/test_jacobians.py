@@ -11,7 +11,7 @@ from random_programs import value
 
 from dynlab.program import NoProgram, Program
 from dynlab.program.derived import derived
-from dynlab.program.differentiation import automatic_jacobian, input_jacobian, jacobian, jacobian_and_error
+from dynlab.program.differentiation import automatic_jacobian, jacobian, jacobian_and_error
 from dynlab.program.enclosure import NonSmooth, enclose, jacobian_over_box, radii_of, sizes_of
 from dynlab.systems import (
     ExplicitMidpoint,
@@ -81,7 +81,7 @@ def batch(system):
 @pytest.mark.parametrize("by", ["state", "input"])
 def test_a_jacobian_is_that_of_automatic_differentiation(system, batch, by):
     states, inputs, t = batch
-    found = (jacobian if by == "state" else input_jacobian)(system, states, inputs, t).dense()
+    found = jacobian(system, states, inputs, t, by=by).dense()
     asked = automatic_jacobian(system.evolve, states, inputs, t, by)
     torch.testing.assert_close(found.expand(asked.shape), asked, rtol=1e-10, atol=1e-10)
 
@@ -177,7 +177,7 @@ def test_a_saturated_slope_and_a_closed_gate_keep_their_digits():
     for parameter in gate.parameters():
         parameter.fill_(0.0)
     gate.bias_hh[1], gate.weight_ih[2] = 45.0, 1.0  # ∂h'/∂x = 1 − z = 3e-20
-    found = input_jacobian(gate, torch.zeros(1).double(), torch.zeros(1).double()).dense()
+    found = jacobian(gate, torch.zeros(1).double(), torch.zeros(1).double(), by="input").dense()
     assert abs(float(found) * np.exp(45.0) - 1) < 1e-13
 
 

@@ -19,7 +19,7 @@ from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.systems.fastrnn import FastRNN
+from dynlab.systems.fastgrnn import FastRNN
 from dynlab.systems.vanilla import Vanilla
 from dynlab.trajectories import simulation
 from dynlab.words import at_most, counted, number

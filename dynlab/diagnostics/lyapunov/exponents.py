@@ -225,7 +225,7 @@ def jacobian_maps(driven: Driven, first: int, last: int, k: int, inside: Flags) 
 def _zeros(driven: Driven, steps: Sequence[int], valid: Flags) -> tuple[Index, Flags]:
     """Return how many rows or columns of each Jacobian are zero for certain, and whether nothing in it underflowed."""
     parts = zip(*driven.blocks_and_errors(driven.system, steps), strict=True)
-    J, error = (np.concatenate(each, axis=1) for each in parts)
+    J, error = (torch.cat(each, dim=1).cpu().numpy() for each in parts)
     possible = (J != 0) | (error > 0) | ~valid[..., None, None]
     dead = np.maximum(*((~possible.any(axis=axis)).sum(axis=-1) for axis in (-1, -2)))
     return dead, (dead > 0) & ~((J == 0) & (error > 0)).any(axis=(-1, -2))

@@ -16,7 +16,7 @@ from dynlab.diagnostics.fixed_points.verdict import held_input, map_of_flow
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
-from dynlab.program.differentiation import input_jacobian
+from dynlab.program.differentiation import jacobian
 from dynlab.systems import System
 from dynlab.systems.autonomous import Held
 from dynlab.systems.checked import checked
@@ -188,7 +188,7 @@ def _inputs(held: Held, states: Tensor, left: Complex) -> tuple[NDArray[np.float
     """Return B = ∂F/∂x at each point, abs(l_i B), and the shares of the inputs in its square."""
     n, m = states.shape[1], held.system.input_size
     x = held.input.expand(len(states), m)
-    B = input_jacobian(held.system, states, x, held.t).dense().expand(len(states), n, m).numpy()
+    B = jacobian(held.system, states, x, held.t, by="input").dense().expand(len(states), n, m).numpy()
     drive = np.abs(left @ B)
     with np.errstate(invalid="ignore", divide="ignore"):
         return B, drive, drive**2 / (drive**2).sum(axis=-1, keepdims=True)

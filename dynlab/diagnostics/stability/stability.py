@@ -20,7 +20,7 @@ from dynlab.systems import Euler, Map
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
+from dynlab.systems.fastgrnn import FastRNN, FastRNNFlow
 from dynlab.trajectories.driven import Driven, chosen_steps, drive
 from dynlab.words import place
 

@@ -27,7 +27,7 @@ from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
-from dynlab.systems.fastrnn import FastRNN
+from dynlab.systems.fastgrnn import FastRNN
 from dynlab.trajectories.driven import Driven
 
 SMALLEST_FACTOR = -0.25  # the infimum of σ'(p) tanh(q) + σ(p) (1 − tanh²(q)); its supremum is 1
