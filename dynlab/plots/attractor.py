@@ -31,8 +31,8 @@ def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """
     visited = ds["visited"].values
     is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
-    look: dict[str, Any] = {"color": style.BLUE, "rasterized": len(visited) >= FEW}
-    look |= {"lw": 0.6} if is_flow else {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
+    dots: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
+    look = {"color": style.BLUE, "rasterized": len(visited) >= FEW, **({"lw": 0.6} if is_flow else dots)}
     if visited.shape[1] == 1 and not is_flow:
         _draw_cobweb(visited[:, 0], ax, look | artist)
         return
@@ -47,11 +47,12 @@ def plot_attractor(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:
     """Up or down to the next state, then across to the diagonal, where it is the state before."""
-    before, after = states[:-1], states[1:]
     stairs = np.repeat(states[-COBWEB - 1 :], 2)
-    ax.plot(stairs[:-1], stairs[1:], color=style.GREY, lw=0.6, zorder=1, label=f"last {min(COBWEB, len(after))} steps")
+    ax.plot(
+        stairs[:-1], stairs[1:], color=style.GREY, lw=0.6, zorder=1, label=f"last {min(COBWEB, len(states) - 1)} steps"
+    )
     ends = [float(np.nanmin(states)), float(np.nanmax(states))]
     ax.plot(ends, ends, color=style.BLACK, lw=0.9, ls="--", zorder=2, label="the same state again")
-    ax.plot(before, after, zorder=3, label="one step", **look | {"ms": 4})
+    ax.plot(states[:-1], states[1:], zorder=3, label="one step", **look | {"ms": 4})
     ax.set(xlabel="state $h_t$", ylabel="next state $h_{t+1}$", title="Cobweb of the map")
     style.legend_below(ax, 3)

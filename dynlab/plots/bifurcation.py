@@ -43,8 +43,8 @@ MOST_NUMBERS = 3  # values of one kind that the legend lists
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style((8.4, 6.2)) as size:
-        figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
+    with style.style((8.4, 6.2)):
+        figure, (top, bottom) = plt.subplots(2, 1, sharex=True, height_ratios=[3, 1.1])
         plot_bifurcation(ds, ax=top, **artist)
         _draw_leading(ds, bottom, **artist)
         top.set_xlabel("")

@@ -49,8 +49,8 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         return _draw_network(ds, names[0], ax, artist)
     ernns = list(_colours(ds))
     order = [name for name in names if name not in ernns] + ernns
-    with style.style(SIZE if len(order) > 1 else ALONE) as size:
-        figure = plt.figure(figsize=size)
+    with style.style(SIZE if len(order) > 1 else ALONE):
+        figure = plt.figure()
         grid = figure.add_gridspec(2, len(order), height_ratios=(1.6, 1.0)) if len(order) > 1 else None
         places = figure.add_gridspec(1, 2) if grid is None else grid[0, :].subgridspec(1, len(order))
         drawn = {

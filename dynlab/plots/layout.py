@@ -83,8 +83,8 @@ def panels(
     whole in inches, without the caption; `title` says what is shown, and of which system it is comes after it.
     """
     columns = 1 if below else min(len(drawn), MOST_BESIDE)
-    with style.style(size) as whole:
-        figure = plt.figure(figsize=whole)
+    with style.style(size):
+        figure = plt.figure()
         places = [divmod(place, columns) for place in range(len(drawn))]
         if alone and places[-1][1]:
             places[-1] = places[-1][0] + 1, 0

@@ -32,8 +32,8 @@ def _figure(ds: xr.Dataset, fixed_point: int | None = None, **artist: Any) -> Ax
     points = [point for point in _points(ds, fixed_point) if point < ds.sizes[schema.FIXED_POINT]]
     rows = {point: _rows(ds, point, MOST_ROWS // len(points)) for point in points}
     height = max(HEIGHT, FRAME + ROW * sum(map(len, rows.values())))
-    with style.style((sum(widths) + 2.0 * bool(tables), height)) as size:
-        figure = plt.figure(figsize=size)
+    with style.style((sum(widths) + 2.0 * bool(tables), height)):
+        figure = plt.figure()
         grid = figure.add_gridspec(max(1, len(rows)), len(widths), width_ratios=widths)
         first = plot_modes(ds, ax=figure.add_subplot(grid[:, 0]), fixed_point=fixed_point, **artist)
         for column, name in enumerate(tables, 1):

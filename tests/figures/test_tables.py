@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 EPOCHS = 20
 
 
-def a_training(name, curve, diverged="", score="test_accuracy", cell_parameters=7000, **unfinished):
+def a_training(name, curve, diverged="", score="test_accuracy", cell_parameters=7000):
     none = np.full(len(curve), np.nan)
     scores = {"test_accuracy": none, "test_perplexity": none} | {score: np.array(curve)}
     of_each = {"chosen_epoch": 1, "iterations": 500, "diverged": diverged, "cell_parameters": cell_parameters}
@@ -47,7 +47,7 @@ def a_training(name, curve, diverged="", score="test_accuracy", cell_parameters=
     given |= {key: schema.variable((schema.TRAINING,), [value], key) for key, value in of_each.items()}
     coords = {schema.TRAINING: [name], schema.EPOCH: np.arange(1, len(curve) + 1)}
     flags = dict.fromkeys(scores, "another score")
-    return schema.dataset(given, system="several", settings={"unfinished": unfinished}, coords=coords, flags=flags)
+    return schema.dataset(given, system="several", settings={}, coords=coords, flags=flags)
 
 
 def both(network, seeds, **more):
