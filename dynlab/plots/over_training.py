@@ -99,7 +99,7 @@ def _draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: s
     kinds, settings = ds["bifurcation_kind"].values, schema.settings(ds)
     found = sorted(set(kinds.ravel()) - {"not there"})
     for number, kind in enumerate(found):
-        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS.get(kind, "o")} | artist
+        look = {"color": style.CYCLE[number % len(style.CYCLE)], "marker": MARKERS[kind]["marker"]} | artist
         _scatter(ds, ax, ds["bifurcation_parameter"].values, kinds == kind, label, WORDS.get(kind, kind), **look)
     if not found:
         ax.plot([], [], ls="none", label="no bifurcation was found")
