@@ -84,4 +84,3 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, ...], border: float,
     else:
         ax.axvline(bound, color=style.BLUE, lw=1.6, label=word)
     ax.margins(x=0.08)
-    style.legend_below(ax, 4)

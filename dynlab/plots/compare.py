@@ -23,7 +23,6 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 @layout.picture(
     needs=("eigenvalue", "run_eigenvalue", "relabelled_distance", "between_runs", "within_runs"),
-    legend=2,
     figure=_figure,
 )
 def plot_compare(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -85,4 +84,3 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
         title=f"Distance of the networks (p = {number(p, 2)})",
     )
     style.whole(ax.yaxis)
-    style.legend_below(ax, 2)

@@ -49,7 +49,6 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         "stable",
         "status",
     ),
-    legend=2,
     figure=_figure,
 )
 def plot_geometry(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:

@@ -34,7 +34,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return portrait
 
 
-@layout.picture(needs=("trajectory", "velocity", "divergence", "equilibrium"), figure=_figure)
+@layout.picture(needs=("trajectory", "velocity", "divergence", "equilibrium"), legend=False, figure=_figure)
 def plot_phase_plane(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """Draw field, nullclines, orbits with time shown, starts, and equilibria marked by kind.
 

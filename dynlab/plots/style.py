@@ -128,7 +128,13 @@ def _power(found: re.Match[str]) -> str:
     return f"$e^{{{(found.group(1) or found.group(2)).replace(',', '{,}')}}}$"
 
 
-def legend_below(ax: Axes, columns: int = 2, **options: Any) -> Legend:
+def legend_where_needed(ax: Axes) -> None:
+    """Put a legend below axes with labels that have none yet."""
+    if ax.get_legend() is None and ax.get_legend_handles_labels()[1]:
+        legend_below(ax)
+
+
+def legend_below(ax: Axes, columns: int = 4, **options: Any) -> Legend:
     """Put the legend under the axes and their label, in at most so many columns."""
     figure: Any = ax.figure
     size, spec = plt.rcParams["font.size"], ax.get_subplotspec()

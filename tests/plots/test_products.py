@@ -13,7 +13,7 @@ from products import driven_by
 import dynlab as dl
 from dynlab.matrices import planar_matrix
 from dynlab.plots import style
-from dynlab.plots.attractor import plot_attractor
+from dynlab.plots.lyapunov import plot_attractor
 from dynlab.systems import create
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
