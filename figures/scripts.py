@@ -134,8 +134,7 @@ class Script:
         said = told("sources.toml")["figures"][self.name]
         with style.style(self.size):
             drawn = self.draw(results)
-            if not drawn.figure.texts:
-                layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
+            layout.caption(drawn.figure, style.subscripts(said["title"]), said["caption"], drawn.named)
         return Made(said["title"], said["claim"], drawn.measured, drawn.figure, results, drawn.animation)
 
 

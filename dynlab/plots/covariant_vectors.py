@@ -83,7 +83,7 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     samples, mean = len(rates), ds["exponent"].where(np.isfinite(ds["exponent"])).mean(schema.SAMPLE).values
     index = np.arange(1, len(mean) + 1)
     bar: dict[str, Any] = {"color": style.SKY, "lw": 5, "alpha": 0.6}
-    low, high = style.quantiles(rates.reshape(-1, len(mean)), np.array(RANGE) / 100)
+    low, high = style.quantiles(rates.reshape(-1, len(mean)), [end / 100 for end in RANGE])
     ax.vlines(index, low, high, zorder=2, **bar)
     half: dict[str, Any] = {"color": style.BLUE, "fillstyle": "left", "markerfacecoloralt": style.GROUND}
     for which, words, look in (

@@ -179,7 +179,8 @@ class Settings:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Settings":
         """Return the settings that a file has as names and values, where a tuple is a list."""
-        return cls(**{key: tuple(one) if isinstance(one, list) else one for key, one in values.items()})
+        given: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
+        return cls(**given)
 
     @property
     def constrained_rate(self) -> float:
