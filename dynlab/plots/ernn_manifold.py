@@ -51,9 +51,10 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     order = [name for name in names if name not in ernns] + ernns
     with style.style(SIZE):
         figure = plt.figure()
-        grid = figure.add_gridspec(2, len(order), height_ratios=(1.6, 1.0))
-        drawn = {name: _draw_network(ds, name, figure.add_subplot(grid[0, i]), artist) for i, name in enumerate(order)}
-        _draw_distance(ds, figure.add_subplot(grid[1, :]))
+        grid = figure.add_gridspec(2, 1, height_ratios=(1.6, 1.0))
+        places = grid[0].subgridspec(1, len(order))
+        drawn = {name: _draw_network(ds, name, figure.add_subplot(places[i]), artist) for i, name in enumerate(order)}
+        _draw_distance(ds, figure.add_subplot(grid[1]))
         layout.finish(ds, figure, "Equilibrium manifold", style.entries(*drawn.values()))
     return drawn[names[0]]
 
